@@ -268,26 +268,21 @@ HWY_INLINE std::int64_t heads_ahead(const RotateJob& job) {
 
 // For adjacent heads of a token in memory beyond the caches: a few heads at a time, the next ones
 // prefetched in the order in which they lie. All heads are gone through once for each block of
-// pairs, which the processor's own prefetching does not follow. The first half of the tokens and
-// the second take turns: two streams of memory are faster than one.
+// pairs, which the processor's own prefetching does not follow.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_few_heads(const RotateJob& job) {
   const std::int64_t at_once = heads_ahead<T>(job);
-  constexpr std::int64_t streams = 2;
-  const std::int64_t of_stream = (job.tokens + streams - 1) / streams;
-  for (std::int64_t first = 0; first < of_stream; ++first) {
+  for (std::int64_t t = 0; t < job.tokens; ++t) {
     for (std::int64_t head = 0; head < job.heads; head += at_once) {
+      auto heads = heads_of<T, Out>(job, t, head);
       const std::int64_t left = job.heads - head;
-      for (std::int64_t t = first; t < job.tokens; t += of_stream) {
-        auto heads = heads_of<T, Out>(job, t, head);
-        heads.heads = left < at_once ? left : at_once;
-        if (left <= at_once) {
-          fetch_heads<T>(job, t + 1, 0, at_once);
-        } else {
-          fetch_heads<T>(job, t, head + at_once, head + 2 * at_once);
-        }
-        rotate_token<From, To>(row_of<T>(job, t), heads);
+      heads.heads = left < at_once ? left : at_once;
+      if (left <= at_once) {
+        fetch_heads<T>(job, t + 1, 0, at_once);
+      } else {
+        fetch_heads<T>(job, t, head + at_once, head + 2 * at_once);
       }
+      rotate_token<From, To>(row_of<T>(job, t), heads);
     }
   }
 }

@@ -124,8 +124,8 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   });
 }
 
-// Tensors beyond the caches are gone through in another order, of some heads and of two halves of
-// the tokens by turns, where they lie as [tokens, heads]. 35 heads: the last are fewer.
+// Tensors beyond the caches are gone through a few heads at a time where they lie as [tokens,
+// heads]. 35 heads: the last are fewer.
 TEST(RotateBits, SameForTensorsBeyondTheCaches) {
   for (const DType dtype : test::all_dtypes) {
     const Extents n{.batch = 1,
