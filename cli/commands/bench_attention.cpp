@@ -5,6 +5,7 @@
 #include "bench/progress.hpp"
 #include "cli/commands/bench.hpp"
 #include "cli/commands/commands.hpp"
+#include "rotary/instruction_set.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -210,10 +210,4 @@ struct AttendOptions {
                                                           const QuantizedKeys& keys,
                                                           const AttendOptions& options) noexcept;
 
-// How a decode step prefetches cached keys and values on this machine: "lines", with which rotate()
-// prefetches tensors beyond the caches, too, or "pages", which is faster on Zen 4. Chosen by the
-// processor's family or, at first use, by the environment variable ROTARY_KEY_FETCHING; no bit
-// depends on it. Error: unsupported, if the variable names neither; attend() then fails, too.
-[[nodiscard]] ROTARY_API Result<std::string_view> key_fetching() noexcept;
-
 }  // namespace rotary

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "kernels/attend/attend_kernels.hpp"
 #include "kernels/compiled_tables.hpp"
+#include "kernels/key_fetching.hpp"
 
 namespace rotary::kernels {
 namespace {

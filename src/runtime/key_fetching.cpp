@@ -7,18 +7,18 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "rotary/attention.hpp"
+#include "rotary/instruction_set.hpp"
 
 namespace rotary {
 namespace {
 
 using kernels::KeyFetching;
 
-constexpr const char* variable = "ROTARY_KEY_FETCHING";
+constexpr const char* fetching_variable = "ROTARY_KEY_FETCHING";
 
 // Empty where the variable names no way.
 std::optional<KeyFetching> find_fetching() noexcept {
-  const char* const text = std::getenv(variable);
+  const char* const text = std::getenv(fetching_variable);
   const std::string_view wanted = text == nullptr ? "" : text;
   if (wanted.empty()) return kernels::usual_key_fetching();
   if (wanted == "lines") return KeyFetching::lines;
@@ -31,7 +31,7 @@ std::optional<KeyFetching> find_fetching() noexcept {
 Result<KeyFetching> chosen_fetching() {
   static const std::optional<KeyFetching> chosen = find_fetching();
   if (chosen) return *chosen;
-  return unsupported(variable, " must be lines or pages");
+  return unsupported(fetching_variable, " must be lines or pages");
 }
 
 Result<std::string_view> key_fetching() noexcept {

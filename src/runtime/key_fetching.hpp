@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How streams of keys are prefetched on this machine.
+// How streams of keys, and tensors beyond the caches, are prefetched on this machine.
 #pragma once
 
-#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/key_fetching.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {

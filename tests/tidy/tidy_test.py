@@ -162,6 +162,22 @@ class TidyTest(unittest.TestCase):
         self.assertIn("no CMakeLists.txt lists", output)
         self.assertEqual(status, 1)
 
+    def test_the_core_does_not_reach_what_it_is_built_without(self):
+        added = {
+            "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"]
+            + "rotary_sources(rotary_objects GROUP a rotation/turn.cpp)\n"
+            + "rotary_sources(rotary_objects BEYOND_CORE GROUP b\n  runtime/way.cpp)\n",
+            "src/rotation/turn.cpp": include('"rotation/turn.hpp"'),
+            "src/runtime/way.cpp": include('"runtime/way.hpp"'),
+            "src/runtime/way.hpp": LICENCE,
+        }
+        reaching = include('"runtime/way.hpp"')
+        status, output = tidy(added | {"src/rotation/turn.hpp": reaching})
+        self.assertIn("turn.hpp:2: the core is built without src/runtime/way.cpp", output)
+        self.assertEqual(status, 1)
+        in_the_whole = LICENCE + '#ifndef ROTARY_CORE_ONLY\n#include "runtime/way.hpp"\n#endif\n'
+        self.assertEqual(tidy(added | {"src/rotation/turn.hpp": in_the_whole}), (0, ""))
+
     def test_text(self):
         self.assert_finds("docs/x.txt", "a \nb\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\r\n", "docs/x.txt:1: white space")

@@ -6,6 +6,7 @@ import argparse
 import pathlib
 import sys
 
+from core import check_core
 from formatting import check_format, fix_format
 from includes import check_includes
 from lengths import check_lengths
@@ -13,7 +14,7 @@ from listed import check_listed
 from text_rules import check_text
 from tree import Tree
 
-CHECKS = (check_text, check_includes, check_lengths, check_listed, check_format)
+CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format)
 
 
 def main():

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "kernels/kernels.hpp"
+#include "kernels/key_fetching.hpp"
 
 namespace rotary::kernels {
 
@@ -235,17 +236,6 @@ struct AccumulateJob {
   NextHeads next = {};
   ScoreChanges changes = {};  // seen: rows_of_group at a time
 };
-
-// Streams of keys and values prefetch in one of two ways: a matter of time alone
-// (docs/decisions/0012).
-enum class KeyFetching {
-  lines,  // every line of a key, 4 KiB before it is read, into the first-level cache; keys and
-          // values are read by turns
-  pages,  // of adjacent keys two lines of the next page, so that the processor's own goes on
-};
-
-// The faster way on this processor, as far as it was measured.
-[[nodiscard]] KeyFetching usual_key_fetching();
 
 // The most keys that are prefetched ahead.
 inline constexpr std::int64_t keys_fetched_ahead = 64;
