@@ -55,10 +55,12 @@ Status run(const AppendCase& append, const Rotations* rotations) {
   const AppendOptions options{.executor = append.has_executor ? backwards.executor() : Executor{},
                               .k_norm = append.k_norm};
   const Slots slots = slots_of(append.slots);
+  const auto store_in = [&](const auto& cache) {
+    return rotations == nullptr ? rotary::append(cache, append.heads, slots, options)
+                                : rotary::append(cache, append.heads, slots, *rotations, options);
+  };
   const std::size_t allocated = allocated_bytes();
-  auto status = rotations == nullptr
-                    ? rotary::append(append.cache, append.heads, slots, options)
-                    : rotary::append(append.cache, append.heads, slots, *rotations, options);
+  auto status = append.quantized ? store_in(*append.quantized) : store_in(append.cache);
   if (status && allocated_bytes() != allocated) fail("success must allocate nothing");
   const Extents& n = append.heads.k.extents;
   const bool is_cut = status && static_cast<int128>(n.batch) * n.tokens >= 64;

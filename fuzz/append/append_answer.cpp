@@ -33,21 +33,35 @@ bool is_bad_pair(const ConstHeadsView& cache, const ConstHeadsView& heads) {
          !is_conversion(heads.dtype, cache.dtype);
 }
 
-bool is_bad_v(const AppendCase& append) {
-  const auto& [cache, v] = std::pair(append.cache.v, append.heads.v);
-  if (cache.has_value() != v.has_value()) return true;
-  if (!v) return false;
-  const Extents& k = append.heads.k.extents;
-  const Extents& blocks = append.cache.k.extents;
-  return v->extents.batch != k.batch || v->extents.tokens != k.tokens ||
-         cache->extents.batch != blocks.batch || cache->extents.tokens != blocks.tokens ||
-         is_bad_pair(*cache, *v);
+bool is_bad_pair(const QuantizedHeadsView& cache, const ConstHeadsView& heads) {
+  return !is_well_formed(cache) || !is_well_formed(strided(heads)) ||
+         !has_adjacent_features(heads) || cache.extents.heads != heads.extents.heads ||
+         cache.extents.features != heads.extents.features || heads.dtype == DType::f64 ||
+         heads.extents.features > longest_normalized_head;
 }
 
-bool rounds_products(const Rotations& rotations) {
-  return rotations.numerics() == Numerics::transformers &&
-         (rotations.rounding() == Rounding::every_step ||
-          rotations.rounding() == Rounding::double_angle);
+// Cache: of either form.
+template <class Cache>
+bool is_bad_cache(const Cache& cache, const KvHeads& heads) {
+  const auto& [k, v] = heads;
+  if (is_bad_pair(cache.k, k) || cache.v.has_value() != v.has_value()) return true;
+  if (!v) return false;
+  const Extents& blocks = cache.k.extents;
+  return v->extents.batch != k.extents.batch || v->extents.tokens != k.extents.tokens ||
+         cache.v->extents.batch != blocks.batch || cache.v->extents.tokens != blocks.tokens ||
+         is_bad_pair(*cache.v, *v);
+}
+
+bool is_bad_cache(const AppendCase& append) {
+  return append.quantized ? is_bad_cache(*append.quantized, append.heads)
+                          : is_bad_cache(append.cache, append.heads);
+}
+
+bool rounds_16_bit_products(const ConstHeadsView& k, const Rotations* rotations) {
+  return rotations != nullptr && k.dtype != DType::f32 &&
+         rotations->numerics() == Numerics::transformers &&
+         (rotations->rounding() == Rounding::every_step ||
+          rotations->rounding() == Rounding::double_angle);
 }
 
 bool is_bad_weight(const HeadNorm& norm, const Extents& k) {
@@ -68,14 +82,14 @@ bool is_bad_norm(const KeyNorm& k_norm, const ConstHeadsView& k, const Rotations
   if (!(norm.epsilon >= 0x1p-126) || std::isinf(norm.epsilon)) return true;
   if (!(std::abs(norm.weight_offset) <= 0x1p126)) return true;
   if (rotations == nullptr && k_norm.order == NormOrder::after_rotation) return true;
-  if (rotations != nullptr && rounds_products(*rotations) && k.dtype != DType::f32) return true;
+  if (rounds_16_bit_products(k, rotations)) return true;
   return is_bad_weight(norm, k.extents);
 }
 
 // Consecutive slots of tokens that have no element may be outside: nothing is stored there.
 Answer expected_of_consecutive(const AppendCase& append) {
   const Extents& k = append.heads.k.extents;
-  const Extents& cache = append.cache.k.extents;
+  const Extents& cache = cache_extents(append);
   if (k.batch == 0 || k.tokens == 0) return Answer::accept;
   const std::int64_t first = append.slots.first;
   const bool fit = k.batch <= cache.batch && first >= 0 && k.tokens <= cache.tokens &&
@@ -88,7 +102,7 @@ Answer expected_of_consecutive(const AppendCase& append) {
 
 Answer expected_of_map(const AppendCase& append) {
   const Extents& k = append.heads.k.extents;
-  const Extents& cache = append.cache.k.extents;
+  const Extents& cache = cache_extents(append);
   const auto& [batch, tokens] = append.slots.counts;
   if (batch != k.batch || tokens != k.tokens) return Answer::refuse;
   const auto slots = static_cast<int128>(cache.batch) * cache.tokens;
@@ -114,7 +128,8 @@ Answer expected_answer(const AppendCase& append, const Rotations* rotations,
   const ConstHeadsView& k = append.heads.k;
   if (rotations != nullptr && rotations->role() == Role::query) return Answer::refuse;
   if (rotations != nullptr && !fits(k, *rotations)) return Answer::refuse;
-  if (is_bad_pair(append.cache.k, k) || is_bad_v(append)) return Answer::refuse;
+  if (is_bad_cache(append)) return Answer::refuse;
+  if (append.quantized && rounds_16_bit_products(k, rotations)) return Answer::refuse;
   if (append.k_norm && is_bad_norm(*append.k_norm, k, rotations)) return Answer::refuse;
   const AppendViews views = views_of(append);
   if (!is_well_formed(strided(append.slots))) return Answer::refuse;

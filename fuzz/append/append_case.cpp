@@ -173,6 +173,26 @@ bool decode_norm(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
+// A cache in 8 bits of the same extents, which may be disturbed again.
+bool decode_in_8_bits(Bytes& input, Places& places, AppendCase& append) {
+  const auto of = [&](Extents n) {
+    const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};
+    disturb(input, each);
+    return decode_quantized(input, places, n);
+  };
+  const auto k = of(append.cache.k.extents);
+  if (!k) return false;
+  append.quantized = QuantizedKvCache{.k = *k};
+  if (!append.cache.v) return true;
+  append.quantized->v = of(append.cache.v->extents);
+  return append.quantized->v.has_value();
+}
+
+void add_views(const QuantizedHeadsView& heads, std::vector<Strided>& to) {
+  to.push_back(elements_of(heads));
+  if (!is_empty(to.back())) to.push_back(scales_of(heads));
+}
+
 }  // namespace
 
 std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer) {
@@ -192,15 +212,26 @@ std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffe
   if (!input.once_in(4)) append.rotations = decode_rotations(input, k, head_dim);
   if (!decode_slots(input, places, kind, append)) return {};
   if (!decode_v(input, places, append) || !decode_norm(input, places, append)) return {};
+  if (input.once_in(3) && !decode_in_8_bits(input, places, append)) return {};
   for (const Strided& view : views_of(append).read) {
     if (!is_empty(view) && !is_small(view)) return {};
   }
   return append;
 }
 
+const Extents& cache_extents(const AppendCase& append) {
+  return append.quantized ? append.quantized->k.extents : append.cache.k.extents;
+}
+
 AppendViews views_of(const AppendCase& append) {
-  AppendViews views{.written = {strided(append.cache.k)}, .read = {strided(append.heads.k)}};
-  if (append.cache.v) views.written.push_back(strided(*append.cache.v));
+  AppendViews views{.written = {}, .read = {strided(append.heads.k)}};
+  if (append.quantized) {
+    add_views(append.quantized->k, views.written);
+    if (append.quantized->v) add_views(*append.quantized->v, views.written);
+  } else {
+    views.written.push_back(strided(append.cache.k));
+    if (append.cache.v) views.written.push_back(strided(*append.cache.v));
+  }
   if (append.heads.v) views.read.push_back(strided(*append.heads.v));
   views.read.push_back(strided(append.slots));
   if (append.k_norm) {

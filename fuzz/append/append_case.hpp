@@ -11,6 +11,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/numbers_case.hpp"
+#include "fuzz/quantized_heads.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/rotations.hpp"
 
@@ -30,6 +31,7 @@ struct AppendRotations {
 struct AppendCase {
   std::optional<AppendRotations> rotations = {};
   KvCache cache = {};
+  std::optional<QuantizedKvCache> quantized = {};  // in place of cache
   KvHeads heads = {};
   NumbersCase slots = {};
   std::vector<long double> slot_numbers = {};  // to be written
@@ -41,6 +43,9 @@ struct AppendCase {
 
 // nullopt if a view that append may accept would leave the buffer.
 [[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
+
+// Blocks and slots of the cache that the call takes.
+[[nodiscard]] const Extents& cache_extents(const AppendCase& append);
 
 // Every view of a case that has been decoded.
 struct AppendViews {

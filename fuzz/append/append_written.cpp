@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "fuzz/append/normalized.hpp"
+#include "fuzz/append/quantized.hpp"
+#include "fuzz/append/stored.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/turned.hpp"
 
@@ -14,32 +16,6 @@ namespace rotary::fuzz {
 namespace {
 
 alignas(64) std::array<std::byte, 2 * largest_buffer> rotated;  // k, dense
-
-// The place of a token among the heads, and the slot that it went to.
-struct Stored {
-  std::int64_t batch = 0;
-  std::int64_t token = 0;
-  std::int64_t block = 0;
-  std::int64_t place = 0;
-};
-
-// visit(Stored) for every token that has a slot.
-template <class Visit>
-void for_each_stored(const AppendCase& append, Visit visit) {
-  const Extents& n = append.heads.k.extents;
-  const std::int64_t slots = append.cache.k.extents.tokens;
-  for (std::int64_t b = 0; b < n.batch; ++b) {
-    for (std::int64_t t = 0; t < n.tokens; ++t) {
-      const auto number = static_cast<std::int64_t>(number_at(append.slots, b, t));
-      if (number < 0) continue;
-      const bool is_map = append.slots.kind != NumberKind::consecutive;
-      visit(Stored{.batch = b,
-                   .token = t,
-                   .block = is_map ? number / slots : b,
-                   .place = is_map ? number % slots : number});
-    }
-  }
-}
 
 Head head_at(const ConstHeadsView& view, const std::byte* bytes, const Memory& memory,
              const Axes& index) {
@@ -122,32 +98,39 @@ void check_values(const AppendCase& append, const Memory& memory) {
   });
 }
 
-// The one slot, as a view.
-void put_back_slot(HeadsView cache, const Stored& at, const Memory& memory) {
-  if (is_empty(strided(cache))) return;
-  cache.data = memory.after.data() +
-               place_of(strided(cache), memory.after.data(), {at.block, at.place, 0, 0});
-  cache.extents.batch = cache.extents.tokens = 1;
-  put_back(strided(cache), memory);
-}
-
-}  // namespace
-
-void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+void check_slots(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  if (append.quantized) {
+    check_quantized(append, rotations, memory);
+    return;
+  }
   if (append.k_norm) {
     if (!is_empty(strided(append.heads.k))) check_normalized_keys(append, rotations, memory);
   } else {
     check_keys(append, rotations, memory);
   }
   if (append.heads.v) check_values(append, memory);
+}
+
+void put_back_slot(Strided cache, const Stored& at, const Memory& memory) {
+  if (is_empty(cache)) return;
+  cache.data =
+      memory.after.data() + place_of(cache, memory.after.data(), {at.block, at.place, 0, 0});
+  cache.counts[0] = cache.counts[1] = 1;
+  put_back(cache, memory);
+}
+
+}  // namespace
+
+void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  check_slots(append, rotations, memory);
   if (is_empty(strided(append.heads.k)) &&
       (!append.heads.v || is_empty(strided(*append.heads.v)))) {
     check_unchanged(memory, "nothing must be written where there is nothing to store");
     return;
   }
+  const AppendViews views = views_of(append);
   for_each_stored(append, [&](const Stored& at) {
-    put_back_slot(append.cache.k, at, memory);
-    if (append.cache.v) put_back_slot(*append.cache.v, at, memory);
+    for (const Strided& cache : views.written) put_back_slot(cache, at, memory);
   });
   check_unchanged(memory, "bytes that belong to no slot of a token must stay");
 }

@@ -94,11 +94,9 @@ Answer expected_of_quantized(const QuantizedHeadsView& keys, const Rotations& by
   if (by.tensors() || by.row_dtype() != RowDType::f32 || !fit(keys.extents, by)) {
     return Answer::refuse;
   }
+  if (!is_well_formed(keys)) return Answer::refuse;
   const Strided elements = elements_of(keys);
-  if (!is_well_formed(elements)) return Answer::refuse;
-  if (keys.extents.features > 1 && keys.strides.feature != 1) return Answer::refuse;
   if (is_empty(elements)) return Answer::accept;
-  if (!is_well_formed(scales_of(keys))) return Answer::refuse;
   return expected_of_sharing(std::array{elements, scales_of(keys)}, {}, buffer);
 }
 

@@ -91,25 +91,6 @@ bool decode_keys(Bytes& input, Places& places, ShiftCase& shift) {
   return data.has_value();
 }
 
-bool decode_quantized(Bytes& input, Places& places, ShiftCase& shift) {
-  const Extents& n = shift.keys.extents;
-  QuantizedHeadsView keys{.extents = n};
-  const Axes s =
-      decode_strides(input, {n.batch, n.tokens, n.heads, n.features}, Features::adjacent);
-  keys.strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]};
-  if (input.once_in(64)) keys.strides.feature = 2;
-  const auto elements = places.place(input, elements_of(keys));
-  if (!elements) return false;
-  keys.data = reinterpret_cast<std::int8_t*>(*elements);
-  const Axes f = decode_strides(input, {n.batch, n.tokens, n.heads, 1}, Features::adjacent);
-  keys.scale_strides = {.batch = f[0], .token = f[1], .head = f[2]};
-  const auto scales = places.place(input, scales_of(keys));
-  if (!scales) return false;
-  keys.scales = reinterpret_cast<float*>(*scales);
-  shift.quantized = keys;
-  return true;
-}
-
 // Memory for the rows, mostly enough.
 void decode_memory(Bytes& input, std::span<std::byte> memory, ShiftCase& shift) {
   if (!input.once_in(2)) return;
@@ -160,29 +141,14 @@ std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
   if (!decode_side(input, places, counts, shift.from)) return {};
   const NumberCounts other{.batch = input.once_in(3) ? 1 : counts.batch, .tokens = counts.tokens};
   if (!decode_side(input, places, other, shift.to)) return {};
-  const bool placed =
-      input.once_in(2) ? decode_quantized(input, places, shift) : decode_keys(input, places, shift);
-  if (!placed) return {};
+  if (input.once_in(2)) {
+    shift.quantized = decode_quantized(input, places, n);
+    if (!shift.quantized) return {};
+  } else if (!decode_keys(input, places, shift)) {
+    return {};
+  }
   decode_options(input, memory, shift);
   return shift;
-}
-
-Strided elements_of(const QuantizedHeadsView& keys) {
-  const Extents& n = keys.extents;
-  const Strides& s = keys.strides;
-  return {.data = keys.data,
-          .element_bytes = 1,
-          .counts = {n.batch, n.tokens, n.heads, n.features},
-          .strides = {s.batch, s.token, s.head, s.feature}};
-}
-
-Strided scales_of(const QuantizedHeadsView& keys) {
-  const Extents& n = keys.extents;
-  const ScaleStrides& s = keys.scale_strides;
-  return {.data = keys.scales,
-          .element_bytes = sizeof(float),
-          .counts = {n.batch, n.tokens, n.heads, 1},
-          .strides = {s.batch, s.token, s.head, 0}};
 }
 
 }  // namespace rotary::fuzz

@@ -12,6 +12,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/numbers_case.hpp"
+#include "fuzz/quantized_heads.hpp"
 #include "rotary/shift.hpp"
 
 namespace rotary::fuzz {
@@ -49,8 +50,5 @@ struct ShiftCase {
 // buffer.
 [[nodiscard]] std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
                                                     std::span<std::byte> memory);
-
-[[nodiscard]] Strided elements_of(const QuantizedHeadsView& keys);
-[[nodiscard]] Strided scales_of(const QuantizedHeadsView& keys);
 
 }  // namespace rotary::fuzz

@@ -81,8 +81,7 @@ void check_rows(const ShiftCase& shift, const Rotations& by) {
 void check_keys(const ShiftCase& shift, const Rotations& by, const Memory& memory) {
   if (shift.quantized) {
     check_quantized(*shift.quantized, by, memory);
-    put_back(elements_of(*shift.quantized), memory);
-    if (!is_empty(elements_of(*shift.quantized))) put_back(scales_of(*shift.quantized), memory);
+    put_back(*shift.quantized, memory);
   } else {
     check_turned(TurnedView{.before = shift.keys, .after = shift.keys}, by, memory);
     put_back(strided(shift.keys), memory);

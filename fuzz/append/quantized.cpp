@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/append/quantized.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "fuzz/append/stored.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
+#include "rotary/numeric_contract.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+// Contiguous [batch, tokens, heads, features].
+struct Floats {
+  std::vector<float> numbers;
+  Extents extents;
+
+  [[nodiscard]] HeadsView view() {
+    return {.data = numbers.data(),
+            .dtype = DType::f32,
+            .extents = extents,
+            .strides = strides_bthd(extents)};
+  }
+  [[nodiscard]] std::span<const float> head(const Stored& of, std::int64_t head) const {
+    const std::int64_t index =
+        ((of.batch * extents.tokens + of.token) * extents.heads + head) * extents.features;
+    return std::span(numbers).subspan(static_cast<std::size_t>(index),
+                                      static_cast<std::size_t>(extents.features));
+  }
+};
+
+// Heads of f32, bf16 or f16, as they were before the call.
+Floats floats_of(const ConstHeadsView& heads, const Memory& memory) {
+  Floats floats{.numbers = {}, .extents = heads.extents};
+  const Strided view = strided(heads);
+  for_each_element(view, [&](const Axes& index) {
+    const std::size_t at = place_of(view, memory.after.data(), index);
+    floats.numbers.push_back(static_cast<float>(value_at(heads.dtype, memory.before.data() + at)));
+  });
+  return floats;
+}
+
+Floats stored_keys(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  Floats keys = floats_of(append.heads.k, memory);
+  if (rotations == nullptr && !append.k_norm) return keys;
+  Floats cache{.numbers = std::vector<float>(keys.numbers.size()), .extents = keys.extents};
+  const AppendOptions options{.k_norm = append.k_norm};
+  const auto status =
+      rotations == nullptr
+          ? rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, options)
+          : rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, *rotations,
+                           options);
+  if (!status) fail("a cache of f32 must take what one in 8 bits takes", status.error().message);
+  return cache;
+}
+
+struct QuantizedHead {
+  std::vector<std::int8_t> elements;
+  float scale = 0;
+};
+
+QuantizedHead head_at(const QuantizedHeadsView& cache, const Memory& memory, Axes index) {
+  QuantizedHead head;
+  const std::byte* const bytes = memory.after.data();
+  std::memcpy(&head.scale, bytes + place_of(scales_of(cache), bytes, index), sizeof head.scale);
+  for (index[3] = 0; index[3] < cache.extents.features; ++index[3]) {
+    head.elements.push_back(
+        std::to_integer<std::int8_t>(bytes[place_of(elements_of(cache), bytes, index)]));
+  }
+  return head;
+}
+
+bool is_zero(const QuantizedHead& head) {
+  return std::all_of(head.elements.begin(), head.elements.end(),
+                     [](std::int8_t element) { return element == 0; });
+}
+
+void check_head(std::span<const float> numbers, const QuantizedHead& head) {
+  float largest = 0;
+  for (const float number : numbers) {
+    if (!std::isfinite(number)) {
+      if (!is_zero(head) || !std::isnan(head.scale)) {
+        fail("a head with a number that is not finite must be zeros with a NaN scale");
+      }
+      return;
+    }
+    largest = std::max(largest, std::abs(number));
+  }
+  if (largest < 0x1p-100F) {
+    if (!is_zero(head) || head.scale != 0) fail("a head of next to nothing must be zeros");
+    return;
+  }
+  const double scale = head.scale;
+  if (!(std::abs(scale - largest / 127.0) <= 0x1p-24 * (largest / 127.0))) {
+    fail("the scale must be m/127, rounded once");
+  }
+  for (std::size_t f = 0; f < numbers.size(); ++f) {
+    if (head.elements[f] == -128) fail("an element must not be -128");
+    const double error = std::abs(scale * head.elements[f] - static_cast<double>(numbers[f]));
+    if (!(error <= append_int8_error_bound(scale, 0))) {
+      fail("an element in 8 bits must be within the bound");
+    }
+  }
+}
+
+void check_heads(const AppendCase& append, const QuantizedHeadsView& cache, const Floats& from,
+                 const Memory& memory) {
+  if (from.numbers.empty()) return;
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < from.extents.heads; ++h) {
+      check_head(from.head(at, h), head_at(cache, memory, {at.block, at.place, h, 0}));
+    }
+  });
+}
+
+}  // namespace
+
+void check_quantized(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  const QuantizedKvCache& cache = *append.quantized;
+  const auto turns_floats = [](const Rotations& by) {
+    return by.tensors().value_or(DType::f32) == DType::f32;
+  };
+  if (rotations == nullptr || turns_floats(*rotations)) {
+    check_heads(append, cache.k, stored_keys(append, rotations, memory), memory);
+  }
+  if (cache.v) check_heads(append, *cache.v, floats_of(*append.heads.v, memory), memory);
+}
+
+}  // namespace rotary::fuzz
