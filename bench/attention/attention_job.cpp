@@ -45,7 +45,8 @@ AttentionTensors::AttentionTensors(const AttentionLine& line)
 }
 
 Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& line,
-                                                         const AttentionTensors& tensors) {
+                                                         const AttentionTensors& tensors,
+                                                         Executor executor) {
   std::unique_ptr<AttentionJob> job(new AttentionJob(line, tensors));
   if (auto status = job->make_rotations_of_tokens(); !status) return std::move(status).error();
   if (line.quantized()) {
@@ -56,6 +57,7 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   AttendOptions& options = job->options_;
   options.scale = 1 / std::sqrt(static_cast<double>(line.shape.head_dim));
   options.mask.order = AttentionOrder::causal;
+  options.executor = executor;
   if (job->q_rotations_) options.encoding.q_rotations = &*job->q_rotations_;
   if (job->k_rotations_) options.encoding.k_rotations = &*job->k_rotations_;
   if (job->bias_) options.encoding.bias = &*job->bias_;

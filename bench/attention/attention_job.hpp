@@ -11,6 +11,7 @@
 #include "bench/attention/attention_line.hpp"
 #include "bench/tensor.hpp"
 #include "rotary/attention.hpp"
+#include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
@@ -41,10 +42,11 @@ struct Int8Tensor {
 
 class AttentionJob {
  public:
-  // tensors must outlive it. Makes everything that a model makes once for all its layers, such as
-  // the rows of cos and sin, and the memory that a call works in.
+  // tensors and the executor must outlive it. Makes everything that a model makes once for all its
+  // layers, such as the rows of cos and sin, and the memory that a call works in.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
-                                                                  const AttentionTensors& tensors);
+                                                                  const AttentionTensors& tensors,
+                                                                  Executor executor = {});
 
   [[nodiscard]] Status run(std::int64_t calls) const;
 

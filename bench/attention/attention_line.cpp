@@ -11,6 +11,11 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
 constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
 
+// The least that several threads reach of one thread's speed times their number, and of what they
+// read together.
+constexpr double least_speedup = 0.95;
+constexpr double least_of_shared_bandwidth = 0.90;
+
 // Most time of a step over int8, relative to the dtype's: memory decides for one query head of a
 // key head, multiply-adds for several.
 constexpr double most_of_int8 = 0.35;
@@ -22,6 +27,18 @@ std::int64_t elements(const AttentionLine& line, std::int64_t tokens, std::int64
   return tokens * heads * line.shape.head_dim;
 }
 
+std::optional<AttentionGoal> goal_of_threads(const AttentionLine& line) {
+  using Unit = AttentionGoalUnit;
+  if (!is_base(line)) return std::nullopt;
+  if (line.step == AttentionStep::decode) {
+    if (line.tokens < read_from) return std::nullopt;
+    return AttentionGoal{.unit = Unit::share, .limit = least_of_shared_bandwidth};
+  }
+  if (line.tokens < peak_from) return std::nullopt;
+  return AttentionGoal{.unit = Unit::speedup,
+                       .limit = least_speedup * static_cast<double>(line.threads)};
+}
+
 }  // namespace
 
 std::string_view to_string(AttentionStep step) noexcept {
@@ -29,8 +46,9 @@ std::string_view to_string(AttentionStep step) noexcept {
 }
 
 std::string describe(const AttentionLine& line) {
-  return fmt::format("{}: {} of {} token{}", line.encoding->name, to_string(line.step), line.tokens,
-                     line.tokens == 1 ? "" : "s");
+  return fmt::format("{}: {} of {} token{}{}", line.encoding->name, to_string(line.step),
+                     line.tokens, line.tokens == 1 ? "" : "s",
+                     line.threads == 1 ? std::string() : fmt::format(", {} threads", line.threads));
 }
 
 double operations_of(const AttentionLine& line) {
@@ -61,6 +79,7 @@ std::int64_t scores_bytes(const AttentionLine& line) {
 
 std::optional<AttentionGoal> goal_of(const AttentionLine& line) {
   using Unit = AttentionGoalUnit;
+  if (line.threads > 1) return goal_of_threads(line);
   if (line.step == AttentionStep::decode) {
     if (line.tokens < read_from) return std::nullopt;
     if (line.quantized()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One measurement of `rotary bench attention`: an encoding inside causal attention over a number of
-// tokens, for a whole prompt at once or for one query against a cache.
+// tokens, for a whole prompt at once or for one query against a cache, on a number of threads.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,7 @@ struct AttentionLine {
   AttentionStep step = AttentionStep::prefill;
   std::int64_t tokens = 0;  // keys
   AttentionShape shape = {};
+  std::int64_t threads = 1;
 
   [[nodiscard]] bool quantized() const {
     return encoding != nullptr && encoding->storage == Storage::int8;
@@ -42,7 +43,7 @@ struct AttentionLine {
   [[nodiscard]] std::int64_t queries() const { return step == AttentionStep::prefill ? tokens : 1; }
 };
 
-// "rope: prefill of 512 tokens".
+// "rope: prefill of 512 tokens, 2 threads".
 [[nodiscard]] std::string describe(const AttentionLine& line);
 
 // Multiplications and additions for the visible scores and the values: 4 for each feature of each
@@ -59,11 +60,12 @@ struct AttentionLine {
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
 // ratio: time over that of no encoding. share: the fraction of its roofline that a line reaches.
-enum class AttentionGoalUnit { ratio, share };
+// speedup: how many times as fast as one thread.
+enum class AttentionGoalUnit { ratio, share, speedup };
 
 struct AttentionGoal {
   AttentionGoalUnit unit = AttentionGoalUnit::ratio;
-  double limit = 0;  // at most this ratio, at least this share
+  double limit = 0;  // at most this ratio, at least this share or speedup
 };
 
 // Absent if the line has no goal.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifies several encodings over the same tensors and only then times them beside no encoding and
-// beside the roofline of the machine.
+// beside the roofline of the machine, all on the same number of threads of rotary::threads.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@ struct AttentionGroup {
   AttentionStep step = AttentionStep::prefill;
   std::int64_t tokens = 0;
   AttentionShape shape = {};
+  std::int64_t threads = 1;
   std::vector<const BenchEncoding*> encodings;  // the first is no encoding
 };
 
@@ -35,8 +36,9 @@ struct GroupMeasurement {
   std::vector<AttentionMeasurement> lines;
   std::int64_t rounds = 0;  // 0: a result was wrong, and nothing was timed
   double spread = 1;        // of the rounds (interleave.hpp)
+  double speedup = 1;       // of no encoding: over one thread, in the same rounds
   // prefill: multiply-adds in registers, operations in a ns; decode: keys and values read, bytes in
-  // a ns.
+  // a ns. By all threads together.
   double roofline_per_ns = 0;
 
   // Share of the roofline.
@@ -48,6 +50,9 @@ struct GroupBudget {
   std::function<void(double)> on_progress = {};  // the progress since the last call, as a fraction
                                                  // of 1
 };
+
+// CPU time of the calling thread if there is no other (interleave.hpp).
+[[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
 
 [[nodiscard]] Result<GroupMeasurement> measure(const AttentionGroup& group,
                                                const GroupBudget& budget);

@@ -82,8 +82,8 @@ namespace rotary::bench {
 namespace {
 
 // Stored, so that no compiler removes the work.
-volatile float last_sum = 0;
-volatile std::uint8_t last_byte = 0;
+thread_local volatile float last_sum = 0;
+thread_local volatile std::uint8_t last_byte = 0;
 
 }  // namespace
 

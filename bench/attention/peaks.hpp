@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rooflines of attention: the multiplications and additions that one core can do, and the speed at
-// which it reads keys and values. Both on the best instruction set of this machine.
+// which it reads keys and values. Both on the best instruction set of this machine, from any
+// thread.
 #pragma once
 
 #include <cstddef>

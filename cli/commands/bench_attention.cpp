@@ -19,6 +19,7 @@ using bench::GroupMeasurement;
 constexpr std::int64_t most_tokens = std::int64_t{1} << 16;
 constexpr std::int64_t most_keys = std::int64_t{1} << 20;
 constexpr std::int64_t most_heads = 1024;
+constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_head_dim = 1024;
 
 struct Arguments {
@@ -27,6 +28,7 @@ struct Arguments {
   std::string heads = "8";
   std::string head_dim = "64";
   std::string dtype = "f32";
+  std::string threads = "1";
   BenchOptions common;
 };
 
@@ -67,12 +69,18 @@ std::vector<AttentionGroup> parse_groups(const Arguments& arguments) {
     tokens = {512, 1024, 2048, 4096, 8192};
     keys = {32'768};
   }
+  const auto threads = parse_list(std::optional(arguments.threads), [](std::string_view text) {
+    return parse_between("--threads", text, {1, most_threads});
+  });
   std::vector<AttentionGroup> groups;
   const auto add = [&](AttentionStep step, const std::vector<std::int64_t>& sizes) {
     for (const std::int64_t size : sizes) {
-      groups.push_back(like);
-      groups.back().step = step;
-      groups.back().tokens = size;
+      for (const std::int64_t count : *threads) {
+        groups.push_back(like);
+        groups.back().step = step;
+        groups.back().tokens = size;
+        groups.back().threads = count;
+      }
     }
   };
   if (tokens) add(AttentionStep::prefill, *tokens);
@@ -85,7 +93,8 @@ bench::AttentionLine line_of(const AttentionGroup& group, std::size_t encoding =
   return {.encoding = group.encodings[encoding],
           .step = group.step,
           .tokens = group.tokens,
-          .shape = group.shape};
+          .shape = group.shape,
+          .threads = group.threads};
 }
 
 void check_memory(const std::vector<AttentionGroup>& groups, std::int64_t limit) {
@@ -117,11 +126,18 @@ void refuse_wrong(const bench::GroupMeasurement& group) {
 Json goal_json(const GroupMeasurement& group, const AttentionMeasurement& line) {
   const auto goal = bench::goal_of(line.line);
   if (!goal) return {};
-  const bool is_ratio = goal->unit == bench::AttentionGoalUnit::ratio;
-  return judged({{"unit", is_ratio ? "ratio" : "of_roofline"},
-                 {"limit", goal->limit},
-                 {"met", is_ratio ? line.ratio <= goal->limit : group.share(line) >= goal->limit}},
-                group.spread);
+  const auto judge = [&](std::string_view unit, bool met) {
+    return judged({{"unit", unit}, {"limit", goal->limit}, {"met", met}}, group.spread);
+  };
+  switch (goal->unit) {
+    case bench::AttentionGoalUnit::ratio:
+      return judge("ratio", line.ratio <= goal->limit);
+    case bench::AttentionGoalUnit::share:
+      return judge("of_roofline", group.share(line) >= goal->limit);
+    case bench::AttentionGoalUnit::speedup:
+      break;
+  }
+  return judge("speedup", group.speedup >= goal->limit);
 }
 
 Json group_json(const GroupMeasurement& group) {
@@ -140,12 +156,14 @@ Json group_json(const GroupMeasurement& group) {
   return {{"step", to_string(like.step)},
           {"queries", like.queries()},
           {"keys", like.tokens},
+          {"threads", like.threads},
           {"operations", bench::operations_of(like)},
           {"cache_bytes", bench::cache_bytes(like)},
           {"scores_bytes", bench::scores_bytes(like)},
-          {"clock", to_string(bench::Clock::thread_cpu)},
+          {"clock", to_string(bench::clock_of(like.threads))},
           {"rounds", group.rounds},
           {"spread", group.spread},
+          {"speedup", group.speedup},
           {"roofline", like.step == AttentionStep::prefill ? "multiply_add" : "read"},
           {"roofline_per_ns", group.roofline_per_ns},
           {"lines", json_array(group.lines, line_json)}};
@@ -154,10 +172,19 @@ Json group_json(const GroupMeasurement& group) {
 std::string goal_text(const Json& goal) {
   if (goal.is_null()) return "";
   const auto limit = goal.at("limit").get<double>();
-  return fmt::format("{} {}",
-                     goal.at("unit") == "ratio" ? fmt::format("<= {}", limit)
-                                                : fmt::format(">= {:.0f} %", 100 * limit),
-                     verdict_text(goal));
+  const auto unit = goal.at("unit").get<std::string>();
+  std::string text = fmt::format("<= {}", limit);
+  if (unit == "of_roofline") text = fmt::format(">= {:.0f} %", 100 * limit);
+  if (unit == "speedup") text = fmt::format(">= {:.1f} x", limit);
+  return text + " " + verdict_text(goal);
+}
+
+// "one thread", "2 threads, 1.93 times as fast as one".
+std::string threads_text(const Json& group) {
+  const auto threads = group.at("threads").get<std::int64_t>();
+  if (threads == 1) return "one thread";
+  return fmt::format("{} threads, {:.2f} times as fast as one", threads,
+                     group.at("speedup").get<double>());
 }
 
 // "212 KiB", "1.5 GiB": three digits that count.
@@ -176,16 +203,17 @@ std::string group_text(const Json& group) {
   const bool is_prefill = group.at("step") == "prefill";
   const auto peak = group.at("roofline_per_ns").get<double>();  // 10^9 in a second
   const auto keys = group.at("keys").get<std::int64_t>();
+  const std::string threads = threads_text(group);
   const std::string noise = noise_text(group.at("spread"));
   const std::string title =
       is_prefill ? fmt::format(
-                       "\nprefill of {} tokens; multiply-adds in registers: {:.1f} GF/s; "
+                       "\nprefill of {} tokens, {}; multiply-adds in registers: {:.1f} GF/s; "
                        "noise {}\n",
-                       keys, peak, noise)
+                       keys, threads, peak, noise)
                  : fmt::format(
-                       "\ndecode, one query and {} keys; reading k and v: {:.1f} GB/s; "
+                       "\ndecode, one query and {} keys, {}; reading k and v: {:.1f} GB/s; "
                        "noise {}\n",
-                       keys, peak, noise);
+                       keys, threads, peak, noise);
   std::vector<std::array<std::string, 8>> rows;
   for (const Json& line : group.at("lines")) {
     const auto share = line.at("of_roofline").get<double>();
@@ -198,7 +226,7 @@ std::string group_text(const Json& group) {
   }
   return title + text_table({{"  encoding", 14, Align::left},
                              {"ratio"},
-                             {"goal", 14, Align::left},
+                             {"goal", 15, Align::left},
                              {"ms", 12},
                              {is_prefill ? "GF/s" : "GB/s"},
                              {is_prefill ? "of peak" : "of read"},
@@ -213,8 +241,7 @@ std::string report_text(const Json& report, const bench::AttentionShape& shape) 
   text += fmt::format("decode steps prefetch keys by {} (ROTARY_KEY_FETCHING)\n",
                       report.at("key_fetching").get<std::string>());
   text += fmt::format(
-      "Causal attention, one thread, {} query and {} key heads x {}, {}, [heads, tokens, "
-      "features].\n"
+      "Causal attention, {} query and {} key heads x {}, {}, [heads, tokens, features].\n"
       "Sampled rows of each line were held against the reference; then all lines of a size were\n"
       "timed in turn, there and back. Minima; noise: how much slower the median round was.\n"
       "ratio: to no encoding. memory: what a call works in; scores: what the scores of all pairs\n"
@@ -282,6 +309,9 @@ Run declare(OptionParser& parser) {
   parser.add("--kv-heads N", arguments->kv_heads, "of keys and values (as many)");
   parser.add("--head-dim N", arguments->head_dim, "features of a head (64)");
   parser.add("--dtype f32|bf16|f16", arguments->dtype, "of q, k and v (f32)");
+  parser.add("--threads LIST", arguments->threads,
+             "numbers of threads, of rotary::threads, between commas; several are also timed "
+             "beside one (1)");
   declare_bench_options(parser, arguments->common);
   parser.replace_help("--memory",
                       "most memory for the tensors and what verifies them, in MiB (half of what "
@@ -299,6 +329,7 @@ constinit const Command bench_attention_command{
         "  rotary bench attention --tokens 2048 --encodings rope,alibi\n"
         "  rotary bench attention --decode 32768 --heads 32 --kv-heads 8 --head-dim 128\n"
         "  rotary bench attention --decode 32768 --encodings int8\n"
+        "  rotary bench attention --tokens 2048 --encodings none --threads 1,2\n"
         "  rotary bench attention --dtype bf16 --json\n",
     .declare = declare,
 };

@@ -86,6 +86,7 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
     AttentionStep step;
     std::int64_t tokens;
     double limit;  // 0: no goal
+    std::int64_t threads = 1;
   };
   for (const Case& each : std::vector<Case>{
            {"none", AttentionStep::prefill, 1024, 0},
@@ -105,9 +106,18 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
            {"int8", AttentionStep::prefill, 8192, 0},
            {"int8", AttentionStep::decode, 8192, 0},
            {"int8", AttentionStep::decode, 32'768, 0.35},
+           {"none", AttentionStep::prefill, 1024, 0, 2},
+           {"none", AttentionStep::prefill, 2048, 1.9, 2},
+           {"none", AttentionStep::prefill, 2048, 3.8, 4},
+           {"none", AttentionStep::decode, 16'384, 0, 2},
+           {"none", AttentionStep::decode, 32'768, 0.90, 2},
+           {"rope", AttentionStep::prefill, 2048, 0, 2},
+           {"int8", AttentionStep::decode, 32'768, 0, 2},
        }) {
-    const auto goal =
-        goal_of({.encoding = &encoding(each.name), .step = each.step, .tokens = each.tokens});
+    const auto goal = goal_of({.encoding = &encoding(each.name),
+                               .step = each.step,
+                               .tokens = each.tokens,
+                               .threads = each.threads});
     EXPECT_EQ(goal ? goal->limit : 0, each.limit) << each.name << ' ' << each.tokens;
   }
 }

@@ -63,6 +63,21 @@ class BenchAttentionTest(ToolTest):
                          (6, 3, 16))
         self.assertEqual(group["cache_bytes"], 2 * 8 * 3 * 16 * 2)
 
+    def test_several_threads_are_timed_beside_one(self):
+        arguments = [*SMALL, "--tokens", "40", "--encodings", "rope", "--threads", "1,3"]
+        one, three = self.run_report(*arguments)["groups"]
+        self.assertEqual([(each["threads"], each["clock"]) for each in (one, three)],
+                         [(1, "thread_cpu"), (3, "steady")])
+        self.assertEqual(one["speedup"], 1)
+        self.assertGreater(three["speedup"], 0)
+        for group in (one, three):
+            self.check_lines(group)
+        text = self.run_ok(*arguments)
+        self.assertIn("prefill of 40 tokens, one thread; ", text)
+        self.assertRegex(text, r"prefill of 40 tokens, 3 threads, \d+\.\d\d times as fast as one; ")
+        decode = self.run_ok(*SMALL, "--decode", "9", "--encodings", "none", "--threads", "2")
+        self.assertIn("decode, one query and 9 keys, 2 threads, ", decode)
+
     def test_memory_does_not_grow_as_the_scores_do(self):
         document = self.run_report(*SMALL, "--tokens", "600,1200", "--encodings", "rope")
         first, second = document["groups"]
@@ -72,7 +87,7 @@ class BenchAttentionTest(ToolTest):
 
     def test_the_table(self):
         text = self.run_ok(*SMALL, "--tokens", "512", "--encodings", "rope,fire")
-        self.assertIn("prefill of 512 tokens; multiply-adds in registers: ", text)
+        self.assertIn("prefill of 512 tokens, one thread; multiply-adds in registers: ", text)
         self.assertRegex(text, r"\n  rope +\d+\.\d{3}  <= 1\.03 (met|MISSED|busy) ")
         self.assertRegex(text, r"\n[01] of 1 goals met\n")
         for line in text.splitlines():
@@ -94,6 +109,7 @@ class BenchAttentionTest(ToolTest):
             (["--kv-heads", "9"], "--kv-heads must be in [1, 8], got 9"),
             (["--head-dim", "0"], "--head-dim must be in [1, 1024], got 0"),
             (["--dtype", "f64"], "--dtype must be one of f32, bf16, f16, got 'f64'"),
+            (["--threads", "0"], "--threads must be in [1, 1024], got 0"),
             (["--seconds", "61"], "--seconds must be in (0, 60], got 61"),
             (["--tokens", "4096", "--memory", "1"], "must fit in 1 MiB (--memory, or half of what"),
             (["more"], "no further argument 'more'"),
