@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/explain/explain_config.hpp"
+#include "cli/explain/limits.hpp"
 #include "cli/failure.hpp"
 #include "rotary/scaling.hpp"
 
@@ -18,9 +19,7 @@ namespace {
 using Path = std::vector<std::string>;
 using Names = std::span<const std::string>;
 
-constexpr std::size_t most_bytes = std::size_t{1} << 18;
-constexpr std::size_t most_keys = 500;
-constexpr std::size_t most_pairs = 2048;  // of all layer types: each trial makes their frequencies
+constexpr std::string_view a_config = "a config";
 
 Json& member_of(Json& config, const Path& path) {
   Json* place = &config;
@@ -48,31 +47,13 @@ struct Trial {
   [[nodiscard]] bool is_same() const { return outcome && outcome->empty(); }
 };
 
-void check_most(std::size_t most, std::string_view what, std::size_t got,
-                std::string_view or_more = {}) {
-  if (got <= most) return;
-  throw Failure(ExitCode::usage,
-                fmt::format("a config to explain must have at most {} {}, got {}{}", most, what,
-                            got, or_more));
-}
-
-void check_pairs(const ModelSpec& model) {
-  std::size_t pairs = 0;
-  for (const ModelRotary& rotary : model.rotary) {
-    const RotarySpec& spec = rotary.spec;
-    const std::int64_t turning = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature);
-    pairs += static_cast<std::size_t>(turning / 2);
-  }
-  check_most(most_pairs, "pairs of features that turn, over its layer types", pairs);
-}
-
 class Experiment {
  public:
   Experiment(Json config, ResolveOptions options)
       : config_(std::move(config)), options_(std::move(options)) {
     options_.overrides.clear();  // they are in the config
     const ModelSpec model = value_or_fail(resolve(config_.dump(), options_));
-    check_pairs(model);
+    check_pairs(a_config, model);
     facts_ = facts_of(model, options_.context_tokens);
     warnings_ = model.warnings;
   }
@@ -181,7 +162,7 @@ ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& val
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
   // Each member is one key at least.
-  check_most(most_keys, "keys", keys.size() + object.size(), " or more");
+  check_limit(a_config, most_keys, keys.size() + object.size(), " or more");
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) names.push_back(name);
   std::set<std::string> unread;
@@ -301,7 +282,7 @@ std::string meaning_of_parameter(std::string_view name) {
 }  // namespace
 
 std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOptions& options) {
-  check_most(most_bytes, "bytes", json.size());
+  check_limit(a_config, most_bytes, json.size());
   Json config = ordered_config(json);
   for (const ConfigOverride& change : options.overrides) set_key(config, change);
   const Experiment experiment(std::move(config), options);

@@ -8,12 +8,13 @@
 #include <variant>
 
 #include "cli/explain/explain_config.hpp"
+#include "cli/explain/limits.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {
 
-constexpr std::size_t most_tried = 500;
+constexpr std::string_view a_gguf_file = "a GGUF file";
 
 Json json_of(const GgufValue& value) {
   return std::visit(
@@ -37,11 +38,32 @@ GgufValue another(const GgufValue& value) {
   return value;
 }
 
+std::size_t bytes_of(const GgufKey& key) {
+  const std::size_t of_value = std::visit(
+      [](const auto& held) -> std::size_t {
+        if constexpr (requires { held.size(); }) {
+          return held.size() * sizeof(held[0]);
+        } else {
+          return sizeof(held);
+        }
+      },
+      key.value);
+  return key.name.size() + of_value;
+}
+
+void check_size(const GgufMetadata& metadata) {
+  check_limit(a_gguf_file, most_keys, metadata.keys.size());
+  std::size_t bytes = 0;
+  for (const GgufKey& key : metadata.keys) bytes += bytes_of(key);
+  check_limit(a_gguf_file, {.most = most_bytes.most, .what = "bytes of keys"}, bytes);
+}
+
 class GgufExperiment {
  public:
   GgufExperiment(const GgufMetadata& metadata, const GgufOptions& options)
       : metadata_(metadata), options_(options) {
     const ModelSpec model = value_or_fail(resolve_gguf(metadata, options));
+    check_pairs(a_gguf_file, model);
     facts_ = facts_of(model, options.context_tokens);
     warnings_ = model.warnings;
   }
@@ -96,13 +118,12 @@ class GgufExperiment {
 }  // namespace
 
 std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata, const GgufOptions& options) {
+  check_size(metadata);
   const GgufExperiment experiment(metadata, options);
   std::vector<ConfigKey> keys;
   for (std::size_t i = 0; i < metadata.keys.size(); ++i) {
     const GgufKey& key = metadata.keys[i];
     if (std::holds_alternative<std::monostate>(key.value)) continue;
-    cli::require(keys.size() < most_tried,
-                 "a GGUF file to explain must have at most {} keys, got more", most_tried);
     keys.push_back(experiment.tried(i));
   }
   return keys;

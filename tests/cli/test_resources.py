@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time and peak memory of the commands for the largest and oddest configs: beside what
-the same command takes for a plain one. Limits are of the whole corpus, several times what it takes
-today, and a quadratic loop or a table of everything is beyond them."""
+"""Processor time and peak memory of the commands for the largest and oddest configs and GGUF
+files: beside what the same command takes for a plain one. Limits are of the whole corpus, several
+times what it takes today, and a quadratic loop or a table of everything is beyond them."""
 
 import json
 import subprocess
 import sys
 
+import gguf_files
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
 # The peak memory of a process includes what its parent had when it was started, so a small
@@ -92,6 +93,28 @@ SIZES = {
     "all contexts": dynamic(64),
 }
 
+def gguf_head(features):
+    return gguf_files.llama(attention__key_length=features, rope__dimension_count=features)
+
+
+GGUF_TEXTS = {
+    "many keys": gguf_files.llama() | {f"k{i}": i for i in range(65_000)},
+    "as many keys as are explained": gguf_files.llama() | {f"{'key' * 150}{i}": i
+                                                           for i in range(490)},
+    "long names": gguf_files.llama() | {f"{'k' * 65_000}{i}": i for i in range(200)},
+    "a long text": gguf_files.llama() | {"text": "v" * 16_000_000},
+    "many tokens": gguf_files.llama() | {"tokenizer.ggml.tokens": ["token"] * 500_000},
+}
+GGUF_SIZES = {
+    "all layers that there may be": gguf_files.llama(
+        block_count=4_096, attention__head_count_kv=[1 + i % 8 for i in range(4_096)]),
+    "the widest head of a report": gguf_head(8_192),
+    "the widest head that figures take": gguf_head(4_096),
+    "the widest head, and as many keys as are explained":
+        gguf_head(1 << 20) | {f"llama.k{i}": i for i in range(400)},
+    "all tensors": (gguf_files.llama(), ["tensor"] * (1 << 20)),
+}
+
 # Times a plain config's. A key that is read costs `explain` some trials of the whole config, and
 # `report` has figures of 100 random vectors each.
 MOST_TIMES_OF_TEXTS = 30
@@ -118,21 +141,21 @@ class ResourcesTest(ToolTest):
         print(json.dumps([TOOL, *arguments]), file=self.helper.stdin, flush=True)
         return json.loads(self.helper.stdout.readline())
 
-    def check(self, command, configs, plain, most_times):
+    def check(self, command, files, plain, most_times):
         seconds_of_plain, memory_of_plain = plain
-        for name in configs:
-            arguments = COMMANDS[command](f"{name}.json")
+        for name in files:
+            arguments = COMMANDS[command](name)
             code, seconds, memory = self.measured(arguments)
             if seconds / seconds_of_plain > most_times:  # another program may have been in the way
                 seconds = min(self.measured(arguments)[1] for _ in range(3))
-            with self.subTest(command=command, config=name):
+            with self.subTest(command=command, file=name):
                 self.assertIn(code, (0, 2, 3, 5))
                 self.assertLessEqual(seconds / seconds_of_plain, most_times)
                 self.assertLessEqual(memory / memory_of_plain, MOST_MEMORY)
 
-    def of_plain(self, command):
+    def of_plain(self, command, name):
         """The least of a few runs: what is short varies the most."""
-        runs = [self.measured(COMMANDS[command]("plain.json")) for _ in range(3)]
+        runs = [self.measured(COMMANDS[command](name)) for _ in range(3)]
         self.assertEqual({code for code, _, _ in runs}, {0}, command)
         seconds = max(min(seconds for _, seconds, _ in runs), LEAST_SECONDS)
         return seconds, min(memory for _, _, memory in runs)
@@ -150,14 +173,36 @@ class ResourcesTest(ToolTest):
                           name)
         name = self.write_config(LLAMA | {f"k{i}": i for i in range(2_000)})
         self.assert_fails(2, ["at most 500 keys, got 2006 or more"], "explain", name)
+        for limit, keys in {
+            "500 keys, got 509": gguf_files.llama() | {f"k{i}": i for i in range(501)},
+            "262144 bytes of keys, got 3": gguf_files.llama() | {"k" * 60_000 + str(i): i
+                                                                 for i in range(5)},
+            "2048 pairs of features that turn, over its layer types, got 4096": gguf_head(8_192),
+        }.items():
+            self.write_gguf("large", keys)
+            self.assert_fails(2, [f"a GGUF file to explain must have at most {limit}"], "explain",
+                              "large.gguf")
 
     def test_the_worst_configs(self):
         self.write_config(head(128), "plain.json")
         for name, config in (TEXTS | SIZES).items():
             self.write_config(config, f"{name}.json")
+        self.check_all("json", TEXTS, SIZES)
+
+    def test_the_worst_gguf_files(self):
+        self.write_gguf("plain", gguf_files.llama())
+        for name, content in (GGUF_TEXTS | GGUF_SIZES).items():
+            self.write_gguf(name, *(content if isinstance(content, tuple) else (content,)))
+        self.check_all("gguf", GGUF_TEXTS, GGUF_SIZES)
+
+    def write_gguf(self, name, keys, tensors=()):
+        (self.path / f"{name}.gguf").write_bytes(gguf_files.encoded(keys, tensors))
+
+    def check_all(self, ending, texts, sizes):
+        texts, sizes = ([f"{name}.{ending}" for name in names] for names in (texts, sizes))
         for command in COMMANDS:
-            plain = self.of_plain(command)
+            plain = self.of_plain(command, f"plain.{ending}")
             if command in OF_TEXT:
-                self.check(command, TEXTS, plain, MOST_TIMES_OF_TEXTS)
-            self.check(command, SIZES, plain,
+                self.check(command, texts, plain, MOST_TIMES_OF_TEXTS)
+            self.check(command, sizes, plain,
                        MOST_TIMES_OF_SIZES.get(command, MOST_TIMES_OF_OTHERS))

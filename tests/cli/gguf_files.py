@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files of version 3, written as their format says: a header, keys, a list of tensors."""
+
+import struct
+
+# A key's type by its Python value; of a list, that of its elements.
+UINT32, FLOAT32, BOOLEAN, STRING, ARRAY = 4, 6, 7, 8, 9
+FORMATS = {UINT32: "I", FLOAT32: "f", BOOLEAN: "?"}
+
+
+def type_of(value):
+    if isinstance(value, list):
+        return ARRAY
+    return {bool: BOOLEAN, int: UINT32, float: FLOAT32, str: STRING}[type(value)]
+
+
+def text(value):
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def encoded_value(value):
+    kind = type_of(value)
+    if kind == STRING:
+        return text(value)
+    if kind != ARRAY:
+        return struct.pack("<" + FORMATS[kind], value)
+    element = type_of(value[0])
+    head = struct.pack("<IQ", element, len(value))
+    if element == STRING:
+        return head + b"".join(map(text, value))
+    return head + struct.pack(f"<{len(value)}{FORMATS[element]}", *value)
+
+
+def encoded(keys, tensors=()):
+    """tensors: names of tensors of one number, whose data are left out."""
+    parts = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), len(keys))]
+    for name, value in keys.items():
+        parts += [text(name), struct.pack("<I", type_of(value)), encoded_value(value)]
+    for i, name in enumerate(tensors):
+        parts += [text(name), struct.pack("<IQIQ", 1, 1, 0, 32 * i)]
+    return b"".join(parts)
+
+
+def llama(**keys):
+    """Keys of Llama 3.1, and these in their place or beside them; "rope__freq_base" is one."""
+    own = {"block_count": 32, "context_length": 131072, "embedding_length": 4096,
+           "attention__head_count": 32, "attention__head_count_kv": 8,
+           "rope__freq_base": 500000.0, "rope__dimension_count": 128}
+    named = {"llama." + name.replace("__", "."): value for name, value in (own | keys).items()}
+    return {"general.architecture": "llama"} | named
