@@ -76,6 +76,10 @@ std::string_view to_string(Clock clock) noexcept {
   return clock == Clock::steady ? "steady" : "thread_cpu";
 }
 
+Clock clock_of(std::int64_t threads) noexcept {
+  return threads == 1 ? Clock::thread_cpu : Clock::steady;
+}
+
 Result<Timing> interleave(std::span<const Contender> contenders, const Budget& budget) {
   std::vector<Plan> plans;
   for (const Contender& contender : contenders) {

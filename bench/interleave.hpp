@@ -20,6 +20,9 @@ enum class Clock { steady, thread_cpu };
 
 [[nodiscard]] std::string_view to_string(Clock clock) noexcept;
 
+// The clock of work that so many threads do.
+[[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
+
 // Does its work `calls` times in a row.
 using Contender = std::function<Status(std::int64_t calls)>;
 

@@ -22,7 +22,7 @@ Result<Measurement> measure(Job& job, std::int64_t threads, double seconds) {
       return Status();
     });
   }
-  const Clock clock = threads == 1 ? Clock::thread_cpu : Clock::steady;
+  const Clock clock = clock_of(threads);
   const auto timing = interleave(contenders, {.seconds = seconds, .clock = clock});
   if (!timing) return timing.error();
   measurement.timing = {.clock = clock,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/quantized_heads.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace rotary::fuzz {
 
 Strided elements_of(const QuantizedHeadsView& heads) {
@@ -45,6 +48,23 @@ bool is_well_formed(const QuantizedHeadsView& heads) {
   if (!is_well_formed(elements)) return false;
   if (heads.extents.features > 1 && heads.strides.feature != 1) return false;
   return is_empty(elements) || is_well_formed(scales_of(heads));
+}
+
+bool QuantizedHead::is_zero() const {
+  return std::all_of(elements.begin(), elements.end(),
+                     [](std::int8_t element) { return element == 0; });
+}
+
+QuantizedHead head_at(const QuantizedHeadsView& heads, const std::byte* bytes, const Memory& memory,
+                      Axes index) {
+  QuantizedHead head;
+  const std::byte* const buffer = memory.after.data();
+  std::memcpy(&head.scale, bytes + place_of(scales_of(heads), buffer, index), sizeof head.scale);
+  for (index[3] = 0; index[3] < heads.extents.features; ++index[3]) {
+    head.elements.push_back(
+        std::to_integer<std::int8_t>(bytes[place_of(elements_of(heads), buffer, index)]));
+  }
+  return head;
 }
 
 void put_back(const QuantizedHeadsView& heads, const Memory& memory) {

@@ -2,7 +2,10 @@
 // Heads in 8 bits of a case: their two views, and both decoded from an input.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/shapes.hpp"
@@ -22,6 +25,16 @@ namespace rotary::fuzz {
 // Whether elements and scales are views that a call may write: it may refuse no more of them but
 // for what they share.
 [[nodiscard]] bool is_well_formed(const QuantizedHeadsView& heads);
+
+// A head as it lies in `bytes`: the buffer, or its copy from before the call.
+struct QuantizedHead {
+  std::vector<std::int8_t> elements;
+  float scale = 0;
+
+  [[nodiscard]] bool is_zero() const;
+};
+[[nodiscard]] QuantizedHead head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
+                                    const Memory& memory, Axes index);
 
 // Restores elements and scales.
 void put_back(const QuantizedHeadsView& heads, const Memory& memory);

@@ -113,10 +113,6 @@ double GroupMeasurement::share(const AttentionMeasurement& line) const {
   return work_of(line.line) / line.ns_per_call / roofline_per_ns;
 }
 
-Clock clock_of(std::int64_t threads) noexcept {
-  return threads == 1 ? Clock::thread_cpu : Clock::steady;
-}
-
 Result<GroupMeasurement> measure(const AttentionGroup& group, const GroupBudget& budget) {
   AttentionLine line{.encoding = group.encodings.front(),
                      .step = group.step,

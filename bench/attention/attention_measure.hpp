@@ -51,9 +51,6 @@ struct GroupBudget {
                                                  // of 1
 };
 
-// CPU time of the calling thread if there is no other (interleave.hpp).
-[[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
-
 [[nodiscard]] Result<GroupMeasurement> measure(const AttentionGroup& group,
                                                const GroupBudget& budget);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -59,32 +58,11 @@ Floats stored_keys(const AppendCase& append, const Rotations* rotations, const M
   return cache;
 }
 
-struct QuantizedHead {
-  std::vector<std::int8_t> elements;
-  float scale = 0;
-};
-
-QuantizedHead head_at(const QuantizedHeadsView& cache, const Memory& memory, Axes index) {
-  QuantizedHead head;
-  const std::byte* const bytes = memory.after.data();
-  std::memcpy(&head.scale, bytes + place_of(scales_of(cache), bytes, index), sizeof head.scale);
-  for (index[3] = 0; index[3] < cache.extents.features; ++index[3]) {
-    head.elements.push_back(
-        std::to_integer<std::int8_t>(bytes[place_of(elements_of(cache), bytes, index)]));
-  }
-  return head;
-}
-
-bool is_zero(const QuantizedHead& head) {
-  return std::all_of(head.elements.begin(), head.elements.end(),
-                     [](std::int8_t element) { return element == 0; });
-}
-
 void check_head(std::span<const float> numbers, const QuantizedHead& head) {
   float largest = 0;
   for (const float number : numbers) {
     if (!std::isfinite(number)) {
-      if (!is_zero(head) || !std::isnan(head.scale)) {
+      if (!head.is_zero() || !std::isnan(head.scale)) {
         fail("a head with a number that is not finite must be zeros with a NaN scale");
       }
       return;
@@ -92,7 +70,7 @@ void check_head(std::span<const float> numbers, const QuantizedHead& head) {
     largest = std::max(largest, std::abs(number));
   }
   if (largest < 0x1p-100F) {
-    if (!is_zero(head) || head.scale != 0) fail("a head of next to nothing must be zeros");
+    if (!head.is_zero() || head.scale != 0) fail("a head of next to nothing must be zeros");
     return;
   }
   const double scale = head.scale;
@@ -113,7 +91,8 @@ void check_heads(const AppendCase& append, const QuantizedHeadsView& cache, cons
   if (from.numbers.empty()) return;
   for_each_stored(append, [&](const Stored& at) {
     for (std::int64_t h = 0; h < from.extents.heads; ++h) {
-      check_head(from.head(at, h), head_at(cache, memory, {at.block, at.place, h, 0}));
+      check_head(from.head(at, h),
+                 head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0}));
     }
   });
 }

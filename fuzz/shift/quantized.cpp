@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "fuzz/check.hpp"
@@ -13,23 +12,6 @@
 
 namespace rotary::fuzz {
 namespace {
-
-struct QuantizedHead {
-  std::vector<std::int8_t> elements;
-  float scale = 0;
-};
-
-QuantizedHead head_at(const QuantizedHeadsView& keys, const std::byte* bytes, const Memory& memory,
-                      Axes index) {
-  QuantizedHead head;
-  const std::byte* const buffer = memory.after.data();
-  std::memcpy(&head.scale, bytes + place_of(scales_of(keys), buffer, index), sizeof head.scale);
-  for (index[3] = 0; index[3] < keys.extents.features; ++index[3]) {
-    head.elements.push_back(
-        std::to_integer<std::int8_t>(bytes[place_of(elements_of(keys), buffer, index)]));
-  }
-  return head;
-}
 
 // The elements turned, and of each the hypot of its pair, 0 where it does not turn.
 struct TurnedElements {
@@ -85,13 +67,11 @@ void check_elements(const QuantizedHead& before, const QuantizedHead& after,
 }
 
 void check_head(const QuantizedHead& before, const QuantizedHead& after, const TurnedBy& by) {
-  const bool has_values = std::any_of(before.elements.begin(), before.elements.end(),
-                                      [](std::int8_t element) { return element != 0; });
   if (!std::isfinite(before.scale)) {
     if (std::isfinite(after.scale)) fail("a scale that is not finite must stay so");
     return;
   }
-  if (!has_values) {
+  if (before.is_zero()) {
     if (after.scale != 0 || after.elements != before.elements) {
       fail("a head of zeros must keep them and get scale 0");
     }

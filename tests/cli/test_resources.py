@@ -93,6 +93,7 @@ SIZES = {
     "all contexts": dynamic(64),
 }
 
+
 def gguf_head(features):
     return gguf_files.llama(attention__key_length=features, rope__dimension_count=features)
 

@@ -17,10 +17,10 @@ WHOLE_ALONE = re.compile(r"^#ifndef ROTARY_CORE_ONLY$.*?^#endif$", re.DOTALL | r
 def check_core(tree):
     files = {file.path: file for file in tree.of("cpp")}
     core, beyond = listed_sources(tree)
-    todo = sorted(core & files.keys())
-    seen = set(todo)
-    while todo:
-        path = todo.pop()
+    left = sorted(core & files.keys())
+    seen = set(left)
+    while left:
+        path = left.pop()
         for number, header in core_includes(files[path], files):
             source = str(pathlib.PurePosixPath(header).with_suffix(".cpp"))
             if source in beyond:
@@ -28,7 +28,7 @@ def check_core(tree):
                     path, number, f"the core is built without {source}, whose header this includes")
             elif header not in seen and header in files:
                 seen.add(header)
-                todo.append(header)
+                left.append(header)
 
 
 def listed_sources(tree):
