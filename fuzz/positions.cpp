@@ -277,8 +277,8 @@ struct MostTokens {
     return frame > most_axis_tokens ? frame : frames * frame + video.audio_tokens + 4;
   }
   int128 operator()(const SlicedImage& image) const {
-    const int128 slice = of(image.slice.rows, image.slice.columns);
     const int128 slices = int128{image.slices_down} * image.slices_across;
+    const int128 slice = slices == 0 ? 0 : of(image.slice.rows, image.slice.columns);
     const bool too_many = slices > most_axis_tokens || slice > most_axis_tokens;
     return (*this)(image.thumbnail) + image.newlines_after + image.slices_down +
            (too_many ? std::max(slices, slice) : slices * slice);

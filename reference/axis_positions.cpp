@@ -24,19 +24,30 @@ std::int64_t frame_time(const MRopeConvention& convention, const VideoPatches& v
   return static_cast<std::int64_t>(std::floor(elapsed * rate));
 }
 
-// A prompt read group by group. A token is what it has on each kind of axis.
+using Token = std::map<IdAxis, std::int64_t>;  // what it has on each kind of axis
+
+// A prompt read group by group.
 struct Reading {
   const MRopeConvention& convention;
-  std::vector<std::map<IdAxis, std::int64_t>> tokens = {};
+  std::vector<Token> tokens = {};
   std::int64_t position = 0;
   std::int64_t images = 0;
+
+  [[nodiscard]] std::array<std::int64_t, 4> ids_of(const Token& token) const {
+    std::array<std::int64_t, 4> ids = {};
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(convention.axes); ++axis)
+      ids[axis] = token.at(convention.counts[axis]);
+    return ids;
+  }
 
   void read(const TextTokenRun& text) {
     for (std::int64_t i = 0; i < text.tokens; ++i, ++position)
       tokens.push_back({{IdAxis::time, position},
                         {IdAxis::row, position},
                         {IdAxis::column, position},
-                        {IdAxis::image, position}});
+                        {IdAxis::image, position},
+                        {IdAxis::token, std::ssize(tokens)},
+                        {IdAxis::unused, 0}});
   }
 
   void read(const ImagePatches& image) {
@@ -60,20 +71,23 @@ struct Reading {
     const bool lines = convention.vision == VisionTokens::lines;
     const std::int64_t width = lines ? columns + 1 : columns;
     const std::int64_t origin = lines ? 0 : position;
-    std::int64_t latest = 0;
+    std::int64_t highest = 0;
     for (std::int64_t i = 0; i < frames * rows * width; ++i) {
       const std::int64_t frame = i / (rows * width);
-      latest = frames == 1 ? 0 : frame_time(convention, video, frame);
-      tokens.push_back({{IdAxis::time, position + latest},
+      const std::int64_t later = frames == 1 ? 0 : frame_time(convention, video, frame);
+      tokens.push_back({{IdAxis::time, position + later},
                         {IdAxis::row, origin + i / width % rows},
                         {IdAxis::column, origin + i % width},
-                        {IdAxis::image, images}});
+                        {IdAxis::image, images},
+                        {IdAxis::token, std::ssize(tokens)},
+                        {IdAxis::unused, 0}});
+      for (const std::int64_t id : ids_of(tokens.back())) highest = std::max(highest, id);
     }
     ++images;
     if (convention.next == NextPosition::past_grid)
       position += std::max(video.rows, video.columns) / convention.merge;
     else if (convention.next == NextPosition::past_highest)
-      position += std::max({latest, rows - 1, columns - 1}) + 1;
+      position = highest + 1;
     else
       position += frames * rows * width;
   }
@@ -145,13 +159,7 @@ std::vector<std::array<std::int64_t, 4>> m_rope(std::span<const TokenGroup> grou
   for (const TokenGroup& group : groups)
     std::visit([&](const auto& each) { reading.read(each); }, group);
   std::vector<std::array<std::int64_t, 4>> ids;
-  for (auto& token : reading.tokens) {
-    token[IdAxis::token] = static_cast<std::int64_t>(ids.size());
-    token[IdAxis::unused] = 0;
-    ids.emplace_back();
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(convention.axes); ++axis)
-      ids.back()[axis] = token[convention.counts[axis]];
-  }
+  for (const Token& token : reading.tokens) ids.push_back(reading.ids_of(token));
   return ids;
 }
 

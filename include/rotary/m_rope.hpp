@@ -102,11 +102,14 @@ enum class NextPosition : std::int32_t {
 
 // Which tokens an image or a video has.
 enum class VisionTokens : std::int32_t {
-  grid,    // one for each merged patch, from p on each axis
-  lines,   // each row ends in one more token; rows and columns from 0
-  canvas,  // SlicedImage; time is p throughout, the next group starts past the longer side, + 1
+  grid,   // one for each merged patch, from p on each axis
+  lines,  // each row ends in one more token; rows and columns from 0
+  // SlicedImage; time is p throughout, the next group starts past the longer side, + 1. With
+  // VideoFrames::none or own_groups.
+  canvas,
 };
 
+// Other than none: with VisionTokens::grid and VideoFrames::one_group.
 enum class SoundOfVideo : std::int32_t {
   none,      // audio_tokens must be 0
   by_chunk,  // in turns of ids_per_chunk; the two markers share an id
@@ -158,8 +161,9 @@ struct MRopePositions {
 };
 
 // Errors: invalid_argument, with the requirement and what was got: a member of the convention or of
-// a group out of its bounds, more than most_axis_tokens tokens, ids beyond 2^53, frame times that
-// are not truncated; unsupported: a group that the convention does not know; out_of_memory.
+// a group out of its bounds, members of the convention that do not go together, more than
+// most_axis_tokens tokens, ids beyond 2^53, frame times that are not truncated; unsupported: a
+// group that the convention does not know; out_of_memory.
 [[nodiscard]] ROTARY_API Result<MRopePositions<std::int64_t>> m_rope_positions(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 

@@ -23,6 +23,20 @@ Status check_enumerator(std::string_view name, Enum value, Enum last) {
   return check({name, got, 0, static_cast<std::int64_t>(last)});
 }
 
+// No source says what ids the other combinations have.
+Status check_combination(const MRopeConvention& it) {
+  if (it.vision == VisionTokens::canvas && it.frames == VideoFrames::one_group)
+    return invalid_argument("frames must be none or own_groups on a canvas, got one_group");
+  if (it.sound == SoundOfVideo::none) return {};
+  if (it.vision != VisionTokens::grid)
+    return invalid_argument("vision must be grid where videos have sound, got ",
+                            it.vision == VisionTokens::lines ? "lines" : "canvas");
+  if (it.frames != VideoFrames::one_group)
+    return invalid_argument("frames must be one_group where videos have sound, got ",
+                            it.frames == VideoFrames::none ? "none" : "own_groups");
+  return {};
+}
+
 Status check_convention(const MRopeConvention& it) {
   for (const Status& status :
        {check({"axes", it.axes, 1, 4}), check({"merge", it.merge, 1, most_rate}),
@@ -37,7 +51,7 @@ Status check_convention(const MRopeConvention& it) {
     if (!status) return status;
   for (const IdAxis counted : it.counts)
     if (auto status = check_enumerator("counts", counted, IdAxis::unused); !status) return status;
-  return {};
+  return check_combination(it);
 }
 
 // The number of tokens that a group has, after its checks.

@@ -206,7 +206,16 @@ TEST(MRope, RefusesConventions) {
         changed([](auto& it) { it.ids_per_chunk = 0; }),
         changed([](auto& it) { it.counts[3] = static_cast<IdAxis>(6); }),
         changed([](auto& it) { it.next = static_cast<NextPosition>(3); }),
-        changed([](auto& it) { it.vision = static_cast<VisionTokens>(-1); }), named("qwen3-omni")})
+        changed([](auto& it) { it.vision = static_cast<VisionTokens>(-1); }),
+        changed([](auto& it) { it.vision = VisionTokens::canvas; }), changed([](auto& it) {
+          it.vision = VisionTokens::lines;
+          it.sound = SoundOfVideo::by_chunk;
+        }),
+        changed([](auto& it) {
+          it.frames = VideoFrames::own_groups;
+          it.sound = SoundOfVideo::by_token;
+        }),
+        named("qwen3-omni")})
     EXPECT_EQ(refusal(text, convention), ErrorCode::invalid_argument);
   const auto unknown = m_rope_convention("qwen1-vl");
   ASSERT_FALSE(unknown);
