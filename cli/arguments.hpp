@@ -3,14 +3,10 @@
 // Each failure is a usage error that names the option, the requirement and what was got.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +48,12 @@ template <class Parse>
 // "a, b, c": of each value a member, or what a function says of it.
 template <class Values, class Name>
 [[nodiscard]] std::string names_text(const Values& values, Name name) {
-  return fmt::format("{}", fmt::join(std::views::transform(values, name), ", "));
+  std::string names;
+  for (const auto& value : values) {
+    if (!names.empty()) names += ", ";
+    names += std::invoke(name, value);
+  }
+  return names;
 }
 
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstddef>
-#include <ranges>
 #include <utility>
 
 #include "cli/arguments.hpp"
@@ -54,8 +53,9 @@ void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
 }  // namespace
 
 std::vector<std::string_view> sinusoidal_names() {
-  const auto names = std::views::keys(known);
-  return {names.begin(), names.end()};
+  std::vector<std::string_view> names;
+  for (const auto& [name, make] : known) names.push_back(name);
+  return names;
 }
 
 SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptions& options,

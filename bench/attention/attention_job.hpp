@@ -35,7 +35,7 @@ struct Int8Tensor {
   std::vector<float> scales;
   QuantizedHeadsView view;
 
-  explicit Int8Tensor(const Extents& extents);
+  explicit Int8Tensor(const Extents& n);
   // The numbers that they stand for, exactly.
   [[nodiscard]] Tensor numbers() const;
 };
