@@ -87,9 +87,11 @@ ModelSpec model_of_settings(const ModelOptions& options) {
           options.config);
   if (options.pairing) settings.push_back({.key = "pairing", .value = *options.pairing});
   if (options.numerics) settings.push_back({.key = "numerics", .value = *options.numerics});
-  if (options.config == xpos_name && !std::ranges::count(settings, "xpos", &ConfigOverride::key))
+  const auto xpos = std::ranges::find(settings, "xpos", &ConfigOverride::key);
+  if (options.config == xpos_name && xpos == settings.end())
     settings.push_back({.key = "xpos", .value = "{}"});
   std::vector<std::string> members;
+  members.reserve(settings.size());
   for (const ConfigOverride& setting : settings) members.push_back(member_text(setting));
   const auto spec = parse_rotary_spec(fmt::format("{{{}}}", fmt::join(members, ",")));
   if (!spec) fail_usage("{} by --set: {}", options.config, spec.error().message);

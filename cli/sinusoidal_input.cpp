@@ -54,6 +54,7 @@ void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
 
 std::vector<std::string_view> sinusoidal_names() {
   std::vector<std::string_view> names;
+  names.reserve(known.size());
   for (const auto& [name, make] : known) names.push_back(name);
   return names;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "bench/operations/operations.hpp"
@@ -13,14 +14,15 @@ constexpr std::int64_t columns = 128;
 // [2][patches]: the row and the column of each patch of a grid, row by row.
 std::vector<std::int64_t> grid_of(const std::vector<std::int64_t>& patches) {
   std::vector<std::int64_t> numbers;
+  numbers.reserve(2 * patches.size());
   for (const std::int64_t patch : patches) numbers.push_back(patch / columns);
   for (const std::int64_t patch : patches) numbers.push_back(patch % columns);
   return numbers;
 }
 
 std::vector<std::int64_t> all_patches(std::int64_t count) {
-  std::vector<std::int64_t> patches;
-  for (std::int64_t patch = 0; patch < count; ++patch) patches.push_back(patch);
+  std::vector<std::int64_t> patches(static_cast<std::size_t>(count));
+  std::iota(patches.begin(), patches.end(), 0);
   return patches;
 }
 

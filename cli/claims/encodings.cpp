@@ -258,7 +258,7 @@ std::vector<float> attended_with_alibi(const std::vector<float>& qkv, std::int64
   std::vector<float> out(static_cast<std::size_t>(tokens * heads * usual_head_dim));
   const std::size_t third = qkv.size() / 3;
   const auto view = [&](auto* data) { return heads_view(data, usual_heads(tokens)); };
-  ok_or_fail(attend(view(out.data()), view(&qkv[0]), view(&qkv[third]), view(&qkv[2 * third]),
+  ok_or_fail(attend(view(out.data()), view(qkv.data()), view(&qkv[third]), view(&qkv[2 * third]),
                     {.scale = 1 / std::sqrt(static_cast<double>(usual_head_dim)),
                      .mask = {.order = AttentionOrder::causal},
                      .encoding = {.bias = &alibi}}));

@@ -37,6 +37,7 @@ Evidence slowest_pairs(Setting setting, const std::vector<SlowestPair>& cases) {
            std::abs(last * usual_base - 1) <= 0.01;
   };
   std::vector<bool> hold;
+  hold.reserve(cases.size());
   for (const SlowestPair& each : cases) hold.push_back(ends_at_1_over_base(each));
   return {
       "the last pair, base 10000: its frequency (radians per token) and its wavelength (tokens)",

@@ -173,6 +173,7 @@ std::vector<Evidence> high_dimension() {
 Evidence rises_within_1000(Setting setting,
                            const std::vector<std::pair<std::int64_t, double>>& cases) {
   std::vector<Number> numbers;
+  numbers.reserve(cases.size());
   for (const auto& [features, expected] : cases) {
     numbers.push_back({fmt::format("largest rise, d = {}", features),
                        largest_rise(similarity(plain_frequencies(features), 1001)),

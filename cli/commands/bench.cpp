@@ -324,7 +324,7 @@ Json judged(Json goal, double spread) {
 std::string noise_text(double spread) { return fmt::format("+{:.0f} %", 100 * (spread - 1)); }
 
 std::string verdict_text(const Json& goal) {
-  const std::string& verdict = goal.at("verdict").get_ref<const std::string&>();
+  const auto& verdict = goal.at("verdict").get_ref<const std::string&>();
   return verdict == "missed" ? "MISSED" : verdict;
 }
 

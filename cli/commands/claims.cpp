@@ -26,6 +26,7 @@ std::vector<claims::Claim> chosen_claims(const std::vector<std::string>& chosen)
   const auto all = claims::all_claims();
   if (chosen.empty()) return {all.begin(), all.end()};
   std::vector<claims::Claim> list;
+  list.reserve(chosen.size());
   for (const std::string& text : chosen) list.push_back(claim_called(text));
   return list;
 }

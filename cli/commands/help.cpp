@@ -86,7 +86,7 @@ std::string run_completions(const std::string& name, OutputForm form) {
       "SHELL", name, {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}});
   std::vector<std::string_view> cards;
   for (const ModelCard& card : model_cards()) cards.push_back(card.name);
-  const std::string script = completions(shell, all_command_facts(), cards);
+  std::string script = completions(shell, all_command_facts(), cards);
   if (form == OutputForm::text) return script;
   return printed({{"schema_version", 1}, {"shell", name}, {"script", script}});
 }

@@ -22,8 +22,10 @@ void check_arguments(const Arguments& a) {
   require(a.before.has_value() == a.after.has_value(), "--before and --after go together");
   require(a.ours.has_value() == a.theirs.has_value(), "--ours and --theirs go together");
   require(a.cos.has_value() == a.sin.has_value(), "--cos and --sin go together");
-  const int kinds = int{a.trace.has_value()} + int{a.before.has_value()} + int{a.ours.has_value()} +
-                    int{a.cos.has_value()} + int{a.inv_freq.has_value()};
+  const auto kinds =
+      std::ranges::count(std::array{a.trace.has_value(), a.before.has_value(), a.ours.has_value(),
+                                    a.cos.has_value(), a.inv_freq.has_value()},
+                         true);
   require(kinds == 1,
           "identify needs numbers of one kind: TRACE, --before and --after, --ours and --theirs, "
           "--cos and --sin, or --inv-freq; got {} of them",

@@ -16,8 +16,10 @@ struct Arguments {
 };
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto found = std::ranges::search(text, part, {}, ascii_lower, ascii_lower);
-  return part.empty() || !found.empty();
+  const auto* const found =
+      std::search(text.begin(), text.end(), part.begin(), part.end(),
+                  [](char one, char other) { return ascii_lower(one) == ascii_lower(other); });
+  return part.empty() || found != text.end();
 }
 
 std::vector<const ModelCard*> cards_with(std::string_view part) {

@@ -44,7 +44,7 @@ std::optional<std::int64_t> parse_count(std::string_view option,
 // --config, else config.json beside the weights.
 std::string config_of(const Arguments& arguments) {
   if (arguments.config) return *arguments.config;
-  const std::string beside = (fs::path(arguments.weights).parent_path() / "config.json").string();
+  std::string beside = (fs::path(arguments.weights).parent_path() / "config.json").string();
   require(names_config(beside),
           "--config is required where no config.json lies beside the weights: it says how wide a "
           "head is and which of its features rotate");

@@ -37,6 +37,7 @@ void check(const Arguments& arguments) {
 std::vector<std::string> with_name(const std::string& config,
                                    const std::vector<std::string>& warnings) {
   std::vector<std::string> named;
+  named.reserve(warnings.size());
   for (const std::string& warning : warnings)
     named.push_back(fmt::format("{}: {}", config, warning));
   return named;

@@ -83,6 +83,7 @@ std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
 
 void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
   std::vector<OutputFile> files;
+  files.reserve(jobs.size());
   for (const Job& job : jobs)
     files.push_back({.path = job.output, .bytes = write_npy(job.tensor.array)});
   write_files(files, overwrite);

@@ -219,6 +219,7 @@ std::string table_of_window(const TableArguments& arguments, OutputForm form) {
   static_cast<void>(value_or_fail(shaw_row(0, window), "shaw"));
   const auto distances = distances_of(arguments, 1);
   std::vector<std::int64_t> rows;
+  rows.reserve(distances.size());
   for (const std::int64_t distance : distances)
     rows.push_back(value_or_fail(shaw_row(distance, window)));
   const auto bytes = std::as_bytes(std::span(rows));

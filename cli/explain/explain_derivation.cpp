@@ -308,7 +308,7 @@ std::string text_of(const Numbers& numbers, const std::vector<Step>& steps) {
       "m - n alone, with f(x, 0) = x.\n";
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto [title, equation, values, check, not_so, not_so_values] = steps[i];
-    if (const auto end = equation.find('\n'); end != equation.npos)
+    if (const auto end = equation.find('\n'); end != std::string::npos)
       equation.insert(end + 1, "    ");
     text += fmt::format("\n{:<4}{}\n    {}\n{}", i + 1, title, equation, values_text(values));
     if (check.bound > 0) {

@@ -99,7 +99,8 @@ void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_t
 
 // Members of layers that do not rotate.
 void add_members(const std::string& of, const Json& members, std::vector<Fact>& facts) {
-  for (const auto& [name, value] : members.items()) facts.push_back({of + "." + name, "", value});
+  for (const auto& [name, value] : members.items())
+    facts.push_back({fmt::format("{}.{}", of, name), "", value});
 }
 
 // Finds the fact of the same name and layer type.

@@ -166,7 +166,7 @@ Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements)
   const bool is_every_two = elements == Elements::every_two;
   if (is_every_two && input.pairing == Pairing::half) x = permuted_back(x, order);
   if (!is_every_two && input.pairing != Pairing::half) x = permuted(x, order);
-  const Vector result = by_elements(input, x, elements);
+  Vector result = by_elements(input, x, elements);
   if (is_every_two && input.pairing != Pairing::interleaved) return permuted(result, order);
   if (!is_every_two && input.pairing == Pairing::interleaved) return permuted_back(result, order);
   return result;

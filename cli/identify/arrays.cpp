@@ -87,12 +87,14 @@ NpyType type_of(const SafetensorsTensor& tensor, std::string_view option) {
 
 std::vector<std::string> names_of(const SafetensorsHeader& header) {
   std::vector<std::string> names;
+  names.reserve(header.tensors.size());
   for (const SafetensorsTensor& tensor : header.tensors) names.push_back(tensor.name);
   return names;
 }
 
 std::vector<std::string> names_of(const std::vector<NpzEntry>& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const NpzEntry& entry : entries) names.push_back(entry.name);
   return names;
 }

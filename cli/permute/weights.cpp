@@ -28,7 +28,8 @@ std::string name_without_layer(std::string_view name) {
   for (std::size_t i = 0; i < name.size();) {
     const std::size_t end = std::min(name.find('.', i), name.size());
     const std::string_view part = name.substr(i, end - i);
-    const bool number = !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+    const bool number =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
     result += number ? "*" : part;
     if (end < name.size()) result += '.';
     i = end + 1;

@@ -138,8 +138,9 @@ Box cell_of(const Figure& figure, std::size_t index, double width, double height
   const bool is_wide = index == 0 && has_wide_panel(figure);
   const std::size_t place =
       index > 0 && has_wide_panel(figure) ? index + figure.columns - 1 : index;
+  const std::size_t row = place / figure.columns;
   const double left = width * static_cast<double>(place % figure.columns);
-  const double top = title_height + height * static_cast<double>(place / figure.columns);
+  const double top = title_height + height * static_cast<double>(row);
   const double columns = is_wide ? static_cast<double>(figure.columns) : 1;
   return {.left = left, .top = top, .right = left + columns * width, .bottom = top + height};
 }

@@ -22,8 +22,9 @@ namespace {
 // values: [positions][features], about 0.
 HeatMap map_of(std::int64_t positions, std::vector<double> values) {
   const auto rows = static_cast<std::size_t>(positions);
+  const std::size_t columns = values.size() / rows;
   return {.rows = rows,
-          .columns = values.size() / rows,
+          .columns = columns,
           .values = std::move(values),
           .lowest = -1,
           .colors = HeatMap::Colors::diverging};

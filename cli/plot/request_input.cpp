@@ -26,7 +26,7 @@ constexpr std::int64_t most_features = 4096;  // some figures take each pair 200
 
 // Options that would do nothing are refused: who gave one meant something.
 void check_uses(const FigureMaker& maker, const RequestOptions& options) {
-  constexpr unsigned last = 1u << 31;  // beside Uses
+  constexpr unsigned last = 1U << 31;  // beside Uses
   const auto reads = [](const FigureMaker& figure, unsigned use) {
     return use == last ? figure.most_last > 0 : (figure.uses & use) != 0;
   };

@@ -125,7 +125,8 @@ Series lengthening_of(const Subject& subject) {
   unscaled.scaling = NoScaling{};
   std::vector<double> times = value_or_fail(make_frequencies(unscaled)).inv_freq;
   std::ranges::transform(times, subject.frequencies.inv_freq, times.begin(), std::divides{});
-  return {.name = subject.name, .x = counted(times.size()), .y = std::move(times)};
+  std::vector<double> pairs = counted(times.size());
+  return {.name = subject.name, .x = std::move(pairs), .y = std::move(times)};
 }
 
 // The share of its frequency that each pair keeps: 1 where a pair is left as it was, 0 where it is

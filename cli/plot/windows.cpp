@@ -43,10 +43,10 @@ Panel window_matrix(std::int64_t tokens, const ShawWindow& window) {
 
 // y(distance) from -last to last.
 template <class Function>
-Series by_distance(std::string name, Style style, std::int64_t last, Function y) {
+Series by_distance(std::string_view name, Style style, std::int64_t last, Function y) {
   Integers distances(static_cast<std::size_t>(2 * last + 1));
   std::iota(distances.begin(), distances.end(), -last);
-  return {.name = std::move(name),
+  return {.name = std::string(name),
           .style = style,
           .x = as_doubles(distances),
           .y = numbers_of(distances, y)};

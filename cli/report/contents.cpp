@@ -109,7 +109,7 @@ struct Choice {
 
 Json placed_figure(const Choice& choice, const std::vector<plot::Subject>& subjects) {
   const plot::FigureMaker* const maker = plot::find_figure(choice.figure);
-  if (!maker) {
+  if (maker == nullptr) {
     throw Failure(ExitCode::internal,
                   fmt::format("there is no figure of the name {}", choice.figure));
   }

@@ -43,6 +43,7 @@ struct EngineVersion {
   std::int32_t major = 0;
   std::int32_t minor = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 reads the 0 of a default as a pointer
   friend constexpr auto operator<=>(const EngineVersion&, const EngineVersion&) = default;
 };
 

@@ -69,6 +69,7 @@ Result<rotary::ByteSource> byte_source_of(const rotary_byte_source& from) {
     const auto& source = *static_cast<const rotary_byte_source*>(context);
     return source.read_at(source.context, offset, bytes, count);
   };
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): read_at only reads
   return rotary::ByteSource{.context = const_cast<rotary_byte_source*>(&from),
                             .read_at = read_at,
                             .size_bytes = from.size_bytes};

@@ -81,7 +81,11 @@ std::optional<double> fitted_base(const Start& start, const Operation& operation
   const int count =
       static_cast<int>(std::clamp(farthest_position(start.sample) * width, 64., 2048.));
   double base = fit.best_around(*rough, width, count);
-  for (width *= 4.0 / count; width > 1e-9; width /= 4) base = fit.best_around(base, width, 8);
+  width *= 4.0 / count;
+  while (width > 1e-9) {
+    base = fit.best_around(base, width, 8);
+    width /= 4;
+  }
   const double least = fit.residual(base);
   const double limit = 1.01 * least;
   for (int digits = 1; digits <= 8; ++digits) {

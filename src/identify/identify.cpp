@@ -271,7 +271,7 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options)
     first = find_first_position(*start, sample);
     if (!options.context_tokens) start->context_tokens = context_of(options, sample);
   }
-  if (!options.model && sample.has_positions | first.has_value()) {
+  if (!options.model && (sample.has_positions || first.has_value())) {
     const auto base = identification::fitted_base(*start, start->operation);
     if (base) {
       start->operation.spec.base = *base;

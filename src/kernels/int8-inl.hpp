@@ -294,7 +294,7 @@ HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
 void quantize(const QuantizeJob& given) {
   const QuantizeJob job = given;
   const hn::ScalableTag<float> d;
-  const float largest = std::bit_cast<float>(largest_magnitude(d, job.from, 0, job.features));
+  const auto largest = std::bit_cast<float>(largest_magnitude(d, job.from, 0, job.features));
   if (!(largest <= std::numeric_limits<float>::max()))
     return store_zeros(job, std::numeric_limits<float>::quiet_NaN());
   if (largest < least_quantized) return store_zeros(job, 0);

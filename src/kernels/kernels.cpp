@@ -76,15 +76,16 @@ const Supported& find_once() noexcept {
 bool is_zen_4() {
 #if HWY_ARCH_X86
   std::array<char, 12> vendor = {};
-  std::array<unsigned, 4> of = {};
-  if (__get_cpuid(0, &of[0], &of[1], &of[2], &of[3]) == 0) return false;
-  std::memcpy(vendor.data(), &of[1], 4);
-  std::memcpy(vendor.data() + 4, &of[3], 4);
-  std::memcpy(vendor.data() + 8, &of[2], 4);
+  std::array<unsigned, 4> registers = {};
+  auto& [eax, ebx, ecx, edx] = registers;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  std::memcpy(vendor.data(), &ebx, 4);
+  std::memcpy(vendor.data() + 4, &edx, 4);
+  std::memcpy(vendor.data() + 8, &ecx, 4);
   if (std::string_view(vendor.data(), vendor.size()) != "AuthenticAMD") return false;
-  if (__get_cpuid(1, &of[0], &of[1], &of[2], &of[3]) == 0) return false;
-  const unsigned family = ((of[0] >> 8) & 0xF) + ((of[0] >> 20) & 0xFF);
-  const unsigned model = ((of[0] >> 4) & 0xF) + ((of[0] >> 12) & 0xF0);
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const unsigned family = ((eax >> 8) & 0xF) + ((eax >> 20) & 0xFF);
+  const unsigned model = ((eax >> 4) & 0xF) + ((eax >> 12) & 0xF0);
   const auto within = [&](unsigned first, unsigned last) {
     return first <= model && model <= last;
   };

@@ -66,7 +66,8 @@ std::optional<RelativeBias> falcon_bias(const ModelConfig& config, Sources& sour
         blamed(ErrorCode::malformed_input, "config, alibi: ", slopes.error()));
     return {};
   }
-  const double scale = std::sqrt(static_cast<double>(*hidden_size / of.heads));
+  const std::int64_t head_dim = *hidden_size / of.heads;
+  const double scale = std::sqrt(static_cast<double>(head_dim));
   for (double& slope : *slopes) slope /= scale;
   of.slopes = *std::move(slopes);
   return bias;

@@ -72,6 +72,7 @@ HWY_INLINE void find_numbers(const ScoreChanges& changes, const RowChange& row, 
   if (row.booleans == nullptr) return;
   const std::uint8_t* const booleans = row.booleans + key * changes.booleans_stride;
   for (std::int64_t i = 0; i < count; ++i)
+    // NOLINTNEXTLINE(bugprone-narrowing-conversions): both are float
     to[i] = booleans[i * changes.booleans_stride] == 0 ? minus_infinity : to[i];
 }
 

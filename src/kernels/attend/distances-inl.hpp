@@ -109,7 +109,7 @@ HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64
 HWY_INLINE void mark_weights(const float* weights, KeyRange places, std::uint64_t* seen) {
   std::fill_n(seen, words_of_tile, std::uint64_t{0});
   for (std::int64_t place = places.begin; place < places.end; ++place)
-    seen[place / 64] |= std::uint64_t{weights[place] != 0.0F} << (place % 64);
+    seen[place / 64] |= static_cast<std::uint64_t>(weights[place] != 0.0F) << (place % 64);
 }
 
 inline void add_place_values(const PlaceValuesJob& job) {

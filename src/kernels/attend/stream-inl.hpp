@@ -130,6 +130,7 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
 // Scores a run of keys; scores: the first key's, of the first row. Requires heads padded to whole
 // vectors. The last key is repeated to make up four.
 template <class T>
+// NOLINTNEXTLINE(readability-non-const-parameter): scores are written through a member
 HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* scores) {
   const std::int64_t stride = padded_features(job.head_dim);
   const std::int64_t features = rounded_up(job.head_dim, vector_lanes);

@@ -125,7 +125,7 @@ void RowsComparison::add_pairs(const Frequencies& one, const Frequencies& other,
         std::abs(inv_freq[i] - other_inv_freq[i]) * static_cast<double>(span.last - 1);
     take_angle(drift, factor * factor, other_factor * other_factor, i);
   }
-  const double passing = static_cast<double>(one.window.head_dim - one.window.rotary_dim);
+  const auto passing = static_cast<double>(one.window.head_dim - one.window.rotary_dim);
   for (const std::int64_t distance : distances_below(span.last)) {
     double sum = passing;
     for (std::size_t i = 0; i < turns.size(); ++i)

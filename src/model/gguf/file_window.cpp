@@ -34,7 +34,7 @@ bool FileWindow::has_left(std::uint64_t bytes) {
 
 bool FileWindow::fill() {
   const std::uint64_t rest = source_.size_bytes - position_;
-  const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, rest));
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, rest));
   first_ = position_;
   filled_ = std::min(wanted, source_.read_at(source_.context, position_, window_->data(), wanted));
   if (filled_ == wanted) return true;

@@ -126,7 +126,7 @@ double scaling_factor_of(const GgufModelFile& file) {
 
 std::string scaling_type(const GgufModelFile& file) {
   const auto stated = file.keys.text("rope.scaling.type");
-  const std::string type = stated.or_else("linear");
+  std::string type = stated.or_else("linear");
   for (const std::string_view known : {"none", "linear", "yarn", "longrope"}) {
     if (type == known) return type;
   }

@@ -203,7 +203,7 @@ std::size_t copy_bytes(void* context, std::uint64_t offset, std::byte* bytes, st
 std::string_view to_string(GgufType type) noexcept { return name_or_unknown(type); }
 
 ByteSource byte_source(std::span<const std::byte> bytes) noexcept {
-  // copy_bytes only reads.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): copy_bytes only reads
   return {.context = const_cast<std::byte*>(bytes.data()),
           .read_at = copy_bytes,
           .size_bytes = bytes.size()};

@@ -48,7 +48,7 @@ std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tenso
 // ω_i as the operation has them, for what no rule of the library says: factors of a tensor beside
 // YaRN, part of YaRN, or a factor on cos and sin beside them.
 ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& factors) {
-  const double dimension = static_cast<double>(layer.rotary_dim);
+  const auto dimension = static_cast<double>(layer.rotary_dim);
   const auto pair_that_turns = [&](double turns) {
     const auto context = static_cast<double>(layer.original_context_tokens);
     return dimension * std::log(context / (turns * 2 * 3.14159265358979323846)) /

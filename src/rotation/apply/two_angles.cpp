@@ -211,8 +211,8 @@ Result<TwoAngles> hunyuan_vl_two_angles(std::int64_t head_dim, double base,
                           static_cast<std::int32_t>(axis));
     const auto pairs = static_cast<std::size_t>(head_dim / 2);
     std::vector<double> inv_freq(2 * pairs);
-    for (std::size_t f = 0; f < inv_freq.size(); ++f)
-      inv_freq[f] = frequency(base, f % pairs, pairs);
+    for (std::size_t pair = 0; pair < pairs; ++pair)
+      inv_freq[pair] = inv_freq[pairs + pair] = frequency(base, pair, pairs);
     if (axes.count == 1) axes.of_pair.clear();
     return made(window, std::move(inv_freq), std::move(axes));
   });

@@ -44,7 +44,7 @@ class AxisRowsWriter {
 
   // Writes every pair whose coordinate is an integer; others get numbers of no meaning.
   template <class Numbers>
-  Coverage write_integers(const Numbers& positions) const {
+  [[nodiscard]] Coverage write_integers(const Numbers& positions) const {
     std::array<std::uint64_t, tokens_at_once * max_axes> coordinates;
     Coverage coverage = Coverage::all;
     for (std::int64_t batch = 0; batch < batch_of(positions); ++batch) {
