@@ -13,7 +13,7 @@
 // data: contiguous, in the order of the shape, little-endian. False where it could not be written.
 inline bool write_npy(const char* path, const void* data, const std::string& descr,
                       std::initializer_list<std::int64_t> shape) {
-  std::size_t bytes = static_cast<std::size_t>(descr.back() - '0');
+  auto bytes = static_cast<std::size_t>(descr.back() - '0');
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t extent : shape) {
     header += std::to_string(extent) + ", ";

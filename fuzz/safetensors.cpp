@@ -29,7 +29,7 @@ void check_heap(std::size_t allocated, std::size_t file_bytes) {
 }
 
 void check_tensor(const SafetensorsTensor& tensor) {
-  int128 bits = static_cast<int128>(tensor.type.bits);
+  auto bits = static_cast<int128>(tensor.type.bits);
   for (const std::uint64_t dimension : tensor.shape) {
     if (dimension == 0) bits = 0;
     if (bits == 0) break;

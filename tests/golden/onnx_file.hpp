@@ -34,8 +34,8 @@ struct OnnxCase {
   std::map<std::string, OnnxTensor> inputs;
   std::map<std::string, OnnxTensor> outputs;
 
-  [[nodiscard]] const OnnxTensor* input(const std::string& name) const;
-  [[nodiscard]] std::int64_t attribute(const char* name, std::int64_t otherwise) const;
+  [[nodiscard]] const OnnxTensor* input(const std::string& of) const;
+  [[nodiscard]] std::int64_t attribute(const char* of, std::int64_t otherwise) const;
 };
 
 // All those of an operator.

@@ -119,7 +119,7 @@ RotarySpec drawn_spec(Random& random) {
                   .base = drawn_base(random),
                   .pairing = all_pairings.at(static_cast<std::size_t>(random.integer(0, 2)))};
   if (random.unit() < 0.25) spec.rotary_dim = spec.head_dim / 2;
-  const double factor = static_cast<double>(random.integer(2, 40));
+  const auto factor = static_cast<double>(random.integer(2, 40));
   const std::int64_t original = std::int64_t{1024} << random.integer(1, 5);
   switch (random.integer(0, 5)) {
     case 0:

@@ -208,10 +208,11 @@ TEST(AppendInt8, IsWithinTheBoundOfTheReference) {
         for (std::size_t f = 0; f < 40; ++f) {
           const long double x = head.exact[f];
           const long double y = head.exact[(f + 20) % 40];
-          const double hypot = static_cast<double>(std::hypot(x, y));
+          const auto hypot = static_cast<double>(std::hypot(x, y));
           const double before =
               rotate_error_bound(Direction::forward, 1.25, 131'074) * 0x1p-24 * hypot;
-          const int element = cache.element(head.index, static_cast<std::int64_t>(f));
+          const auto element =
+              static_cast<int>(cache.element(head.index, static_cast<std::int64_t>(f)));
           const double scale = cache.scale(head.index);
           most = std::max(most, std::abs(element));
           ASSERT_LE(static_cast<double>(std::abs(scale * element - x)),

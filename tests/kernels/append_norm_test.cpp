@@ -77,7 +77,7 @@ std::vector<long double> token_values(const Tensor& tensor, std::int64_t batch, 
 // |got - exact| within `units` of 2^-24 * size before, and the rounding to dtype after it.
 testing::AssertionResult near(double got, long double exact, double units, long double size,
                               DType dtype) {
-  const double whole = static_cast<double>(size);
+  const auto whole = static_cast<double>(size);
   const long double allowed =
       size == 0 ? 0 : stored_error_bound(dtype, units, whole) * size * 0x1p-24L;
   if (std::abs(got - exact) <= allowed) return testing::AssertionSuccess();

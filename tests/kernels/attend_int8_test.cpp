@@ -181,7 +181,8 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
                               .seed = 900};
         QuantizedAttended call(each, Lying::bthd);
         ASSERT_TRUE(is_right(call));
-        const test::QuantizedPages pages = call.pages(slots, any_lying(10 * slots));
+        const test::QuantizedPages pages =
+            call.pages(slots, any_lying(static_cast<std::uint64_t>(10 * slots)));
         QuantizedAttended paged(each, Lying::bthd);
         test::require(paged.run(pages));
         EXPECT_EQ(paged.bits(), call.bits());

@@ -41,7 +41,7 @@ struct State {
             .places = places};
   }
   // Weights beyond the places belong to the outermost places.
-  double weight_at(std::int64_t row, std::int64_t place) const {
+  [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
       if (std::clamp<std::int64_t>(i - lane_multiple, 0, places - 1) != place) continue;
@@ -57,7 +57,7 @@ struct State {
            same(sums, other.sums, rows * padded_features(features)) &&
            same(weights, other.weights, rows * sums_of_weights_size(places));
   }
-  bool is_intact() const {
+  [[nodiscard]] bool is_intact() const {
     return max.is_intact() && sum.is_intact() && sums.is_intact() && weights.is_intact();
   }
   std::int64_t rows, features;
@@ -249,8 +249,8 @@ void expect_expected(const Problem& problem, State state) {
     }
     ASSERT_TRUE(std::isnan(out[r].back()));
     const auto row = static_cast<std::int64_t>(r);
-    const double max = static_cast<double>(state.max.data()[r]);
-    const double sum = static_cast<double>(state.sum.data()[r]);
+    const auto max = static_cast<double>(state.max.data()[r]);
+    const auto sum = static_cast<double>(state.sum.data()[r]);
     for (std::int64_t place = 0; place < places; ++place) {
       const double weight = expected.weights[static_cast<std::size_t>(place)];
       ASSERT_NEAR(state.weight_at(row, place) / (expected.is_empty() ? 1 : sum), weight,

@@ -21,7 +21,6 @@ namespace {
 
 using test::AttendCase;
 using test::Attended;
-using test::Form;
 using test::is_right;
 using test::Layout;
 using test::scale_for;

@@ -24,7 +24,6 @@ namespace rotary {
 namespace {
 
 using reference::RotatedHead;
-using test::HeadIndex;
 
 using test::all_lyings;
 using test::Int8Heads;

@@ -167,7 +167,7 @@ Calls frequencies_questions() {
   Calls calls;
   const rotary_frequencies* const other = c_frequencies();
   calls.push_back(without_sizes("rotary_frequencies_pair_axes", "of two axes", [] {
-    constexpr std::string_view spec =
+    static constexpr std::string_view spec =
         R"({"head_dim": 16, "base": 10000, "pairing": "half",
             "axes": {"pairs": [3, 5], "exponents": "own"}})";
     return with_made<rotary_frequencies>(

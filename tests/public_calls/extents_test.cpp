@@ -34,7 +34,8 @@ std::string current_name;
 Sizes current_sizes;
 
 void write_error(std::string_view text) {
-  static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  static_cast<void>(written);
 }
 
 [[noreturn]] void end_the_process(std::string_view what) {

@@ -11,7 +11,8 @@ namespace rotary::test {
 namespace {
 
 std::vector<double> list_of(std::int64_t features) {
-  return std::vector<double>(static_cast<std::size_t>(features), 0.5);
+  std::vector<double> list(static_cast<std::size_t>(features), 0.5);
+  return list;
 }
 
 const TwoAngles& angles_of_16() {

@@ -65,7 +65,7 @@ class Int8Heads {
   [[nodiscard]] const std::vector<std::int8_t>& bytes() const { return bytes_; }
 
   // Scales from 2^low to 2^high.
-  void fill(std::uint64_t seed, int low, int high) {
+  void fill(std::uint64_t seed, int low, int high) const {
     Random random(seed);
     for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
       if (f == 0) scale(at) = static_cast<float>(random.magnitude(low, high));

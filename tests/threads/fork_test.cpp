@@ -149,6 +149,7 @@ TEST_F(Fork, AChildMovesAndDestroysWhatItInherits) {
   ASSERT_EQ(rotary_threads_start(concurrency, &in_c), ROTARY_OK);
   const auto move_and_destroy = [&] {
     Threads moved = *std::move(threads);
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved from has an executor, too
     const bool is_right = work.is_right(moved.executor()) && work.is_right(threads->executor());
     threads.reset();
     rotary_executor executor = ROTARY_EXECUTOR_INIT;

@@ -190,7 +190,7 @@ TEST(AxesTest, OneAxisIsTheSpecWithoutAxes) {
 }
 
 TEST(AxesTest, FrequenciesThatDifferInAxesDoNotRotateAlike) {
-  const auto of = [](Axes axes) { return test::value_of(make_frequencies(spec_of(axes))); };
+  const auto of = [](const Axes& axes) { return test::value_of(make_frequencies(spec_of(axes))); };
   const Frequencies blocked = of({.pairs = {4, 4}, .exponents = shared});
   EXPECT_TRUE(rotate_alike(blocked, blocked));
   EXPECT_FALSE(rotate_alike(

@@ -28,17 +28,16 @@ constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 constexpr Extents k_blocks{.batch = 5, .tokens = 4, .heads = 2, .features = 16};
 constexpr Extents v_blocks{.batch = 5, .tokens = 4, .heads = 2, .features = 6};
 
+Int8Heads filled(const Extents& extents, std::uint64_t seed) {
+  Int8Heads heads(extents, Lying::bthd);
+  heads.fill(seed, -7, -5);
+  return heads;
+}
+
 // A cache, heads of two batch rows of three tokens for it, and a call of each kind that is accepted
 // until one thing about it is changed.
 class QuantizedCacheErrors : public testing::Test {
  protected:
-  QuantizedCacheErrors() {
-    k_cache_.fill(1, -7, -5);
-    v_cache_.fill(2, -7, -5);
-    k_before_ = k_cache_.bytes();
-    v_before_ = v_cache_.bytes();
-  }
-
   void expect_append_refused(std::initializer_list<std::string_view> parts,
                              ErrorCode code = ErrorCode::invalid_argument) {
     EXPECT_TRUE(test::fails(append(cache, heads, slots, rotations, options), code, parts));
@@ -56,10 +55,10 @@ class QuantizedCacheErrors : public testing::Test {
   }
 
  private:
-  Int8Heads k_cache_{k_blocks, Lying::bthd};
-  Int8Heads v_cache_{v_blocks, Lying::bthd};
-  std::vector<std::int8_t> k_before_;
-  std::vector<std::int8_t> v_before_;
+  Int8Heads k_cache_ = filled(k_blocks, 1);
+  Int8Heads v_cache_ = filled(v_blocks, 2);
+  std::vector<std::int8_t> k_before_ = k_cache_.bytes();
+  std::vector<std::int8_t> v_before_ = v_cache_.bytes();
 
  protected:
   Tensor k = test::random_tensor({.extents = {2, 3, 2, 16}}, 3);

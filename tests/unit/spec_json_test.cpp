@@ -99,7 +99,7 @@ TEST(SpecJson, IsReadAsItWasWritten) {
 }
 
 TEST(SpecJson, IsNotWrittenAsAnotherSpec) {
-  const auto refused = [](RotarySpec spec, std::string_view part) {
+  const auto refused = [](const RotarySpec& spec, std::string_view part) {
     return test::fails(to_json(spec), ErrorCode::invalid_argument, {part});
   };
   const RotarySpec spec{.head_dim = 8, .base = 1e4, .pairing = Pairing::half};

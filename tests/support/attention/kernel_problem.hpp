@@ -39,8 +39,8 @@ class Floats {
     std::fill_n(data(), count, value);
   }
   float* data() { return room_.data() + first_; }
-  const float* data() const { return room_.data() + first_; }
-  bool is_intact() const {
+  [[nodiscard]] const float* data() const { return room_.data() + first_; }
+  [[nodiscard]] bool is_intact() const {
     const auto is_guard = [](float each) { return each == guard; };
     const auto begin = room_.begin();
     const auto first = static_cast<std::ptrdiff_t>(first_);
@@ -218,7 +218,7 @@ struct Problem {
   }
 
   // The values only: the kernels rotate the elements in memory.
-  void turn(PlacedHeads& tensor, const HeadRotation& rotation) const {
+  static void turn(PlacedHeads& tensor, const HeadRotation& rotation) {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
       for (std::int64_t i = 0; i < rotation.pairs; ++i) {
