@@ -83,7 +83,8 @@ Quantized quantized_like(const rotary::Extents& n) {
                .extents = n,
                .strides = rotary::strides_bhtd(n),
                .scale_strides = rotary::scale_strides_bhtd(n)};
-  return made;  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): with its memory
+  return made;
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): its memory goes with it
 }
 
 bool quantize(Attention& made) {

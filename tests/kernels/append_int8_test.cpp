@@ -111,8 +111,10 @@ void expect_stored(const Given& given, Lying lying) {
   const auto to = slots_of(slots, 2);
   test::require(
       append_given(KvCache{k_floats.view(), v_floats.view()}, {k.view(), v.view()}, to, given));
-  const Int8Heads k_wanted(of_k, lying), v_wanted(of_v, lying);
-  const Int8Heads k_cache(of_k, lying), v_cache(of_v, lying);
+  const Int8Heads k_wanted(of_k, lying);
+  const Int8Heads v_wanted(of_v, lying);
+  const Int8Heads k_cache(of_k, lying);
+  const Int8Heads v_cache(of_v, lying);
   store_stored(k_floats, slots, k_wanted);
   store_stored(v_floats, slots, v_wanted);
   test::require(append_given(QuantizedKvCache{k_cache.view(), v_cache.view()},
@@ -204,15 +206,14 @@ TEST(AppendInt8, IsWithinTheBoundOfTheReference) {
   for_each_rotated_head(
       k.view(), rows, {.window = window, .attention_factor = 1.25},
       [&](const reference::RotatedHead& head) {
-        int most = 0;
+        double most = 0;
         for (std::size_t f = 0; f < 40; ++f) {
           const long double x = head.exact[f];
           const long double y = head.exact[(f + 20) % 40];
           const auto hypot = static_cast<double>(std::hypot(x, y));
           const double before =
               rotate_error_bound(Direction::forward, 1.25, 131'074) * 0x1p-24 * hypot;
-          const auto element =
-              static_cast<int>(cache.element(head.index, static_cast<std::int64_t>(f)));
+          const double element = cache.element(head.index, static_cast<std::int64_t>(f));
           const double scale = cache.scale(head.index);
           most = std::max(most, std::abs(element));
           ASSERT_LE(static_cast<double>(std::abs(scale * element - x)),
@@ -236,7 +237,8 @@ TEST(AppendInt8, StoresSpecialHeads) {
                                                  {std::nanf(""), 1, 2, 3}};
   const Extents n{.tokens = 1, .heads = 8, .features = 4};
   Tensor x({DType::f32, n});
-  const Int8Heads wanted(n, Lying::bthd), cache(n, Lying::bthd);
+  const Int8Heads wanted(n, Lying::bthd);
+  const Int8Heads cache(n, Lying::bthd);
   for (std::int64_t h = 0; h < 8; ++h) {
     const auto& numbers = heads[static_cast<std::size_t>(h)];
     for (std::int64_t f = 0; f < 4; ++f)

@@ -26,7 +26,6 @@ using test::scale_for;
 using test::small;
 
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
-constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
 
 Lying any_lying(std::uint64_t seed) {
   return test::all_lyings[seed / 10 % test::all_lyings.size()];
