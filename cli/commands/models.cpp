@@ -16,7 +16,7 @@ struct Arguments {
 };
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto* const found =
+  const auto found =
       std::search(text.begin(), text.end(), part.begin(), part.end(),
                   [](char one, char other) { return ascii_lower(one) == ascii_lower(other); });
   return part.empty() || found != text.end();
