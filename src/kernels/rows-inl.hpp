@@ -40,25 +40,6 @@ HWY_INLINE V evaluate(D d, const double (&coefficients)[Count], V t) {
   return sum;
 }
 
-// The polynomials for r in units of 2^-64 turn: each coefficient is multiplied by a power of two,
-// which is exact, so that r need not be scaled.
-template <std::size_t Count>
-struct Coefficients {
-  double values[Count];
-};
-
-template <std::size_t Count>
-constexpr Coefficients<Count> of_units(const double (&of_turns)[Count], double unit) {
-  Coefficients<Count> scaled{};
-  for (std::size_t power = 0; power < Count; ++power) {
-    scaled.values[power] = of_turns[power] * unit;
-    unit *= 0x1p-128;
-  }
-  return scaled;
-}
-constexpr auto sine_of_units = of_units(sine_coefficients, 0x1p-64);
-constexpr auto cosine_of_units = of_units(cosine_coefficients, 1);
-
 template <class D>
 struct CosSin {
   hn::Vec<D> cos;

@@ -4,6 +4,8 @@
 // Derived by tools/coefficients/turn_polynomials.py.
 #pragma once
 
+#include <cstddef>
+
 namespace rotary::kernels {
 
 inline constexpr double sine_coefficients[] = {
@@ -26,5 +28,24 @@ inline constexpr double cosine_coefficients[] = {
     0x1.f9cc41140bb60p+2,   // r^12
     -0x1.b264ba152378ap+0,  // r^14
 };
+
+// The polynomials for r in units of 2^-64 turn: each coefficient is multiplied by a power of two,
+// which is exact, so that r need not be scaled.
+template <std::size_t Count>
+struct Coefficients {
+  double values[Count];
+};
+
+template <std::size_t Count>
+constexpr Coefficients<Count> of_units(const double (&of_turns)[Count], double unit) {
+  Coefficients<Count> scaled{};
+  for (std::size_t power = 0; power < Count; ++power) {
+    scaled.values[power] = of_turns[power] * unit;
+    unit *= 0x1p-128;
+  }
+  return scaled;
+}
+inline constexpr auto sine_of_units = of_units(sine_coefficients, 0x1p-64);
+inline constexpr auto cosine_of_units = of_units(cosine_coefficients, 1);
 
 }  // namespace rotary::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by normalize_heads() and append(): the checks of a norm, and its work on single heads,
-// which cannot fail and allocates nothing.
+// Shared by normalize_heads() and append(): the work of a norm on single heads, which cannot fail
+// and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,6 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {
-
-// Checks that the norm is well-formed and fits this well-formed view.
-[[nodiscard]] Status check_norm(std::string_view name, const HeadNorm& norm,
-                                const ConstHeadsView& view);
-
-// Checks that elements of dtype `from` can be stored as `to`.
-[[nodiscard]] Status check_conversion(std::string_view name, DType from, DType to);
 
 // Copies count adjacent elements, rounding once. Requires a checked conversion from -> to.
 struct StoreJob {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "attention/cache/head_norm.hpp"
+#include "attention/cache/norm_checks.hpp"
 #include "attention/cache/slot_reader.hpp"
 #include "base/message.hpp"
 #include "rotation/apply/rotate_checks.hpp"

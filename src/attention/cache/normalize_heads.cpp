@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attention/cache/head_norm.hpp"
+#include "attention/cache/norm_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotary/head_norm.hpp"
