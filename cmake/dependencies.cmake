@@ -238,3 +238,7 @@ if(ROTARY_LAB)
   # zlib1g-dev (Zlib). Lab: manual pages come compressed by gzip.
   find_package(ZLIB REQUIRED)
 endif()
+
+# CUDA's toolkit (NVIDIA's licence), for ROTARY_CUDA alone: nvcc, and its runtime, which becomes a
+# part of the library (cuda/CMakeLists.txt). NVIDIA's GPUs are programmed by nothing else that does
+# without it.

@@ -30,6 +30,9 @@ endif()
 list(TRANSFORM rotary_headers PREPEND "PATTERN;" OUTPUT_VARIABLE rotary_header_patterns)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/rotary" TYPE INCLUDE
   FILES_MATCHING ${rotary_header_patterns})
+if(ROTARY_CUDA)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/cuda/include/rotary" TYPE INCLUDE)
+endif()
 install(FILES LICENSE README.md TYPE DOC)
 include(cmake/notices.cmake)
 
@@ -55,6 +58,10 @@ set_target_properties(${rotary_installed_targets} PROPERTIES
 
 # find_package(rotary CONFIG). While the major version is 0, a minor version may break.
 install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")
+set(rotary_find_cuda "# CUDA is left out.")
+if(ROTARY_CUDA)
+  set(rotary_find_cuda "find_dependency(CUDAToolkit)")
+endif()
 set(rotary_find_highway "find_dependency(hwy ${rotary_hwy_version} CONFIG)")
 if(TARGET rotary_highway)
   set(rotary_find_highway "# Highway is inside.")

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The border to CUDA: memory, launches, and its failures as errors.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "job.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::cuda {
+
+struct FreeDeviceMemory {
+  void operator()(std::byte* memory) const noexcept;
+};
+using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
+
+[[nodiscard]] Result<int> current_device();
+
+// A copy of the bytes in the memory of the current device; waits for it.
+[[nodiscard]] Result<DeviceMemory> upload(std::span<const std::byte> bytes);
+
+// stream: a cudaStream_t, or null.
+[[nodiscard]] Status launch(StepJob& job, DType from, DType to, void* stream);
+[[nodiscard]] Status launch(const RowsJob& job, void* stream);
+
+}  // namespace rotary::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frequencies in the memory of a device, and what rows are made of them.
+#pragma once
+
+#include <cstdint>
+
+#include "device.hpp"
+#include "job.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotary_cuda.h"
+#include "rotary/rotate.hpp"
+
+struct rotary_cuda_frequencies {
+  rotary::HeadWindow window;
+  std::int64_t axes;
+  bool dense;
+  double attention_factor;
+  rotary::ContextRange contexts;
+  int device;
+  rotary::cuda::DeviceMemory memory;  // of the three below
+  const std::uint64_t* turns;
+  const double* steps;
+  const std::int32_t* pair_axes;  // null: one axis, or dense
+};
+
+namespace rotary::cuda {
+
+// Tokens at positions, with these frequencies.
+struct At {
+  const rotary_cuda_frequencies& frequencies;
+  Positions positions;
+};
+
+[[nodiscard]] Result<rotary_cuda_frequencies> upload(const Frequencies& frequencies);
+
+// Checks all that can be told without looking into device memory.
+[[nodiscard]] Status check(const At& at);
+
+[[nodiscard]] TokenNumbers numbers_of(const Positions& positions);
+
+// Require what check() accepts.
+[[nodiscard]] Rows rows_at(const At& at);
+[[nodiscard]] Rows rows_between(const At& from, const At& to);
+
+// cos and sin contain the attention factor.
+void set_scales(Rows& rows, Direction direction, double attention_factor);
+
+[[nodiscard]] Window window_of(const HeadWindow& window, Direction direction);
+
+}  // namespace rotary::cuda

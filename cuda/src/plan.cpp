@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "base/message.hpp"
+#include "kernels.hpp"
+
+namespace rotary::cuda {
+namespace {
+
+constexpr std::int32_t warp = 32;
+constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t most_shared_bytes = 48 << 10;  // what every device gives without being asked
+
+// With fewer threads in all, the heads of a token are given to several blocks, so that a decode
+// step's few tokens are done at once.
+constexpr std::int64_t few_threads = std::int64_t{1} << 17;
+
+bool lies_at_multiples(const void* data, const Strides& strides, std::int64_t count,
+                       std::int64_t element_bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return strides.feature == 1 && strides.batch % count == 0 && strides.token % count == 0 &&
+         strides.head % count == 0 &&
+         address % static_cast<std::uintptr_t>(count * element_bytes) == 0;
+}
+
+bool fits(const StepJob& job, std::int32_t count, std::int64_t from_bytes, std::int64_t to_bytes) {
+  if (count == 1) return true;
+  for (const Heads* of = job.tensors; of != job.tensors + job.count; ++of) {
+    const Window& window = job.window;
+    if (of->features % count != 0) return false;
+    if (of->turns && (window.pairs_of_block % count != 0 || window.first_feature % count != 0))
+      return false;
+    if (!lies_at_multiples(of->src, of->from, count, from_bytes) ||
+        !lies_at_multiples(of->dst, of->to, count, to_bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The most accesses of `count` pairs, or 2 * count features, to a head.
+std::int32_t chunks_of(const StepJob& job, std::int32_t count) {
+  std::int32_t most = 1;
+  for (const Heads* of = job.tensors; of != job.tensors + job.count; ++of) {
+    const std::int32_t chunks =
+        of->turns ? job.window.pairs / count : (of->features + 2 * count - 1) / (2 * count);
+    most = std::max(most, chunks);
+  }
+  return most;
+}
+
+bool sums_over_heads(const StepJob& job) {
+  return std::any_of(job.tensors, job.tensors + job.count,
+                     [](const Heads& of) { return of.norm.kind == NormKind::all_heads; });
+}
+
+bool moves_in_place(const StepJob& job) {
+  return job.window.reads_neighbours != job.window.writes_neighbours &&
+         std::any_of(job.tensors, job.tensors + job.count,
+                     [](const Heads& of) { return of.turns && of.src == of.dst; });
+}
+
+std::int64_t shared_bytes(const Cut& cut) {
+  const std::int64_t rows = std::int64_t{cut.tokens} * 2 * cut.row_stride;
+  const std::int64_t staged = std::int64_t{cut.threads >> cut.log_lanes} * cut.staged_of_head;
+  return std::int64_t{cut.sums} * 8 + (rows + staged) * 4;
+}
+
+std::int32_t log_of(std::int32_t power) {
+  return std::bit_width(static_cast<std::uint32_t>(power)) - 1;
+}
+
+std::int32_t rounded_up(std::int32_t number, std::int32_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+// A block of `tokens` teams of `team` threads, both powers of two.
+void set_teams(Cut& cut, std::int32_t tokens, std::int32_t team, bool sums) {
+  cut.tokens = tokens;
+  cut.threads = tokens * team;
+  cut.log_team = log_of(team);
+  cut.sums = sums ? rounded_up(tokens * cut.heads, 4) : 0;
+}
+
+bool normalizes(const Heads& of) { return of.norm.kind != NormKind::none; }
+
+bool copies_outside(const StepJob& job) {
+  return std::any_of(job.tensors, job.tensors + job.count, [&](const Heads& of) {
+    return of.turns && of.copies_outside && of.features > 2 * job.window.pairs;
+  });
+}
+
+// For many tokens, by kernels of `count` pairs at a time.
+Way way_of(const StepJob& job, std::int32_t count) {
+  const Heads* const end = job.tensors + job.count;
+  if (moves_in_place(job)) return Way::whole;
+  if (std::none_of(job.tensors, end, normalizes)) return Way::plain;
+  const bool fit = std::all_of(job.tensors, end, [&](const Heads& of) {
+    return !normalizes(of) ||
+           (of.norm.kind == NormKind::each_head && of.turns && of.features == 2 * job.window.pairs);
+  });
+  return fit && count >= 4 && chunks_of(job, count) <= warp ? Way::held : Way::whole;
+}
+
+// Whether a warp for each few_heads heads of each token does it: those of one row of tokens, two
+// pairs in each thread. Fills the cut.
+bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
+  if (way == Way::whole || count < 2 || job.batch != 1 || job.window.pairs > 2 * warp ||
+      copies_outside(job)) {
+    return false;
+  }
+  for (int t = 0; t < job.count; ++t) {
+    if (!job.tensors[t].turns && job.tensors[t].features > 4 * warp) return false;
+    cut.groups[t] = (job.tensors[t].heads + few_heads - 1) / few_heads;
+    cut.blocks_of_heads += cut.groups[t];
+  }
+  cut.threads = warp;
+  cut.blocks_of_tokens = job.tokens;
+  return job.tokens * cut.blocks_of_heads * warp <= few_threads;
+}
+
+// Teams for many tokens, or for some heads each of few.
+void cut_teams(const StepJob& job, std::int32_t count, Cut& cut) {
+  const std::int64_t tokens = job.tokens_in_all;
+  const bool sums = sums_over_heads(job);
+  cut.chunks = chunks_of(job, count);
+  // Threads that take a head: one for each access, at most a warp.
+  const auto lanes = static_cast<std::int32_t>(
+      std::bit_ceil(static_cast<std::uint32_t>(std::min(cut.chunks, warp))));
+  cut.copies_outside = copies_outside(job);
+  cut.log_lanes = log_of(lanes);
+  cut.row_stride = job.rotates ? rounded_up(job.window.pairs, 8) : 0;
+  cut.staged_of_head = moves_in_place(job) ? 2 * job.window.pairs : 0;
+  if (tokens * job.heads * lanes <= few_threads && !sums) {
+    cut.heads = std::min(most_threads / lanes, job.heads);
+    const auto team = static_cast<std::int32_t>(
+        std::bit_ceil(static_cast<std::uint32_t>(std::max(warp, cut.heads * lanes))));
+    set_teams(cut, 1, team, sums);
+  } else {
+    cut.heads = job.heads;
+    // About a pair of the row for each thread of a team.
+    const auto of_block = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(
+        std::clamp(most_threads / std::max(job.window.pairs, 1), 1, most_threads / warp))));
+    set_teams(cut, of_block, most_threads / of_block, sums);
+  }
+  while (shared_bytes(cut) > most_shared_bytes && cut.threads > warp) {
+    const std::int32_t fewer = std::max(cut.tokens / 2, 1);
+    set_teams(cut, fewer, cut.threads / 2 / fewer, sums);
+  }
+  cut.shared_bytes =
+      static_cast<std::int32_t>(std::min(shared_bytes(cut), std::int64_t{most_shared_bytes} + 1));
+  cut.blocks_of_tokens = (tokens + cut.tokens - 1) / cut.tokens;
+  cut.blocks_of_heads = (job.heads + cut.heads - 1) / cut.heads;
+}
+
+// Tokens of one batch row each are one row of tokens, which saves a kernel the division.
+void join_rows(StepJob& job) {
+  if (job.tokens != 1) return;
+  const auto join = [](TokenNumbers& numbers) { numbers.token_stride = numbers.batch_stride; };
+  for (Heads& of : job.tensors) {
+    of.from.token = of.from.batch;
+    if (!of.stored) of.to.token = of.to.batch;
+  }
+  join(job.rows.at.positions);
+  join(job.rows.from.positions);
+  join(job.slots);
+  job.rows.token_stride = job.rows.batch_stride;
+  job.tokens = job.batch;
+  job.batch = 1;
+}
+
+}  // namespace
+
+int pairs_at_once(const StepJob& job, DType from, DType to) noexcept {
+  int count = most_at_once(from);
+  while (!fits(job, count, size_in_bytes(from), size_in_bytes(to))) count /= 2;
+  return count;
+}
+
+Result<Way> plan(StepJob& job, int count) {
+  join_rows(job);
+  if (job.tokens > most_tokens / job.batch) {
+    return unsupported("a call must have fewer than 2^31 tokens on a device, got ", job.batch,
+                       " x ", job.tokens);
+  }
+  job.tokens_in_all = static_cast<std::uint32_t>(job.batch * job.tokens);
+  const Way way = way_of(job, count);
+  job.cut = {};
+  if (cut_few(job, count, way, job.cut)) return way == Way::held ? Way::few_held : Way::few;
+  job.cut = {};
+  cut_teams(job, count, job.cut);
+  if (job.cut.shared_bytes <= most_shared_bytes) return way;
+  return unsupported("a window must have at most ", most_shared_bytes / 8 / 2,
+                     " pairs, so that rows and heads in work fit in a block's memory, got ",
+                     job.window.pairs, " pairs of ", job.heads, " heads");
+}
+
+}  // namespace rotary::cuda

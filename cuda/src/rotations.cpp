@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions that rotate: structs read, all checks, one launch.
+#include <array>
+#include <utility>
+
+#include "base/message.hpp"
+#include "c_api/handles.hpp"
+#include "c_api/status.hpp"
+#include "c_api/values.hpp"
+#include "device.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
+#include "values.hpp"
+
+namespace c_api = rotary::c_api;
+namespace cuda = rotary::cuda;
+using cuda::At;
+using cuda::at_of;
+using cuda::checked_launch;
+using cuda::in_place;
+using cuda::launching;
+using cuda::Launching;
+using cuda::Options;
+using cuda::options_of;
+using cuda::Rows;
+using cuda::Tokens;
+using cuda::tokens_of;
+using cuda::Transfer;
+using cuda::view_of;
+using rotary::HeadsView;
+using rotary::HeadWindow;
+using rotary::invalid_argument;
+using rotary::Result;
+using rotary::Status;
+
+namespace {
+
+Result<Rows> given_rows(const rotary::CosSinView& from, const HeadWindow& window) {
+  if (auto status = rotary::validate(window); !status) return std::move(status).error();
+  if (from.dtype != rotary::DType::f32) {
+    return invalid_argument("rows: dtype must be f32, got ", rotary::to_string(from.dtype));
+  }
+  if (from.batch < 1 || from.tokens < 0) {
+    return invalid_argument("rows: batch must be at least 1 and tokens at least 0, got ",
+                            from.batch, " and ", from.tokens);
+  }
+  if (from.tokens > 0 && (from.cos == nullptr || from.sin == nullptr))
+    return invalid_argument("rows: cos and sin must not be null, got null");
+  if (auto status = rotary::validate_attention_factor(from.attention_factor); !status)
+    return std::move(status).error();
+  Rows rows{};
+  rows.kind = cuda::RowKind::given;
+  rows.cos = static_cast<const float*>(from.cos);
+  rows.sin = static_cast<const float*>(from.sin);
+  rows.batch_stride = from.batch == 1 ? 0 : from.batch_stride;
+  rows.token_stride = from.token_stride;
+  rows.pair_stride = from.pair_stride;
+  return rows;
+}
+
+}  // namespace
+
+rotary_status rotary_cuda_frequencies_make(const rotary_frequencies* frequencies,
+                                           rotary_cuda_frequencies** out) {
+  return c_api::run([&]() -> Status {
+    if (out == nullptr) return c_api::null_argument("out");
+    *out = nullptr;
+    const auto held = c_api::held_by("frequencies", frequencies);
+    if (!held) return held.error();
+    auto made = cuda::upload(held->get());
+    if (!made) return std::move(made).error();
+    *out = new rotary_cuda_frequencies(*std::move(made));
+    return {};
+  });
+}
+
+void rotary_cuda_frequencies_free(rotary_cuda_frequencies* frequencies) { delete frequencies; }
+
+rotary_status rotary_cuda_rotate(const rotary_heads_view* dst, const rotary_heads_view* src,
+                                 const rotary_cuda_at* at, const rotary_cuda_options* options) {
+  const auto rotate = [](const HeadsView& to, const HeadsView& from, const At& where,
+                         const Options& how) {
+    const Transfer transfer{.src_name = "src", .src = from, .dst_name = "dst", .dst = to};
+    if (to.dtype != from.dtype) {
+      return Status(invalid_argument("dst and src must have the same dtype, got ",
+                                     rotary::to_string(to.dtype), " and ",
+                                     rotary::to_string(from.dtype)));
+    }
+    return checked_launch(std::array{transfer}, where.frequencies.window, tokens_of(where),
+                          launching(where, how));
+  };
+  return c_api::run([&] {
+    return c_api::with(rotate, view_of("dst", dst), view_of("src", src), at_of("at", at),
+                       options_of(options));
+  });
+}
+
+rotary_status rotary_cuda_rotate_qk(const rotary_heads_view* q, const rotary_heads_view* k,
+                                    const rotary_cuda_at* at, const rotary_cuda_options* options) {
+  const auto rotate = [](const HeadsView& of_q, const HeadsView& of_k, const At& where,
+                         const Options& how) {
+    return checked_launch(std::array{in_place("q", of_q), in_place("k", of_k)},
+                          where.frequencies.window, tokens_of(where), launching(where, how));
+  };
+  return c_api::run([&] {
+    return c_api::with(rotate, view_of("q", q), view_of("k", k), at_of("at", at),
+                       options_of(options));
+  });
+}
+
+rotary_status rotary_cuda_rows(const rotary_cos_sin* rows, const rotary_cuda_at* at,
+                               const rotary_cuda_options* options) {
+  const auto write = [](const rotary::CosSinView& to, const At& where,
+                        const Options& how) -> Status {
+    const HeadWindow& window = where.frequencies.window;
+    if (auto checked = given_rows(to, window); !checked) return std::move(checked).error();
+    if (auto status = cuda::check_forward(how); !status) return status;
+    const Tokens tokens = tokens_of(where);
+    if (to.tokens != tokens.tokens || to.batch != tokens.batch) {
+      return invalid_argument("rows: batch and tokens must be those of the positions, ",
+                              tokens.batch, " and ", tokens.tokens, "; got ", to.batch, " and ",
+                              to.tokens);
+    }
+    if (to.tokens == 0) return {};
+    return cuda::launch({.rows = cuda::rows_at(where),
+                         .batch = to.batch,
+                         .tokens = to.tokens,
+                         .pairs = static_cast<std::int32_t>(window.pairs()),
+                         .cos = const_cast<float*>(static_cast<const float*>(to.cos)),
+                         .sin = const_cast<float*>(static_cast<const float*>(to.sin)),
+                         .batch_stride = to.batch_stride,
+                         .token_stride = to.token_stride,
+                         .pair_stride = to.pair_stride},
+                        how.stream);
+  };
+  return c_api::run([&] {
+    return c_api::with(write, c_api::cos_sin(rows), at_of("at", at), options_of(options));
+  });
+}
+
+rotary_status rotary_cuda_rotate_by_rows(const rotary_heads_view* dst, const rotary_heads_view* src,
+                                         const rotary_window* window, const rotary_cos_sin* rows,
+                                         const rotary_cuda_options* options) {
+  const auto rotate = [](const HeadsView& to, const HeadsView& from, const HeadWindow& within,
+                         const rotary::CosSinView& by, const Options& how) -> Status {
+    const auto given = given_rows(by, within);
+    if (!given) return given.error();
+    if (to.dtype != from.dtype) {
+      return invalid_argument("dst and src must have the same dtype, got ",
+                              rotary::to_string(to.dtype), " and ", rotary::to_string(from.dtype));
+    }
+    Launching launching{
+        .rows = *given, .window = cuda::window_of(within, how.direction), .stream = how.stream};
+    cuda::set_scales(launching.rows, how.direction, by.attention_factor);
+    const Transfer transfer{.src_name = "src", .src = from, .dst_name = "dst", .dst = to};
+    return checked_launch(std::array{transfer}, within, {by.batch, by.tokens}, launching);
+  };
+  return c_api::run([&] {
+    return c_api::with(rotate, view_of("dst", dst), view_of("src", src), c_api::window(window),
+                       c_api::cos_sin(rows), options_of(options));
+  });
+}

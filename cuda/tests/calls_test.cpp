@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every call promises: 64-bit offsets, graphs, refusals.
+#include <cstring>
+
+#include "cases.hpp"
+
+namespace rotary::cuda_tests {
+namespace {
+
+// Tokens further apart than 2^31 elements.
+TEST_F(Cuda, OffsetsHave64Bits) {
+  constexpr std::int64_t apart = (std::int64_t{1} << 31) + 8;
+  constexpr std::int64_t tokens = 3;
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, static_cast<std::size_t>((tokens - 1) * apart + 1024) * 2) != cudaSuccess)
+    GTEST_SKIP() << "the device has no 8.6 GB to spare";
+  Random random(8);
+  Tensor near(random, DType::bf16, {1, tokens, 8, 128}, Layout::bthd);
+  const HeadWindow window = window_of({128, 128, 0}, Pairing::half);
+  const BothFrequencies frequencies(window, powers(64, 1e4), 1);
+  const auto rotations = make_rotations(frequencies.host(), ConsecutivePositions{.tokens = tokens});
+  const auto far_at = [&](std::int64_t token) {
+    return static_cast<std::byte*>(memory) + token * apart * 2;
+  };
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    expect_success(
+        cudaMemcpy(far_at(t), near.bytes().host() + t * 2048, 2048, cudaMemcpyHostToDevice));
+  }
+  ASSERT_TRUE(rotate(near.host(), near.host(), *rotations));
+  rotary_heads_view view = near.device();
+  view.data = memory;
+  view.strides[1] = apart;
+  const auto positions = consecutive(0, tokens);
+  const auto at = at_of(frequencies, positions);
+  expect_ok(rotary_cuda_rotate(&view, &view, &at, nullptr));
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    std::byte token[2048];
+    expect_success(cudaMemcpy(token, far_at(t), 2048, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(std::memcmp(token, near.bytes().host() + t * 2048, 2048), 0) << t;
+  }
+  expect_success(cudaFree(memory));
+}
+
+// A captured step reads the positions and slots of each replay.
+TEST_F(Cuda, CanBeCapturedInAGraph) {
+  Random random(9);
+  const HeadWindow window = window_of({64, 64, 0}, Pairing::half);
+  const BothFrequencies frequencies(window, powers(32, 1e4), 1);
+  Tensor k(random, DType::f16, {2, 1, 4, 64}, Layout::bthd);
+  Tensor cache(random, DType::f16, {2, 16, 4, 64}, Layout::bhtd);
+  Numbers positions_memory(std::vector<std::int64_t>{0, 0}, 2);
+  Numbers slots_memory(std::vector<std::int64_t>{-1, -1}, 2);
+  const auto positions = positions_memory.device();
+  const auto slots = slots_memory.device_slots();
+  const auto at = at_of(frequencies, positions);
+  const auto k_view = k.device(), cache_view = cache.device();
+  const rotary_kv heads = kv_of(k_view, nullptr), to = kv_of(cache_view, nullptr);
+  cudaStream_t stream = nullptr;
+  if (cudaStreamCreate(&stream) != cudaSuccess) GTEST_SKIP() << "the emulation has no streams";
+  rotary_cuda_options options = ROTARY_CUDA_OPTIONS_INIT;
+  options.stream = stream;
+  expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  expect_ok(rotary_cuda_append(&to, &heads, &slots, &at, nullptr, &options));
+  cudaGraph_t graph = nullptr;
+  expect_success(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t replayed = nullptr;
+  expect_success(cudaGraphInstantiate(&replayed, graph, 0));
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::vector<std::int64_t> at_step = {1000 + step, 5 * step};
+    const std::vector<std::int64_t> to_slots = {3 + step, 16 + 2 * step};
+    expect_success(
+        cudaMemcpy(positions_memory.bytes().device(), at_step.data(), 16, cudaMemcpyHostToDevice));
+    expect_success(
+        cudaMemcpy(slots_memory.bytes().device(), to_slots.data(), 16, cudaMemcpyHostToDevice));
+    const auto rotations = make_rotations(frequencies.host(), positions_of(at_step, 2));
+    ASSERT_TRUE(append({.k = cache.host()}, {.k = k.host()}, slots_of(to_slots, 2), *rotations));
+    expect_success(cudaGraphLaunch(replayed, stream));
+    expect_success(cudaStreamSynchronize(stream));
+    ASSERT_TRUE(cache.bytes().agree()) << step;
+  }
+  expect_success(cudaGraphExecDestroy(replayed));
+  expect_success(cudaGraphDestroy(graph));
+  expect_success(cudaStreamDestroy(stream));
+}
+
+TEST_F(Cuda, RefusesWhatItCannotDoAndWritesNothing) {
+  Random random(10);
+  const HeadWindow window = window_of({64, 64, 0}, Pairing::half);
+  const BothFrequencies frequencies(window, powers(32, 1e4), 1);
+  Tensor q(random, DType::f32, {1, 4, 2, 64}, Layout::bthd);
+  const auto view = q.device();
+  const auto four = consecutive(0, 4);
+  const auto at = at_of(frequencies, four);
+  const auto refused = [&](rotary_status status, rotary_status wanted, const char* words) {
+    EXPECT_EQ(status, wanted);
+    EXPECT_NE(std::string(rotary_last_error()).find(words), std::string::npos)
+        << rotary_last_error();
+  };
+  const auto five = consecutive(0, 5);
+  const auto at_five = at_of(frequencies, five);
+  refused(rotary_cuda_rotate(&view, &view, &at_five, nullptr), ROTARY_INVALID_ARGUMENT,
+          "tokens must be");
+  auto doubles = view;
+  doubles.dtype = ROTARY_F64;
+  refused(rotary_cuda_rotate(&doubles, &doubles, &at, nullptr), ROTARY_UNSUPPORTED, "got f64");
+  auto shifted_by_one = view;
+  shifted_by_one.data = static_cast<std::byte*>(view.data) + 4;
+  refused(rotary_cuda_rotate(&shifted_by_one, &view, &at, nullptr), ROTARY_INVALID_ARGUMENT,
+          "share no element");
+  auto between = four;
+  between.kind = ROTARY_POSITIONS_F64;
+  between.data = view.data;
+  const auto at_between = at_of(frequencies, between);
+  refused(rotary_cuda_rotate(&view, &view, &at_between, nullptr), ROTARY_UNSUPPORTED,
+          "must be integers");
+  auto backwards = options_of(static_cast<Direction>(9));
+  refused(rotary_cuda_rotate(&view, &view, &at, &backwards), ROTARY_INVALID_ARGUMENT,
+          "got value 9");
+  refused(rotary_cuda_rotate(&view, nullptr, &at, nullptr), ROTARY_INVALID_ARGUMENT,
+          "src must not be NULL");
+  refused(rotary_cuda_rotate_qk(&view, &view, &at, nullptr), ROTARY_INVALID_ARGUMENT,
+          "share no element");
+  expect_success(cudaDeviceSynchronize());
+  EXPECT_TRUE(q.bytes().agree());
+}
+
+}  // namespace
+}  // namespace rotary::cuda_tests

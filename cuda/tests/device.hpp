@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the device beside the same bytes on the host, and tensors in both.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rotary/rotary.hpp"
+#include "rotary/rotary_cuda.h"
+
+namespace rotary::cuda_tests {
+
+[[nodiscard]] inline bool has_device() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+inline void expect_success(cudaError_t error) {
+  ASSERT_EQ(error, cudaSuccess) << cudaGetErrorString(error);
+}
+
+inline void expect_ok(rotary_status status) { ASSERT_EQ(status, ROTARY_OK) << rotary_last_error(); }
+
+// Bytes on the host and a copy of them on the device.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::byte> bytes) : host_(bytes.begin(), bytes.end()) {
+    expect_success(cudaMalloc(&device_, host_.size() + 1));
+    expect_success(cudaMemcpy(device_, host_.data(), host_.size(), cudaMemcpyHostToDevice));
+  }
+  template <class Number>
+  explicit Bytes(const std::vector<Number>& numbers) : Bytes(std::as_bytes(std::span(numbers))) {}
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { (void)cudaFree(device_); }
+
+  [[nodiscard]] std::byte* host() { return host_.data(); }
+  [[nodiscard]] std::byte* device() { return static_cast<std::byte*>(device_); }
+  [[nodiscard]] std::vector<std::byte> from_device() const {
+    std::vector<std::byte> bytes(host_.size());
+    expect_success(cudaMemcpy(bytes.data(), device_, bytes.size(), cudaMemcpyDeviceToHost));
+    return bytes;
+  }
+  // Whether the device has the host's bytes, every one, those between the elements included.
+  [[nodiscard]] bool agree() const { return from_device() == host_; }
+
+ private:
+  std::vector<std::byte> host_;
+  void* device_ = nullptr;
+};
+
+using Random = std::mt19937_64;
+
+[[nodiscard]] inline std::int64_t one_of(Random& random, std::int64_t least, std::int64_t most) {
+  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+}
+template <class Value, std::size_t Count>
+[[nodiscard]] Value one_of(Random& random, const Value (&values)[Count]) {
+  return values[static_cast<std::size_t>(one_of(random, 0, static_cast<std::int64_t>(Count) - 1))];
+}
+
+// Finite elements of the dtype, mostly of size 1.
+[[nodiscard]] inline std::vector<std::byte> random_elements(Random& random, DType dtype,
+                                                            std::int64_t count) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_in_bytes(dtype)));
+  std::normal_distribution<float> normal;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = normal(random);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    if (dtype == DType::bf16) bits >>= 16;
+    // An f16 with the sign, 5 bits of exponent about that of 1, and random digits.
+    if (dtype == DType::f16) bits = (bits >> 16 & 0x8000) | (14 << 10) | (bits >> 8 & 0x7FF);
+    std::memcpy(bytes.data() + i * size_in_bytes(dtype), &bits,
+                static_cast<std::size_t>(size_in_bytes(dtype)));
+  }
+  return bytes;
+}
+
+enum class Layout { bthd, bhtd, fused, odd, strided, reversed };
+inline constexpr Layout all_layouts[] = {Layout::bthd, Layout::bhtd,    Layout::fused,
+                                         Layout::odd,  Layout::strided, Layout::reversed};
+
+// Heads in memory of their own, between other elements.
+class Tensor {
+ public:
+  Tensor(Random& random, DType dtype, const Extents& extents, Layout layout)
+      : dtype_(dtype), extents_(extents), strides_(strides_bthd(extents)) {
+    std::int64_t elements = extents.batch * extents.tokens * extents.heads * extents.features;
+    std::int64_t first = 0;
+    switch (layout) {
+      case Layout::bthd:
+        break;
+      case Layout::bhtd:
+        strides_ = strides_bhtd(extents);
+        break;
+      case Layout::fused:  // the middle third of each token
+        strides_.token *= 3;
+        strides_.batch *= 3;
+        first = extents.heads * extents.features;
+        elements *= 3;
+        break;
+      case Layout::odd:  // heads apart by one element more
+        strides_.head = extents.features + 1;
+        strides_.token = extents.heads * strides_.head;
+        strides_.batch = extents.tokens * strides_.token;
+        elements = extents.batch * strides_.batch;
+        break;
+      case Layout::strided:  // every second element
+        strides_ = {strides_.batch * 2, strides_.token * 2, strides_.head * 2, 2};
+        elements *= 2;
+        break;
+      case Layout::reversed:  // the last token first
+        first = (extents.tokens - 1) * strides_.token;
+        strides_.token = -strides_.token;
+        break;
+    }
+    first_ = first;
+    bytes_ = std::make_unique<Bytes>(random_elements(random, dtype, elements + 16));
+  }
+
+  [[nodiscard]] HeadsView host() { return view(bytes_->host()); }
+  [[nodiscard]] rotary_heads_view device() {
+    const HeadsView of = view(bytes_->device());
+    rotary_heads_view to = ROTARY_HEADS_VIEW_INIT;
+    to.data = of.data;
+    to.dtype = static_cast<std::int32_t>(dtype_);
+    const std::int64_t extents[] = {extents_.batch, extents_.tokens, extents_.heads,
+                                    extents_.features};
+    const std::int64_t strides[] = {strides_.batch, strides_.token, strides_.head,
+                                    strides_.feature};
+    std::memcpy(to.extents, extents, sizeof extents);
+    std::memcpy(to.strides, strides, sizeof strides);
+    return to;
+  }
+  [[nodiscard]] Bytes& bytes() { return *bytes_; }
+  [[nodiscard]] const Extents& extents() const { return extents_; }
+  [[nodiscard]] const Strides& strides() const { return strides_; }
+  [[nodiscard]] std::int64_t first() const { return first_; }
+
+ private:
+  [[nodiscard]] HeadsView view(std::byte* memory) const {
+    return {memory + first_ * size_in_bytes(dtype_), dtype_, extents_, strides_};
+  }
+
+  DType dtype_;
+  Extents extents_;
+  Strides strides_;
+  std::int64_t first_ = 0;
+  std::unique_ptr<Bytes> bytes_;
+};
+
+// Positions or slots, [axes][batch][tokens], int32 or int64.
+class Numbers {
+ public:
+  template <class Number>
+  Numbers(const std::vector<Number>& numbers, std::int64_t batch, std::int64_t axes = 1)
+      : is_narrow_(sizeof(Number) == 4),
+        batch_(batch),
+        axes_(axes),
+        tokens_(static_cast<std::int64_t>(numbers.size()) / batch / axes),
+        bytes_(std::make_unique<Bytes>(numbers)) {}
+
+  [[nodiscard]] Positions host() const {
+    if (is_narrow_) return array<std::int32_t>();
+    return array<std::int64_t>();
+  }
+  [[nodiscard]] Slots slots() const {
+    if (is_narrow_) return array<std::int32_t>();
+    return array<std::int64_t>();
+  }
+  [[nodiscard]] rotary_positions device() const {
+    rotary_positions to = ROTARY_POSITIONS_INIT;
+    to.kind = is_narrow_ ? ROTARY_POSITIONS_INT32 : ROTARY_POSITIONS_INT64;
+    to.data = bytes_->device();
+    to.batch = batch_;
+    to.tokens = tokens_;
+    to.batch_stride = tokens_;
+    to.axes = axes_;
+    to.axis_stride = batch_ * tokens_;
+    return to;
+  }
+  [[nodiscard]] rotary_slots device_slots() const {
+    rotary_slots to = ROTARY_SLOTS_INIT;
+    to.kind = is_narrow_ ? ROTARY_SLOTS_INT32 : ROTARY_SLOTS_INT64;
+    to.data = bytes_->device();
+    to.batch = batch_;
+    to.tokens = tokens_;
+    to.batch_stride = tokens_;
+    return to;
+  }
+  [[nodiscard]] Bytes& bytes() { return *bytes_; }
+
+ private:
+  template <class Number>
+  [[nodiscard]] TokenArray<Number> array() const {
+    return {.data = reinterpret_cast<const Number*>(bytes_->host()),
+            .batch = batch_,
+            .tokens = tokens_,
+            .batch_stride = tokens_,
+            .axes = axes_,
+            .axis_stride = batch_ * tokens_};
+  }
+
+  bool is_narrow_;
+  std::int64_t batch_;
+  std::int64_t axes_;
+  std::int64_t tokens_;
+  std::unique_ptr<Bytes> bytes_;
+};
+
+struct Free {
+  void operator()(rotary_frequencies* of) const { rotary_frequencies_free(of); }
+  void operator()(rotary_cuda_frequencies* of) const { rotary_cuda_frequencies_free(of); }
+};
+
+// The same frequencies for C++, and on the device.
+class BothFrequencies {
+ public:
+  BothFrequencies(const HeadWindow& window, const std::vector<double>& inv_freq, double factor,
+                  const PairAxes& axes = {})
+      : host_(*make_frequencies(window, inv_freq, factor, axes)) {
+    rotary_window of = ROTARY_WINDOW_INIT;
+    of.head_dim = window.head_dim;
+    of.rotary_dim = window.rotary_dim;
+    of.first_feature = window.first_feature;
+    of.pairing = static_cast<std::int32_t>(window.pairing.get());
+    of.blocks = window.blocks;
+    window_ = of;
+    rotary_axis_frequencies from = ROTARY_AXIS_FREQUENCIES_INIT;
+    from.axes = axes.count;
+    from.pair_axes = axes.of_pair.empty() ? nullptr : axes.of_pair.data();
+    from.inv_freq = inv_freq.data();
+    from.count = inv_freq.size();
+    from.attention_factor = factor;
+    rotary_frequencies* made = nullptr;
+    expect_ok(rotary_frequencies_of_axes(&of, &from, &made));
+    const std::unique_ptr<rotary_frequencies, Free> owned(made);
+    rotary_cuda_frequencies* on_device = nullptr;
+    expect_ok(rotary_cuda_frequencies_make(made, &on_device));
+    device_.reset(on_device);
+  }
+
+  [[nodiscard]] const Frequencies& host() const { return host_; }
+  [[nodiscard]] const rotary_cuda_frequencies* device() const { return device_.get(); }
+  [[nodiscard]] const rotary_window& window() const { return window_; }
+
+ private:
+  Frequencies host_;
+  rotary_window window_;
+  std::unique_ptr<rotary_cuda_frequencies, Free> device_;
+};
+
+[[nodiscard]] inline std::vector<double> powers(std::int64_t pairs, double base) {
+  std::vector<double> inv_freq;
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    inv_freq.push_back(std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs)));
+  }
+  return inv_freq;
+}
+
+}  // namespace rotary::cuda_tests

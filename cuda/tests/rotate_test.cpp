@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotation on the device beside the library on the CPU, on random numbers: the whole memory of each
+// tensor is compared byte for byte, so that what must not be written is seen, too.
+#include "cases.hpp"
+
+namespace rotary::cuda_tests {
+namespace {
+
+TEST_F(Cuda, RotateHasTheBitsOfTheCpu) {
+  Random random(1);
+  for (int round = 0; round < 600; ++round) {
+    const HeadWindow window = window_of(
+        one_of(random, windows),
+        one_of(random, {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half}));
+    const BothFrequencies frequencies = random_frequencies(random, window);
+    const Shape shape = random_shape(random);
+    const Extents extents = extents_of(shape, window.head_dim);
+    const DType dtype = one_of(random, all_dtypes);
+    const Direction direction = one_of(random, all_directions);
+    Tensor src(random, dtype, extents, one_of(random, all_layouts));
+    Tensor other(random, dtype, extents, one_of(random, all_layouts));
+    const bool in_place = one_of(random, 0, 1) == 0;
+    Tensor& dst = in_place ? src : other;
+    const Numbers numbers =
+        random_positions(random, one_of(random, 0, 1) == 0 ? 1 : shape.batch, shape.tokens);
+    SCOPED_TRACE(testing::Message()
+                 << "round " << round << ", " << to_string(dtype) << ", "
+                 << to_string(window.pairing.get()) << ", head_dim " << window.head_dim
+                 << ", direction " << static_cast<int>(direction) << ", in place " << in_place);
+    const auto rotations = make_rotations(frequencies.host(), numbers.host());
+    ASSERT_TRUE(rotations);
+    ASSERT_TRUE(rotate(dst.host(), src.host(), *rotations, {.direction = direction}));
+    const auto positions = numbers.device();
+    const auto at = at_of(frequencies, positions);
+    const auto to = dst.device();
+    const auto from = src.device();
+    const auto options = options_of(direction);
+    expect_ok(rotary_cuda_rotate(&to, &from, &at, &options));
+    ASSERT_TRUE(dst.bytes().agree());
+  }
+}
+
+// More threads than a decode step, so that the other cut is taken.
+TEST_F(Cuda, RotateHasTheBitsOfTheCpuForManyTokens) {
+  Random random(2);
+  for (const DType dtype : all_dtypes) {
+    for (const Layout layout : all_layouts) {
+      const HeadWindow window = window_of({128, 128, 0}, Pairing::half);
+      const BothFrequencies frequencies(window, powers(64, 5e5), 1);
+      const Extents of_q = {1, 1031, 32, 128};
+      const Extents of_k = {1, 1031, 8, 128};
+      Tensor q(random, dtype, of_q, layout);
+      Tensor k(random, dtype, of_k, layout);
+      const auto rotations = make_rotations(
+          frequencies.host(),
+          ConsecutivePositions{.first = (std::int64_t{1} << 31) - 500, .tokens = 1031});
+      ASSERT_TRUE(rotate_qk(q.host(), k.host(), *rotations));
+      const auto positions = consecutive((std::int64_t{1} << 31) - 500, 1031);
+      const auto at = at_of(frequencies, positions);
+      const auto q_view = q.device();
+      const auto k_view = k.device();
+      expect_ok(rotary_cuda_rotate_qk(&q_view, &k_view, &at, nullptr));
+      ASSERT_TRUE(q.bytes().agree()) << to_string(dtype) << " " << static_cast<int>(layout);
+      ASSERT_TRUE(k.bytes().agree()) << to_string(dtype) << " " << static_cast<int>(layout);
+    }
+  }
+}
+
+TEST_F(Cuda, SeveralAxes) {
+  Random random(3);
+  for (int round = 0; round < 60; ++round) {
+    const HeadWindow window = window_of({64, 48, 8}, Pairing::half);
+    PairAxes axes{.count = 3};
+    const bool dense = round % 2 == 0;
+    std::vector<double> inv_freq;
+    if (dense) {
+      for (int i = 0; i < 3 * 24; ++i) {
+        inv_freq.push_back(std::normal_distribution<double>()(random));
+      }
+    } else {
+      inv_freq = powers(24, 1e4);
+      for (int i = 0; i < 24; ++i)
+        axes.of_pair.push_back(static_cast<std::int32_t>(one_of(random, 0, 2)));
+    }
+    const BothFrequencies frequencies(window, inv_freq, round % 4 < 2 ? 1 : 1.5, axes);
+    const Shape shape = random_shape(random);
+    Tensor q(random, DType::f32, extents_of(shape, 64), one_of(random, all_layouts));
+    const Numbers numbers =
+        random_positions(random, shape.batch, shape.tokens, round % 3 == 0 ? 1 : 3);
+    const auto rotations = make_rotations(frequencies.host(), numbers.host());
+    ASSERT_TRUE(rotations);
+    ASSERT_TRUE(rotate(q.host(), q.host(), *rotations));
+    const auto positions = numbers.device();
+    const auto at = at_of(frequencies, positions);
+    const auto view = q.device();
+    expect_ok(rotary_cuda_rotate(&view, &view, &at, nullptr));
+    ASSERT_TRUE(q.bytes().agree()) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace rotary::cuda_tests
