@@ -4,7 +4,8 @@
 >>> cos, sin = rotary.torch.tables(spec, position_ids)  # once for a step
 >>> q = rotary.torch.rotate(q, cos, sin, pairing="half", layout="bhtd")
 
-Tensors are on the CPU. The operators are functional: nothing is mutated.
+Tensors are on the CPU, or on an NVIDIA GPU beside a librotary.so built with ROTARY_CUDA
+(docs/cuda.md). The operators are functional: nothing is mutated.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from rotary import _arrays, _core
+from rotary import _arrays, _core, _cuda
 from rotary._attention import Bias
 from rotary._errors import Error
 from rotary._frequencies import Frequencies, Rotations
@@ -30,13 +31,18 @@ _BACKWARD = {"forward": "transpose", "transpose": "forward", "inverse": "forward
 
 
 # The window is (first_feature, blocks): all else follows from x and cos.
-@torch.library.custom_op("rotary::rotate", mutates_args=(), device_types="cpu")
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, layout: str, window: list[int],
-            attention_factor: float, direction: str) -> Tensor:
+def _check_layout(x: Tensor, layout: str) -> int:
+    """Returns head_dim."""
     if len(layout) != x.ndim or "d" not in layout:
         raise Error("invalid_argument", f"layout must name each of {x.ndim} axes of x once, with "
                     f"d, got '{layout}'")
-    head_dim = x.shape[layout.index("d")]
+    return x.shape[layout.index("d")]
+
+
+@torch.library.custom_op("rotary::rotate", mutates_args=(), device_types="cpu")
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, layout: str, window: list[int],
+            attention_factor: float, direction: str) -> Tensor:
+    head_dim = _check_layout(x, layout)
     made = _core.window(head_dim, 2 * cos.shape[-1], window[0], pairing, window[1])
     rows = _core.Rotations.of_rows(made, _arrays.torch_operand(cos.contiguous(), "cos"),
                                    _arrays.torch_operand(sin.contiguous(), "sin"),
@@ -44,6 +50,15 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, layout: str, wind
     out = torch.empty_like(x)
     rows.rotate(_arrays.torch_operand(out, "out", writes=True), _arrays.torch_operand(x, "x"),
                 layout, _NUMBERS[direction])
+    return out
+
+
+@_rotate.register_kernel("cuda")
+def _(x, cos, sin, pairing, layout, window, attention_factor, direction):
+    within = _cuda.window(_check_layout(x, layout), 2 * cos.shape[-1], window[0], pairing,
+                          window[1])
+    out = torch.empty_like(x)
+    _cuda.rotate_by_rows(out, x, layout, cos, sin, within, attention_factor, _NUMBERS[direction])
     return out
 
 
@@ -150,6 +165,11 @@ def _frequencies(text: str, context: int) -> Frequencies:
     return _spec_of(text).frequencies(context if context > 0 else None)
 
 
+@functools.lru_cache(maxsize=64)
+def _device_frequencies(text: str, context: int, device: int) -> _cuda.Frequencies:
+    return _cuda.Frequencies(_frequencies(text, context))
+
+
 # context 0: of a rule that depends on it, the length of this call, its last position + 1.
 @torch.library.custom_op("rotary::rows", mutates_args=())
 def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Tensor, Tensor]:
@@ -160,6 +180,20 @@ def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Te
     rows = _frequencies(spec, context).rotations(array, dtype=dtype if doubles else None)
     cos, sin = rows.tables(form="pairs", dtype=dtype)
     return tuple(torch.from_numpy(row).to(positions.device) for row in (cos, sin))
+
+
+@_rows.register_kernel("cuda")
+def _(positions, spec, context, doubles):
+    """Made on the device; rows that only the CPU makes are copied to it."""
+    needs_length = context == 0 and _spec_of(spec).depends_on_context
+    whole = positions.dtype in (torch.int32, torch.int64)
+    if doubles or needs_length or not whole or _cuda.library() is None:
+        cos, sin = _rows(positions.cpu(), spec, context, doubles)
+        return cos.to(positions.device), sin.to(positions.device)
+    with torch.cuda.device(positions.device):
+        of = _frequencies(spec, context)
+        return _cuda.rows(_device_frequencies(spec, context, positions.device.index), positions,
+                          of._facts["rotary_dim"] // 2, of.attention_factor)
 
 
 @_rows.register_fake
