@@ -135,6 +135,17 @@ RULES = (
         ("fmt/", "gtest/", "nlohmann/", "torch/", "zlib.h") + SYSTEM, REACH,
     ),
     Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
+    # A leaf: it checks a call as the library does, and its kernels repeat the library's arithmetic.
+    Rule(
+        "cuda/",
+        (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",
+         "src/kernels/turn_polynomials.hpp", "src/attention/cache/norm_checks.hpp"),
+        CORE, ("cuda_",), because="what GPUs do is written here and nowhere else",
+    ),
+    Rule("cuda/emulation/", (), STANDARD, ("ucontext.h",), "CUDA's part, on the CPU"),
+    Rule(
+        "cuda/tests/", (PUBLIC, "cuda/include/rotary/"), STANDARD, ("cuda_", "gtest/"), REACH,
+    ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
         "fuzz/", (PUBLIC, "reference/", "cli/", "tests/support/"), STANDARD, ("sanitizer/",), REACH,

@@ -58,7 +58,7 @@ def own_folder(path, rule):
 def resolve(path, name, known):
     """The repository file that a quoted name means, searched as the compiler is told to."""
     top = path.split("/", 1)[0]
-    for folder in (posixpath.dirname(path), top, "include", "src", ""):
+    for folder in (posixpath.dirname(path), top, f"{top}/include", "include", "src", ""):
         target = posixpath.normpath(posixpath.join(folder, name))
         if target in known:
             return target

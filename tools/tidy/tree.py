@@ -5,7 +5,7 @@ import dataclasses
 import pathlib
 import subprocess
 
-CPP = (".cpp", ".hpp", ".c", ".h")
+CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
 
 
 @dataclasses.dataclass(frozen=True)

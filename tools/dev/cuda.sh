@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev cuda: the library with its functions for NVIDIA GPUs built and tested; --emulated, or
+# without nvcc: with its kernels compiled for the CPU.
+
+cmd_cuda() {
+  install_packages "${packages_build[@]}"
+  local preset=cuda-emulated
+  export PATH="$PATH:/usr/local/cuda/bin"
+  if [[ "$*" != --emulated ]] && command -v nvcc >/dev/null; then
+    preset=cuda
+  fi
+  run_tests "$preset"
+}
