@@ -22,9 +22,11 @@
 #define __builtin_assume(condition)
 
 struct dim3 {
-  unsigned x = 1;
-  unsigned y = 1;
-  unsigned z = 1;
+  // NOLINTNEXTLINE(google-explicit-constructor): as CUDA's
+  dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {}
+  unsigned x;
+  unsigned y;
+  unsigned z;
 };
 struct uint2 {
   unsigned x;

@@ -72,7 +72,7 @@ std::int64_t shared_bytes(const Cut& cut) {
 }
 
 std::int32_t log_of(std::int32_t power) {
-  return std::bit_width(static_cast<std::uint32_t>(power)) - 1;
+  return static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(power))) - 1;
 }
 
 std::int32_t rounded_up(std::int32_t number, std::int32_t multiple) {

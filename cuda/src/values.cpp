@@ -31,7 +31,7 @@ namespace rotary::cuda {
 
 Result<HeadsView> view_of(std::string_view name, const rotary_heads_view* from) {
   const auto view = c_api::heads_view(name, from);
-  if (!view) return view;
+  if (!view) return view.error();
   return without_unused_strides(*view);
 }
 
