@@ -15,7 +15,6 @@ import argparse
 import ctypes
 import importlib.util
 import json
-import os
 import statistics
 import sys
 
@@ -263,12 +262,9 @@ def bench_fused(bench, frequencies, tokens):
         wanted = one.q_out.float(), one.cache.float()
         one.q_out.zero_(), one.cache.zero_()
         one()
-        assert (one.q_out.float() - wanted[0]).abs().max() < 0.15, "q"  # bf16 tables of torch
-        assert (one.cache.float() - wanted[1]).abs().max() < 0.15, "cache"
-
-    def compiled_of(norms):
-        return torch.compile(Fused.as_torch)
-
+        # Torch rounds the norm, the tables, the products and the sum to bf16, 2^-8 each.
+        for got, expected in zip((one.q_out, one.cache), wanted):
+            assert ((got.float() - expected).abs() <= 2**-6 * expected.abs().clamp(min=4)).all()
     contenders = {
         "copy of the same bytes": lambda i: pool[i % 4].copy_(pool[(i + 1) % 4]),
         "fused": lambda i: sets[False][i % len(sets[False])](),

@@ -134,11 +134,6 @@ Result<Stored> stored(const Storing& of, const std::optional<KeyNorm>& k_norm) {
   return made;
 }
 
-Status check_windows(const HeadWindow& from, const HeadWindow& to) {
-  if (from == to) return {};
-  return invalid_argument("from and to must turn the same features of a head");
-}
-
 }  // namespace
 
 rotary_status rotary_cuda_append(const rotary_kv* cache, const rotary_kv* heads,
@@ -192,7 +187,8 @@ rotary_status rotary_cuda_shift(const rotary_heads_view* keys, const rotary_cuda
                         const Options& how) -> Status {
     if (auto status = check_forward(how); !status) return status;
     HeadWindow window = after.frequencies.window;
-    if (auto status = check_windows(before.frequencies.window, window); !status) return status;
+    if (before.frequencies.window != window)
+      return invalid_argument("from and to must turn the same features of a head");
     if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
     const Tokens a = tokens_of(before);
     Tokens tokens = tokens_of(after);

@@ -146,6 +146,7 @@ class Frequencies:
         host = c_void_p()
         call("rotary_frequencies_of_axes", made, source, byref(host))
         self.handle = c_void_p()
+        self._free = library().rotary_cuda_frequencies_free  # still there when Python ends
         try:
             call("rotary_cuda_frequencies_make", host, byref(self.handle))
         finally:
@@ -156,7 +157,7 @@ class Frequencies:
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
-            library().rotary_cuda_frequencies_free(self.handle)
+            self._free(self.handle)
 
 
 def _cos_sin(cos: Tensor, sin: Tensor, attention_factor: float) -> CosSin:
