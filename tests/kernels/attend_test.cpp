@@ -3,7 +3,9 @@
 // published bound; and the inputs that its bits do not depend on.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -206,6 +208,25 @@ TEST(Attend, NeverMeetsWhatAQueryDoesNotSee) {
     std::size_t differ = 0;
     for (std::size_t i = 0; i < before.size(); ++i) differ += call.bits()[i] != before[i] ? 1 : 0;
     EXPECT_EQ(differ, 10U + 1U);  // the features of one head, and its log-sum-exp
+  }
+}
+
+// A NaN keeps its lowest bits through products and sums; they must not reach an exponent.
+TEST(Attend, StaysNaNWhateverTheBitsOfANaNAre) {
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const std::uint64_t bits : {1, 0x20, 0x100, 0x1ff, 0x3fffff}) {
+      Attended call({.shape = shape, .mask = bidirectional, .scale = scale_for(12), .seed = 650});
+      const auto nan = std::bit_cast<double>(0x7ff8000000000000U | bits << 29U);
+      call.q.set({.batch = 0, .token = 1, .head = 2}, 3, nan);
+      test::require(call.run());
+      test::for_each_element(call.out.extents(),
+                             [&](const test::HeadIndex& at, std::int64_t feature) {
+                               const bool poisoned = at.batch == 0 && at.token == 1 && at.head == 2;
+                               EXPECT_EQ(std::isnan(call.out.at(at, feature)), poisoned) << bits;
+                             });
+    }
   }
 }
 
