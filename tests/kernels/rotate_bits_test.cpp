@@ -7,8 +7,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "rotary/rotate.hpp"
+#include "runtime/active_kernels.hpp"
 #include "support/cases.hpp"
+#include "support/random.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -54,6 +57,19 @@ void for_each_whole(Visit visit) {
       SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
       visit(rotate_at_once(dtype, pairing));
     }
+  }
+}
+
+kernels::Rotate kernel_of(const kernels::RotateKernels& kernels, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return kernels.f32;
+    case DType::bf16:
+      return kernels.bf16;
+    case DType::f16:
+      return kernels.f16;
+    default:
+      return kernels.f64;
   }
 }
 
@@ -124,35 +140,48 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   });
 }
 
-// Tensors beyond the caches are gone through a few heads at a time where they lie as [tokens,
-// heads]. 35 heads: the last are fewer.
-TEST(RotateBits, SameForTensorsBeyondTheCaches) {
+// Tensors beyond the caches are gone through a few heads at a time, the next ones prefetched. How
+// many bytes that are depends on the machine, so the kernels are called here. 35 heads: the last
+// are fewer.
+TEST(RotateBits, SameWhereHeadsArePrefetched) {
+  const kernels::KernelTable& table = *test::value_of(active_kernels());
+  const kernels::RotateKernels orders[] = {table.rotate_half, table.rotate_interleaved,
+                                           table.rotate_interleaved_to_half,
+                                           table.rotate_half_to_interleaved};
+  constexpr Extents n{.batch = 1, .tokens = 3, .heads = 35, .features = 150};
+  test::Random random(14);
+  std::vector<double> f64_rows(n.tokens * n.features);
+  for (double& number : f64_rows) number = 2 * random.unit() - 1;
+  const std::vector<float> f32_rows(f64_rows.begin(), f64_rows.end());
   for (const DType dtype : test::all_dtypes) {
-    const Extents n{.batch = 1,
-                    .tokens = 17'000'000 / (35 * 148 * size_in_bytes(dtype)) | 1,
-                    .heads = 35,
-                    .features = 150};
-    const Tensor src = test::random_tensor({.dtype = dtype, .extents = n}, 14);
-    for (const Pairing pairing : all_pairings) {
-      SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
-      const Frequencies frequencies = test::frequencies_of(
-          {.head_dim = 150, .rotary_dim = 148, .first_feature = 1, .pairing = pairing});
-      const auto rotate_tokens = [&](Tensor& tensor, std::int64_t first, std::int64_t count) {
-        Extents part = n;
-        part.tokens = count;
-        const HeadsView view = part_of(tensor.view(), {.batch = 0, .tokens = first}, part);
-        test::require(rotate(
-            view, view,
-            test::rotations_of(frequencies, ConsecutivePositions{.first = first, .tokens = count},
-                               test::rows_for(dtype))));
+    const Tensor src = test::random_tensor({.dtype = dtype, .extents = n}, 15);
+    const bool wide = dtype == DType::f64;
+    for (const kernels::RotateKernels& order : orders) {
+      const kernels::Rotate kernel = kernel_of(order, dtype);
+      const auto rotated = [&](std::int64_t bytes_ahead) {
+        Tensor dst({.dtype = dtype, .extents = n});
+        const Strides& from = src.view().strides;
+        const Strides& to = dst.view().strides;
+        kernel({.src = src.view().data,
+                .dst = dst.view().data,
+                .src_token_stride = from.token,
+                .src_head_stride = from.head,
+                .dst_token_stride = to.token,
+                .dst_head_stride = to.head,
+                .tokens = n.tokens,
+                .heads = n.heads,
+                .pairs = n.features / 2,
+                .rows = wide ? static_cast<const void*>(f64_rows.data()) : f32_rows.data(),
+                .row_stride = n.features,
+                .lane_stride = n.features / 2,
+                .cos_scale = 1,
+                .sin_scale = 1,
+                .bytes_ahead = bytes_ahead});
+        EXPECT_TRUE(dst.guards_intact());
+        return dst.all_bits();
       };
-      Tensor whole = src;
-      rotate_tokens(whole, 0, n.tokens);
-      Tensor parts = src;
-      for (std::int64_t t = 0; t < n.tokens; t += 300) {
-        rotate_tokens(parts, t, std::min<std::int64_t>(300, n.tokens - t));
-      }
-      ASSERT_EQ(whole.all_bits(), parts.all_bits());
+      const auto at_once = rotated(0);
+      for (const std::int64_t bytes : {1, 4096, 1'000'000}) ASSERT_EQ(rotated(bytes), at_once);
     }
   }
 }

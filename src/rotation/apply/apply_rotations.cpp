@@ -124,15 +124,14 @@ void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
   }
 }
 
-// Tensors of this size and more are beyond the caches: what is read next is prefetched, as the keys
-// of a decode step are (docs/decisions/0003).
-constexpr std::int64_t large_bytes = std::int64_t{16} << 20;
+// Of tensors beyond the caches what is read next is prefetched, as the keys of a decode step are
+// (docs/decisions/0003).
 constexpr std::int64_t fetched_bytes = 4096;
 
 std::int64_t bytes_ahead(const Transfer& transfer, const HeadWindow& window) {
   const Extents& n = transfer.src.extents;
   const std::int64_t elements = n.batch * n.tokens * n.heads * window.rotary_dim;
-  if (elements * size_in_bytes(transfer.src.dtype) < large_bytes) return 0;
+  if (elements * size_in_bytes(transfer.src.dtype) < bytes_beyond_caches()) return 0;
   const auto fetching = chosen_fetching();
   return fetching && *fetching == kernels::KeyFetching::lines ? fetched_bytes : 0;
 }
