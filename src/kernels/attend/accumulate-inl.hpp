@@ -45,7 +45,7 @@ struct TileOfRows {
   const float* values;
   float* sums_of_values;  // of the first row
   float* scores;          // [rows][keys_of_tile]
-  float* largest;         // [rows][lane_multiple]: largest score of each lane
+  float* lanes;           // [rows][lane_multiple]: largest score of each lane, then sums of weights
 };
 
 // Prefetches heads a few lines at a time: many at once would delay the computation.
@@ -116,7 +116,7 @@ HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool i
     const auto row = static_cast<std::int64_t>(r);
     hn::Store(sum[r][0], d, scores + row * keys_of_tile);
     hn::Store(sum[r][1], d, scores + row * keys_of_tile + vector_lanes);
-    float* const largest = tile.largest + row * lane_multiple;
+    float* const largest = tile.lanes + row * lane_multiple;
     hn::Store(hn::Max(hn::Load(d, largest), hn::Max(sum[r][0], sum[r][1])), d, largest);
   }
 }
@@ -180,7 +180,7 @@ HWY_INLINE TileOfRows from_row(TileOfRows tile, std::int64_t row) {
   tile.limits += row;
   tile.sums_of_values += row * tile.features;
   tile.scores += row * keys_of_tile;
-  tile.largest += row * lane_multiple;
+  tile.lanes += row * lane_multiple;
   return tile;
 }
 
@@ -264,7 +264,7 @@ HWY_INLINE void score_tile(const TileOfRows& tile, std::int64_t rows, const Rang
   const KeyRange panels = whole_panels(ranges.any);
   const hn::ScalableTag<float> d;
   for (std::int64_t i = 0; i < rows * lane_multiple; i += vector_lanes) {
-    hn::Store(hn::Set(d, minus_infinity), d, tile.largest + i);
+    hn::Store(hn::Set(d, minus_infinity), d, tile.lanes + i);
   }
   constexpr std::int64_t width = 2 * vector_lanes;
   for (std::int64_t place = panels.begin; place < panels.end; place += width) {
@@ -291,18 +291,29 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   const KeyRange panels = whole_panels(ranges.any);
   score_tile(tile, rows, ranges, fetching);
   const ScoreChanges changes = from_row(job.changes, row);
+  // One step for all rows, then the next: so the rows' sums of lanes do not wait for each other.
+  const auto range_of = [&](std::int64_t r) HWY_ATTR {
+    return within_tile(tile.limits[r], tile.first_key, tile.count);
+  };
+  Raised raised[group_rows];
   for (std::int64_t r = 0; r < rows; ++r) {
-    const StateRow state = state_row(job.state, row + r, job.features);
-    float* const scores = tile.scores + r * keys_of_tile;
-    const RowLimits& limits = tile.limits[r];
     const float largest =
         changes.rows == nullptr
-            ? hn::GetLane(hn::MaxOfLanes(d, hn::Load(d, tile.largest + r * lane_multiple)))
-            : change_row(changes, r, tile.first_key,
-                         within_tile(limits, tile.first_key, tile.count), scores);
-    const Weighed weighed = weigh_row(state, scores, panels, largest);
-    add_by_place(state, scores, within_tile(limits, tile.first_key, tile.count),
-                 limits.place_of_key_0 + tile.first_key, weighed);
+            ? hn::GetLane(hn::MaxOfLanes(d, hn::Load(d, tile.lanes + r * lane_multiple)))
+            : change_row(changes, r, tile.first_key, range_of(r), tile.scores + r * keys_of_tile);
+    raised[r] = raise_max(state_row(job.state, row + r, job.features), largest);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto sums = weigh(d, tile.scores + r * keys_of_tile, panels, raised[r].base);
+    hn::Store(sums, d, tile.lanes + r * lane_multiple);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto sums = hn::Load(d, tile.lanes + r * lane_multiple);
+    add_weights_of(state_row(job.state, row + r, job.features),
+                   {.weights = tile.scores + r * keys_of_tile,
+                    .sum = hn::GetLane(hn::SumOfLanes(d, sums)),
+                    .factor = raised[r].factor},
+                   range_of(r), tile.limits[r].place_of_key_0 + tile.first_key);
   }
   if (changes.seen != nullptr) {
     add_seen_values(tile, rows, changes.seen);
@@ -331,7 +342,7 @@ inline void accumulate(const AccumulateJob& job) {
                             .values = job.values + first * padded,
                             .sums_of_values = job.state.sums_of_values + row * padded,
                             .scores = job.scratch,
-                            .largest = job.scratch + rows_of_group * keys_of_tile};
+                            .lanes = job.scratch + rows_of_group * keys_of_tile};
       accumulate_tile(job, tile, row, rows, fetching);
     }
   }
@@ -365,7 +376,7 @@ inline void find_weights(const WeightsJob& job) {
                           .values = nullptr,
                           .sums_of_values = job.weights,
                           .scores = job.weights + row * keys_of_tile,
-                          .largest = job.weights + rows_of_group * keys_of_tile};
+                          .lanes = job.weights + rows_of_group * keys_of_tile};
     const RangesOfRows ranges = ranges_of(tile.limits, rows, tile.first_key, tile.count);
     if (is_empty(ranges.any)) continue;
     const KeyRange panels = whole_panels(ranges.any);

@@ -138,7 +138,7 @@ inline void add_place_values(const PlaceValuesJob& job) {
                             .values = job.values + first * padded,
                             .sums_of_values = job.state.sums_of_values + row * padded,
                             .scores = job.scratch,
-                            .largest = job.scratch};
+                            .lanes = job.scratch};
       if (job.seen != nullptr) {
         add_seen_values(tile, rows, job.seen);
       } else {

@@ -67,10 +67,10 @@ HWY_INLINE hn::Vec<D> weight_of(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, least_exponent)), exp2_in_range(d, x));
 }
 
-// Replaces scores of whole panels of a tile by 2^(score - base) and returns their sum. The order of
-// summation depends on a key's place in its tile.
-HWY_INLINE float weigh(float* scores, KeyRange panels, float base) {
-  const hn::ScalableTag<float> d;
+// Replaces scores of whole panels of a tile by 2^(score - base) and returns their sum, lane by
+// lane. The order of summation depends on a key's place in its tile.
+template <class D>
+HWY_INLINE hn::Vec<D> weigh(D d, float* scores, KeyRange panels, float base) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   const auto subtracted = hn::Set(d, base);
   auto even = hn::Zero(d);
@@ -83,7 +83,7 @@ HWY_INLINE float weigh(float* scores, KeyRange panels, float base) {
     even = hn::Add(even, first);
     odd = hn::Add(odd, second);
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+  return hn::Add(even, odd);
 }
 
 // One row of a SoftmaxState.
@@ -126,28 +126,23 @@ HWY_INLINE float exp2_of(float x) {
 // Subtracted from scores: their maximum, or 0 if there is none yet.
 HWY_INLINE float base_of(float max) { return max == minus_infinity ? 0.0F : max; }
 
-// Result of weigh_row(): the sum of a tile's weights, and the factor applied to earlier sums.
-struct Weighed {
-  float sum;
+// A row's new maximum, as subtracted from scores, and the factor applied to earlier sums.
+struct Raised {
+  float base;
   float factor;
 };
 
-// Turns scores of whole panels, of which tile_max is the largest, into weights and adds them to the
-// row's sum. Rescales earlier sums to the new maximum.
-HWY_INLINE Weighed weigh_row(const StateRow& row, float* scores, KeyRange panels, float tile_max) {
+// Meets a tile whose largest score is tile_max: rescales earlier sums to the new maximum.
+HWY_INLINE Raised raise_max(const StateRow& row, float tile_max) {
   const float before = *row.max;
   const float max = before > tile_max ? before : tile_max;
   const float base = base_of(max);
-  const float sum = weigh(scores, panels, base);
-  float factor = 1;
-  if (max != before) {
-    factor = exp2_of(before - base);
-    scale_sums(row, factor);
-    *row.sum *= factor;
-    *row.max = max;
-  }
-  *row.sum += sum;
-  return {sum, factor};
+  if (max == before) return {.base = base, .factor = 1};
+  const float factor = exp2_of(before - base);
+  scale_sums(row, factor);
+  *row.sum *= factor;
+  *row.max = max;
+  return {.base = base, .factor = factor};
 }
 
 // Rescales the sums of weights at places before `end`; later places are still 0.
@@ -163,8 +158,8 @@ HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float facto
 
 // Adds the weights of whole panels at their places; beyond the ends they are added to the margins,
 // lane by lane. first: the place of key 0 of the tile.
-HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange panels,
-                            std::int64_t first) {
+HWY_INLINE void add_at_places(const StateRow& row, const float* weights, KeyRange panels,
+                              std::int64_t first) {
   const hn::ScalableTag<float> d;
   float* const before = row.weights - lane_multiple;
   float* const after = row.weights + row.places;
@@ -183,10 +178,19 @@ HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange 
   hn::StoreU(ending, d, after);
 }
 
-// Adds a tile's weights of the row's keys in `range` at their places. If all these keys fall on one
-// end, that is one addition. The order of summation depends on this row alone.
-HWY_INLINE void add_by_place(const StateRow& row, const float* weights, KeyRange range,
-                             std::int64_t first, const Weighed& weighed) {
+// A tile's weights of one row.
+struct WeighedRow {
+  const float* weights;
+  float sum;
+  float factor;  // of raise_max()
+};
+
+// Adds a tile's weights of the row's keys in `range` to the row's sum, and at their places. If all
+// these keys fall on one end, that is one addition. The order of summation depends on this row
+// alone.
+HWY_INLINE void add_weights_of(const StateRow& row, const WeighedRow& weighed, KeyRange range,
+                               std::int64_t first) {
+  *row.sum += weighed.sum;
   if (row.weights == nullptr || is_empty(range)) return;
   const KeyRange panels = whole_panels(range);
   if (weighed.factor != 1) scale_weights(row, first + panels.end, weighed.factor);
@@ -195,7 +199,7 @@ HWY_INLINE void add_by_place(const StateRow& row, const float* weights, KeyRange
   } else if (first + range.begin >= row.places - 1) {
     row.weights[row.places] += weighed.sum;
   } else {
-    add_weights(row, weights, panels, first);
+    add_at_places(row, weighed.weights, panels, first);
   }
 }
 

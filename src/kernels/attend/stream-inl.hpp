@@ -307,6 +307,7 @@ HWY_INLINE void multiply_by_scales(const StreamJob& job, const StreamTile& tile,
 
 // Turns the scores of a tile into weights.
 HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
+  const hn::ScalableTag<float> d;
   const std::int64_t first_key = job.first_key + tile.first;
   multiply_by_scales(job, tile, job.key_scales);
   for (std::int64_t row = 0; row < job.rows; ++row) {
@@ -320,8 +321,12 @@ HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
     if (job.changes.rows != nullptr)
       largest = change_row(job.changes, row, first_key, range, scores);
     const StateRow state = state_row(job.state, row, job.features);
-    const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
-    add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);
+    const Raised raised = raise_max(state, largest);
+    const auto sums = weigh(d, scores, whole_panels(range), raised.base);
+    add_weights_of(
+        state,
+        {.weights = scores, .sum = hn::GetLane(hn::SumOfLanes(d, sums)), .factor = raised.factor},
+        range, job.limits[row].place_of_key_0 + first_key);
   }
   multiply_by_scales(job, tile, job.value_scales);
 }
