@@ -73,7 +73,7 @@ struct Cut {
 struct Queries {
   Queries(const Problem& problem, std::int64_t first, std::int64_t rows)
       : loaded(loaded_queries_size(rows, problem.size.head_dim)),
-        packed(packed_queries_size(rows, problem.size.head_dim)) {
+        packed(packed_queries_size(rows, problem.size.head_dim), nan) {
     HeadRotation rotation = problem.of_queries;
     rotation.rows += first * rotation.row_stride;
     kernels_of(problem.size.dtype)
@@ -315,6 +315,21 @@ TEST(AttendKernels, AccumulateIsAttention) {
     const Cut cut{.rows = random.integer(1, problem.size.rows), .keys = keys_of_tile};
     EXPECT_TRUE(accumulated(problem, cut) == whole) << "bits depend on the cut";
   });
+}
+
+// Whatever lies in memory would be multiplied, subnormal numbers slowly.
+TEST(AttendKernels, NothingIsLeftInThePlacesOfRowsThatAreNotThere) {
+  const auto left = [](std::int64_t rows) {
+    const Sizes n{
+        .dtype = DType::f32, .rows = rows, .keys = 1, .head_dim = 5, .features = 5, .lying = {}};
+    Queries queries(Problem(n, Limits::bidirectional, BiasKind::none, 3), 0, rows);
+    const float* const packed = queries.packed.data();
+    return std::count_if(packed, packed + packed_queries_size(rows, n.head_dim),
+                         [](float number) { return std::isnan(number); });
+  };
+  for (std::int64_t rows = 1; rows < rows_of_group; ++rows) {
+    EXPECT_LE(left(rows), left(rows_of_group)) << rows;
+  }
 }
 
 TEST(AttendKernels, StreamIsAttention) {

@@ -210,8 +210,9 @@ void pack_values(const PackJob& job) {
   }
 }
 
-// Packs rows of [padded_features(head_dim)] in groups. Slots of a group beyond its rows receive
-// numbers that nobody reads.
+// Packs rows of [padded_features(head_dim)] in groups, rows_of_group of them or a multiple. Slots
+// beyond the rows are 0: nobody reads what comes of them, but it is computed, and with subnormal
+// garbage that took longer than all else.
 HWY_INLINE void pack_groups(const QueriesJob& job) {
 #if HWY_TARGET == HWY_SCALAR
   const hn::ScalableTag<float> d;
@@ -221,12 +222,15 @@ HWY_INLINE void pack_groups(const QueriesJob& job) {
   constexpr std::int64_t at_once = 4;
 #endif
   const std::int64_t stride = padded_features(job.head_dim);
-  for (std::int64_t row = 0; row < job.rows; row += group_rows) {
+  for (std::int64_t row = 0; row < rounded_up(job.rows, rows_of_group); row += group_rows) {
     float* const group = job.packed + (job.first + row) / group_rows * group_stride * job.head_dim;
-    const std::int64_t rows = std::min(group_rows, job.rows - row);
+    const std::int64_t rows = std::clamp<std::int64_t>(job.rows - row, 0, group_rows);
     for (std::int64_t r = 0; r < rows; r += at_once) {
       const float* const from = job.loaded + (row + r) * stride;
       transpose(d, from, job.head_dim, group + r, group_stride);
+    }
+    for (std::int64_t f = 0; rows < group_rows && f < job.head_dim; ++f) {
+      std::fill_n(group + f * group_stride + rows, group_stride - rows, 0.0F);
     }
   }
 }
