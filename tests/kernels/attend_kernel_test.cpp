@@ -320,16 +320,12 @@ TEST(AttendKernels, AccumulateIsAttention) {
 // Whatever lies in memory would be multiplied, subnormal numbers slowly.
 TEST(AttendKernels, NothingIsLeftInThePlacesOfRowsThatAreNotThere) {
   const auto left = [](std::int64_t rows) {
-    const Sizes n{
-        .dtype = DType::f32, .rows = rows, .keys = 1, .head_dim = 5, .features = 5, .lying = {}};
-    Queries queries(Problem(n, Limits::bidirectional, BiasKind::none, 3), 0, rows);
-    const float* const packed = queries.packed.data();
-    return std::count_if(packed, packed + packed_queries_size(rows, n.head_dim),
+    Queries of(Problem({DType::f32, rows, 1, 5, 5, {}}, Limits::none, BiasKind::none, 3), 0, rows);
+    const float* const packed = of.packed.data();
+    return std::count_if(packed, packed + packed_queries_size(rows, 5),
                          [](float number) { return std::isnan(number); });
   };
-  for (std::int64_t rows = 1; rows < rows_of_group; ++rows) {
-    EXPECT_LE(left(rows), left(rows_of_group)) << rows;
-  }
+  for (std::int64_t r = 1; r < rows_of_group; ++r) EXPECT_LE(left(r), left(rows_of_group)) << r;
 }
 
 TEST(AttendKernels, StreamIsAttention) {

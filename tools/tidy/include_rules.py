@@ -72,7 +72,10 @@ RULES = (
     Rule("src/tensor/", (PUBLIC, "src/base/"), CORE, because="views know no encoding"),
     Rule("src/phase/", (PUBLIC, "src/base/"), CORE, because="phases know no encoding"),
     Rule("src/positions/", (PUBLIC, "src/base/"), CORE, because="coordinates know no encoding"),
-    Rule("src/runtime/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
+    Rule(
+        "src/runtime/", (PUBLIC, "src/base/", "src/kernels/"), CORE, ("unistd.h",),
+        because="it alone asks the system, for the size of its caches",
+    ),
     Rule(
         "src/kernels/", (), PLAIN, ("hwy/", "immintrin.h", "cpuid.h"),
         because="kernels know no spec, no model, no Result",

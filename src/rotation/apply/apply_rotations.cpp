@@ -124,7 +124,7 @@ void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
   }
 }
 
-// Of tensors beyond the caches what is read next is prefetched, as the keys of a decode step are
+// So far ahead a tensor beyond the caches is prefetched, as the keys of a decode step are
 // (docs/decisions/0003).
 constexpr std::int64_t fetched_bytes = 4096;
 
