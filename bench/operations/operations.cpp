@@ -35,8 +35,8 @@ constexpr std::array<std::int64_t, 2> cached_tokens = {4096, 32'768};
 constexpr std::array<Axes, 1> shift_lines = {Axes{cached_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
 constexpr std::array<DType, 1> f32 = {DType::f32};
-constexpr std::array<std::int64_t, 1> patches = {16'384};
-constexpr std::array<Axes, 1> patch_lines = {Axes{patches, usual_dtypes, half, one_thread}};
+constexpr std::array<std::int64_t, 1> patch_tokens = {16'384};
+constexpr std::array<Axes, 1> patch_lines = {Axes{patch_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
 
 constexpr std::array<Operation, 15> all = {{

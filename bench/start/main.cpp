@@ -2,11 +2,14 @@
 // The main example: from a model's card to rotated q and k, every element verified, timed beside
 // the roofline. Exit codes as the tool's: 0, 1 an element is wrong, 2 usage, 3 bad card, 4 no card.
 #include <fmt/core.h>
+#include <getopt.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -216,20 +219,43 @@ int run(const std::string& card_path, std::int64_t tokens) {
   return 0;
 }
 
+constexpr std::int64_t most_tokens = 65'536;
+
+void print_help() {
+  fmt::print(
+      "Rotates q and k of a real model, verifies every element, and times it.\n\n"
+      "  rotary-start\n"
+      "  rotary-start models/qwen2.5-7b.json --tokens 1024\n\n"
+      "CARD        a model's config.json (models/llama-3.1-8b.json)\n"
+      "--tokens N  tokens to rotate, 1 to {} (4096)\n",
+      most_tokens);
+}
+
+int usage_failure(std::string_view message) {
+  fmt::print(stderr, "rotary-start: {}; --help shows its options\n", message);
+  return 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Rotates q and k of a real model, verifies every element, and times it.");
-  std::string card = "models/llama-3.1-8b.json";
+  static constexpr std::array<option, 3> options = {{{"tokens", required_argument, nullptr, 't'},
+                                                     {"help", no_argument, nullptr, 'h'},
+                                                     {nullptr, 0, nullptr, 0}}};
   std::int64_t tokens = 4096;
-  app.add_option("card", card, "a model's config.json")->capture_default_str();
-  app.add_option("--tokens", tokens, "tokens to rotate")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 65536));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+  for (int given = 0; (given = getopt_long(argc, argv, "h", options.data(), nullptr)) != -1;) {
+    if (given == 'h') {
+      print_help();
+      return 0;
+    }
+    if (given != 't') return 2;  // getopt_long has said why
+    const std::string_view text = optarg;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tokens);
+    if (error != std::errc() || end != text.data() + text.size() || tokens < 1 ||
+        tokens > most_tokens) {
+      return usage_failure(fmt::format("--tokens must be 1 to {}, got '{}'", most_tokens, text));
+    }
   }
-  return run(card, tokens);
+  if (argc - optind > 1) return usage_failure("one card can be given");
+  return run(optind < argc ? argv[optind] : "models/llama-3.1-8b.json", tokens);
 }

@@ -8,6 +8,7 @@
 #include "rotary/instruction_set.hpp"
 
 namespace rotary::cli {
+namespace bench_attention_call {
 namespace {
 
 using bench::AttentionGroup;
@@ -320,6 +321,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace bench_attention_call
 
 constinit const Command bench_attention_command{
     .name = "attention",
@@ -331,7 +333,7 @@ constinit const Command bench_attention_command{
         "  rotary bench attention --decode 32768 --encodings int8\n"
         "  rotary bench attention --tokens 2048 --encodings none --threads 1,2\n"
         "  rotary bench attention --dtype bf16 --json\n",
-    .declare = declare,
+    .declare = bench_attention_call::declare,
 };
 
 }  // namespace rotary::cli

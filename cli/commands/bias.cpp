@@ -7,6 +7,7 @@
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli {
+namespace bias_call {
 namespace {
 
 struct Arguments {
@@ -202,6 +203,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace bias_call
 
 constinit const Command bias_command{
     .name = "bias",
@@ -213,7 +215,7 @@ constinit const Command bias_command{
         "  rotary bias t5 --set direction=bidirectional --parameters table.npy \\\n"
         "      --rows 0:512 --cols 0:512 --out bias.npy\n"
         "  rotary bias kerple_log --heads 2 --set p=1 --set a=0.5,2 --rows 4095 --cols 0,4095\n",
-    .declare = declare,
+    .declare = bias_call::declare,
 };
 
 }  // namespace rotary::cli

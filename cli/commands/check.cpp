@@ -5,6 +5,7 @@
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
+namespace check_call {
 namespace {
 
 enum class Severity { warning, unsupported, error };
@@ -147,6 +148,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace check_call
 
 constinit const Command check_command{
     .name = "check",
@@ -156,7 +158,7 @@ constinit const Command check_command{
         "  rotary check models/*/config.json *.gguf --strict\n"
         "  rotary check checkpoint/ --skip-unsupported\n"
         "  rotary check config.json --json | jq '.files[].findings'\n",
-    .declare = declare,
+    .declare = check_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 
 namespace rotary::cli {
+namespace claims_call {
 namespace {
 
 // By number or name.
@@ -54,6 +55,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace claims_call
 
 constinit const Command claims_command{
     .name = "claims",
@@ -63,7 +65,7 @@ constinit const Command claims_command{
         "  rotary claims 9 13\n"
         "  rotary claims high-dimension\n"
         "  rotary claims --json\n",
-    .declare = declare,
+    .declare = claims_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -6,6 +6,7 @@
 #include "rotary/model_difference.hpp"
 
 namespace rotary::cli {
+namespace diff_call {
 namespace {
 
 struct DiffOptions {
@@ -64,6 +65,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace diff_call
 
 constinit const Command diff_command{
     .name = "diff",
@@ -75,7 +77,7 @@ constinit const Command diff_command{
         "  rotary diff config.json --between transformers@4.55,transformers\n"
         "  rotary diff config.json dumped.npz\n"
         "  rotary diff config.json qwen2.5-7b --json | jq .same\n",
-    .declare = declare,
+    .declare = diff_call::declare,
 };
 
 }  // namespace rotary::cli

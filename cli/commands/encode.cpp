@@ -10,6 +10,7 @@
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {
+namespace encode_call {
 namespace {
 
 struct Arguments {
@@ -189,6 +190,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace encode_call
 
 constinit const Command encode_command{
     .name = "encode",
@@ -197,7 +199,7 @@ constinit const Command encode_command{
         "  rotary encode --like transformer --dim 8 --positions 0:4\n"
         "  rotary encode --like marian --x x.npy --scale sqrt-dim --out encoded.npy\n"
         "  rotary encode --table wpe.npy --first-position 512 --x x.npy --out encoded.npy\n",
-    .declare = declare,
+    .declare = encode_call::declare,
 };
 
 }  // namespace rotary::cli

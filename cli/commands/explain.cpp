@@ -11,6 +11,7 @@
 #include "rotary/frequencies.hpp"
 
 namespace rotary::cli {
+namespace explain_call {
 namespace {
 
 constexpr std::size_t most_values = 4096;  // beyond any head
@@ -236,6 +237,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace explain_call
 
 constinit const Command explain_command{
     .name = "explain",
@@ -247,7 +249,7 @@ constinit const Command explain_command{
         "  rotary explain forms --values 1,0,0,0,0,0 --position 7 --pairing half\n"
         "  rotary explain mistakes codellama-7b --position 5000\n"
         "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n",
-    .declare = declare,
+    .declare = explain_call::declare,
 };
 
 }  // namespace rotary::cli

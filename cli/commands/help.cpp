@@ -9,6 +9,7 @@
 #include "cli/nearest.hpp"
 
 namespace rotary::cli {
+namespace help_call {
 namespace {
 
 enum class HelpForm { text, markdown, man };
@@ -98,6 +99,7 @@ Run declare_completions(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace help_call
 
 constinit const Command help_command{
     .name = "help",
@@ -106,7 +108,7 @@ constinit const Command help_command{
         "  rotary help table\n"
         "  rotary help bench attention\n"
         "  rotary help inspect --form man | man -l -\n",
-    .declare = declare_help,
+    .declare = help_call::declare_help,
 };
 
 constinit const Command completions_command{
@@ -116,7 +118,7 @@ constinit const Command completions_command{
         "  rotary completions bash > ~/.local/share/bash-completion/completions/rotary\n"
         "  rotary completions zsh > ~/.zfunc/_rotary\n"
         "  rotary completions fish > ~/.config/fish/completions/rotary.fish\n",
-    .declare = declare_completions,
+    .declare = help_call::declare_completions,
 };
 
 }  // namespace rotary::cli

@@ -9,6 +9,7 @@
 #include "cli/tensor_input.hpp"
 
 namespace rotary::cli {
+namespace identify_call {
 namespace {
 
 struct Arguments {
@@ -208,6 +209,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace identify_call
 
 constinit const Command identify_command{
     .name = "identify",
@@ -221,7 +223,7 @@ constinit const Command identify_command{
         "  rotary identify --ours k.npy --theirs k2.npy --config config.json "
         "--first-position 0\n"
         "  rotary identify trace.safetensors --config config.json --json | jq .verdict\n",
-    .declare = declare,
+    .declare = identify_call::declare,
 };
 
 }  // namespace rotary::cli

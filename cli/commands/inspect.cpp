@@ -14,6 +14,7 @@
 #include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli {
+namespace inspect_call {
 namespace {
 
 constexpr std::size_t label_width = 18;
@@ -376,6 +377,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace inspect_call
 
 constinit const Command inspect_command{
     .name = "inspect",
@@ -388,7 +390,7 @@ constinit const Command inspect_command{
         "  rotary inspect config.json --part vision\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
-    .declare = declare,
+    .declare = inspect_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -7,6 +7,7 @@
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
+namespace models_call {
 namespace {
 
 enum class Action { list, search, show, families };
@@ -191,6 +192,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace models_call
 
 constinit const Command models_command{
     .name = "models",
@@ -202,7 +204,7 @@ constinit const Command models_command{
         "  rotary models families gemma\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",
-    .declare = declare,
+    .declare = models_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -9,6 +9,7 @@
 #include "cli/permute/weights.hpp"
 
 namespace rotary::cli {
+namespace permute_call {
 namespace {
 
 namespace fs = std::filesystem;
@@ -212,6 +213,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace permute_call
 
 constinit const Command permute_command{
     .name = "permute",
@@ -220,7 +222,7 @@ constinit const Command permute_command{
         "  rotary permute model.safetensors --to interleaved --out permuted.safetensors\n"
         "  rotary permute model.safetensors.index.json --to interleaved --out permuted\n"
         "  rotary permute meta.safetensors --from interleaved --to half --out hf.safetensors\n",
-    .declare = declare,
+    .declare = permute_call::declare,
 };
 
 }  // namespace rotary::cli

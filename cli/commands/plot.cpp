@@ -5,6 +5,7 @@
 #include "cli/plot/gnuplot.hpp"
 
 namespace rotary::cli {
+namespace plot_call {
 namespace {
 
 struct Arguments {
@@ -115,6 +116,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace plot_call
 
 constinit const Command plot_command{
     .name = "plot",
@@ -127,7 +129,7 @@ constinit const Command plot_command{
         "  rotary plot decay rope --set head_dim=64 --set base=500000 --set pairing=half\n"
         "  rotary plot attention --words 'the dog chases the pig'\n"
         "  rotary plot tables --table wpe.npy -o tables.png\n",
-    .declare = declare,
+    .declare = plot_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -6,6 +6,7 @@
 #include "rotary/m_rope.hpp"
 
 namespace rotary::cli {
+namespace positions_call {
 namespace {
 
 constexpr std::int64_t most_printed_tokens = std::int64_t{1} << 20;
@@ -371,6 +372,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace positions_call
 
 constinit const Command positions_command{
     .name = "positions",
@@ -382,7 +384,7 @@ constinit const Command positions_command{
         "  rotary positions --text 1 --image 16x16 --slices 2x2x16x16 --text 3 --as "
         "minicpm-v-4.7\n"
         "  rotary positions --list\n",
-    .declare = declare,
+    .declare = positions_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -8,6 +8,7 @@
 #include "cli/report/contents.hpp"
 
 namespace rotary::cli {
+namespace report_call {
 namespace {
 
 // Colours that colour-blind readers can tell apart, on both grounds, are not many more.
@@ -143,6 +144,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace report_call
 
 constinit const Command report_command{
     .name = "report",
@@ -151,7 +153,7 @@ constinit const Command report_command{
         "  rotary report config.json -o page.html\n"
         "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
         "  rotary report config.json --context 65536 --set rope_theta=1e6 -o page.html --force\n",
-    .declare = declare,
+    .declare = report_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -11,6 +11,7 @@
 #include "rotary/rotations.hpp"
 
 namespace rotary::cli {
+namespace rotate_call {
 namespace {
 
 struct Arguments {
@@ -265,6 +266,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace rotate_call
 
 constinit const Command rotate_command{
     .name = "rotate",
@@ -278,7 +280,7 @@ constinit const Command rotate_command{
         "  rotary rotate --config rope --set head_dim=80 --set base=10000 --set pairing=half \\\n"
         "      --set 'axes={\"pairs\": [20, 20], \"exponents\": \"own\"}' \\\n"
         "      --layout thd --positions rows_and_columns.npy --q q.npy --out-q q_rotated.npy\n",
-    .declare = declare,
+    .declare = rotate_call::declare,
 };
 
 }  // namespace rotary::cli

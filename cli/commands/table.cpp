@@ -9,6 +9,7 @@
 #include "rotary/shaw.hpp"
 
 namespace rotary::cli {
+namespace table_call {
 namespace {
 
 enum Kind : unsigned { model = 1, sinusoidal = 2, bias = 4, window = 8 };
@@ -304,6 +305,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace table_call
 
 constinit const Command table_command{
     .name = "table",
@@ -319,7 +321,7 @@ constinit const Command table_command{
         "  rotary table alibi --heads 8 --distances -8:1\n"
         "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"
         "  rotary table shaw --left 4 --right 4 --distances -8:9\n",
-    .declare = declare,
+    .declare = table_call::declare,
 };
 
 }  // namespace rotary::cli

@@ -5,6 +5,7 @@
 #include "cli/trace/adapter.hpp"
 
 namespace rotary::cli {
+namespace trace_call {
 namespace {
 
 Run declare(OptionParser& parser) {
@@ -25,6 +26,7 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+}  // namespace trace_call
 
 constinit const Command trace_command{
     .name = "trace",
@@ -32,7 +34,7 @@ constinit const Command trace_command{
     .examples =
         "  rotary trace > trace_rope.py\n"
         "  rotary trace --out trace_rope.py\n",
-    .declare = declare,
+    .declare = trace_call::declare,
 };
 
 }  // namespace rotary::cli

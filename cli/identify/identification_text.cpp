@@ -18,7 +18,7 @@ namespace rotary::cli {
 namespace {
 
 constexpr std::size_t most_lines = 12;
-constexpr std::size_t width = 90;
+constexpr std::size_t text_width = 90;
 
 std::string_view headline(Verdict verdict) {
   switch (verdict) {
@@ -64,8 +64,8 @@ std::string best_text(const Identification& found) {
   std::string text;
   for (const Cause& cause : best.causes) {
     text += fmt::format("\n  {}\n", printable(change_text(cause)));
-    text += wrapped(cause.sentence, 4, width);
-    text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, width);
+    text += wrapped(cause.sentence, 4, text_width);
+    text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, text_width);
   }
   if (found.verdict == Verdict::described && best.spec)
     text += fmt::format("\n  {}\n", value_or_fail(to_json(*best.spec)));
@@ -109,7 +109,7 @@ std::string closest_text(const Identification& found) {
                     "Next: make sure that both dumps are of the same tokens, heads and layer; "
                     "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
                     "position 0; and look at the structure below, which needs no hypothesis.",
-                    2, width);
+                    2, text_width);
 }
 
 std::string structure_text(const FoundStructure& structure) {
@@ -133,7 +133,7 @@ std::string identification_text(const IdentifyAnswer& answer) {
   if (found.structure)
     text +=
         wrapped(fmt::format("structure, from lengths alone: {}", structure_text(*found.structure)),
-                0, width);
+                0, text_width);
   if (found.first_position)
     text += fmt::format("first position: {} (found)\n", *found.first_position);
   const std::string layout = answer.layout.empty() ? "" : fmt::format(" ({})", answer.layout);
