@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/nearest.hpp"
 #include "cli/option_parser.hpp"
+#include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli {
@@ -158,6 +159,11 @@ Call help_of(const std::string& name) {
           .form = OutputForm::text};
 }
 
+std::string version_text() {
+  return fmt::format("rotary " ROTARY_VERSION_STRING "\ninstruction sets here, best first: {}\n",
+                     fmt::join(supported_instruction_sets(), ", "));
+}
+
 }  // namespace
 
 std::vector<CommandFacts> all_command_facts() {
@@ -192,8 +198,7 @@ Call read_command_line(Arguments arguments) {
   } catch (const CLI::CallForHelp&) {
     return help_of(full_name(chosen_app(parser.root())));
   } catch (const CLI::CallForVersion&) {
-    return {.run = [](OutputForm) { return std::string("rotary " ROTARY_VERSION_STRING "\n"); },
-            .form = OutputForm::text};
+    return {.run = [](OutputForm) { return version_text(); }, .form = OutputForm::text};
   } catch (const CLI::ExtrasError&) {
     throw Failure(ExitCode::usage, unexpected_text(parser.root()));
   } catch (const CLI::ArgumentMismatch& error) {

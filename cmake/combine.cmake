@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sources of a target, each named once. With ROTARY_COMBINE those of a group are compiled as one:
-# what they include is then parsed once, which is most of what they cost. Names in the unnamed
-# namespaces of a group must differ, and be no local ones of the others.
+# what they include is then parsed and instantiated once, which is most of what they cost. Names in
+# the unnamed namespaces of a group must differ.
 #
-# rotary_sources(<target> [BEYOND_CORE] [GROUP <name>] <source>...)
-#   Without a group each is compiled on its own: what clashes, or is long. ROTARY_CORE_ONLY leaves
-#   out what is BEYOND_CORE.
+# rotary_sources(<target> [BEYOND_CORE] [COLD] [GROUP <name>] <source>...)
+#   Without a group each is compiled on its own: what clashes, or is long. So is all with
+#   ROTARY_FUZZ, which gives options to single files. ROTARY_CORE_ONLY leaves out what is
+#   BEYOND_CORE. COLD: no call for each token enters these sources, and a release compiles them at
+#   -O1.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)
-  cmake_parse_arguments(PARSE_ARGV 1 sources "BEYOND_CORE" "GROUP" "")
+  cmake_parse_arguments(PARSE_ARGV 1 sources "BEYOND_CORE;COLD" "GROUP" "")
   if(ROTARY_CORE_ONLY AND sources_BEYOND_CORE)
     return()
   endif()
-  target_sources(${target} PRIVATE ${sources_UNPARSED_ARGUMENTS})
-  if(sources_GROUP)
-    set_target_properties(${target} PROPERTIES
-      UNITY_BUILD ${ROTARY_COMBINE}
-      UNITY_BUILD_MODE GROUP)
-    set_source_files_properties(${sources_UNPARSED_ARGUMENTS} PROPERTIES
-      UNITY_GROUP ${sources_GROUP})
+  set(files ${sources_UNPARSED_ARGUMENTS})
+  if(sources_GROUP AND ROTARY_COMBINE AND NOT ROTARY_FUZZ)
+    # A file of ours, not CMake's UNITY_BUILD, whose absolute paths differ in each checkout: then a
+    # compiler cache finds nothing.
+    set(group "${CMAKE_CURRENT_BINARY_DIR}/${target}.${sources_GROUP}.cpp")
+    set(includes "")
+    foreach(file IN LISTS files)
+      file(REAL_PATH "${file}" path BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+      file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${path}")
+      string(APPEND includes "#include \"${path}\"\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${group}" CONTENT "${includes}")
+    set(files "${group}")
+    set_property(SOURCE "${group}" APPEND PROPERTY INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
+    # A local name of one source may be a global one of another.
+    set_property(SOURCE "${group}" APPEND PROPERTY COMPILE_OPTIONS -Wno-shadow)
+  endif()
+  target_sources(${target} PRIVATE ${files})
+  if(sources_COLD)
+    set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
   endif()
 endfunction()

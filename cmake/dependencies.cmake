@@ -153,7 +153,7 @@ if(ROTARY_TOOL OR ROTARY_LAB)
     WHY "draws the charts of the pages of report, each of which has a copy inside")
 endif()
 
-if(ROTARY_TOOL_BENCH OR ROTARY_FUZZ)
+if(ROTARY_TOOL_BENCH OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
   # libmpfr-dev, which takes libgmp-dev along. The reference, that is tests, fuzz targets,
   # rotary-start and, in the tool, the command bench, which verifies with it; not the libraries.
   find_package(PkgConfig REQUIRED)

@@ -4,7 +4,7 @@
 // whose even elements make the first vector and whose odd ones the second: that takes two
 // instructions to widen and two to narrow where the order of elements takes four and four. The
 // operations on a pair, and so its bits, are those of Turn. Compiled once for each instruction set
-// (kernel_targets.cpp).
+// (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP

@@ -2,7 +2,7 @@
 // The element types of tensors, and their conversion to and from the type of computation: double
 // for f64, float32 for all others. Widening is exact; narrowing rounds once, to nearest even, and
 // keeps NaN. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
-// each instruction set (kernel_targets.cpp).
+// each instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ELEMENTS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ELEMENTS_INL_HPP

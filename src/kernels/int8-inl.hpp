@@ -4,7 +4,7 @@
 // twice, once for its largest |x'| and once to store: recomputing the products is cheaper than
 // keeping them, and a head may have any size. Adding 1.5 * 2^23 rounds to nearest even, the same
 // everywhere. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
-// each instruction set (int8_targets.cpp).
+// each instruction set (int8_table.cpp).
 
 #if defined(ROTARY_KERNELS_INT8_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_INT8_INL_HPP

@@ -2,7 +2,7 @@
 // Linear attention: products of small matrices with a block of the result in registers, and the
 // exponential. e^x = 2^n e^r with r = x - n ln 2 in two steps, |r| <= 0.35; the Taylor series of
 // e^r is cut where the next term is below a tenth of a rounding (docs/numeric-contract.md has the
-// error). Compiled once for each instruction set (linear_targets.cpp).
+// error). Compiled once for each instruction set (linear_table.cpp).
 
 #if defined(ROTARY_KERNELS_LINEAR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_LINEAR_INL_HPP

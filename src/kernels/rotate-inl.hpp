@@ -8,7 +8,7 @@
 // Either way each pair sees the same operations, tails included (shorter vectors, not scalar code),
 // so the bits do not depend on layout, batch or split. From and To say which features of a head a
 // pair is read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
-// (kernel_targets.cpp).
+// (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ROTATE_INL_HPP

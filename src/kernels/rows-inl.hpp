@@ -6,7 +6,7 @@
 // float32. Exact wrapping makes every int64 position as accurate as position 0. The anchor depends
 // on the position alone, so a row has the same bits in every call. Positions between integers come
 // as phases, which are evaluated without a step. Compiled once for each instruction set
-// (kernel_targets.cpp).
+// (kernel_table.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of a rotation and what is done to a pair: x' = x c - y s, y' = x s + y c. Compiled
-// once for each instruction set (kernel_targets.cpp).
+// once for each instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_TURN_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_TURN_INL_HPP

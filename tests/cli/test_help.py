@@ -50,7 +50,9 @@ class HelpTest(ToolTest):
             self.assertIn("--json", listed)
 
     def test_the_version(self):
-        self.assertRegex(self.run_ok("--version"), r"^rotary \d+\.\d+\.\d+\n$")
+        self.assertRegex(
+            self.run_ok("--version"),
+            r"^rotary \d+\.\d+\.\d+\ninstruction sets here, best first: \w+(, \w+)*\n$")
         self.assertEqual(self.run_ok("-V"), self.run_ok("--version"))
 
     def test_help_of_a_command_is_what_its_option_prints(self):

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "rotary/dialect.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -34,7 +35,7 @@ std::string section_of(Engine engine) {
 }
 
 TEST(DialectDocument, HasTheTableOfRules) {
-  std::ifstream file(ROTARY_DOCUMENTS "/theory/dialects.md");
+  std::ifstream file(test::source_path("docs/theory/dialects.md"));
   const std::string document{std::istreambuf_iterator<char>(file), {}};
   for (const Engine engine : all_engines) {
     const std::string section = section_of(engine);

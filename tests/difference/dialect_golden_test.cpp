@@ -16,6 +16,7 @@
 #include "rotary/frequencies.hpp"
 #include "rotary/model_difference.hpp"
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 using Cases = std::vector<nlohmann::json>;
 
 Cases recorded_cases() {
-  std::ifstream file(ROTARY_GOLDEN_DIRECTORY "/dialects.json");
+  std::ifstream file(test::source_path("tests/golden/dialects.json"));
   return nlohmann::json::parse(file).at("cases").get<Cases>();
 }
 

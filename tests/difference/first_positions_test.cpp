@@ -12,12 +12,13 @@
 #include "rotary/model_difference.hpp"
 #include "rotary/spec_json.hpp"
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
 
 nlohmann::json recorded_cases() {
-  std::ifstream file(ROTARY_GOLDEN_DIRECTORY "/first_positions.json");
+  std::ifstream file(test::source_path("tests/golden/first_positions.json"));
   return nlohmann::json::parse(file).at("cases");
 }
 

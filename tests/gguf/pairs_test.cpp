@@ -20,6 +20,7 @@
 #include "rotary/scaling.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::string_view names[] = {
 
 std::string file_named(std::string_view name, std::string_view ending) {
   const std::string path =
-      std::string(ROTARY_GGUF_DIRECTORY "/pairs/") + std::string(name) + std::string(ending);
+      test::source_path("tests/golden/gguf/pairs/").append(name).append(ending);
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file) << path;
   return {std::istreambuf_iterator<char>(file), {}};

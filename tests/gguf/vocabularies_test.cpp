@@ -15,6 +15,7 @@
 #include "rotary/scaling.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -23,7 +24,7 @@ using test::value_of;
 
 std::string file_named(std::string_view name) {
   const std::string path =
-      std::string(ROTARY_GGUF_DIRECTORY "/vocab-") + std::string(name) + ".gguf";
+      test::source_path("tests/golden/gguf/vocab-").append(name).append(".gguf");
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file) << path;
   return {std::istreambuf_iterator<char>(file), {}};

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary::test {
 
 nlohmann::json read_golden(std::string_view name) {
-  const std::string path = std::string(ROTARY_GOLDEN_DIRECTORY) + "/" + std::string(name) + ".json";
+  const std::string path = source_path("tests/golden/").append(name).append(".json");
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
   return nlohmann::json::parse(file);

@@ -6,12 +6,13 @@
 #include <map>
 
 #include "public_calls/call.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
 
 TEST(PublicCalls, AreThoseThatTheLibraryExports) {
-  const std::string lists = ROTARY_EXPORTED_SYMBOLS;
+  const std::string lists = test::source_path("tests/c_api/exported_symbols");
   EXPECT_EQ(test::unmatched_symbols(test::core_calls(), lists + ".txt"),
             std::vector<std::string>());
   EXPECT_EQ(test::unmatched_symbols(test::threads_calls(), lists + "_threads.txt"),

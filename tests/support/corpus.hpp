@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/source_path.hpp"
+
 namespace rotary::test {
 
 struct CorpusFile {
@@ -20,12 +22,11 @@ struct CorpusFile {
   std::string bytes;
 };
 
-// The files whose name begins with this prefix, sorted by name; ROTARY_FUZZ_CORPUS is the folder,
-// from CMake.
+// The files of fuzz/corpus/TARGET whose name begins with this prefix, sorted by name.
 [[nodiscard]] inline std::vector<CorpusFile> corpus_files(std::string_view target,
                                                           std::string_view beginning) {
   std::vector<CorpusFile> files;
-  const auto folder = std::filesystem::path(ROTARY_FUZZ_CORPUS) / target;
+  const auto folder = std::filesystem::path(source_path("fuzz/corpus")) / target;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(beginning)) continue;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main of every test binary. With ROTARY_INSTRUCTION_SET set, the binary is skipped (exit 77)
-// if the machine cannot run that set, and fails if the library used another one.
+// if the build or the machine lacks that set, and fails if the library used another one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "rotary/instruction_set.hpp"
 
@@ -22,7 +23,11 @@ int main(int argc, char** argv) {
 
   const auto supported = rotary::supported_instruction_sets();
   if (std::find(supported.begin(), supported.end(), forced) == supported.end()) {
-    std::printf("skipped: this build on this machine cannot run the instruction set %s\n", forced);
+    std::printf("skipped: %s is not in this build, or not of this machine, which run", forced);
+    for (const std::string_view name : supported) {
+      std::printf(" %.*s", static_cast<int>(name.size()), name.data());
+    }
+    std::printf("\n");
     return skipped_exit_code;
   }
   const int result = RUN_ALL_TESTS();

@@ -10,7 +10,8 @@ from listed import COMMENT
 from tree import Finding
 
 LIST = "src/CMakeLists.txt"
-SOURCES = re.compile(r"rotary_sources\(rotary_objects\s+([^)]*)\)")
+SOURCES = re.compile(
+    r"(?:rotary_sources|add_library)\((?:rotary_\w*objects|\$\{kernels\})\s+([^)]*)\)")
 WHOLE_ALONE = re.compile(r"^#ifndef ROTARY_CORE_ONLY$.*?^#endif$", re.DOTALL | re.MULTILINE)
 
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the kernels of linear attention once for each instruction set. The tables of
-// kernel_targets.cpp point here.
-#include "kernels/disabled_targets.hpp"
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/linear_targets.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// The kernels of linear attention for one instruction set.
+#include "kernels/target.hpp"
+#if ROTARY_COMPILE_TARGET
+// After target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/linear-inl.hpp"
@@ -26,3 +23,4 @@ const LinearKernels linear_kernels{.f32 = linear_math<float>,
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
 HWY_AFTER_NAMESPACE();
+#endif  // ROTARY_COMPILE_TARGET

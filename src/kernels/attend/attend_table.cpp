@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the attention kernels once for each instruction set. The tables of kernel_targets.cpp
-// point here.
-#include "kernels/disabled_targets.hpp"
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/attend/attend_targets.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// The attention kernels of one instruction set.
+#include "kernels/target.hpp"
+#if ROTARY_COMPILE_TARGET
+// After target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/attend/accumulate-inl.hpp"
@@ -49,3 +46,4 @@ const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
 HWY_AFTER_NAMESPACE();
+#endif  // ROTARY_COMPILE_TARGET

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the kernels of cache_kernels.hpp once for each instruction set. The tables of
-// kernel_targets.cpp point here; a separate file lets both compile at the same time.
-#include "kernels/disabled_targets.hpp"
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cache_targets.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// The kernels of cache_kernels.hpp for one instruction set.
+#include "kernels/target.hpp"
+#if ROTARY_COMPILE_TARGET
+// After target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/cache-inl.hpp"
@@ -52,3 +49,4 @@ constexpr CacheKernels cache_kernels_with_bf16 = with_hardware_bf16();
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
 HWY_AFTER_NAMESPACE();
+#endif  // ROTARY_COMPILE_TARGET

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the kernels of quantized keys once for each instruction set. The tables of
-// kernel_targets.cpp point here.
-#include "kernels/disabled_targets.hpp"
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/int8_targets.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// The kernels of quantized keys for one instruction set.
+#include "kernels/target.hpp"
+#if ROTARY_COMPILE_TARGET
+// After target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/int8-inl.hpp"
@@ -22,3 +19,4 @@ const Int8Kernels int8_kernels{
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
 HWY_AFTER_NAMESPACE();
+#endif  // ROTARY_COMPILE_TARGET

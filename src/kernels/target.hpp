@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Highway instruction sets that no kernel is compiled for. Include before <hwy/foreach_target.h>.
+// The instruction set of an object. CMake names it by ROTARY_TARGET, a target of Highway such as
+// HWY_AVX2. Where the compiler's options already require that set or a better one,
+// ROTARY_COMPILE_TARGET is 0 and the object stays empty. Include this header first.
 #pragma once
 
 // SVE and RVV: vectors need a length known at compile time, because rows are held in arrays of
@@ -13,4 +15,15 @@
 // inline functions that have it.
 #if defined(__aarch64__)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
+#endif
+
+#include <hwy/detect_targets.h>
+
+// Without ROTARY_TARGET, the baseline: the best set that the compiler's options require.
+#ifndef ROTARY_TARGET
+#define ROTARY_COMPILE_TARGET 1
+#else
+#undef HWY_TARGET
+#define HWY_TARGET ROTARY_TARGET
+#define ROTARY_COMPILE_TARGET ((HWY_TARGETS & HWY_TARGET) && HWY_TARGET != HWY_STATIC_TARGET)
 #endif
