@@ -11,9 +11,7 @@ cmd_bench() {
     return
   fi
   install_packages "${packages_build[@]}" git
-  configure release
-  stage "build: release"
-  cmake --build --preset release --target bin/rotary
+  build release native bin/rotary
   local commit
   commit="$(git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)"
   mkdir -p -- "$bench_folder"

@@ -38,11 +38,9 @@ consumers_use_core() {
 # consumers_use_sources CONSUMER...: as where neither Highway nor nlohmann is installed, from
 # Debian's tarballs of what their authors released.
 consumers_use_sources() {
-  local sources="$PWD/$consumers_folder/tarballs"
-  if ! consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
-    stage "consumers: skipped, dependencies from sources: apt-get source has none ($sources.log)"
-    return
-  fi
+  local sources="$PWD/build/tarballs"
+  consumers_get_tarballs "$sources" >"$sources.log" 2>&1 ||
+    die "apt-get source has no sources of Highway and nlohmann-json ($sources.log)"
   consumers_install sources from_sources -D BUILD_SHARED_LIBS=OFF \
     -D FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
     -D FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json"
@@ -79,7 +77,7 @@ consumers_use_tool() {
   local build="$PWD/$consumers_folder/tool" installed="$PWD/$consumers_folder/tool_installed"
   stage "consumers: the tool without bench and .npz"
   cmake --preset release -B "$build" -D ROTARY_TOOL_BENCH=OFF -D ROTARY_TOOL_NPZ=OFF
-  cmake --build "$build"
+  cmake --build "$build" --parallel "$(nproc)"
   rm -rf -- "$installed"
   cmake --install "$build" --prefix "$installed"
   tests/consumers/consume.sh tool "$consumers_folder/tool_used" "$installed"
@@ -96,7 +94,7 @@ consumers_install() {
   local installed="$folder/installed" moved="$folder/moved"
   stage "consumers: install the $1 library"
   cmake --preset release -B "$library" -D ROTARY_TOOL=OFF -D ROTARY_DEVELOPER=OFF "${@:3}"
-  cmake --build "$library"
+  cmake --build "$library" --parallel "$(nproc)"
   rm -rf -- "$installed" "$moved"
   cmake --install "$library" --prefix "$installed"
   # Whatever still looks for the old place fails from here on.

@@ -3,13 +3,11 @@
 
 cmd_counts() {
   case "${1:-}" in
-    "" | --accept) ;;
-    *) die "counts takes --accept or nothing, got '$1'" ;;
+    "" | --accept | --if-recorded) ;;
+    *) die "counts takes --accept, --if-recorded or nothing, got '$1'" ;;
   esac
   install_packages "${packages_build[@]}" "${packages_counts[@]}"
-  configure release
-  stage "build: release, rotary-counts"
-  cmake --build --preset release --target bin/rotary-counts
+  build release runnable bin/rotary-counts
   stage "count"
   /usr/bin/python3 -B tools/counts/counts.py build/release/bin/rotary-counts \
     bench/counts/recorded.json "$@"

@@ -9,14 +9,13 @@ golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
   [[ $# -eq 0 ]] || return 0
   install_packages "${packages_build[@]}" "${packages_test[@]}"
-  configure dev
-  cmake --build --preset dev --target rotary_golden_test
-  build/dev/bin/rotary_golden_test --gtest_filter='OnnxGolden.*'
+  build release runnable bin/rotary_golden_test
+  build/release/bin/rotary_golden_test --gtest_filter='OnnxGolden.*'
 }
 
 golden_classes() {
   install_packages "${packages_classes[@]}"
-  cmd_build release
+  build release native bin/rotary
   /usr/bin/python3 -B tools/golden/classes/classes.py "$@"
 }
 
@@ -28,8 +27,8 @@ cmd_golden() {
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
       ;;
     --gguf)
-      cmd_build dev
-      /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/dev/bin/rotary "${@:2}"
+      build release native bin/rotary
+      /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
       ;;
     --onnx)
       install_packages "${packages_golden[@]}"

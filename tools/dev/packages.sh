@@ -2,8 +2,9 @@
 # The Debian 12 packages that each kind of task needs, and their installation. What each library is
 # for, and its licence: cmake/dependencies.cmake.
 
+# ccache (GPL-3.0+, a tool that nothing links) keeps objects for later builds and other checkouts.
 packages_build=(
-  g++ cmake ninja-build pkg-config
+  g++ cmake ninja-build pkg-config ccache
   libhwy-dev nlohmann-json3-dev
   libcli11-dev libfmt-dev libzip-dev libjs-chart.js
   libmpfr-dev libgtest-dev librapidcheck-dev
@@ -17,8 +18,8 @@ packages_tidy=(clang clang-tidy)
 
 # libclang-rt has libFuzzer and the sanitizers of clang (Apache-2.0 with LLVM exception).
 packages_fuzz=(
-  clang libclang-rt-14-dev cmake ninja-build pkg-config libhwy-dev nlohmann-json3-dev libfmt-dev
-  libmpfr-dev
+  clang libclang-rt-14-dev cmake ninja-build ccache pkg-config libhwy-dev nlohmann-json3-dev
+  libfmt-dev libmpfr-dev
 )
 
 # The API reference; Doxygen is GPL-2.0, a tool that nothing links.
@@ -33,7 +34,7 @@ packages_arm=(g++-aarch64-linux-gnu qemu-user)
 
 # The wheel's tool is built with these inside; pip fetches the build's tools.
 packages_python=(
-  g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev libjs-chart.js
+  g++ cmake ninja-build ccache pkg-config libcli11-dev libfmt-dev libjs-chart.js
   python3 python3-pip python3-venv
 )
 
@@ -50,10 +51,9 @@ packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 # libtorch (BSD-3-Clause) and what makes it fast, OpenBLAS (BSD-3-Clause); OpenSSL (Apache-2.0) for
 # SHA-256.
 packages_lab=(
-  g++ cmake ninja-build libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev python3
-  libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev libxml2-dev
-  zlib1g-dev
-  sentencepiece python3-venv
+  g++ cmake ninja-build ccache libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev
+  python3 libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev
+  libxml2-dev zlib1g-dev sentencepiece python3-venv
 )
 
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name

@@ -12,10 +12,7 @@ cmd_python() {
     *) die "python takes --torch, --bench or nothing, got '$1'" ;;
   esac
   install_packages "${packages_python[@]}"
-  if ! python_provide_tools; then
-    stage "python: skipped, pip finds no package index ($python_folder/tools.log)"
-    return 0
-  fi
+  python_provide_tools || die "pip finds no package index ($python_folder/tools.log)"
   python_build_wheel
   case "${1:-}" in
     --torch) python_test_torch ;;
@@ -47,7 +44,7 @@ python_provide_tools() {
 # Leaves one wheel in build/python/repaired. Highway is compiled into it, from Debian's tarball of
 # its sources where apt has that; otherwise auditwheel copies the shared object.
 python_build_wheel() {
-  local tools="$PWD/$python_folder/tools" sources="$PWD/$python_folder/tarballs"
+  local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   local options=()
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
     options+=(-C "cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY=$sources/highway"
@@ -113,9 +110,9 @@ python_test_all() {
     python_pytest "$environment/bin"
     tested+=("$version")
   done < <(python_interpreters)
-  ((${#tested[@]} + ${#skipped[@]} > 0)) ||
-    die "no CPython from 3.10 on with venv, on PATH or of pyenv"
-  stage "python: passes on CPython ${tested[*]:-none}${skipped:+, skipped on ${skipped[*]}}"
+  ((${#tested[@]} > 0)) ||
+    die "no CPython from 3.10 on with venv, on PATH or of pyenv, for which pip finds the wheels"
+  stage "python: passes on CPython ${tested[*]}${skipped:+, skipped on ${skipped[*]}}"
 }
 
 # python_pytest BIN [ARGUMENT...]: the tests against the installed package, not the checkout.

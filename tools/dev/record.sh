@@ -7,9 +7,9 @@ cmd_record() {
     *) die "record takes --accept or nothing, got '$1'" ;;
   esac
   install_packages "${packages_build[@]}" "${packages_test[@]}"
-  build dev
+  build release runnable
   stage "exported symbols"
-  ctest --preset dev --tests-regex '^exported_symbols' --output-on-failure
+  ctest --preset release --tests-regex '^exported_symbols' --output-on-failure
   stage "sizes, answers, bits"
-  /usr/bin/python3 -B tools/record/record.py build/dev "$@"
+  /usr/bin/python3 -B tools/record/record.py build/release "$@"
 }

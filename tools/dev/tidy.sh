@@ -6,7 +6,12 @@ cmd_tidy() {
   case "${1:-}" in
     "") ;;
     --fix) fix=yes ;;
-    *) die "tidy takes --fix or nothing, got '$1'" ;;
+    --rules)
+      install_packages "${packages_test[@]}"
+      /usr/bin/python3 -B tools/tidy/tidy.py
+      return
+      ;;
+    *) die "tidy takes --fix, --rules or nothing, got '$1'" ;;
   esac
   install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_tidy[@]}"
   if [[ "$fix" == yes ]]; then
@@ -17,7 +22,7 @@ cmd_tidy() {
   # Every check runs, whatever the earlier ones found.
   tidy_failed=()
   tidy_check "repository rules" /usr/bin/python3 tools/tidy/tidy.py
-  tidy_check "g++ warnings" tidy_warnings build/dev g++
+  tidy_check "g++ warnings" tidy_warnings build/gcc g++
   tidy_check "clang++ warnings" tidy_warnings build/clang clang++
   tidy_check "clang-tidy" tidy_clang_tidy
   if ((${#tidy_failed[@]} > 0)); then
@@ -42,8 +47,9 @@ tidy_warnings() {
   if [[ ! -e "$folder/build.ninja" ]]; then
     # clang-tidy reads the commands of build/clang and no precompiled header; without one, and with
     # each source on its own, a missing include shows, too.
-    cmake --preset dev -B "$folder" -D CMAKE_CXX_COMPILER="$compiler" \
-      -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D ROTARY_COMBINE=OFF || return
+    cmake --preset release -B "$folder" -D CMAKE_CXX_COMPILER="$compiler" \
+      -D CMAKE_CXX_FLAGS_RELEASE=-O1 -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+      -D ROTARY_COMBINE=OFF || return
   fi
   cmake --build "$folder"
 }

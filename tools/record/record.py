@@ -9,7 +9,8 @@
 
     record.py BUILD [--accept]
 
-BUILD is a folder of preset dev. --accept writes what is so now. Exits with 1 where a line differs.
+BUILD is the folder of preset release. --accept writes what is so now. Exits with 1 where a line
+differs.
 """
 
 import argparse
