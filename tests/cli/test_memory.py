@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tool when memory runs out: exit code 70, a message, and no output."""
 
+import bisect
 import os
 import pathlib
 import resource
@@ -62,7 +63,7 @@ class MemoryTest(ToolTest):
                     self.with_failures(arguments, allowed, ROTARY_FAILING_NEW_LATER="1")
 
     def test_limits_of_the_address_space(self):
-        """From what it takes to load the program and its libraries."""
+        """From what it takes to load the program and its libraries, in some 20 steps."""
         def limited(limit):
             return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))}
 
@@ -70,10 +71,12 @@ class MemoryTest(ToolTest):
             return subprocess.run([TOOL, "--version"], capture_output=True,
                                   **limited(limit)).returncode == 0
 
-        step = 1 << 16
-        least = next(limit for limit in range(1 << 20, 1 << 27, step) if starts(limit))
+        page = 1 << 12
+        least = page * bisect.bisect_left(range(1 << 15), True, key=lambda n: starts(n * page))
         for arguments in COMMANDS:
-            limit = least
-            with self.subTest(arguments=arguments):
-                while not self.run_once(arguments, **limited(limit)):
-                    limit += step
+            more = page
+            while not self.run_once(arguments, **limited(least + more)):
+                more *= 2
+            for limit in range(least, least + more, max(more // 20, page)):
+                with self.subTest(arguments=arguments, limit=limit):
+                    self.run_once(arguments, **limited(limit))

@@ -30,11 +30,10 @@ constexpr Extents extents{.tokens = 256, .heads = 2, .features = 16};
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool children_may_start_threads = false;  // ThreadSanitizer ends one that does
-constexpr int rounds = 20;                          // exit() takes a second
 #else
 constexpr bool children_may_start_threads = true;
-constexpr int rounds = 200;
 #endif
+constexpr int rounds = 20;
 
 class Fork : public testing::Test {
  protected:
