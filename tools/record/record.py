@@ -93,25 +93,32 @@ def bits(build):
             yield from bits_of(build / "bin" / program, instruction_set)
 
 
-def without_missing_sets(recorded, now):
-    """The recorded lines of the instruction sets that this machine has."""
+def of_these_sets(recorded, now):
+    """The recorded lines to compare with, and those to keep. A machine has some instruction sets;
+    a test that was added on another may be recorded for its sets alone."""
     here = {line.split(" ")[0] for line in now}
-    return [line for line in recorded if line.split(" ")[0] in here]
+    compared = [line for line in recorded if line.split(" ")[0] in here]
+    kept = [line for line in recorded if line.split(" ")[0] not in here]
+    named = {line.rpartition(": ")[0] for line in compared}
+    elsewhere = {line.rpartition(": ")[0].partition(" ")[2] for line in recorded}
+    added = [line for line in now if line.rpartition(": ")[0] not in named
+             and line.rpartition(": ")[0].partition(" ")[2] in elsewhere]
+    return sorted(compared + added), kept, len(added)
 
 
 def differs(name, now, accept):
     path = RECORDED / name
     recorded = path.read_text().splitlines() if path.exists() else []
+    kept, added = [], 0
     if name == "bits.txt":
-        missing = [line for line in recorded if line not in without_missing_sets(recorded, now)]
-        recorded = without_missing_sets(recorded, now)
-    else:
-        missing = []
+        now = sorted(now)
+        recorded, kept, added = of_these_sets(recorded, now)
     if accept:
-        path.write_text("\n".join([*now, *missing]) + "\n")
+        path.write_text("\n".join([*now, *kept]) + "\n")
     changes = list(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
     print(f"{name}: {len(now)} lines, "
-          f"{sum(line[0] == '+' for line in changes[2:])} of them not as recorded")
+          f"{sum(line[0] == '+' for line in changes[2:])} of them not as recorded"
+          + (f", {added} recorded for other instruction sets alone" if added else ""))
     print("".join(f"  {line}\n" for line in changes[2:] if line[0] in "+-"), end="")
     return bool(changes) and not accept
 
