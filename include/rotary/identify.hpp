@@ -157,9 +157,11 @@ struct IdentifyOptions {
   std::int64_t most_causes = 2;  // 1 or 2 mistakes at once
 };
 
-// Queries or keys of the same tokens, heads and dtype; up to 48 tokens and 4 heads are looked at,
-// so time and memory are bounded whatever the sizes. Errors: invalid_argument for views, positions
-// or options; for elements that are not finite or all 0; unsupported for xPos and for dense axes.
+// Queries or keys of the same tokens, heads and dtype. Every element must be finite and in the
+// range of float32; up to 48 tokens and 4 heads are looked at, so the search and its memory are
+// bounded whatever the sizes. Errors: invalid_argument for views, positions or options; for an
+// element that is NaN, infinite or larger, which is named; for zeros alone; unsupported for xPos
+// and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;

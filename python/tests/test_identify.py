@@ -153,3 +153,24 @@ def test_what_cannot_be_compared_is_refused():
         found(np.full_like(heads(), np.nan))
     with pytest.raises(rotary.Error, match="layout must name each of 4 axes"):
         found(heads(), layout="td")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_no_element_may_be_nan_or_infinite(value):
+    inv_freq = SPEC.frequencies().inv_freq
+    cos, sin = SPEC.frequencies().tables(range(9))
+    calls = [
+        ([heads(), turned(heads())], lambda x, y: found(y, x)),
+        ([cos, sin], lambda cos, sin: rotary.identify_tables(cos, sin, config=SPEC)),
+        ([inv_freq], lambda x: rotary.identify_frequencies(x, config=SPEC)),
+        ([np.array(1.0)], lambda factor: rotary.identify_frequencies(
+            inv_freq, attention_factor=factor, config=SPEC)),
+    ]
+    for arrays, call in calls:
+        assert call(*arrays).verdict == "as_configured"
+        for at, array in enumerate(arrays):
+            for index in np.ndindex(array.shape):
+                spoiled = array.copy()
+                spoiled[index] = value
+                with pytest.raises(rotary.Error, match="float32's range"):
+                    call(*arrays[:at], spoiled, *arrays[at + 1:])

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -40,7 +42,7 @@ Places chosen_places(const Extents& extents, bool one_sequence) {
   const std::int64_t rows = one_sequence ? 1 : extents.batch;
   for (const std::int64_t t : chosen_tokens(rows * extents.tokens))
     places.tokens.push_back({.batch = t / extents.tokens, .token = t % extents.tokens});
-  const std::int64_t heads = std::min(extents.heads, most_heads);
+  const std::int64_t heads = std::min<std::int64_t>(extents.heads, most_heads);
   for (std::int64_t h = 0; h < heads; ++h) places.heads.push_back(h * extents.heads / heads);
   return places;
 }
@@ -101,17 +103,48 @@ void take_positions(const Positions& positions, const std::vector<TokenIndex>& t
   }
 }
 
-Status check_finite(const Sample& sample) {
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (!std::ranges::all_of(sample.before, is_finite) ||
-      !std::ranges::all_of(sample.after, is_finite))
-    return invalid_argument("before and after must have finite elements, got NaN or Inf");
-  const auto is_zero = [](double value) { return value == 0; };
+// Whether double holds the squares of such numbers and their products. NaN would pass comparisons.
+bool is_in_range(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
+
+template <class Element>
+Status check_elements_of(std::string_view name, const ConstHeadsView& view) {
+  Extents n = view.extents;
+  const Strides& s = view.strides;
+  for (const auto& [extent, stride] :
+       {std::pair(&n.batch, s.batch), std::pair(&n.tokens, s.token), std::pair(&n.heads, s.head),
+        std::pair(&n.features, s.feature)}) {
+    if (stride == 0) *extent = 1;  // one element, however many there are
+  }
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t t = 0; t < n.tokens; ++t) {
+      for (std::int64_t h = 0; h < n.heads; ++h) {
+        for (std::int64_t f = 0; f < n.features; ++f) {
+          const double value = element_at<Element>(view, {.batch = b, .token = t}, h, f);
+          if (is_in_range(value)) continue;
+          return invalid_argument(name, " must have finite elements of float32's range, got ",
+                                  value, " at batch ", b, ", token ", t, ", head ", h, ", feature ",
+                                  f);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+// All of them: also those that nobody looks at may be wrong.
+Status check_elements(std::string_view name, const ConstHeadsView& view) {
+  return with_element(
+      view.dtype, [&]<class Element>(Element) { return check_elements_of<Element>(name, view); });
+}
+
+bool is_zero(double value) { return std::abs(value) < std::numeric_limits<float>::denorm_min(); }
+
+Status check_not_zero(const Sample& sample) {
   if (!std::ranges::all_of(sample.before, is_zero) && !std::ranges::all_of(sample.after, is_zero))
     return {};
   return invalid_argument(
-      "before and after must have elements that are not 0, got zeros alone in the tokens looked "
-      "at");
+      "before and after must have elements that float32 does not round to 0, got zeros alone in "
+      "the tokens looked at");
 }
 
 // People often save 16-bit numbers as float32.
@@ -146,6 +179,41 @@ Status check_views(const ConstHeadsView& before, const ConstHeadsView& after) {
                           describe(before.extents));
 }
 
+struct Names {
+  std::string_view before = "before";
+  std::string_view after = "after";
+};
+
+Result<Sample> sample_of_views(const Names& names, const ConstHeadsView& before,
+                               const ConstHeadsView& after, const IdentifyOptions& options) {
+  if (auto status = check_views(before, after); !status) return std::move(status).error();
+  const Extents& extents = before.extents;
+  if (options.positions) {
+    auto status = check_positions(*options.positions, extents, axes_of_model(options));
+    if (!status) return std::move(status).error();
+  }
+  if (auto status = check_elements(names.before, before); !status) return std::move(status).error();
+  if (auto status = check_elements(names.after, after); !status) return std::move(status).error();
+  const Places places = chosen_places(extents, !options.positions);
+  Sample sample{.dtype = before.dtype,
+                .tokens = places.tokens.size(),
+                .heads = places.heads.size(),
+                .features = static_cast<std::size_t>(extents.features),
+                .before = values_of(without_unused_strides(before), places),
+                .after = values_of(without_unused_strides(after), places),
+                .positions = {},
+                .has_positions = options.positions.has_value(),
+                .head_indices = {}};
+  for (const std::int64_t head : places.heads)
+    sample.head_indices.push_back(static_cast<double>(head));
+  const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = extents.tokens};
+  take_positions(options.positions ? *options.positions : from_0, places.tokens, sample);
+  if (auto status = check_not_zero(sample); !status) return std::move(status).error();
+  if (before.dtype == DType::f32 || before.dtype == DType::f64) narrow_dtype(sample);
+  measure(sample);
+  return sample;
+}
+
 }  // namespace
 
 double rounding_noise(DType dtype) noexcept {
@@ -162,30 +230,7 @@ double rounded_to(DType dtype, double value) noexcept {
 
 Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& after,
                          const IdentifyOptions& options) {
-  if (auto status = check_views(before, after); !status) return std::move(status).error();
-  const Extents& extents = before.extents;
-  if (options.positions) {
-    auto status = check_positions(*options.positions, extents, axes_of_model(options));
-    if (!status) return std::move(status).error();
-  }
-  const Places places = chosen_places(extents, !options.positions);
-  Sample sample{.dtype = before.dtype,
-                .tokens = places.tokens.size(),
-                .heads = places.heads.size(),
-                .features = static_cast<std::size_t>(extents.features),
-                .before = values_of(without_unused_strides(before), places),
-                .after = values_of(without_unused_strides(after), places),
-                .positions = {},
-                .has_positions = options.positions.has_value(),
-                .head_indices = {}};
-  for (const std::int64_t head : places.heads)
-    sample.head_indices.push_back(static_cast<double>(head));
-  const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = extents.tokens};
-  take_positions(options.positions ? *options.positions : from_0, places.tokens, sample);
-  if (auto status = check_finite(sample); !status) return std::move(status).error();
-  if (before.dtype == DType::f32 || before.dtype == DType::f64) narrow_dtype(sample);
-  measure(sample);
-  return sample;
+  return sample_of_views({}, before, after, options);
 }
 
 Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
@@ -199,7 +244,7 @@ Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
                         .feature = rows.pair_stride};
   const ConstHeadsView cosines{rows.cos, rows.dtype, extents, strides};
   const ConstHeadsView sines{rows.sin, rows.dtype, extents, strides};
-  auto both = sample_of(cosines, sines, options);
+  auto both = sample_of_views({.before = "cos", .after = "sin"}, cosines, sines, options);
   if (!both) return std::move(both).error();
   Sample& sample = *both;
   std::vector<double> after;
@@ -221,10 +266,16 @@ Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
 }
 
 Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor) {
-  const bool is_finite = std::ranges::all_of(inv_freq, [](double w) { return std::isfinite(w); });
-  if (inv_freq.empty() || !is_finite || !std::isfinite(attention_factor) || attention_factor == 0)
+  if (inv_freq.empty()) return invalid_argument("inv_freq must have a frequency, got none");
+  if (!is_in_range(attention_factor) || is_zero(attention_factor))
     return invalid_argument(
-        "frequencies and their factor must be finite, at least one of them, and the factor not 0");
+        "attention_factor must be finite, of float32's range and not 0 there, got ",
+        attention_factor);
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+    if (!is_in_range(inv_freq[i]))
+      return invalid_argument("inv_freq must have finite numbers of float32's range, got ",
+                              inv_freq[i], " at ", i);
+  }
   // The slow pairs show at the far ones, the fast ones everywhere.
   constexpr std::array places = {1.0, 2.0, 5.0, 17.0, 64.0, 257.0, 1024.0, 4096.0};
   Sample sample{.observed = Observed::frequencies,
