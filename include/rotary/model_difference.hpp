@@ -106,7 +106,7 @@ struct ComparisonOptions {
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
 
 // Rows alone. context_tokens, 1 to 2^31. Errors: invalid_argument, also where the heads differ in
-// size.
+// size, and for frequencies or factors that make_frequencies() would not make, NaN among them.
 [[nodiscard]] ROTARY_API Result<RowsDifference> compare_rows(const Frequencies& one,
                                                              const Frequencies& other,
                                                              std::int64_t context_tokens) noexcept;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -166,6 +167,63 @@ TEST(ModelDifference, RefusesWhatItCannotCompare) {
   const auto narrow = test::value_of(make_frequencies(plain_spec()));
   EXPECT_EQ(compare_rows(wide, narrow, 16).error().message,
             "head_dim must be that of the other, 128, got 64");
+}
+
+TEST(ModelDifference, ANumberThatIsNanOrInfiniteIsEqualToNothingButItsOwnInfinity) {
+  const double nan = std::nan("");
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto differs = [](const auto& change, double one, double other) {
+    std::array<ModelSpec, 2> models = {model_of(plain_spec()), model_of(plain_spec())};
+    change(models[0], one);
+    change(models[1], other);
+    return test::value_of(compare_models(models[0], models[1])).differs();
+  };
+  using Change = void (*)(ModelSpec&, double);
+  constexpr std::array<Change, 7> changes = {
+      [](ModelSpec& model, double number) { model.softcap = number; },
+      [](ModelSpec& model, double number) { model.rotary.front().softmax_factor = number; },
+      [](ModelSpec& model, double number) {
+        model.layers[1].query_temperature = StepTemperature{number, 4096};
+      },
+      [](ModelSpec& model, double number) {
+        model.layers[0].query_temperature = PowerTemperature{number, 4096};
+      },
+      [](ModelSpec& model, double number) {
+        model.sinusoidal = transformer_sinusoidal(64);
+        model.sinusoidal->base = number;
+      },
+      [](ModelSpec& model, double number) {
+        model.relative_bias = Sandwich{4, number};
+      },
+      [](ModelSpec& model, double number) {
+        model.relative_bias = KerpleLog{{1, number}, {number, 1}};
+      },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    for (const double other : {1.0, nan, infinity, -infinity}) {
+      EXPECT_TRUE(differs(changes[i], nan, other)) << i << ' ' << other;
+      EXPECT_TRUE(differs(changes[i], other, nan)) << i << ' ' << other;
+      EXPECT_EQ(differs(changes[i], infinity, other), other != infinity) << i << ' ' << other;
+      EXPECT_EQ(differs(changes[i], other, -infinity), other != -infinity) << i << ' ' << other;
+    }
+  }
+}
+
+TEST(ModelDifference, RowsOfFrequenciesThatNobodyMakesAreRefused) {
+  const auto right = test::value_of(make_frequencies(plain_spec()));
+  for (const double number :
+       {std::nan(""), std::numeric_limits<double>::infinity(), -1e300, 0x1p41, -0x1p41}) {
+    std::vector<Frequencies> wrong = {right};
+    wrong.front().attention_factor = number;
+    for (std::size_t i = 0; i < right.inv_freq.size(); ++i) {
+      wrong.push_back(right);
+      wrong.back().inv_freq[i] = number;
+    }
+    for (const Frequencies& each : wrong) {
+      EXPECT_FALSE(compare_rows(each, right, 16)) << number;
+      EXPECT_FALSE(compare_rows(right, each, 16)) << number;
+    }
+  }
 }
 
 // Calls of 11, 2048, … tokens in releases of Transformers: docs/theory/transformers-releases.md.

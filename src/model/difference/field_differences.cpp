@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/extremes.hpp"
 #include "base/message.hpp"
 #include "model/difference/enumerators.hpp"
 #include "rotary/describe.hpp"
@@ -121,7 +122,8 @@ void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields)
 
 // Numbers within the spacing of float32, in which other formats store them, are alike.
 bool alike(double one, double other) {
-  return std::abs(one - other) <= 0x1p-23 * std::max(std::abs(one), std::abs(other));
+  const double size = larger(std::abs(one), std::abs(other));
+  return std::isfinite(size) && std::abs(one - other) <= 0x1p-23 * size;
 }
 
 std::optional<HeadWindow> window_of(const RotarySpec& spec) {
@@ -161,13 +163,14 @@ struct LayerRun {
   std::string other;
 };
 
-template <class TextOf>
-void add_layer_runs(const ModelSpec& one, const ModelSpec& other, TextOf text, FieldList& fields) {
+template <class Value, class TextOf>
+void add_layer_runs(const ModelSpec& one, const ModelSpec& other, Value ModelLayer::*member,
+                    TextOf text, FieldList& fields) {
   std::vector<LayerRun> runs;
   for (std::size_t i = 0; i < one.layers.size(); ++i) {
-    std::string mine = text(one.layers[i]);
-    std::string theirs = text(other.layers[i]);
-    if (mine == theirs) continue;
+    if (one.layers[i].*member == other.layers[i].*member) continue;
+    std::string mine = text(one.layers[i].*member);
+    std::string theirs = text(other.layers[i].*member);
     const bool goes_on = !runs.empty() && runs.back().last + 1 == i && runs.back().one == mine &&
                          runs.back().other == theirs;
     if (goes_on)
@@ -182,27 +185,45 @@ void add_layer_runs(const ModelSpec& one, const ModelSpec& other, TextOf text, F
   }
 }
 
-std::string text_of(const std::optional<SinusoidalSpec>& table) {
-  if (!table) return std::string(absent);
-  return message("base ", table->base.get(), ", ", to_string(table->layout.get()), ", ",
-                 to_string(table->spacing.get()), ", from ", table->position_offset);
+// A text and the numbers in it: as text two NaN are equal.
+struct TextOfNumbers {
+  std::string text;
+  std::vector<double> numbers;
+
+  friend bool operator==(const TextOfNumbers&, const TextOfNumbers&) = default;
+};
+
+std::string text_of(const TextOfNumbers& value) { return value.text; }
+
+TextOfNumbers with_numbers(const std::optional<SinusoidalSpec>& table) {
+  if (!table) return {.text = std::string(absent), .numbers = {}};
+  return {.text = message("base ", table->base.get(), ", ", to_string(table->layout.get()), ", ",
+                          to_string(table->spacing.get()), ", from ", table->position_offset),
+          .numbers = {table->base.get()}};
 }
 
 struct BiasTexts {
-  std::string& text;
+  TextOfNumbers& parameters;
 
   template <class Value>
   void operator()(const ParameterFacts& facts, const Value& value) {
-    if constexpr (std::is_arithmetic_v<Value>)
+    auto& [text, numbers] = parameters;
+    if constexpr (std::is_arithmetic_v<Value>) {
       text += message(text.empty() ? "" : ", ", facts.name, " ", text_of(value));
+      numbers.push_back(static_cast<double>(value));
+    }
+    if constexpr (std::is_same_v<Value, std::vector<double>>)
+      numbers.insert(numbers.end(), value.begin(), value.end());
   }
 };
 
-std::string text_of(const std::optional<RelativeBias>& bias) {
-  if (!bias) return std::string(absent);
-  std::string parameters;
+TextOfNumbers with_numbers(const std::optional<RelativeBias>& bias) {
+  if (!bias) return {.text = std::string(absent), .numbers = {}};
+  TextOfNumbers parameters;
   for_each_parameter(*bias, BiasTexts{parameters});
-  return message(to_string(*bias), parameters.empty() ? "" : ": ", parameters);
+  const std::string_view between = parameters.text.empty() ? "" : ": ";
+  parameters.text = message(to_string(*bias), between, parameters.text);
+  return parameters;
 }
 
 std::string text_of(const std::optional<DualChunk>& map) {
@@ -246,18 +267,18 @@ std::vector<FieldDifference> field_differences(const ModelSpec& one, const Model
     fields.add("layers", one.layers.size(), other.layers.size(), FieldEffect::model);
   if (one.layers.size() == other.layers.size()) {
     add_layer_runs(
-        one, other, [](const ModelLayer& layer) { return text_of(layer.encoding); }, fields);
+        one, other, &ModelLayer::encoding, [](auto encoding) { return text_of(encoding); }, fields);
     add_layer_runs(
-        one, other,
-        [](const ModelLayer& layer) {
-          const std::string text = std::visit(TemperatureText{}, layer.query_temperature);
-          return message("query_temperature ", text);
+        one, other, &ModelLayer::query_temperature,
+        [](const auto& rule) {
+          return message("query_temperature ", std::visit(TemperatureText{}, rule));
         },
         fields);
   }
   fields.add("encoder", text_of(one.encoder), text_of(other.encoder), FieldEffect::model);
-  fields.add("sinusoidal", text_of(one.sinusoidal), text_of(other.sinusoidal), FieldEffect::model);
-  fields.add("relative_bias", text_of(one.relative_bias), text_of(other.relative_bias),
+  fields.add("sinusoidal", with_numbers(one.sinusoidal), with_numbers(other.sinusoidal),
+             FieldEffect::model);
+  fields.add("relative_bias", with_numbers(one.relative_bias), with_numbers(other.relative_bias),
              FieldEffect::model);
   fields.add("dual_chunk", text_of(one.dual_chunk), text_of(other.dual_chunk), FieldEffect::model);
   fields.add("softcap", one.softcap, other.softcap, FieldEffect::model);

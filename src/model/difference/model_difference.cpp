@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -57,7 +58,7 @@ struct Side {
   [[nodiscard]] std::int64_t valid_until(const Frequencies& frequencies,
                                          std::int64_t context) const {
     if (policy == LengthPolicy::whole_context) return context;
-    return std::min(context, frequencies.contexts.last);
+    return std::min<std::int64_t>(context, frequencies.contexts.last);
   }
 };
 
@@ -67,7 +68,7 @@ std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t con
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
   const auto next = static_cast<std::uint64_t>(position) + 2;
-  return std::min(static_cast<std::int64_t>(std::bit_ceil(next)), context - 1);
+  return std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_ceil(next)), context - 1);
 }
 
 Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::int64_t context) {
@@ -81,8 +82,8 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
     if (!mine) return mine.error();
     const auto theirs = other.at(position, context);
     if (!theirs) return theirs.error();
-    const std::int64_t end =
-        std::min(one.valid_until(*mine, context), other.valid_until(*theirs, context));
+    const std::int64_t end = std::min<std::int64_t>(one.valid_until(*mine, context),
+                                                    other.valid_until(*theirs, context));
     rows.add(*mine, *theirs, {position, end});
     const bool may_be_first = !rows.found_first() && !rotate_alike(*mine, *theirs);
     position = end == position + 1 ? next_row(position, may_be_first, context) : end;
@@ -172,7 +173,7 @@ std::int64_t context_of(const ModelSpec& one, const ModelSpec& other) {
   std::optional<std::int64_t> longest;
   for (const ModelSpec* model : {&one, &other}) {
     for (const ModelRotary& rotary : model->rotary)
-      longest = std::max(longest, rotary.trained_context_tokens);
+      longest = std::max<std::optional<std::int64_t>>(longest, rotary.trained_context_tokens);
   }
   return std::clamp<std::int64_t>(longest.value_or(usual_context), 1, longest_context);
 }
@@ -193,6 +194,19 @@ std::string rows_text(const ModelSpec& model) {
 
 bool is_permuted(const ModelSpec& model) {
   return model.gguf && model.gguf->rows == ProjectionRows::permuted && !model.rotary.empty();
+}
+
+// As make_frequencies() makes them: beyond, comparisons of rows say nothing.
+Status check_frequencies(std::string_view side, const Frequencies& frequencies) {
+  const double factor = frequencies.attention_factor;
+  if (!(factor >= 0x1p-20 && factor <= 0x1p20))
+    return invalid_argument(side, ": attention_factor must be in [2^-20, 2^20], got ", factor);
+  for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
+    if (!(std::abs(frequencies.inv_freq[i]) < 0x1p40))
+      return invalid_argument(side, ": inv_freq must be between -2^40 and 2^40, got ",
+                              frequencies.inv_freq[i], " at ", i);
+  }
+  return {};
 }
 
 Result<ModelDifference> compare(const ModelSpec& one, const ModelSpec& other,
@@ -251,6 +265,8 @@ Result<RowsDifference> compare_rows(const Frequencies& one, const Frequencies& o
     if (one.window.head_dim != other.window.head_dim)
       return invalid_argument("head_dim must be that of the other, ", one.window.head_dim, ", got ",
                               other.window.head_dim);
+    if (auto status = check_frequencies("one", one); !status) return std::move(status).error();
+    if (auto status = check_frequencies("other", other); !status) return std::move(status).error();
     RowsComparison rows(one.window, other.window);
     rows.add(one, other, {0, context_tokens});
     return std::move(rows).result();
