@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <system_error>
 #include <vector>
@@ -152,6 +154,20 @@ Json numbers_json(const NpyArray& array) {
     return elements;
   };
   return nested(nested, 0);
+}
+
+void check_element(std::string_view name, double number, std::size_t i,
+                   const std::vector<std::int64_t>& shape) {
+  if (std::abs(number) <= std::numeric_limits<float>::max()) return;
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const auto extent = static_cast<std::size_t>(shape[axis]);
+    index[axis] = static_cast<std::int64_t>(i % extent);
+    i /= extent;
+  }
+  throw Failure(ExitCode::malformed_input,
+                fmt::format("{} must have finite numbers of float32's range, got {} at {}", name,
+                            number, shape_text(index)));
 }
 
 NpyArray read_npy_file(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/json.hpp"
 #include "cli/npy/npy.hpp"
@@ -43,6 +44,11 @@ struct Tensor {
 
 // The numbers of an array of f64 or f32 as arrays in arrays.
 [[nodiscard]] Json numbers_json(const NpyArray& array);
+
+// A failure of malformed input where element i is NaN, infinite, or beyond float32's range, in
+// which double holds products: comparisons of such numbers say nothing.
+void check_element(std::string_view name, double number, std::size_t i,
+                   const std::vector<std::int64_t>& shape);
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path);
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t most_archive_bytes = std::uint64_t{1} << 30;
 
 std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
   std::vector<double> numbers = array.doubles();
+  for (std::size_t i = 0; i < numbers.size(); ++i) check_element(name, numbers[i], i, array.shape);
   if (!numbers.empty()) return numbers;
   throw Failure(ExitCode::unsupported,
                 fmt::format("{} must be numbers of float32 or float64, got {} {}", name,
@@ -84,6 +85,8 @@ Dump dump_of_npy(const NpyArray& array, const std::string& path) {
     dump.rows = rows_of_shape(squeezed(array.shape, 2), path);
     const auto numbers = array.elements<float>();
     for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+      for (const std::size_t part : {i, i + 1})
+        check_element(path, static_cast<double>(numbers[part]), i / 2, array.shape);
       dump.rows.cos.push_back(static_cast<double>(numbers[i]));
       dump.rows.sin.push_back(static_cast<double>(numbers[i + 1]));
     }

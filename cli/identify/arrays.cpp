@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -141,39 +142,41 @@ DType dtype_of_floats(std::string_view option, const NamedArray& named,
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;
-  const double magnitude =
+  const double finite =
       exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  const double magnitude = exponent < 31 ? finite : (fraction == 0 ? HUGE_VAL : std::nan(""));
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
 }  // namespace
 
+double FloatArray::at(std::size_t i) const {
+  const auto load = [&]<class T>(T value) {
+    std::memcpy(&value, data.data() + i * sizeof value, sizeof value);
+    return value;
+  };
+  if (dtype == DType::f64) return load(0.0);
+  if (dtype == DType::f32) return static_cast<double>(load(0.0F));
+  if (dtype == DType::f16) return half_value(load(std::uint16_t{}));
+  const std::uint32_t bits = load(std::uint16_t{});
+  return static_cast<double>(std::bit_cast<float>(bits << 16));
+}
+
 std::vector<double> FloatArray::doubles() const {
-  const auto size = static_cast<std::size_t>(size_in_bytes(dtype));
-  std::vector<double> numbers;
-  numbers.reserve(data.size() / size);
-  for (std::size_t i = 0; i + size <= data.size(); i += size) {
-    const auto load = [&]<class T>(T value) {
-      std::memcpy(&value, data.data() + i, sizeof value);
-      return value;
-    };
-    if (dtype == DType::f64) numbers.push_back(load(0.0));
-    if (dtype == DType::f32) numbers.push_back(static_cast<double>(load(0.0F)));
-    if (dtype == DType::f16) numbers.push_back(half_value(load(std::uint16_t{})));
-    if (dtype == DType::bf16) {
-      const std::uint32_t bits = load(std::uint16_t{});
-      numbers.push_back(static_cast<double>(std::bit_cast<float>(bits << 16)));
-    }
-  }
+  std::vector<double> numbers(size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = at(i);
   return numbers;
 }
 
 FloatArray read_floats(std::string_view option, const std::string& path,
                        std::optional<DType> dtype) {
   NamedArray named = read_named(option, path);
-  return {.dtype = dtype_of_floats(option, named, dtype),
-          .shape = std::move(named.array.shape),
-          .data = std::move(named.array.data)};
+  FloatArray floats{.dtype = dtype_of_floats(option, named, dtype),
+                    .shape = std::move(named.array.shape),
+                    .data = std::move(named.array.data)};
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    check_element(option, floats.at(i), i, floats.shape);
+  return floats;
 }
 
 IntegerArray read_integers(std::string_view option, const std::string& path) {

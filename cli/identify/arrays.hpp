@@ -21,11 +21,16 @@ struct FloatArray {
   std::vector<std::int64_t> shape;
   std::vector<std::byte> data;
 
+  [[nodiscard]] std::size_t size() const {
+    return data.size() / static_cast<std::size_t>(size_in_bytes(dtype));
+  }
+  [[nodiscard]] double at(std::size_t i) const;
   [[nodiscard]] std::vector<double> doubles() const;
 };
 
 // A file, or "FILE:NAME" of an .npz or safetensors file with several arrays. dtype: of numbers that
-// are held as uint16. Usage failure, which lists the names there are.
+// are held as uint16. Usage failure, which lists the names there are; every element is checked by
+// check_element().
 [[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
                                      std::optional<DType> dtype);
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from tool import LLAMA, PARTIAL, YARN, ToolTest, validate
+from tool import LLAMA, PARTIAL, YARN, ToolTest, spoilt, validate
 
 
 # 8 pairs, as LLAMA's heads of 16 features have.
@@ -176,3 +176,43 @@ class DumpsTest(DiffTool):
         self.assert_fails(2, ["as many pairs, got 8 and 4"], "diff", config, "four.npy")
         np.save(self.path / "flat.npy", np.ones((3, 4)))
         self.assert_fails(2, ["[pairs], or cos and sin"], "diff", config, "flat.npy")
+
+    def refuses(self, name, array, one, other):
+        """diff of two, of which one has the name and this array, refuses each spoilt element."""
+        for index, value, spoiled in spoilt(array):
+            with self.subTest(name=name, index=index, value=value):
+                yield spoiled
+                result = self.run_tool("diff", one, other)
+                self.assertEqual((result.returncode, result.stdout), (3, b""))
+                message = f"must have finite numbers of float32's range, got {value} at {index}"
+                self.assertIn(f"{name} {message}", result.stderr.decode())
+
+    def test_no_element_may_be_nan_or_infinite(self):
+        config = self.write_config(LLAMA)
+        cos, sin = rows(INV_FREQ, tokens=2)
+        forms = INV_FREQ, np.stack([cos, sin]), (cos + 1j * sin).astype(np.complex64)
+        for array in forms:
+            for spoiled in self.refuses("bad.npy", array, config, "bad.npy"):
+                np.save(self.path / "bad.npy", spoiled)
+        self.assert_fails(3, ["bad.npy must have finite"], "diff", "bad.npy", "bad.npy")
+
+    def test_no_element_of_an_archive_may_be_nan_or_infinite(self):
+        config = self.write_config(LLAMA)
+        cos, sin = rows(INV_FREQ, tokens=2)
+        twice = np.concatenate([cos, cos], -1), np.concatenate([sin, sin], -1)
+        for cos, sin in ((cos, sin), twice):
+            arrays = {"cos": cos, "sin": sin}
+            for name, array in arrays.items():
+                for spoiled in self.refuses(f"bad.npz: {name}", array, "bad.npz", config):
+                    self.save("bad.npz", **arrays | {name: spoiled})
+        arrays = {"inv_freq": INV_FREQ, "attention_scaling": np.array(1.0)}
+        for name, array in arrays.items():
+            for spoiled in self.refuses(f"bad.npz: {name}", array, "bad.npz", config):
+                self.save("bad.npz", **arrays | {name: spoiled})
+        self.assert_fails(3, ["bad.npz: attention_scaling must"], "diff", config, "bad.npz")
+
+    def test_numbers_whose_products_overflow_are_refused(self):
+        for value in (1e39, 1e300, -1e300):
+            np.save(self.path / "far.npy", np.full((2, 3, 8), value))
+            self.assert_fails(3, [f"got {value:g} at [0, 0, 0]"], "diff",
+                              self.write_config(LLAMA), "far.npy")

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from tool import LLAMA, ToolTest, validate
+from tool import LLAMA, ToolTest, spoilt, validate
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
 WIDTH = 16
@@ -198,6 +198,63 @@ YARN = {"rope_theta": 150000.0, "rope_scaling": {
     "rope_type": "yarn", "factor": 32.0, "truncate": False,
     "original_max_position_embeddings": 4096}}
 DROPPED = ("attention_factor", "attention_factor", "1")
+
+
+class NonFiniteTest(IdentifyTool):
+    """A comparison with NaN is false, so a NaN that is looked at may pass one."""
+
+    def assert_refuses(self, name, message, *arguments):
+        result = self.run_tool("identify", *arguments, "--config", self.config)
+        self.assertEqual((result.returncode, result.stdout), (3, b""))
+        self.assertIn(f"{name} must have finite numbers of float32's range, got {message}",
+                      result.stderr.decode())
+
+    def test_no_element_of_a_head_may_be_nan_or_infinite(self):
+        x = heads(3, 1).astype(np.float32)
+        arrays = {"--before": x, "--after": rotated(x, np.arange(3)).astype(np.float32)}
+        for name, array in arrays.items():
+            for index, value, spoiled in spoilt(array):
+                with self.subTest(name=name, index=index, value=value):
+                    files = self.files(*(arrays | {name: spoiled}).values())
+                    self.assert_refuses(name, f"{value} at {index}", *files)
+
+    def test_no_element_of_a_table_may_be_nan_or_infinite(self):
+        angles = np.outer(np.arange(2), 10000.0 ** (-np.arange(8) / 8))
+        for form in (lambda x: x, lambda x: np.repeat(x, 2, -1)):
+            arrays = {"--cos": form(np.cos(angles)), "--sin": form(np.sin(angles))}
+            for name, array in arrays.items():
+                for index, value, spoiled in spoilt(array):
+                    with self.subTest(name=name, index=index, value=value):
+                        cos, sin = (arrays | {name: spoiled}).values()
+                        self.assert_refuses(name, f"{value} at {index}", "--cos",
+                                            self.save("cos.npy", cos), "--sin",
+                                            self.save("sin.npy", sin))
+        for index, value, spoiled in spoilt(angles[1]):
+            with self.subTest(index=index, value=value):
+                self.assert_refuses("--inv-freq", f"{value} at {index}", "--inv-freq",
+                                    self.save("inv_freq.npy", spoiled))
+
+    def test_tokens_and_heads_that_nobody_looks_at_count(self):
+        x = heads(100, 9).astype(np.float32)
+        y = rotated(x, np.arange(100)).astype(np.float32)
+        for index in ([17, 0, 3], [99, 8, 15], [50, 4, 0]):
+            spoiled = y.copy()
+            spoiled[tuple(index)] = np.nan
+            self.assert_refuses("--after", f"nan at {index}", *self.files(x, spoiled),
+                                "--first-position", "0")
+
+    def test_each_type_is_looked_at(self):
+        x = heads(3, 1)
+        spoiled = x.copy()
+        spoiled[2, 0, 5] = np.nan
+        for dtype, held in (("f16", lambda x: x.astype(np.float16)), ("bf16", bf16),
+                            ("f64", lambda x: x)):
+            self.assert_refuses("--after", "nan at [2, 0, 5]", *self.files(held(x), held(spoiled)),
+                                "--dtype", dtype)
+
+    def test_numbers_whose_squares_overflow_are_refused(self):
+        self.assert_refuses("--before", "1e+300 at [0, 0, 0]",
+                            *self.files(np.full((3, 1, WIDTH), 1e300), heads(3, 1)))
 
 
 class OtherProgramsTest(IdentifyTool):

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import jsonschema
+import numpy as np
 
 TOOL = os.environ["ROTARY_TOOL"]
 SCHEMAS = pathlib.Path(os.environ["ROTARY_SCHEMAS"])
@@ -53,6 +54,15 @@ TWO_TYPES = LLAMA | {
     },
 }
 del TWO_TYPES["rope_theta"]
+
+
+def spoilt(array):
+    """(index, value, copy) for each element and each number that no comparison may let pass."""
+    for index in np.ndindex(array.shape):
+        for value in (np.nan, np.inf, -np.inf):
+            copy = array.copy()
+            copy[index] = value
+            yield list(index), value, copy
 
 
 def validate(document, schema_name):
