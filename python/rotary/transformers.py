@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -69,7 +70,7 @@ def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
 
 
 def _distance(made: Any, theirs: Any) -> float:
-    """How far two results are apart; infinite where they are of other shapes."""
+    """How far two results are apart; infinite where they are of other shapes or have a NaN."""
     pairs = zip(made, theirs) if isinstance(theirs, tuple) and isinstance(made, tuple) else (
         (made, theirs),)
     most = 0.0
@@ -79,7 +80,8 @@ def _distance(made: Any, theirs: Any) -> float:
         other = other.cpu()
         if one.is_complex() != other.is_complex() or _squeezed(one) != _squeezed(other):
             return float("inf")
-        most = max(most, float((one.reshape(other.shape) - other).abs().max()))
+        apart = float((one.reshape(other.shape) - other).abs().max())
+        most = max(most, float("inf") if math.isnan(apart) else apart)
     return most
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact tables in random tiny models of Transformers 5, each family with a layout of its own."""
 
+import itertools
+
 import numpy as np
 import pytest
 import rotary
@@ -153,6 +155,23 @@ def test_a_config_changed_after_construction_is_refused_and_not_believed():
     assert "forward" not in vars(module)
     with pytest.raises(rotary.Error, match="target must have a rotary module with a config"):
         rotary.transformers.patch(torch.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_class_whose_tables_are_nan_or_infinite_anywhere_is_refused(value, monkeypatch):
+    model, module = tiny("Llama")
+    original = type(module).forward
+    elements = original(module, torch.zeros(1, 4, 1), torch.arange(4)[None])[0].numel()
+    for table, place in itertools.product(range(2), range(elements)):
+        def spoiled(self, x, ids):
+            tables = original(self, x, ids)
+            tables[table].view(-1)[place] = value
+            return tables
+
+        monkeypatch.setattr(type(module), "forward", spoiled)
+        with pytest.raises(rotary.Error, match="LlamaRotaryEmbedding must return, at positions"):
+            rotary.transformers.patch(model)
+        assert "forward" not in vars(module)
 
 
 def test_a_pretrained_config_resolves_as_its_file():

@@ -29,7 +29,7 @@ class Observation:
     def same_as(self, other):
         if self.missing or other.missing:
             return self.missing == other.missing
-        if abs(self.factor - other.factor) > SAME:
+        if not abs(self.factor - other.factor) <= SAME:
             return False
         return all(a.shape == b.shape and np.all(np.abs(a - b) <= SAME * np.abs(b))
                    for a, b in zip(self.inv_freq, other.inv_freq, strict=True))
