@@ -53,7 +53,8 @@ void check_head(Verification& result, const ConstHeadsView& after, const HeadWin
                 const reference::RotatedHead& head, const Bound& bound) {
   for (std::int64_t feature = 0; feature < window.head_dim; ++feature) {
     const auto exact = static_cast<double>(head.exact[static_cast<std::size_t>(feature)]);
-    const double error = std::abs(reference::element(after, head.index, feature) - exact);
+    const double off = std::abs(reference::element(after, head.index, feature) - exact);
+    const double error = std::isnan(off) ? HUGE_VAL : off;  // a NaN is the worst of all
     ++result.elements;
     if (!rotates(window, feature)) {
       result.wrong += error == 0 ? 0 : 1;
@@ -65,7 +66,7 @@ void check_head(Verification& result, const ConstHeadsView& after, const HeadWin
     const double most = bound.at(hypot);
     const double units = unit > 0 ? error / unit : (error > 0 ? most * 2 + 1 : 0);
     result.bound = std::max(result.bound, most);
-    result.wrong += units <= most ? 0 : 1;  // a NaN counts as wrong
+    result.wrong += units <= most ? 0 : 1;
     if (units > result.worst) {
       result.worst = units;
       result.worst_position = static_cast<std::int64_t>(bound.position);

@@ -121,7 +121,7 @@ double worst_error(const Kind& kind, const Operands& on) {
     const auto got = elements(on.out, t);
     for (std::size_t f = 0; f < got.size(); ++f) {
       const long double off = std::abs(got[f] - row.out[f]) / (row.size[f] * 0x1p-24L * bound);
-      worst = std::max(worst, static_cast<double>(off));
+      if (!(off <= worst)) worst = std::isnan(off) ? HUGE_VAL : static_cast<double>(off);
     }
   }
   return worst;

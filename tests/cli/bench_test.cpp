@@ -91,9 +91,27 @@ TEST(BenchVerification, CountsNanAndFindsHeadsInEitherLayout) {
   std::memcpy(right.element(2 * 50 * 12 - 1), &large, sizeof large);
   const Verification found = right.verification();
   EXPECT_EQ(found.wrong, 2);
-  EXPECT_EQ(found.worst_position, position + 49);
-  EXPECT_EQ(found.worst_head, 1);
-  EXPECT_EQ(found.worst_feature, 11);
+  EXPECT_EQ(found.worst, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(found.worst_position, position);
+  std::memcpy(right.element(0), &large, sizeof large);
+  std::memcpy(right.element(2 * 50 * 12 - 1), &nan, sizeof nan);
+  EXPECT_EQ(right.verification().worst_position, position + 49);
+  EXPECT_EQ(right.verification().worst_head, 1);
+  EXPECT_EQ(right.verification().worst_feature, 11);
+}
+
+TEST(BenchVerification, SeesNanInPairsThatAreZero) {
+  RotatedSample right = rotated(DType::f32, Pairing::half, 8, Layout::tokens_first);
+  const auto bytes = static_cast<std::size_t>(right.tensor.bytes());
+  std::memset(right.element(0), 0, bytes);
+  right.before = take_sample(right.tensor.view());
+  EXPECT_EQ(right.verification().wrong, 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t index : {0, 7, 11, 49 * 24 + 5}) {  // 11 does not turn
+    std::memcpy(right.element(index), &nan, sizeof nan);
+    EXPECT_EQ(right.verification().wrong, 1) << index;
+    std::memset(right.element(index), 0, sizeof nan);
+  }
 }
 
 TEST(BenchVerification, TellsRowsFromColumns) {
