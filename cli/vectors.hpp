@@ -2,7 +2,6 @@
 // Arithmetic of vectors that several commands check the library with.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -26,12 +25,15 @@ namespace rotary::cli {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// NaN where one is NaN, so that a comparison with the result fails.
+[[nodiscard]] inline double larger(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
+
 // Between elements at one index.
 template <class Real>
 [[nodiscard]] double largest_difference(const std::vector<Real>& a, const std::vector<Real>& b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    largest = larger(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   return largest;
 }
 

@@ -80,7 +80,7 @@ ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
                                         {.context_tokens = context_tokens}));
   }
   std::int64_t tokens = has_rows(one) ? one.dump->rows.tokens : other.dump->rows.tokens;
-  if (has_rows(other)) tokens = std::min(tokens, other.dump->rows.tokens);
+  if (has_rows(other)) tokens = std::min<std::int64_t>(tokens, other.dump->rows.tokens);
   ModelDifference found{.context_tokens = tokens, .fields = {}, .rotary = {}};
   found.rotary.push_back({});
   found.rotary.front().rows = compare_tables(rows_of_side(one, tokens, context_tokens),

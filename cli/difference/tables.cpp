@@ -8,6 +8,7 @@
 
 #include "cli/difference/dump.hpp"
 #include "cli/failure.hpp"
+#include "cli/vectors.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -21,7 +22,7 @@ Complex at(const RowsTable& table, std::int64_t position, std::size_t pair) {
 }
 
 double apart(Complex one, Complex other) {
-  return std::max(std::abs(one.real() - other.real()), std::abs(one.imag() - other.imag()));
+  return larger(std::abs(one.real() - other.real()), std::abs(one.imag() - other.imag()));
 }
 
 // Positions from the one at the front, which has the angle 0 where a table begins at 0.
@@ -31,7 +32,7 @@ class TableComparison {
       : one_(one), other_(other), differs_(static_cast<std::size_t>(one.pairs)) {}
 
   RowsDifference compare() {
-    const std::int64_t tokens = std::min(one_.tokens, other_.tokens);
+    const std::int64_t tokens = std::min<std::int64_t>(one_.tokens, other_.tokens);
     for (std::int64_t p = 0; p < tokens; ++p) add_row(p);
     for (std::int64_t p = 1; p < tokens - 1; p *= 2) add_correlation(p);
     if (tokens > 1) add_correlation(tokens - 1);
@@ -47,12 +48,12 @@ class TableComparison {
       const Complex mine = at(one_, position, i);
       const Complex theirs = at(other_, position, i);
       const double distance = apart(mine, theirs);
-      farthest = std::max(farthest, distance);
+      farthest = larger(farthest, distance);
       if (distance > row_tolerance) differs_[i] = true;
       const Complex score = mine * std::conj(at(one_, 0, i));
       const Complex other_score = theirs * std::conj(at(other_, 0, i));
       const double change = std::abs(score - other_score);
-      found_.largest_score_change = std::max(*found_.largest_score_change, change);
+      found_.largest_score_change = larger(*found_.largest_score_change, change);
       const double angle = std::abs(std::arg(score * std::conj(other_score)));
       if (angle <= found_.largest_angle_error) continue;
       found_.largest_angle_error = angle;

@@ -105,7 +105,7 @@ Step lengths(const Plane& plane) {
           Values{{"|q| |k|", before},
                  {fmt::format("|q'| |k'| both at {}", plane.m), after},
                  {"q by 1.01^-m, k by 1.01^n, at 10 (xPos)", shrinking * growing}},
-          Check{std::max(std::abs(after - before), std::abs(shrinking * growing - before)),
+          Check{larger(std::abs(after - before), std::abs(shrinking * growing - before)),
                 plane.bound()},
           "both longer by 1.01 for each position",
           Values{{"|q'| |k'| both at 10", before * std::pow(rate, 20)}}};
@@ -133,7 +133,7 @@ Step progression(const Plane& plane) {
   for (const std::int64_t m : {plane.m, plane.m + 1, plane.m + 1000}) {
     const double step_radians = wrapped(plane.angle(m + 1) - plane.angle(m));
     step.values.push_back({fmt::format("phi({}) - phi({})", m + 1, m), step_radians});
-    step.check.deviation = std::max(step.check.deviation, std::abs(wrapped(step_radians - theta)));
+    step.check.deviation = larger(step.check.deviation, std::abs(wrapped(step_radians - theta)));
   }
   for (const int n : {0, 1, 2}) {
     const double turned = (2.0 * n + 1.0) * theta;  // (n + 1)^2 - n^2
@@ -150,16 +150,16 @@ Step rotation(const Plane& plane) {
   const double y = plane.q.imag();
   const Complex by_matrix(x * c - y * s, x * s + y * c);
   const Complex by_product = plane.turned(plane.q, plane.m);
-  return {"The solution is a rotation",
-          "f(q, m) = q e^(i m theta) = | cos m theta  -sin m theta | q\n"
-          "                            | sin m theta   cos m theta |",
-          Values{{"matrix, first", by_matrix.real()},
-                 {"matrix, second", by_matrix.imag()},
-                 {"Re(q e^(i m theta))", by_product.real()},
-                 {"Im(q e^(i m theta))", by_product.imag()}},
-          Check{std::max(std::abs(by_matrix - by_product),
-                         std::abs(plane.turned(plane.q, 0) - plane.q)),
-                rounding_bound(2) * std::abs(plane.q)}};
+  return {
+      "The solution is a rotation",
+      "f(q, m) = q e^(i m theta) = | cos m theta  -sin m theta | q\n"
+      "                            | sin m theta   cos m theta |",
+      Values{{"matrix, first", by_matrix.real()},
+             {"matrix, second", by_matrix.imag()},
+             {"Re(q e^(i m theta))", by_product.real()},
+             {"Im(q e^(i m theta))", by_product.imag()}},
+      Check{larger(std::abs(by_matrix - by_product), std::abs(plane.turned(plane.q, 0) - plane.q)),
+            rounding_bound(2) * std::abs(plane.q)}};
 }
 
 Step relative(const Plane& plane) {
@@ -175,7 +175,7 @@ Step relative(const Plane& plane) {
     const double added = score(plane.q + plane.turned(1, m), plane.k + plane.turned(1, n));
     step.values.push_back({fmt::format("score at m = {}, n = {}", m, n), turned});
     step.not_so_values.push_back({fmt::format("score at m = {}, n = {}", m, n), added});
-    step.check.deviation = std::max(step.check.deviation, std::abs(turned - expected));
+    step.check.deviation = larger(step.check.deviation, std::abs(turned - expected));
   }
   return step;
 }
@@ -215,7 +215,7 @@ Step blocks(const Heads& heads) {
           Values{{"<R_m q, R_n k>", score},
                  {"sum of the pairs' scores", sum},
                  {fmt::format("<q, R_({}) k>", distance), relative}},
-          Check{std::max(std::abs(sum - score), std::abs(relative - score)), heads.score_bound()}};
+          Check{larger(std::abs(sum - score), std::abs(relative - score)), heads.score_bound()}};
 }
 
 Step elements(const Heads& heads, Elements elements) {
@@ -262,7 +262,7 @@ Step frequencies(const Heads& heads) {
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double formula = std::exp(-2 * static_cast<double>(i) / d * log_base);
     step.check.deviation =
-        std::max(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
+        larger(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
   }
   // Relative: the exponent, at most ln base, is off by 4 units of itself, exp and pow by 1 or 2.
   step.check.bound = (8 + 4 * log_base) * 0x1p-53;

@@ -44,7 +44,7 @@ Json relative_document(const Numbers& numbers) {
   for (const std::int64_t shift : shifts) {
     same.push_back(score_at(numbers, m + shift, n + shift));
     const double difference = same.back()["score"].get<double>() - same[0]["score"].get<double>();
-    check.deviation = std::max(check.deviation, std::abs(difference));
+    check.deviation = larger(check.deviation, std::abs(difference));
   }
   require(check, "the score at one distance");
   add_check(json, check);

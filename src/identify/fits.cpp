@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/extremes.hpp"
 #include "identify/search.hpp"
 #include "identify/structure.hpp"
 
@@ -59,7 +60,7 @@ class BaseFit {
 
 double farthest_position(const Sample& sample) {
   double farthest = 1;
-  for (const double position : sample.positions) farthest = std::max(farthest, std::abs(position));
+  for (const double position : sample.positions) farthest = larger(farthest, std::abs(position));
   return farthest;
 }
 
@@ -107,8 +108,7 @@ std::optional<double> fitted_stretch(const Start& start) {
   if (ratios.size() < 3) return std::nullopt;
   std::ranges::sort(ratios);
   const double median = ratios[ratios.size() / 2];
-  const double spread =
-      std::max(std::abs(ratios.front() - median), std::abs(ratios.back() - median));
+  const double spread = larger(std::abs(ratios.front() - median), std::abs(ratios.back() - median));
   if (spread > 0.1 * std::abs(median) || std::abs(median - 1) < 0.01) return std::nullopt;
   return with_few_digits(median, 2e-3);
 }

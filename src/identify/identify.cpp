@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/enumerators.hpp"
+#include "base/extremes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "identify/search.hpp"
@@ -120,8 +121,8 @@ ModelSpec suggested_model(const Sample& sample) {
 std::int64_t context_of(const IdentifyOptions& options, const Sample& sample) {
   if (options.context_tokens) return *options.context_tokens;
   double farthest = 0;
-  for (const double position : sample.positions) farthest = std::max(farthest, position);
-  return static_cast<std::int64_t>(std::min(farthest, 0x1p40)) + 1;
+  for (const double position : sample.positions) farthest = larger(farthest, position);
+  return static_cast<std::int64_t>(smaller(farthest, 0x1p40)) + 1;
 }
 
 Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
@@ -217,7 +218,7 @@ void find_separations(const Search& search, const Start& start, Identification& 
   const auto& candidates = search.candidates();
   if (found.tied < 2) return;
   const Operation best = search.operation_of(candidates.front().edits);
-  const std::size_t count = std::min(found.tied, separated_explanations);
+  const std::size_t count = std::min<std::size_t>(found.tied, separated_explanations);
   for (std::size_t i = 1; i < count; ++i) {
     const Operation other = search.operation_of(candidates[i].edits);
     identification::Distance distance(best, other, start);
@@ -230,7 +231,7 @@ void find_separations(const Search& search, const Start& start, Identification& 
 
 Identification identification_of(const Search& search, const Start& start, bool has_model) {
   Identification found{.explanations = {},
-                       .tied = std::min(search.tied(), most_explanations),
+                       .tied = std::min<std::size_t>(search.tied(), most_explanations),
                        .structure = {},
                        .turns_per_token = {},
                        .first_position = {},
@@ -240,7 +241,7 @@ Identification identification_of(const Search& search, const Start& start, bool 
                        .hypotheses = search.edits().size(),
                        .pairs = search.pairs()};
   const auto& candidates = search.candidates();
-  const std::size_t shown = std::min(candidates.size(), found.tied + closest_shown);
+  const std::size_t shown = std::min<std::size_t>(candidates.size(), found.tied + closest_shown);
   for (std::size_t i = 0; i < shown; ++i)
     found.explanations.push_back(explanation_of(search, candidates[i]));
   if (!candidates.empty()) found.tolerance = candidates.front().tolerance;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/extremes.hpp"
 #include "rotation/frequencies/spec_numbers.hpp"
 
 namespace rotary::identification {
@@ -309,7 +310,7 @@ double angle_noise(const Operation& operation, const Turning& turning, const Sam
   }
   const auto count = static_cast<double>(turning.inv_freq.size() * sample.tokens);
   // Beyond, the angles of float32 say nothing, and nothing is to be accepted for it.
-  return std::min(std::sqrt(sum / count) * 0x1p-24, 0.02);
+  return smaller(std::sqrt(sum / count) * 0x1p-24, 0.02);
 }
 
 }  // namespace rotary::identification

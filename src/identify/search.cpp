@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/extremes.hpp"
 #include "base/message.hpp"
 #include "identify/sort_by.hpp"
 #include "identify/structure.hpp"
@@ -246,10 +247,10 @@ void Search::rank() {
     least_tolerance = each.tolerance;
   }
   const double noise = rounding_noise(start_.sample.dtype);
-  const double limit = std::max(most_alike * least, least <= noise ? noise : least_tolerance);
+  const double limit = larger(most_alike * least, least <= noise ? noise : least_tolerance);
   double most_bits = 0;
   for (const Candidate& each : candidates_)
-    if (each.explains() && each.residual <= limit) most_bits = std::max(most_bits, each.bit_equal);
+    if (each.explains() && each.residual <= limit) most_bits = larger(most_bits, each.bit_equal);
   const auto is_tied = [&](const Candidate& each) {
     if (!each.explains() || each.residual > limit) return false;
     return most_bits < known_bits || each.bit_equal >= most_bits - alike_bits;

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "base/extremes.hpp"
 #include "identify/sort_by.hpp"
 
 namespace rotary::identification {
@@ -35,8 +36,8 @@ std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < sample.before.size(); ++i) {
     if (sample.before[i] == sample.after[i]) continue;
-    first = std::min(first, i % sample.features);
-    end = std::max(end, i % sample.features + 1);
+    first = std::min<std::size_t>(first, i % sample.features);
+    end = std::max<std::size_t>(end, i % sample.features + 1);
   }
   return {first, end};
 }
@@ -66,7 +67,7 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
     if (!turns[i % sample.features]) sums.outside += change * change;
   }
   const double a = sums.before > 0 ? sums.products / sums.before : 1;
-  const double rest = std::max(0.0, sums.after - 2 * a * sums.products + a * a * sums.before);
+  const double rest = larger(0.0, sums.after - 2 * a * sums.products + a * a * sums.before);
   return {.window = window,
           .attention_factor = a,
           .deviation = std::sqrt(rest + sums.outside) / sample.norm};
@@ -159,8 +160,8 @@ std::vector<FoundStructure> structures_of(const Sample& sample,
         sample, {static_cast<std::int64_t>(sample.features), whole, 0, Pairing::half, 1}));
   }
   double least = found.front().deviation;
-  for (const FoundStructure& each : found) least = std::min(least, each.deviation);
-  const double alike = std::max(1.5 * least, rounding_noise(sample.dtype));
+  for (const FoundStructure& each : found) least = smaller(least, each.deviation);
+  const double alike = larger(1.5 * least, rounding_noise(sample.dtype));
   const auto rank = [&](const FoundStructure& each) {
     if (each.deviation > alike) return 2.0 + each.deviation;
     if (expected && each.window == *expected) return 0.0;
@@ -197,7 +198,7 @@ std::optional<double> base_of_turns(const std::vector<double>& turns, double sma
   std::size_t pairs = 0;
   for (std::size_t i = 1; i < turns.size(); ++i) {
     const double turn = std::abs(turns[i]);
-    if (turn < std::max(smallest, fast_turn)) break;
+    if (turn < larger(smallest, fast_turn)) break;
     const double place = 2 * static_cast<double>(i) / static_cast<double>(2 * turns.size());
     moments[0] += turn * place * -std::log(turn);
     moments[1] += turn * place * place;

@@ -196,6 +196,21 @@ class TidyTest(unittest.TestCase):
             planted = LICENCE + "// " + opening + "\n"
             self.assert_finds("src/model/x.hpp", planted, "x.hpp:2: say subject, verb, object")
 
+    def test_calls_that_drop_a_nan(self):
+        for call in ("std::max(a, b)", "std::min({a, b})", "std::fmax(a, b)", "fmin(a, b)",
+                     "std::max<double>(a, b)", "std::ranges::max(table)",
+                     "std::ranges::max_element(table)", "std::minmax(a, b)"):
+            planted = LICENCE + f"double f() {{ return {call}; }}\n"
+            for folder in ("cli/difference", "cli/identify", "src/identify",
+                           "src/model/difference"):
+                self.assert_finds(f"{folder}/x.hpp", planted, "x.hpp:2: ", "may drop a NaN")
+            self.assert_clean("cli/x.hpp", planted)
+        for call in ("larger(a, b)", "smaller(a, b)", "std::max<std::int64_t>(a, b)",
+                     "std::min<std::size_t>(a, b)", "std::numeric_limits<float>::max()",
+                     "std::clamp(a, 0.0, 1.0)",
+                     "std::max<std::optional<std::int64_t>>(a, b)"):
+            self.assert_clean("src/identify/x.hpp", LICENCE + f"int f() {{ return {call}; }}\n")
+
     def test_links(self):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
         self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about text: white space, the licence line, links, and what belongs to one machine alone."""
+"""Rules about text: white space, the licence line, links, what belongs to one machine alone, and
+calls that drop a NaN."""
 
 import posixpath
 import re
@@ -23,6 +24,14 @@ REGISTRY = re.compile(
 # A comment that opens with one of these speaks of a noun that it does not name.
 OPENING = re.compile(r"(?://|#|/\*) (?:Of|What|Whose|Who|Whom|To whom)\b")
 
+# std::max(number, NaN) is the number, so a NaN of a file passes a comparison with the largest. Of
+# integers, whose type is named, they are right; clamp keeps NaN.
+EXTREMES = re.compile(
+    r"\b(?:std::(?:ranges::)?(?:(?:min|max|minmax)(?:_element)?|fmin|fmax)f?"
+    r"(?!<std::(?:optional<std::)?(?:u?int\d+_t|size_t|ptrdiff_t)>+)|fminf?|fmaxf?)(?=[(<])"
+)
+FROM_OUTSIDE = ("cli/difference/", "cli/identify/", "src/identify/", "src/model/difference/")
+
 # Inputs of fuzz targets, of which every byte counts, and pictures as gnuplot writes them.
 AS_THEY_ARE = ("fuzz/corpus/", "docs/figures/", "docs/lab/")
 
@@ -35,6 +44,9 @@ def check_text(tree):
     for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         yield from licence_line(file)
         yield from openings(file)
+    for file in tree.of("cpp"):
+        if file.path.startswith(FROM_OUTSIDE):
+            yield from extremes(file)
     for file in tree.of("markdown"):
         yield from links(file, tree)
 
@@ -72,6 +84,14 @@ def openings(file):
         if OPENING.search(line):
             yield Finding(file.path, number, "say subject, verb, object: the comment opens with "
                           "a word that stands for a noun")
+
+
+def extremes(file):
+    for number, line in enumerate(file.lines, 1):
+        call = EXTREMES.search(line)
+        if call:
+            yield Finding(file.path, number, f"{call[0]} may drop a NaN: larger() and smaller() "
+                          "keep it; of integers, name the type")
 
 
 def links(file, tree):

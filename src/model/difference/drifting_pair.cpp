@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/difference/drifting_pair.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "base/extremes.hpp"
 
 namespace rotary {
 namespace {
@@ -31,8 +32,8 @@ SinCos sin_cos(std::uint64_t turns, std::int64_t position) noexcept {
 double DriftingPair::apart(std::int64_t position) const noexcept {
   const SinCos one = sin_cos(one_.turns, position);
   const SinCos other = sin_cos(other_.turns, position);
-  return std::max(std::abs(one_.factor * one.cos - other_.factor * other.cos),
-                  std::abs(one_.factor * one.sin - other_.factor * other.sin));
+  return larger(std::abs(one_.factor * one.cos - other_.factor * other.cos),
+                std::abs(one_.factor * one.sin - other_.factor * other.sin));
 }
 
 std::int64_t DriftingPair::drift(std::int64_t position) const noexcept {

@@ -20,14 +20,14 @@ std::int64_t length_after(LengthPolicy policy, std::int64_t trained,
         length = call;
         break;
       case LengthPolicy::kept_above_trained:
-        length = call < trained ? trained : std::max(length, call);
+        length = call < trained ? trained : std::max<std::int64_t>(length, call);
         break;
       case LengthPolicy::last_long_call:
         if (call > trained) length = call;
         break;
       case LengthPolicy::longest_call:
       case LengthPolicy::whole_context:
-        length = std::max(length, call);
+        length = std::max<std::int64_t>(length, call);
         break;
     }
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/difference/rows_comparison.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <utility>
+
+#include "base/extremes.hpp"
 
 namespace rotary {
 namespace {
@@ -84,18 +85,18 @@ void RowsComparison::find_first(const std::vector<DriftingPair>& pairs, Position
   }
   if (!found_.first_position) return;
   for (const DriftingPair& pair : pairs)
-    found_.at_first = std::max(found_.at_first, pair.apart(*found_.first_position));
+    found_.at_first = larger(found_.at_first, pair.apart(*found_.first_position));
 }
 
 void RowsComparison::take_angle(double drift, double one, double other, std::size_t pair) {
-  const double angle = std::min(drift, std::numbers::pi);
+  const double angle = smaller(drift, std::numbers::pi);
   if (angle > found_.largest_angle_error) {
     found_.largest_angle_error = angle;
     found_.largest_angle_pair = static_cast<std::int64_t>(pair);
   }
   const double half_sine = std::sin(angle / 2);
   const double change = std::hypot(one - other, 2 * std::sqrt(one * other) * half_sine);
-  found_.largest_score_change = std::max(*found_.largest_score_change, change);
+  found_.largest_score_change = larger(*found_.largest_score_change, change);
 }
 
 void RowsComparison::take_correlation(double correlation, std::int64_t distance) {
@@ -161,14 +162,14 @@ void RowsComparison::add_features(const Frequencies& one, const Frequencies& oth
     const double a_sine = a.factor * at_a.sin;
     const double b_sine = b.factor * at_b.sin;
     if (a.partner == b.partner)
-      return {.apart = std::max(cosines, std::abs(a_sine - b_sine)),
+      return {.apart = larger(cosines, std::abs(a_sine - b_sine)),
               .product = at_a.cos * at_b.cos + at_a.sin * at_b.sin};
-    return {.apart = std::max({cosines, std::abs(a_sine), std::abs(b_sine)}),
+    return {.apart = larger(cosines, larger(std::abs(a_sine), std::abs(b_sine))),
             .product = at_a.cos * at_b.cos};
   };
   for (std::int64_t p = span.first; p < span.last && !found_first(); ++p) {
     for (std::size_t f = 0; f < features.size(); ++f)
-      found_.at_first = std::max(found_.at_first, compare(features[f], other_features[f], p).apart);
+      found_.at_first = larger(found_.at_first, compare(features[f], other_features[f], p).apart);
     if (found_.at_first > row_tolerance) found_.first_position = p;
   }
   if (!found_first()) found_.at_first = 0;
