@@ -45,14 +45,15 @@ python_provide_tools() {
 # its sources where apt has that; otherwise auditwheel copies the shared object.
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
-  local options=()
+  # As the presets say: a compiler cache then has the library's objects.
+  local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON)
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
     options+=(-C "cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY=$sources/highway"
       -C "cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON=$sources/json")
   fi
   stage "python: build the wheel"
   rm -rf -- "$python_folder"/{built,repaired}
-  PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
+  CXX="${CXX:-c++}" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
     --wheel-dir "$python_folder/built" "${options[@]}"
   stage "python: repair the wheel"
   PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$python_folder/repaired" \
