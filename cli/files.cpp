@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <list>
+#include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -31,6 +33,30 @@ template <class... Values>
 
 [[noreturn]] void fail_errno(std::string_view name, std::string_view verb) {
   fail_io(name, "cannot {} it: {}", verb, std::generic_category().message(errno));
+}
+
+// Names of files by their devices and numbers there, which are the same by whatever path.
+using FileNames = std::map<std::pair<::dev_t, ::ino_t>, std::string>;
+
+// Inputs are what this process has opened to read, outputs those that are there already. They
+// outlive every call, since a command checks its outputs before it reads some inputs and after
+// others.
+struct FilesInUse {
+  FileNames inputs, outputs;
+};
+
+// A regular file is an input or an output, not both.
+void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
+                   const std::string& name) {
+  static FilesInUse in_use;
+  if (!S_ISREG(file.st_mode)) return;
+  const std::pair key(file.st_dev, file.st_ino);
+  (in_use.*role).emplace(key, name);
+  const auto input = in_use.inputs.find(key);
+  const auto output = in_use.outputs.find(key);
+  if (input == in_use.inputs.end() || output == in_use.outputs.end()) return;
+  fail_usage("an output must not be an input, got '{}', which is the file of the input '{}'",
+             output->second, input->second);
 }
 
 // The bytes of an output go there: a symbolic link stays, what it points to is replaced.
@@ -89,6 +115,9 @@ InputFile::InputFile(const std::string& path)
     : name_(input_name(path)),
       descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (descriptor_.number() < 0) fail_errno(name_, "open");
+  struct ::stat status {};
+  if (::fstat(descriptor_.number(), &status) == 0)
+    take_into_use(&FilesInUse::inputs, status, name_);
 }
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {
@@ -151,12 +180,13 @@ std::string read_file(const std::string& path, std::uint64_t limit_bytes) {
 }
 
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    check_output(paths[i], overwrite);
-    for (std::size_t j = 0; j < i; ++j) {
-      require(target_of(paths[i]).lexically_normal() != target_of(paths[j]).lexically_normal(),
-              "outputs must be different files, got '{}' twice", paths[i]);
-    }
+  std::set<fs::path> targets;
+  for (const std::string& path : paths) {
+    check_output(path, overwrite);
+    require(targets.insert(target_of(path).lexically_normal()).second,
+            "outputs must be different files, got '{}' twice", path);
+    struct ::stat status {};
+    if (::stat(path.c_str(), &status) == 0) take_into_use(&FilesInUse::outputs, status, path);
   }
 }
 

@@ -23,7 +23,8 @@ namespace rotary::cli {
 // Usage failure where more than one of the inputs is "-".
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
-// From its first byte on; "-" is standard input.
+// From its first byte on; "-" is standard input. Usage failure for a file that check_outputs() took
+// for an output.
 class InputFile : public ByteStream {
  public:
   explicit InputFile(const std::string& path);
@@ -58,8 +59,9 @@ struct StreamedFile {
   std::function<void(const std::function<void(std::string_view)>& write)> fill;
 };
 
-// Fails when one of them could not be written: called before the work, so that nobody waits for a
-// result that is then refused.
+// Fails when one of them could not be written, or is an input, by whatever path: opened before, or
+// later, when opening it fails. Called before the work, so that nobody waits for a result that is
+// then refused.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 // An existing file hands on its permissions, and its owner as far as the user may. The bytes are

@@ -8,7 +8,6 @@
 #include <limits>
 #include <numeric>
 #include <set>
-#include <system_error>
 
 #include "bench/progress.hpp"
 #include "cli/failure.hpp"
@@ -193,12 +192,6 @@ void copy_file(const Checkpoint& checkpoint, const WeightFile& file, Pairing to,
   }
 }
 
-// Both name one file, by whatever links.
-bool are_one_file(const std::string& path, const std::string& other) {
-  std::error_code error;
-  return fs::equivalent(path, other, error) && !error;
-}
-
 }  // namespace
 
 std::vector<std::size_t> row_order(const HeadWindow& window, std::size_t first_row, Pairing to) {
@@ -228,10 +221,6 @@ Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& pa
     plan_index(checkpoint, path, out, permutation);
   else
     plan_file(checkpoint, {.path = path, .out = out}, permutation, nullptr);
-  for (const WeightFile& file : permutation.files) {
-    require(!are_one_file(file.path, file.out),
-            "--out must not be the input, '{}': weights are never permuted in place", file.path);
-  }
   if (permutation.permuted.empty()) {
     throw Failure(ExitCode::unsupported,
                   fmt::format("{}: no tensor of queries or keys that rotate was found (q_proj, "

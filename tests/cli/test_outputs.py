@@ -3,7 +3,9 @@
 
 import errno
 import itertools
+import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -11,6 +13,7 @@ import unittest
 
 import numpy as np
 
+import safetensors_files
 from tool import LLAMA, TOOL, ToolTest
 
 
@@ -242,6 +245,89 @@ class SeveralOutputsTest(OutputTest):
         _, errors = process.communicate(bytes_of_q[8:], timeout=60)
         self.assertEqual(process.returncode, 4, errors)
         self.assertEqual(self.names(), ["config.json", "k.npy", "out_k.npy", "q.npy"])
+
+
+class InputsAsOutputsTest(OutputTest):
+    """No command takes the place of what it reads, by whatever path."""
+
+    ROTATE = ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy"]
+    # A command that writes, with the option of its output and the input that is to be that, too.
+    CALLS = [
+        (["table", "config.npy", "--positions", "0:4"], "--out", "config.npy"),
+        (["table", "alibi", "--parameters", "slopes.npy", "--distances", "-3:1"], "--out",
+         "slopes.npy"),
+        (ROTATE, "--out-q", "q.npy"),
+        (ROTATE, "--out-q", "config.json"),
+        ([*ROTATE, "--positions", "positions.npy"], "--out-q", "positions.npy"),
+        ([*ROTATE, "--out-q", "o.npy", "--k", "k.npy"], "--out-k", "q.npy"),
+        (["encode", "--like", "whisper", "--x", "rows.npy"], "--out", "rows.npy"),
+        (["encode", "--table", "table.npy", "--x", "rows.npy"], "--out", "table.npy"),
+        (["bias", "alibi", "--parameters", "slopes.npy", "--rows", "0:2", "--cols", "0:2"],
+         "--out", "slopes.npy"),
+        (["plot", "wavelengths", "config.svg"], "--out", "config.svg"),
+        (["plot", "tables", "--table", "table.svg"], "--out", "table.svg"),
+        (["report", "config.json", "config.npy"], "--out", "config.npy"),
+        (["permute", "model.safetensors", "--to", "interleaved"], "--out", "model.safetensors"),
+        (["permute", "model.safetensors", "--to", "interleaved"], "--out", "config.json"),
+    ]
+    WITHOUT_INPUTS = {"positions", "trace", "bench", "bench attention"}
+
+    def setUp(self):
+        super().setUp()
+        for name in ("config.npy", "config.svg"):
+            self.write_config(LLAMA, name)
+        for name, shape in {"q.npy": (1, 4, 2, 16), "k.npy": (1, 4, 1, 16), "rows.npy": (4, 8),
+                            "table.npy": (8, 8), "slopes.npy": (2,)}.items():
+            np.save(self.path / name, np.ones(shape, np.float32))
+        np.save(self.path / "positions.npy", np.arange(4))
+        shutil.copy(self.path / "table.npy", self.path / "table.svg")
+        safetensors_files.save(self.path / "model.safetensors", self.queries(0))
+
+    def queries(self, layer):
+        return {f"model.layers.{layer}.self_attn.q_proj.weight": np.ones((64, 2), np.float32)}
+
+    def test_an_input_is_no_output_by_any_path(self):
+        for call, option, name in self.CALLS:
+            link, second = (self.path / f"{kind}-{name}" for kind in ("link", "second"))
+            link.symlink_to(name)
+            for path in (name, f"./{name}", self.path / name, link.name):
+                with self.subTest(call=call, path=path):
+                    self.assert_fails(2, [f"an output must not be an input, got '{path}'", name],
+                                      *call, option, path, "--force")
+            link.unlink()
+            os.link(self.path / name, second)
+            with self.subTest(call=call, path=second.name):
+                self.assert_fails(4, ["is one of 2 hard links"], *call, option, second.name,
+                                  "--force")
+            second.unlink()
+
+    def test_every_command_that_writes_is_called(self):
+        names = self.run_json("help", "help")["commands"]
+        names += [f"bench {name}" for name in self.run_json("help", "help", "bench")["commands"]]
+        writing = {name for name in names
+                   if any("--force" in option["names"] for option in
+                          self.run_json("help", "help", *name.split())["options"])}
+        self.assertEqual(writing, {call[0] for call, _, _ in self.CALLS} | self.WITHOUT_INPUTS)
+
+    def test_standard_input_is_an_input(self):
+        call = [*self.ROTATE[:-1], "-", "--out-q", "q.npy", "--force"]
+        before = self.contents()
+        result = self.run_script('exec < q.npy; exec "$@"', *call)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(b"the file of the input 'standard input'", result.stderr)
+        self.assertEqual(self.contents(), before)
+
+    def test_a_file_of_an_index_is_not_another_one(self):
+        """The output of the first file is a link to the second."""
+        names = ["a.safetensors", "b.safetensors"]
+        for layer, name in enumerate(names):
+            safetensors_files.save(self.path / name, self.queries(layer))
+        (self.path / "all.index.json").write_text(json.dumps(
+            {"weight_map": {next(iter(self.queries(i))): names[i] for i in range(2)}}))
+        (self.path / "out").mkdir()
+        (self.path / "out" / names[0]).symlink_to("../" + names[1])
+        self.assert_fails(2, ["got 'out/a.safetensors'", "the input 'b.safetensors'"], "permute",
+                          "all.index.json", "--to", "interleaved", "--out", "out", "--force")
 
 
 class EndlessInputTest(OutputTest):

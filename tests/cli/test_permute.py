@@ -249,10 +249,7 @@ class PermuteTest(ToolTest):
         self.check_failure(base + ["--to", "interleaved"], 2, "--out is required")
         self.check_failure(base + ["--to", "neox", "--out", "o"], 2, "half", "interleaved")
         self.check_failure(base + ["--to", "interleaved", "--out", "model.safetensors",
-                                   "--force"], 2, "never permuted in place")
-        os.symlink("model.safetensors", self.path / "link")
-        self.check_failure(base + ["--to", "interleaved", "--out", "link", "--force"], 2,
-                           "never permuted in place")
+                                   "--force"], 2, "an output must not be an input")
         self.check_failure(base + ["--to", "interleaved", "--out", "config.json"], 4, "exists")
         self.write_config(GQA | {"num_attention_heads": 8})
         self.check_failure(base + ["--to", "interleaved", "--out", "o"], 3,
