@@ -204,6 +204,7 @@ void write_files(std::span<const StreamedFile> files, Overwrite overwrite) {
   for (const StreamedFile& file : files) {
     PartialFile& output = partial.emplace_back(target_of(file.path).string());
     file.fill([&output](std::string_view bytes) { output.write(bytes); });
+    if (file.check) file.check(output.name());
     output.finish();
   }
   const SignalsBlocked blocked;

@@ -57,6 +57,8 @@ struct OutputFile {
 struct StreamedFile {
   std::string path;
   std::function<void(const std::function<void(std::string_view)>& write)> fill;
+  // Reads the bytes back, from the name that they have until they are found right; throws if not.
+  std::function<void(const std::string& path)> check = {};
 };
 
 // Fails when one of them could not be written, or is an input, by whatever path: opened before, or

@@ -66,6 +66,8 @@ class PartialFile {
   // The target is again what it was before take_place(); false where the file system cannot.
   bool give_back() noexcept;
 
+  // Where the bytes are until then.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& target() const noexcept { return target_; }
 
   // Async-signal-safe.

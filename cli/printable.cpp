@@ -72,6 +72,12 @@ bool is_obeyed(char32_t code_point) noexcept {
 
 std::string printable(std::string_view text) { return shown(text, {}); }
 
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t longest = 80;
+  const std::string_view beginning = utf8_prefix(name, longest);
+  return fmt::format("{}{}", beginning, beginning.size() < name.size() ? "..." : "");
+}
+
 std::string printable_lines(std::string_view text) { return shown(text, "\n"); }
 
 }  // namespace rotary::cli

@@ -23,6 +23,9 @@ namespace rotary::cli {
 // In one line.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// The beginning of a name, for messages: a file may have names of any length.
+[[nodiscard]] std::string shown_name(std::string_view name);
+
 // Line ends stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 

@@ -15,6 +15,7 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/npz/npz.hpp"
+#include "cli/printable.hpp"
 #include "cli/safetensors/safetensors.hpp"
 #include "cli/tensor_input.hpp"
 
@@ -56,12 +57,17 @@ struct OpenSafetensors {
       : file(path), start(value_or_fail(read_safetensors_start(file), path)) {}
 };
 
-template <class Names>
 [[noreturn]] void fail_name(std::string_view option, const FileAndName& wanted,
-                            const Names& names) {
-  fail_usage("{} must name one of the arrays of {}, such as {}:{}, got '{}'; it has {}", option,
-             wanted.path, wanted.path, names.empty() ? "NAME" : names.front(), wanted.name,
-             fmt::join(names, ", "));
+                            std::span<const std::string> names) {
+  constexpr std::size_t most_shown = 20;
+  std::vector<std::string> shown;
+  for (const auto& name : names.first(std::min<std::size_t>(names.size(), most_shown)))
+    shown.push_back(shown_name(name));
+  fail_usage(
+      "{} must name one of the arrays of {}, such as {}:{}, got '{}'; it has {}{}", option,
+      wanted.path, wanted.path, shown.empty() ? "NAME" : shown.front(), wanted.name,
+      fmt::join(shown, ", "),
+      names.size() > most_shown ? fmt::format(" and {} more", names.size() - most_shown) : "");
 }
 
 // The index of the array that is meant.
@@ -83,7 +89,7 @@ NpyType type_of(const SafetensorsTensor& tensor, std::string_view option) {
   if (name == "I32") return NpyType::i32;
   throw Failure(ExitCode::unsupported,
                 fmt::format("{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
-                            option, tensor.name, name));
+                            option, shown_name(tensor.name), name));
 }
 
 std::vector<std::string> names_of(const SafetensorsHeader& header) {

@@ -2,7 +2,6 @@
 #include "cli/permute/projections.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "cli/printable.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -76,16 +76,6 @@ constexpr std::array<std::string_view, 10> other_parts = {
     "vision", "visual", "image",   "vit",        "audio",
     "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
 
-std::vector<std::string_view> parts_of(std::string_view name) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto dot = name.find('.');
-    parts.push_back(name.substr(0, dot));
-    if (dot == std::string_view::npos) return parts;
-    name.remove_prefix(dot + 1);
-  }
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -94,7 +84,7 @@ bool is_number(std::string_view text) {
 struct Found {
   Rows rows = Rows::query;
   std::string_view module;
-  std::string suffix;  // "weight"
+  std::string_view suffix;  // "weight"
   std::optional<std::size_t> layer;
 };
 
@@ -111,30 +101,32 @@ bool is_fused_name(std::string_view module) {
 }
 
 std::optional<Found> find(std::string_view name, std::string_view model_type) {
-  const std::vector<std::string_view> parts = parts_of(name);
   Found found;
   std::optional<Rows> rows;
-  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    const auto begins = [&](std::string_view other) { return parts[i].starts_with(other); };
+  std::string_view rest = name;
+  while (rest.find('.') != std::string_view::npos) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(part.size() + 1);
+    const auto begins = [&](std::string_view other) { return part.starts_with(other); };
     if (std::ranges::any_of(other_parts, begins)) return std::nullopt;
-    if (is_number(parts[i]) && !found.layer && !rows) {
+    if (is_number(part) && !found.layer && !rows) {
       std::size_t layer = 0;
-      const auto end = parts[i].data() + parts[i].size();
-      if (std::from_chars(parts[i].data(), end, layer).ec == std::errc()) found.layer = layer;
+      const auto end = part.data() + part.size();
+      if (std::from_chars(part.data(), end, layer).ec == std::errc()) found.layer = layer;
     }
     if (rows) continue;
-    rows = rows_of(parts[i], model_type);
-    if (!rows && is_fused_name(parts[i])) {
+    rows = rows_of(part, model_type);
+    if (!rows && is_fused_name(part)) {
       throw Failure(
           ExitCode::unsupported,
           fmt::format("'{}' holds queries, keys and values in an order that is not known for the "
                       "family {}; split it into q_proj and k_proj first",
-                      name, model_type.empty() ? "of this config" : model_type));
+                      shown_name(name),
+                      model_type.empty() ? "of this config" : shown_name(model_type)));
     }
     if (!rows) continue;
-    found.module = parts[i];
-    found.suffix = fmt::format(
-        "{}", fmt::join(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.end(), "."));
+    found.module = part;
+    found.suffix = rest;
   }
   if (!rows) return std::nullopt;
   found.rows = *rows;
@@ -152,7 +144,7 @@ bool has_rows(const Found& found, std::string_view name) {
                 fmt::format("'{}' is neither a weight nor a bias of {}: rows of packed or scaled "
                             "numbers cannot be reordered; permute the weights before they are "
                             "quantised",
-                            name, found.module));
+                            shown_name(name), found.module));
 }
 
 const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
@@ -166,40 +158,25 @@ const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
   throw Failure(ExitCode::unsupported,
                 fmt::format("'{}' has to be of one of the config's {} layers, whose embeddings "
                             "differ",
-                            name, model.layers.size()));
+                            shown_name(name), model.layers.size()));
 }
 
-// The groups of one tensor, as they are added one by one.
-class Groups {
- public:
-  explicit Groups(const ModelRotary& rotary)
-      : rotary_(rotary), width_(rotary.nope_head_dim + rotary.spec.head_dim) {}
+std::int64_t head_width(const ModelRotary& rotary) {
+  return rotary.nope_head_dim + rotary.spec.head_dim;
+}
 
-  [[nodiscard]] std::int64_t width() const noexcept { return width_; }
-  [[nodiscard]] std::int64_t rotated_width() const noexcept { return rotary_.spec.head_dim; }
+RowGroup heads_of(const ModelRotary& rotary, std::int64_t heads) {
+  return {.heads = heads,
+          .rows = head_width(rotary),
+          .first_row = rotary.nope_head_dim,
+          .spec = &rotary.spec};
+}
 
-  void add_heads(std::int64_t heads) {
-    for (std::int64_t i = 0; i < heads; ++i)
-      groups_.push_back(
-          {.rows = width_, .first_row = rotary_.nope_head_dim, .spec = &rotary_.spec});
-  }
-  // MLA's one rotated key, which has no features in front.
-  void add_shared_head() { groups_.push_back({.rows = rotated_width(), .spec = &rotary_.spec}); }
-  void add_rest(std::int64_t rows) {
-    if (rows > 0) groups_.push_back({.rows = rows});
-  }
-  [[nodiscard]] std::vector<RowGroup> take() { return std::move(groups_); }
-
- private:
-  const ModelRotary& rotary_;
-  std::int64_t width_;
-  std::vector<RowGroup> groups_;
-};
-
-[[noreturn]] void fail_rows(std::string_view name, std::int64_t rows, const std::string& wanted) {
+template <class Count>
+[[noreturn]] void fail_rows(std::string_view name, Count rows, const std::string& wanted) {
   throw Failure(ExitCode::malformed_input,
                 fmt::format("'{}' must have {}, got {} rows: is this the config of these weights?",
-                            name, wanted, rows));
+                            shown_name(name), wanted, rows));
 }
 
 std::optional<bool> flag_in(const SortedJson& config, std::string_view name) {
@@ -217,18 +194,13 @@ Rows falcon_rows(const SortedJson& config) {
 }
 
 // Fused rows: how many heads of each kind must be known.
-void add_fused(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
-               std::int64_t count, Groups& groups) {
-  const std::int64_t width = groups.width();
-  const std::int64_t all = count / width;
+TensorRows fused_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
+                      const NamedShape& tensor, std::int64_t count) {
+  const std::int64_t width = head_width(rotary);
   if (rows == Rows::head_by_head) {
-    if (all % 3 != 0 || count % width != 0)
+    if (count % (3 * width) != 0)
       fail_rows(tensor.name, count, fmt::format("3 x {} rows for each head", width));
-    for (std::int64_t head = 0; head < all / 3; ++head) {
-      groups.add_heads(2);
-      groups.add_rest(width);
-    }
-    return;
+    return {.groups = {heads_of(rotary, 2), {.rows = width}}, .times = count / (3 * width)};
   }
   const bool one_key = checkpoint.model.model_type == "falcon" && rows == Rows::queries_first;
   const auto query = checkpoint.heads.query;
@@ -236,51 +208,53 @@ void add_fused(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor
   if (!query || !key) {
     throw Failure(ExitCode::usage,
                   fmt::format("'{}' is fused: pass --heads and --kv-heads, which the config lacks",
-                              tensor.name));
+                              shown_name(tensor.name)));
   }
-  if (*query < 1 || *key < 1 || *query % *key != 0 || count != (*query + 2 * *key) * width)
+  const bool fits = *query >= 1 && *query <= count && *key >= 1 && *query % *key == 0 &&
+                    count == (*query + 2 * *key) * width;
+  if (!fits)
     fail_rows(tensor.name, count,
               fmt::format("{} heads of queries and twice {} of keys and values, {} rows each",
                           *query, *key, width));
-  const std::int64_t blocks = rows == Rows::group_by_group ? *key : 1;
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    groups.add_heads(*query / blocks + *key / blocks);
-    groups.add_rest(*key / blocks * width);
-  }
+  const std::int64_t times = rows == Rows::group_by_group ? *key : 1;
+  return {
+      .groups = {heads_of(rotary, *query / times + *key / times), {.rows = *key / times * width}},
+      .times = times};
 }
 
-void add_heads(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
-               std::int64_t count, Groups& groups) {
-  const std::int64_t width = groups.width();
+TensorRows plain_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
+                      const NamedShape& tensor, std::int64_t count) {
+  const std::int64_t width = head_width(rotary);
   if (count % width != 0)
     fail_rows(tensor.name, count, fmt::format("{} rows for each head", width));
   const auto wanted = rows == Rows::query ? checkpoint.heads.query : checkpoint.heads.key;
   const bool same = rows == Rows::channels || !wanted || checkpoint.model.rotary.size() > 1;
   if (!same && *wanted != count / width)
     fail_rows(tensor.name, count, fmt::format("{} heads of {} rows", *wanted, width));
-  groups.add_heads(count / width);
+  return {.groups = {heads_of(rotary, count / width)}};
 }
 
-void add_groups(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
-                std::int64_t count, Groups& groups) {
+TensorRows rows_in_order(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
+                         const NamedShape& tensor, std::int64_t count) {
   switch (rows) {
     case Rows::falcon:
-      return add_groups(checkpoint, falcon_rows(checkpoint.config), tensor, count, groups);
-    case Rows::key_tail: {
-      if (count <= groups.rotated_width())
-        fail_rows(tensor.name, count, fmt::format("more than {} rows", groups.rotated_width()));
-      groups.add_rest(count - groups.rotated_width());
-      return groups.add_shared_head();
+      return rows_in_order(checkpoint, rotary, falcon_rows(checkpoint.config), tensor, count);
+    case Rows::key_tail: {  // the one rotated key has no features in front
+      const std::int64_t rotated = rotary.spec.head_dim;
+      if (count <= rotated)
+        fail_rows(tensor.name, count, fmt::format("more than {} rows", rotated));
+      return {.groups = {{.rows = count - rotated}, {.rows = rotated, .spec = &rotary.spec}}};
     }
     case Rows::queries_first:
     case Rows::head_by_head:
     case Rows::group_by_group:
-      return add_fused(checkpoint, rows, tensor, count, groups);
+      return fused_rows(checkpoint, rotary, rows, tensor, count);
     case Rows::query:
     case Rows::key:
     case Rows::channels:
-      return add_heads(checkpoint, rows, tensor, count, groups);
+      break;
   }
+  return plain_rows(checkpoint, rotary, rows, tensor, count);
 }
 
 std::optional<std::int64_t> count_in(const SortedJson& config,
@@ -309,7 +283,7 @@ HeadCounts head_counts(const SortedJson& config, HeadCounts asked) {
   return asked;
 }
 
-std::vector<RowGroup> row_groups(const Checkpoint& checkpoint, const NamedShape& tensor) {
+TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor) {
   const auto found = find(tensor.name, checkpoint.model.model_type);
   if (!found || !has_rows(*found, tensor.name)) return {};
   const ModelRotary* const rotary = rotary_of(checkpoint, *found, tensor.name);
@@ -320,10 +294,8 @@ std::vector<RowGroup> row_groups(const Checkpoint& checkpoint, const NamedShape&
     for (const std::uint64_t dimension : tensor.shape) count *= dimension;
   }
   if (count == 0 || count > INT32_MAX)
-    fail_rows(tensor.name, static_cast<std::int64_t>(count), "rows of heads");
-  Groups groups(*rotary);
-  add_groups(checkpoint, found->rows, tensor, static_cast<std::int64_t>(count), groups);
-  return groups.take();
+    fail_rows(tensor.name, count, fmt::format("1 to {} rows", INT32_MAX));
+  return rows_in_order(checkpoint, *rotary, found->rows, tensor, static_cast<std::int64_t>(count));
 }
 
 }  // namespace rotary::cli

@@ -37,18 +37,32 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Groups of rows of one tensor, in their order: rows that stay, and heads whose rows move.
+// Rows behind one another: heads whose rows move, or rows that stay, as one head that does not
+// rotate.
 struct RowGroup {
-  std::int64_t rows = 0;
+  std::int64_t heads = 1;
+  std::int64_t rows = 0;  // of each
   // Features of a head in front of those that the embedding knows (MLA), and the embedding; none:
   // the rows stay.
   std::int64_t first_row = 0;
   const RotarySpec* spec = nullptr;
 };
 
-// The groups of a tensor of queries or keys; none for any other tensor. Failure for one whose
+// All rows of a tensor: the groups in their order, and again, so many times. However many rows
+// there are, this is small.
+struct TensorRows {
+  std::vector<RowGroup> groups;
+  std::int64_t times = 1;
+
+  [[nodiscard]] std::int64_t count() const noexcept {
+    std::int64_t rows = 0;
+    for (const RowGroup& group : groups) rows += group.heads * group.rows;
+    return times * rows;
+  }
+};
+
+// The rows of a tensor of queries or keys; no groups for any other tensor. Failure for one whose
 // groups cannot be told: the message names it and says why.
-[[nodiscard]] std::vector<RowGroup> row_groups(const Checkpoint& checkpoint,
-                                               const NamedShape& tensor);
+[[nodiscard]] TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor);
 
 }  // namespace rotary::cli

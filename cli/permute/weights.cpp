@@ -8,9 +8,13 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "bench/progress.hpp"
 #include "cli/failure.hpp"
+#include "cli/printable.hpp"
 #include "cli/safetensors/safetensors.hpp"
 
 namespace rotary::cli {
@@ -36,46 +40,73 @@ std::string name_without_layer(std::string_view name) {
   return result;
 }
 
-void count_tensor(Permutation& permutation, const std::vector<RowGroup>& groups,
-                  std::string_view name) {
-  const auto is_head = [](const RowGroup& group) { return group.spec != nullptr; };
-  const auto head = std::ranges::find_if(groups, is_head);
-  if (head == groups.end()) {
-    ++permutation.copied_tensors;
-    return;
-  }
-  PermutedTensors counted{.name = name_without_layer(name),
-                          .tensors = 1,
-                          .heads = std::ranges::count_if(groups, is_head),
-                          .head_dim = head->rows};
-  const auto same = [&](const PermutedTensors& other) {
-    return other.name == counted.name && other.heads == counted.heads &&
-           other.head_dim == counted.head_dim;
-  };
-  const auto known = std::ranges::find_if(permutation.permuted, same);
-  if (known != permutation.permuted.end())
-    ++known->tensors;
-  else
-    permutation.permuted.push_back(std::move(counted));
+// The tensor's rows, each of whole bytes. Of two that share a byte none can move.
+TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor) {
+  TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
+  const auto count = static_cast<std::uint64_t>(rows.count());
+  if (count == 0 || tensor.size_in_bytes() % count == 0) return rows;
+  throw Failure(
+      ExitCode::unsupported,
+      fmt::format("'{}' must have rows of whole bytes to be moved, got {} rows of {} in "
+                  "{} bytes",
+                  shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes()));
 }
 
-// Reads a file's start, and what becomes of its tensors.
-void plan_file(const Checkpoint& checkpoint, WeightFile file, Permutation& permutation,
-               std::set<std::string>* names) {
-  InputFile input(file.path);
-  const SafetensorsStart start = value_or_fail(read_safetensors_start(input), file.path);
-  for (const SafetensorsTensor& tensor : start.header.tensors) {
-    if (names != nullptr) names->insert(tensor.name);
-    count_tensor(permutation, row_groups(checkpoint, {.name = tensor.name, .shape = tensor.shape}),
-                 tensor.name);
-    file.data_bytes += tensor.size_in_bytes();
+// Reads files one by one, and decides about their tensors.
+class Plan {
+ public:
+  Plan(const Checkpoint& checkpoint, Pairing to) : checkpoint_(checkpoint) {
+    permutation_.from = to == Pairing::half ? Pairing::interleaved : Pairing::half;
+    permutation_.to = to;
   }
-  permutation.files.push_back(std::move(file));
-}
+
+  // A file of safetensors; returns its header.
+  SafetensorsHeader add(WeightFile file) {
+    InputFile input(file.path);
+    SafetensorsStart start = value_or_fail(read_safetensors_start(input), file.path);
+    for (const SafetensorsTensor& tensor : start.header.tensors) {
+      count(tensor);
+      file.data_bytes += tensor.size_in_bytes();
+    }
+    permutation_.files.push_back(std::move(file));
+    return std::move(start.header);
+  }
+
+  void add_index(WeightFile file) { permutation_.files.push_back(std::move(file)); }
+
+  [[nodiscard]] Permutation take() { return std::move(permutation_); }
+
+ private:
+  void count(const SafetensorsTensor& tensor) {
+    const TensorRows rows = rows_of(checkpoint_, tensor);
+    const auto is_head = [](const RowGroup& group) { return group.spec != nullptr; };
+    const auto head = std::ranges::find_if(rows.groups, is_head);
+    if (head == rows.groups.end()) {
+      ++permutation_.copied_tensors;
+      return;
+    }
+    PermutedTensors counted{.name = name_without_layer(tensor.name),
+                            .tensors = 1,
+                            .heads = rows.times * head->heads,
+                            .head_dim = head->rows};
+    const auto [known, is_new] = places_.try_emplace(
+        {counted.name, counted.heads, counted.head_dim}, permutation_.permuted.size());
+    if (is_new)
+      permutation_.permuted.push_back(std::move(counted));
+    else
+      ++permutation_.permuted[known->second].tensors;
+  }
+
+  const Checkpoint& checkpoint_;
+  Permutation permutation_;
+  // Where in `permuted` tensors of this name, with so many heads of so many rows, are counted.
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places_;
+};
 
 bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
+  constexpr std::size_t longest = 255;  // NAME_MAX of Linux
+  return !name.empty() && name.size() <= longest && name != "." && name != ".." &&
+         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
 }
 
 // Tensors of an index by the file that has them.
@@ -91,35 +122,35 @@ FilesOfIndex read_index(const std::string& path) {
   FilesOfIndex files;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
     if (!file.is_string() || !is_plain_name(file.get<std::string>()))
-      throw fail(fmt::format("name a file of its own folder for '{}'", tensor));
+      throw fail(fmt::format("name a file of its own folder for '{}'", shown_name(tensor)));
     files[file.get<std::string>()].insert(tensor);
   }
   if (files.empty()) throw fail("name a file");
   return files;
 }
 
-void plan_index(const Checkpoint& checkpoint, const std::string& path, const std::string& out,
-                Permutation& permutation) {
+void plan_index(const std::string& path, const std::string& out, Plan& plan) {
   const fs::path folder = fs::path(path).parent_path();
   for (const auto& [file, tensors] : read_index(path)) {
-    std::set<std::string> found;
     const std::string shard = (folder / file).string();
-    plan_file(checkpoint, {.path = shard, .out = (fs::path(out) / file).string()}, permutation,
-              &found);
+    const SafetensorsHeader header =
+        plan.add({.path = shard, .out = (fs::path(out) / file).string()});
+    std::set<std::string_view> found;
+    for (const SafetensorsTensor& tensor : header.tensors) found.insert(tensor.name);
     for (const std::string& tensor : tensors) {
       if (found.contains(tensor)) continue;
-      throw Failure(
-          ExitCode::malformed_input,
-          fmt::format("{}: must have the tensor '{}' that the index names", shard, tensor));
+      throw Failure(ExitCode::malformed_input,
+                    fmt::format("{}: must have the tensor '{}' that the index names", shard,
+                                shown_name(tensor)));
     }
   }
-  permutation.files.push_back(
-      {.path = path, .out = (fs::path(out) / fs::path(path).filename()).string()});
+  plan.add_index({.path = path, .out = (fs::path(out) / fs::path(path).filename()).string()});
 }
 
 bool is_index(const std::string& path) { return path.ends_with(".json"); }
 
-// The bytes of one file, as they are copied.
+// The bytes of one file, as they are copied: read and written in chunks, since a head may have a
+// few bytes and a file a billion heads.
 class Copy {
  public:
   Copy(const WeightFile& file, const std::function<void(std::string_view)>& write,
@@ -128,32 +159,45 @@ class Copy {
 
   [[nodiscard]] ByteStream& input() noexcept { return input_; }
 
-  void write(std::string_view bytes) { write_(bytes); }
+  void write(std::string_view bytes) {
+    to_ += bytes;
+    if (to_.size() >= chunk_bytes) flush();
+  }
 
   void as_they_are(std::uint64_t bytes) {
     while (bytes > 0) {
       const std::size_t count = std::min<std::uint64_t>(bytes, chunk_bytes);
-      read(count);
-      write_(from_);
-      progress_.advance(static_cast<std::int64_t>(count));
+      write(next(count));
       bytes -= count;
     }
   }
 
   // One head: rows of row_bytes each, in another order.
   void reordered(std::span<const std::size_t> order, std::size_t row_bytes) {
-    read(order.size() * row_bytes);
-    to_.clear();
-    for (const std::size_t row : order) to_.append(from_, row * row_bytes, row_bytes);
+    const std::string_view head = next(order.size() * row_bytes);
+    for (const std::size_t row : order) write(head.substr(row * row_bytes, row_bytes));
+  }
+
+  // After the last byte.
+  void flush() {
     write_(to_);
-    progress_.advance(static_cast<std::int64_t>(to_.size()));
+    to_.clear();
   }
 
  private:
-  void read(std::size_t count) {
-    from_.resize(count);
-    if (input_.read(std::as_writable_bytes(std::span(from_))) != count)
-      throw Failure(ExitCode::io, fmt::format("{}: ended while it was read", path_));
+  // The next bytes of the input, which stay until the next call.
+  std::string_view next(std::size_t count) {
+    if (from_.size() - at_ < count) {
+      from_.erase(0, std::exchange(at_, 0));
+      const std::size_t kept = from_.size();
+      from_.resize(std::max(count, chunk_bytes));
+      const auto room = std::as_writable_bytes(std::span(from_)).subspan(kept);
+      from_.resize(kept + input_.read(room));
+      if (from_.size() < count)
+        throw Failure(ExitCode::io, fmt::format("{}: ended while it was read", path_));
+    }
+    progress_.advance(static_cast<std::int64_t>(count));
+    return std::string_view(from_).substr(std::exchange(at_, at_ + count), count);
   }
 
   const std::string& path_;
@@ -161,35 +205,57 @@ class Copy {
   const std::function<void(std::string_view)>& write_;
   bench::Progress& progress_;
   std::string from_, to_;
+  std::size_t at_ = 0;  // in from_, of the next byte
 };
 
-void copy_tensor(Copy& copy, const SafetensorsTensor& tensor, std::span<const RowGroup> groups,
-                 Pairing to) {
-  std::int64_t rows = 0;
-  for (const RowGroup& group : groups) rows += group.rows;
-  if (rows == 0) return copy.as_they_are(tensor.size_in_bytes());
-  const std::uint64_t row_bytes = tensor.size_in_bytes() / static_cast<std::uint64_t>(rows);
-  for (const RowGroup& group : groups) {
-    if (group.spec == nullptr) {
-      copy.as_they_are(static_cast<std::uint64_t>(group.rows) * row_bytes);
-      continue;
-    }
+// Rows of row_bytes each.
+void copy_rows(Copy& copy, const TensorRows& rows, Pairing to, std::uint64_t row_bytes) {
+  std::vector<std::vector<std::size_t>> orders;
+  for (const RowGroup& group : rows.groups) {
+    orders.emplace_back();
+    if (group.spec == nullptr) continue;
     const HeadWindow window = value_or_fail(head_window(*group.spec));
-    copy.reordered(row_order(window, static_cast<std::size_t>(group.first_row), to), row_bytes);
+    orders.back() = row_order(window, static_cast<std::size_t>(group.first_row), to);
+  }
+  for (std::int64_t time = 0; time < rows.times; ++time) {
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      const RowGroup& group = rows.groups[i];
+      for (std::int64_t head = 0; head < group.heads; ++head) {
+        if (group.spec == nullptr)
+          copy.as_they_are(static_cast<std::uint64_t>(group.rows) * row_bytes);
+        else
+          copy.reordered(orders[i], row_bytes);
+      }
+    }
   }
 }
 
 void copy_file(const Checkpoint& checkpoint, const WeightFile& file, Pairing to, Copy& copy) {
   if (is_index(file.path)) {
     copy.write(read_file(file.path, most_index_bytes));
-    return;
+    return copy.flush();
   }
   const SafetensorsStart start = value_or_fail(read_safetensors_start(copy.input()), file.path);
   copy.write(start.bytes);
   for (const SafetensorsTensor& tensor : start.header.tensors) {
-    copy_tensor(copy, tensor, row_groups(checkpoint, {.name = tensor.name, .shape = tensor.shape}),
-                to);
+    const TensorRows rows = rows_of(checkpoint, tensor);
+    const std::uint64_t bytes = tensor.size_in_bytes();
+    if (bytes == 0 || rows.groups.empty())
+      copy.as_they_are(bytes);
+    else
+      copy_rows(copy, rows, to, bytes / static_cast<std::uint64_t>(rows.count()));
   }
+  copy.flush();
+}
+
+// A reader takes what was written: there is as much data as the header says.
+void read_back(const WeightFile& file, const std::string& written) {
+  if (is_index(file.path)) return;
+  InputFile output(written);
+  const auto start = read_safetensors_start(output);
+  if (start) return;
+  throw Failure(ExitCode::io, fmt::format("{}: read back before it takes its name, {}", file.out,
+                                          start.error().message));
 }
 
 }  // namespace
@@ -214,13 +280,12 @@ std::vector<std::size_t> row_order(const HeadWindow& window, std::size_t first_r
 
 Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& path,
                              const std::string& out, Pairing to) {
-  Permutation permutation;
-  permutation.from = to == Pairing::half ? Pairing::interleaved : Pairing::half;
-  permutation.to = to;
+  Plan plan(checkpoint, to);
   if (is_index(path))
-    plan_index(checkpoint, path, out, permutation);
+    plan_index(path, out, plan);
   else
-    plan_file(checkpoint, {.path = path, .out = out}, permutation, nullptr);
+    plan.add({.path = path, .out = out});
+  Permutation permutation = plan.take();
   if (permutation.permuted.empty()) {
     throw Failure(ExitCode::unsupported,
                   fmt::format("{}: no tensor of queries or keys that rotate was found (q_proj, "
@@ -236,10 +301,13 @@ void permute(const Checkpoint& checkpoint, const Permutation& permutation, Overw
   bench::Progress progress("rotary permute", static_cast<std::int64_t>(bytes));
   std::vector<StreamedFile> outputs;
   for (const WeightFile& file : permutation.files) {
-    outputs.push_back({.path = file.out, .fill = [&](const auto& write) {
-                         Copy copy(file, write, progress);
-                         copy_file(checkpoint, file, permutation.to, copy);
-                       }});
+    outputs.push_back({.path = file.out,
+                       .fill =
+                           [&](const auto& write) {
+                             Copy copy(file, write, progress);
+                             copy_file(checkpoint, file, permutation.to, copy);
+                           },
+                       .check = [&file](const auto& written) { read_back(file, written); }});
   }
   write_files(outputs, overwrite);
 }

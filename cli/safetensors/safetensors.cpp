@@ -7,10 +7,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -35,13 +35,6 @@ Error malformed(fmt::format_string<Values...> text, Values&&... values) {
   return {ErrorCode::malformed_input, fmt::format(text, std::forward<Values>(values)...)};
 }
 
-// The beginning of a name, for messages.
-std::string shown(std::string_view name) {
-  constexpr std::size_t longest = 80;
-  const std::string_view beginning = utf8_prefix(name, longest);
-  return fmt::format("{}{}", beginning, beginning.size() < name.size() ? "..." : "");
-}
-
 // Takes a header from the parser's events. Every event is expected or refused, so nothing nests
 // deeper than the format does.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
@@ -64,7 +57,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override {
     if (place_ == Place::names) return enter(Place::after);
     if (place_ == Place::tensor_keys && !(seen_.dtype && seen_.shape && seen_.data_offsets))
-      return fail("tensor '{}' must have dtype, shape and data_offsets", shown(name_));
+      return fail("tensor '{}' must have dtype, shape and data_offsets", shown_name(name_));
     return enter(Place::names);
   }
 
@@ -72,7 +65,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::names) return take_name(key);
     if (place_ == Place::metadata_keys) {
       if (!metadata_keys_.insert(key).second)
-        return fail("{} has the key '{}' twice", metadata_name, shown(key));
+        return fail("{} has the key '{}' twice", metadata_name, shown_name(key));
       header_.metadata.emplace_back(key, std::string());
       return enter(Place::metadata_value);
     }
@@ -90,7 +83,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
       error_ = Error{.code = ErrorCode::unsupported,
                      .message = fmt::format("the safetensors header: tensor '{}' has the dtype "
                                             "'{}', whose size is not known here",
-                                            shown(name_), shown(text))};
+                                            shown_name(name_), shown_name(text))};
       return false;
     }
     header_.tensors.back().type = *type;
@@ -111,7 +104,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     }
     if (list_.size() != 2 || list_[0] > list_[1])
       return fail("tensor '{}' must have two data_offsets, the first not above the second",
-                  shown(name_));
+                  shown_name(name_));
     tensor.begin = list_[0];
     tensor.end = list_[1];
     return enter(Place::tensor_keys);
@@ -120,7 +113,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t number) override {
     if (place_ != Place::in_shape && place_ != Place::in_data_offsets) return refuse("a number");
     if (list_.size() == most_dimensions)
-      return fail("tensor '{}' must have at most {} dimensions", shown(name_), most_dimensions);
+      return fail("tensor '{}' must have at most {} dimensions", shown_name(name_),
+                  most_dimensions);
     list_.push_back(number);
     return true;
   }
@@ -174,11 +168,11 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool refuse(std::string_view what) {
     if (place_ == Place::before) return fail("must be a JSON object, got {}", what);
-    return fail("'{}' must not have {} there", shown(name_), what);
+    return fail("'{}' must not have {} there", shown_name(name_), what);
   }
 
   bool take_name(const std::string& name) {
-    if (!names_.insert(name).second) return fail("has the name '{}' twice", shown(name));
+    if (!names_.insert(name).second) return fail("has the name '{}' twice", shown_name(name));
     name_ = name;
     return enter(name == metadata_name ? Place::metadata : Place::tensor);
   }
@@ -186,13 +180,13 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool take_tensor_key(const std::string& key) {
     const auto take = [&](bool& seen, Place place) {
       if (std::exchange(seen, true))
-        return fail("tensor '{}' has the key '{}' twice", shown(name_), key);
+        return fail("tensor '{}' has the key '{}' twice", shown_name(name_), key);
       return enter(place);
     };
     if (key == "dtype") return take(seen_.dtype, Place::dtype);
     if (key == "shape") return take(seen_.shape, Place::shape);
     if (key == "data_offsets") return take(seen_.data_offsets, Place::data_offsets);
-    return fail("tensor '{}' must not have the key '{}'", shown(name_), shown(key));
+    return fail("tensor '{}' must not have the key '{}'", shown_name(name_), shown_name(key));
   }
 
   SafetensorsHeader& header_;
@@ -201,8 +195,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   std::string name_;
   Seen seen_;
   std::vector<std::uint64_t> list_;
-  std::unordered_set<std::string> names_;
-  std::unordered_set<std::string> metadata_keys_;
+  std::set<std::string> names_;
+  std::set<std::string> metadata_keys_;
 };
 
 // Dimensions of 0 count as 1, so that every stride that follows from the shape fits, too.
@@ -223,19 +217,19 @@ Status check_data(const SafetensorsHeader& header, std::uint64_t data_bytes) {
     const auto wanted = bytes_of(tensor);
     if (!wanted) {
       return malformed("the safetensors header: tensor '{}' must have whole bytes, fewer than 2^61",
-                       shown(tensor.name));
+                       shown_name(tensor.name));
     }
     if (tensor.size_in_bytes() != *wanted) {
       return malformed(
           "the safetensors header: tensor '{}' must have {} bytes by dtype and shape, "
           "got {} by data_offsets",
-          shown(tensor.name), *wanted, tensor.size_in_bytes());
+          shown_name(tensor.name), *wanted, tensor.size_in_bytes());
     }
     if (tensor.begin != covered) {
       return malformed(
           "the safetensors header: tensor '{}' must begin at byte {} of the data, "
           "where the one before ends, got {}",
-          shown(tensor.name), covered, tensor.begin);
+          shown_name(tensor.name), covered, tensor.begin);
     }
     covered = tensor.end;
   }

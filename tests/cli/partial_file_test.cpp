@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -12,6 +13,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -35,6 +39,24 @@ class PartialFileTest : public testing::Test {
  private:
   fs::path folder_;
 };
+
+// One of two outputs, so that the other, which is right, does not appear either.
+TEST_F(PartialFileTest, AFileThatIsFoundWrongGetsNoName) {
+  std::ofstream(path("old")) << "old";
+  std::string checked;
+  const auto fill = [](const auto& write) { write("new"); };
+  const auto refuse = [&checked](const std::string& name) {
+    std::getline(std::ifstream(name), checked);
+    throw Failure(ExitCode::io, "wrong");
+  };
+  const std::array outputs = {StreamedFile{.path = path("right"), .fill = fill},
+                              StreamedFile{.path = path("old"), .fill = fill, .check = refuse}};
+  EXPECT_THROW(write_files(outputs, Overwrite::allow), Failure);
+  EXPECT_EQ(checked, "new");
+  EXPECT_EQ(files(), 1);
+  std::getline(std::ifstream(path("old")), checked);
+  EXPECT_EQ(checked, "old");
+}
 
 class PartialFileDeathTest : public PartialFileTest {};
 

@@ -9,6 +9,14 @@ import numpy as np
 DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "BF16": np.uint16,
           "U8": np.uint8, "I64": np.int64}
 
+# Every dtype of safetensors 0.8.
+BITS = ({"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+        | dict.fromkeys(("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ",
+                         "F8_E5M2FNUZ"), 8)
+        | dict.fromkeys(("I16", "U16", "F16", "BF16"), 16)
+        | dict.fromkeys(("I32", "U32", "F32"), 32)
+        | dict.fromkeys(("C64", "F64", "I64", "U64"), 64))
+
 
 def encoded(header, data):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
@@ -26,6 +34,16 @@ def save(path, tensors, metadata=None, dtype=None):
         data += array.tobytes()
     text = json.dumps(header).encode()
     path.write_bytes(encoded(text + b" " * (-len(text) % 8), data))
+
+
+def save_bytes(path, dtype, tensors):
+    """Tensors of one dtype: name to shape and bytes."""
+    header, data = {}, b""
+    for name, (shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    path.write_bytes(encoded(header, data))
 
 
 def load(path):

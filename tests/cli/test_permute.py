@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from safetensors_files import encoded, load, save
+from safetensors_files import BITS, encoded, load, save, save_bytes
 from tool import INTERLEAVED, LLAMA, PARTIAL, ToolTest
 
 GQA = LLAMA | {"num_key_value_heads": 2}
@@ -104,6 +104,55 @@ class PermuteTest(ToolTest):
             before = (self.path / "model.safetensors").read_bytes()
             self.assertNotEqual((self.path / "a").read_bytes(), before)
             self.assertEqual((self.path / "b").read_bytes(), before)
+
+    def test_every_dtype_and_width_comes_back_or_is_refused(self):
+        """Refused are rows that share a byte, before one is written."""
+        self.write_config(GQA)
+        there = ["permute", "model.safetensors", "--to", "interleaved", "--out", "a"]
+        for dtype, bits in BITS.items():
+            for width in (1, 2, 3, 4, 7):
+                q, bias, v = (self.random.bytes(count * bits // 8)
+                              for count in (64 * width, 64, width * 8))
+                tensors = {"q_proj.weight": ([64, width], q), "v_proj.weight": ([width, 8], v)}
+                if bits >= 8:
+                    tensors["q_proj.bias"] = ([64], bias)
+                save_bytes(self.path / "model.safetensors", dtype, tensors)
+                with self.subTest(dtype=dtype, width=width):
+                    if width * bits % 8:
+                        self.assert_fails(5, ["rows of whole bytes", "got 64 rows", dtype], *there)
+                        continue
+                    self.run_ok(*there)
+                    self.run_ok("permute", "a", "--from", "interleaved", "--to", "half", "--out",
+                                "b")
+                    before, a, b = (self.path.joinpath(name).read_bytes()
+                                    for name in ("model.safetensors", "a", "b"))
+                    rows = np.frombuffer(q, np.uint8).reshape(64, -1)
+                    self.assertEqual(len(a), len(before))
+                    self.assertIn(to_interleaved(rows, 4).tobytes() + v, a)
+                    self.assertEqual(b, before)
+                for name in ("a", "b"):
+                    (self.path / name).unlink()
+
+    def test_channels_of_half_a_byte_are_refused(self):
+        self.write_config(GQA)
+        save_bytes(self.path / "model.safetensors", "F4",
+                   {"layers.0.self_attn.q_norm.weight": ([16], bytes(8))})
+        self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out", "o"],
+                           5, "rows of whole bytes", "got 16 rows of F4 in 8 bytes")
+
+    def test_messages_have_the_beginning_of_a_name(self):
+        long = "n" * 2_000_000
+        self.write_config(GQA)
+        for words, name in {"neither a weight nor a bias of q_proj": f"{long}.q_proj.qweight",
+                            "an order that is not known": f"{long}.query_key_value.weight",
+                            "must have 16 rows for each head": f"{long}.q_proj.weight"}.items():
+            self.save({name: self.array(63, 1)})
+            message = self.run_tool("permute", "model.safetensors", "--to", "interleaved", "--out",
+                                    "o").stderr.decode()
+            with self.subTest(words):
+                self.assertIn("nnn...", message)
+                self.assertIn(words, message)
+                self.assertLess(len(message), 500)
 
     def test_interleaved_window_of_a_head(self):
         """GPT-J: 8 of 16 features rotate, neighbours by its config."""

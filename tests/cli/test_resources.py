@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time and peak memory of the commands for the largest and oddest configs and GGUF
-files: beside what the same command takes for a plain one. Limits are of the whole corpus, several
-times what it takes today, and a quadratic loop or a table of everything is beyond them."""
+"""Processor time and peak memory of the commands for the largest and oddest configs, GGUF files and
+headers of safetensors: beside what the same command takes for a plain one. Limits are of the whole
+corpus, several times what it takes today, and a quadratic loop or a table of everything is beyond
+them."""
 
+import itertools
 import json
 import subprocess
 import sys
 
 import gguf_files
+import safetensors_files
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
 # The peak memory of a process includes what its parent had when it was started, so a small
@@ -36,6 +39,9 @@ COMMANDS = {
     "report": lambda name: ["report", name, "-o", "page.html", "--force"],
 } | {f"plot {figure}": lambda name, figure=figure: ["plot", figure, name, "--csv"]
      for figure in FIGURES}
+OF_MODELS = list(COMMANDS)
+COMMANDS["permute"] = lambda name: ["permute", name, "--config", "plain.json", "--to",
+                                    "interleaved", "--out", f"{name}.out", "--force"]
 OF_TEXT = ["inspect", "table", "explain", "report", "plot wavelengths"]
 
 
@@ -115,6 +121,25 @@ GGUF_SIZES = {
         gguf_head(1 << 20) | {f"llama.k{i}": i for i in range(400)},
     "all tensors": (gguf_files.llama(), ["tensor"] * (1 << 20)),
 }
+
+
+
+def names(count):
+    """Of as many modules, since layers of one are counted together."""
+    letters = itertools.product("abcdefghijklmnop", repeat=4)
+    return {f"{''.join(next(letters))}.q_proj.weight": [128, 0] for _ in range(count)}
+
+
+# Shapes of tensors without data, by name.
+PLAIN_HEADER = names(4_000)
+HEADERS = {
+    "many names": names(40_000),
+    "a long name": {"k" * 4_000_000 + ".q_proj.weight": [128, 0]},
+    "a long name that is refused": {"k" * 4_000_000 + ".q_proj.weight": [127, 0]},
+    "a name of many parts": {"k." * 2_000_000 + "q_proj.weight": [128, 0]},
+    "billions of rows": {f"{i}.q_proj.weight": [1 << 30, 0] for i in range(4)},
+}
+FILES_OF_INDEXES = (200, 3_000)
 
 # Times a plain config's. A key that is read costs `explain` some trials of the whole config, and
 # `report` has figures of 100 random vectors each.
@@ -199,9 +224,30 @@ class ResourcesTest(ToolTest):
     def write_gguf(self, name, keys, tensors=()):
         (self.path / f"{name}.gguf").write_bytes(gguf_files.encoded(keys, tensors))
 
+    def test_the_worst_headers_of_safetensors(self):
+        self.write_config(head(128) | {"num_attention_heads": None}, "plain.json")
+        for name, shapes in ({"plain": PLAIN_HEADER} | HEADERS).items():
+            self.write_weights(name, shapes)
+        plain = self.of_plain("permute", "plain")
+        self.check("permute", HEADERS, plain, MOST_TIMES_OF_TEXTS)
+
+    def test_an_index_of_many_files(self):
+        self.write_config(head(128) | {"num_attention_heads": None}, "plain.json")
+        for count in FILES_OF_INDEXES:
+            files = {f"{i}.q_proj.weight": f"{i} of {count}" for i in range(count)}
+            for tensor, name in files.items():
+                self.write_weights(name, {tensor: [128, 0]})
+            (self.path / f"{count}.json").write_text(json.dumps({"weight_map": files}))
+        plain, many = (f"{count}.json" for count in FILES_OF_INDEXES)
+        self.check("permute", [many], self.of_plain("permute", plain), MOST_TIMES_OF_TEXTS)
+
+    def write_weights(self, name, shapes):
+        safetensors_files.save_bytes(self.path / name, "U8",
+                                     {name: (shape, b"") for name, shape in shapes.items()})
+
     def check_all(self, ending, texts, sizes):
         texts, sizes = ([f"{name}.{ending}" for name in names] for names in (texts, sizes))
-        for command in COMMANDS:
+        for command in OF_MODELS:
             plain = self.of_plain(command, f"plain.{ending}")
             if command in OF_TEXT:
                 self.check(command, texts, plain, MOST_TIMES_OF_TEXTS)

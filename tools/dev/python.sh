@@ -53,8 +53,8 @@ python_build_wheel() {
   fi
   stage "python: build the wheel"
   rm -rf -- "$python_folder"/{built,repaired}
-  CXX="${CXX:-c++}" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
-    --wheel-dir "$python_folder/built" "${options[@]}"
+  CXX="${CXX:-c++}" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
+    --no-build-isolation --no-deps --wheel-dir "$python_folder/built" "${options[@]}"
   stage "python: repair the wheel"
   PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$python_folder/repaired" \
     "$python_folder"/built/*.whl
