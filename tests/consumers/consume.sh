@@ -19,7 +19,8 @@ main() {
   case "$consumer" in
     cmake_* | core_*) with_cmake -D CMAKE_PREFIX_PATH="$prefix" ;;
     subdirectory | fetch_content)
-      with_cmake -D CMAKE_BUILD_TYPE=Release -D ROTARY_SOURCE="$repository"
+      with_cmake -D CMAKE_BUILD_TYPE=Release -D ROTARY_SOURCE="$repository" \
+        -D ROTARY_INSTRUCTION_SETS=native
       ;;
     pkg_config_c) with_pkg_config ;;
     python) with_python ;;
