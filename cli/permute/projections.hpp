@@ -48,7 +48,7 @@ struct RowGroup {
   const RotarySpec* spec = nullptr;
 };
 
-// All rows of a tensor: the groups in their order, and again, so many times. However many rows
+// All rows of a tensor: the groups in their order, repeated `times` times. However many rows
 // there are, this is small.
 struct TensorRows {
   std::vector<RowGroup> groups;

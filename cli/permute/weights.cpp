@@ -99,7 +99,7 @@ class Plan {
 
   const Checkpoint& checkpoint_;
   Permutation permutation_;
-  // Where in `permuted` tensors of this name, with so many heads of so many rows, are counted.
+  // The place in `permuted` of the count of tensors of this name, heads and rows of a head.
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places_;
 };
 
