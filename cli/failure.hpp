@@ -25,6 +25,7 @@ enum class ExitCode : int {
   io = 4,
   unsupported = 5,
   unexplained = 6,
+  unknown = 7,
   internal = 70,
 };
 
@@ -34,7 +35,7 @@ struct ExitCodeFacts {
   std::string_view meaning;
 };
 
-inline constexpr std::array<ExitCodeFacts, 8> exit_codes = {{
+inline constexpr std::array<ExitCodeFacts, 9> exit_codes = {{
     {ExitCode::ok, "ok", "ok"},
     {ExitCode::check_failed, "check_failed", "a check failed"},
     {ExitCode::usage, "usage", "usage: the command line asks for something that cannot be"},
@@ -45,6 +46,8 @@ inline constexpr std::array<ExitCodeFacts, 8> exit_codes = {{
      "unsupported: well-formed, but this version or machine cannot do it"},
     {ExitCode::unexplained, "unexplained",
      "unexplained: nothing that identify knows explains the numbers"},
+    {ExitCode::unknown, "unknown",
+     "unknown: no difference is known, and nobody looked at one of the two engines"},
     {ExitCode::internal, "internal", "a bug in rotary, or out of memory"},
 }};
 

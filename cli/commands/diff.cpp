@@ -14,10 +14,16 @@ struct DiffOptions {
   std::optional<std::string> other;
   std::optional<std::string> between;
   std::optional<std::string> layer_type;
+  bool allow_unknown = false;
 };
 
-Answer answer_of(const Comparison& comparison, OutputForm form) {
-  const ExitCode code = comparison.differs() ? ExitCode::check_failed : ExitCode::ok;
+ExitCode code_of(Agreement agreement, const DiffOptions& options) {
+  if (agreement == Agreement::different) return ExitCode::check_failed;
+  return agreement == Agreement::unknown && !options.allow_unknown ? ExitCode::unknown : ExitCode::ok;
+}
+
+Answer answer_of(const Comparison& comparison, const DiffOptions& options, OutputForm form) {
+  const ExitCode code = code_of(comparison.agreement, options);
   if (form == OutputForm::text) return {comparison_text(comparison), code};
   return {printed(comparison_json(comparison)), code};
 }
@@ -35,10 +41,9 @@ ModelDifference compare_two(const DiffOptions& options) {
 
 Comparison compare_files(const DiffOptions& options) {
   check_standard_input({options.model.config, *options.other});
-  return {.sides = {std::string(input_name(options.model.config)),
-                    std::string(input_name(*options.other))},
-          .difference = compare_two(options),
-          .readings = {}};
+  return comparison_of({std::string(input_name(options.model.config)),
+                        std::string(input_name(*options.other))},
+                       compare_two(options));
 }
 
 Run declare(OptionParser& parser) {
@@ -52,15 +57,19 @@ Run declare(OptionParser& parser) {
   parser.add("OTHER", options->other, "what it is compared with, of the same kinds");
   parser.add("--between A,B", options->between,
              fmt::format("instead of OTHER: two engines that read ONE, {}", engines_help));
+  parser.add("--allow-unknown", options->allow_unknown,
+             "with --between: exit code 0, too, where no difference is known and nobody looked at "
+             "an engine's reading of such a config");
   declare_layer_type(parser, options->layer_type);
   declare_model_options(parser, options->model);
   return [options](OutputForm form) {
     require(options->other.has_value() != options->between.has_value(),
             "diff needs OTHER or --between, one of the two");
-    if (!options->between) return answer_of(compare_files(*options), form);
+    require(options->between || !options->allow_unknown, "--allow-unknown needs --between");
+    if (!options->between) return answer_of(compare_files(*options), *options, form);
     const Comparison comparison = compare_engines(options->model, *options->between);
     print_warnings("diff", comparison.readings.front().reading.model.warnings);
-    return answer_of(comparison, form);
+    return answer_of(comparison, *options, form);
   };
 }
 
@@ -75,6 +84,7 @@ constinit const Command diff_command{
         "  rotary diff config.json fine-tuned/config.json --context 131072\n"
         "  rotary diff gpt-oss-20b --between transformers,llama.cpp\n"
         "  rotary diff config.json --between transformers@4.55,transformers\n"
+        "  rotary diff config.json --between vllm,mlx --allow-unknown\n"
         "  rotary diff config.json dumped.npz\n"
         "  rotary diff config.json qwen2.5-7b --json | jq .same\n",
     .declare = diff_call::declare,

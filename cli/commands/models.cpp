@@ -3,6 +3,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/utf8.hpp"
+#include "rotary/dialect.hpp"
 #include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -14,6 +15,7 @@ enum class Action { list, search, show, families };
 
 struct Arguments {
   std::optional<std::string> action, text;
+  bool engines = false;
 };
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
@@ -149,6 +151,42 @@ std::string families_text(const std::vector<FamilyInfo>& families) {
                     });
 }
 
+std::string release_text(const EngineVersion& version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+Json engine_json(Engine engine) {
+  const EngineFacts& facts = facts_of(engine);
+  return {{"engine", to_string(engine)},
+          {"source", facts.source},
+          {"looked_at", facts.looked_at},
+          {"releases", json_array(facts.releases, release_text)},
+          {"families", families_looked_at(engine)},
+          {"rules", rules_of(engine).size()}};
+}
+
+std::string engines_text(const Json& engines) {
+  std::string text =
+      text_table({{"engine", 0, Align::left},
+                  {"looked at", 0, Align::left},
+                  {"families"},
+                  {"rules"},
+                  {"source", 0, Align::left}},
+                 engines.size(), [&](std::size_t row, std::size_t column) -> std::string {
+                   constexpr std::array keys = {"engine", "looked_at", "families", "rules",
+                                                "source"};
+                   const Json& cell = engines[row].at(keys[column]);
+                   return cell.is_string() ? cell.get<std::string>() : cell.dump();
+                 });
+  for (const Json& engine : engines) {
+    const auto releases = engine.at("releases").get<std::vector<std::string>>();
+    if (!releases.empty())
+      text += fmt::format("\nreleases of {}: {}\n", engine.at("engine").get<std::string>(),
+                          fmt::join(releases, ", "));
+  }
+  return text;
+}
+
 Action action_of(const Arguments& arguments) {
   if (!arguments.action) return Action::list;
   const auto action = choose<Action>(
@@ -161,6 +199,12 @@ Action action_of(const Arguments& arguments) {
 }
 
 std::string run_models(const Arguments& arguments, OutputForm form) {
+  if (arguments.engines) {
+    require(!arguments.action, "--engines stands alone");
+    const Json engines = json_array(all_engines, engine_json);
+    if (form == OutputForm::text) return engines_text(engines);
+    return printed({{"schema_version", 1}, {"engines", engines}});
+  }
   const Action action = action_of(arguments);
   if (action == Action::families) {
     const std::vector<FamilyInfo> families = families_with(arguments.text.value_or(""));
@@ -188,6 +232,9 @@ Run declare(OptionParser& parser) {
   parser.add("TEXT", arguments->text,
              "of search: part of a name, a model_type or a source, in any case; of show: the "
              "card's name; of families: part of a model_type, an encoding or a note");
+  parser.add("--engines", arguments->engines,
+             "the engines of rotary diff --between: which releases were looked at, when, and for "
+             "how many families");
   return [arguments](OutputForm form) { return run_models(*arguments, form); };
 }
 
@@ -202,6 +249,7 @@ constinit const Command models_command{
         "  rotary models search qwen\n"
         "  rotary models show llama-3.1-8b\n"
         "  rotary models families gemma\n"
+        "  rotary models --engines\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",
     .declare = models_call::declare,

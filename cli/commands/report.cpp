@@ -64,11 +64,10 @@ std::vector<Comparison> comparisons_of(const Arguments& arguments,
   std::vector<Comparison> comparisons;
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
   for (std::size_t i = 1; i < models.size(); ++i) {
-    comparisons.push_back(
-        {.sides = {models[0].name, models[i].name},
-         .difference = value_or_fail(
-             compare_models(models[0].model, models[i].model, {.context_tokens = context_tokens})),
-         .readings = {}});
+    comparisons.push_back(comparison_of(
+        {models[0].name, models[i].name},
+        value_or_fail(compare_models(models[0].model, models[i].model,
+                                     {.context_tokens = context_tokens}))));
   }
   if (!arguments.between) return comparisons;
   ModelOptions options = arguments.model;
@@ -120,7 +119,7 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
       json_array(comparisons_of(arguments, models), [](const Comparison& comparison) -> Json {
         return {{"one", comparison.sides.one},
                 {"other", comparison.sides.other},
-                {"same", !comparison.differs()},
+                {"same", comparison.agreement == Agreement::same},
                 {"sentences", comparison_sentences(comparison)}};
       });
   std::string page = page::page_with(page::report_page(), printed(contents));

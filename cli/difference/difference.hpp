@@ -31,10 +31,12 @@ struct EngineReading {
 struct Comparison {
   Sides sides;
   std::optional<ModelDifference> difference;  // absent: an engine refuses the model
-  std::vector<EngineReading> readings;        // of two engines; empty: two models were compared
-
-  [[nodiscard]] bool differs() const { return !difference || difference->differs(); }
+  Agreement agreement = Agreement::unknown;
+  std::vector<EngineReading> readings;  // of two engines; empty: two models were compared
 };
+
+// Two models beside each other.
+[[nodiscard]] Comparison comparison_of(Sides sides, ModelDifference difference);
 
 // The engines of --between, for help.
 inline constexpr std::string_view engines_help =
@@ -47,6 +49,9 @@ inline constexpr std::string_view engines_help =
 [[nodiscard]] Json comparison_json(const Comparison& comparison);
 
 [[nodiscard]] std::string comparison_text(const Comparison& comparison);
+
+// "the same", "different", "no difference is known".
+[[nodiscard]] std::string_view agreement_text(Agreement agreement);
 
 // Each rule that acts and each two embeddings in a sentence, for a page.
 [[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);

@@ -45,6 +45,9 @@ Json reading_json(const EngineReading& each) {
           {"numerics", to_string(facts_of(each.dialect.engine).numerics)},
           {"lengths", to_string(reading.lengths)},
           {"refusal", reading.refusal},
+          {"evidence", to_string(reading.evidence.kind)},
+          {"evidence_sentence", reading.evidence.sentence},
+          {"disputes", reading.disputes},
           {"rules", json_array(reading.acted, [](const DialectRule* rule) -> Json {
              return {{"name", rule->name},
                      {"sentence", rule->sentence},
@@ -59,7 +62,8 @@ Json comparison_json(const Comparison& comparison) {
   Json json = {{"schema_version", 1},
                {"one", comparison.sides.one},
                {"other", comparison.sides.other},
-               {"same", !comparison.differs()},
+               {"same", comparison.agreement == Agreement::same},
+               {"verdict", to_string(comparison.agreement)},
                {"row_tolerance", row_tolerance},
                {"engines", json_array(comparison.readings, reading_json)}};
   const auto& difference = comparison.difference;

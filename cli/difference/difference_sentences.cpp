@@ -56,6 +56,10 @@ std::vector<std::string> comparison_sentences(const Comparison& comparison) {
       sentences.push_back(fmt::format("{} does not run it: {}.", *names[i], *reading.refusal));
     for (const DialectRule* rule : reading.acted)
       sentences.push_back(fmt::format("{}: {}", *names[i], rule->sentence));
+    for (const std::string& dispute : reading.disputes)
+      sentences.push_back(fmt::format("{}: {}.", *names[i], dispute));
+    if (reading.evidence.kind == Evidence::none)
+      sentences.push_back(fmt::format("Not known: {}.", reading.evidence.sentence));
   }
   if (!comparison.difference) return sentences;
   for (const RotaryDifference& pair : comparison.difference->rotary)

@@ -81,12 +81,16 @@ std::string reading_text(const EngineReading& each) {
   const auto& [dialect, reading] = each;
   std::string text = fmt::format("\n{}:", value_or_fail(to_string(dialect)));
   if (reading.refusal) text += fmt::format(" does not run it: {}", printable(*reading.refusal));
-  if (reading.acted.empty()) text += " as the config says";
+  if (reading.acted.empty() && !reading.refusal) text += " as the config says";
   text += "\n";
   for (const DialectRule* rule : reading.acted) {
-    const std::string_view evidence = rule->evidence == RuleEvidence::run ? "" : "; read, not run";
+    const std::string_view evidence = rule->evidence == Evidence::run ? "" : "; read, not run";
     text += wrapped(fmt::format("{} [{}{}]", rule->sentence, rule->source, evidence), 2, 86);
   }
+  for (const std::string& dispute : reading.disputes)
+    text += wrapped(fmt::format("{} [not computed here]", printable(dispute)), 2, 86);
+  if (reading.evidence.kind != Evidence::absent)
+    text += wrapped(fmt::format("evidence: {}", printable(reading.evidence.sentence)), 2, 86);
   return text;
 }
 
@@ -104,13 +108,18 @@ std::string runs_text(std::span<const std::int64_t> numbers) {
   return fmt::format("{}", fmt::join(runs, ", "));
 }
 
+std::string_view agreement_text(Agreement agreement) {
+  if (agreement == Agreement::same) return "the same";
+  return agreement == Agreement::different ? "different" : "no difference is known";
+}
+
 std::string comparison_text(const Comparison& comparison) {
   const Sides& sides = comparison.sides;
   const auto& difference = comparison.difference;
   std::string text =
       fmt::format("{} and {}{}: {}\n", printable(sides.one), printable(sides.other),
                   difference ? fmt::format(", {} tokens", difference->context_tokens) : "",
-                  comparison.differs() ? "different" : "the same");
+                  agreement_text(comparison.agreement));
   for (const EngineReading& each : comparison.readings) text += reading_text(each);
   if (!difference) return text;
   if (!difference->fields.empty()) text += "\n" + fields_text(difference->fields, sides);

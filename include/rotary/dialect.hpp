@@ -5,10 +5,12 @@
 //   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
 //   reading.model.rotary.front().spec;   // with YaRN's factor replaced
 //   reading.acted.front()->sentence;     // why
+//   reading.evidence.kind;               // how it is known that all else is as the config says
 #pragma once
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,27 +62,34 @@ struct Dialect {
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 
-// How a rule is known.
-enum class RuleEvidence : std::int32_t {
-  run = 1,   // the engine was run, and tests hold the reading against its numbers
-  read = 2,  // its source was read
+// How it is known what an engine does.
+enum class Evidence : std::int32_t {
+  run = 1,     // its own code was run, and its numbers were compared with the reading
+  read = 2,    // its source was read
+  absent = 3,  // it has no such model, or fails on such a config
+  none = 4,    // nobody looked
 };
 
-// "run", "read".
-[[nodiscard]] ROTARY_API std::string_view to_string(RuleEvidence evidence) noexcept;
+// "run", "read", "absent", "none".
+[[nodiscard]] ROTARY_API std::string_view to_string(Evidence evidence) noexcept;
 
-struct RuleTarget;  // what a rule sees and changes; of the library alone
+// What a rule sees and changes; of the library alone.
+struct RuleTarget;
+struct ConfigEdit;
 
 // One thing that an engine does otherwise. The texts live as long as the program.
 struct DialectRule {
   std::string_view name;      // "yarn_factor_of_lengths"; unique within the engine
   std::string_view sentence;  // for people
   std::string_view source;    // file and version, or change
-  RuleEvidence evidence = RuleEvidence::read;
+  Evidence evidence = Evidence::read;
   Engine engine = Engine::transformers;
   EngineVersion first = {};  // both inclusive; 0.0: whatever the version
   EngineVersion last = {};
   void (*apply)(RuleTarget&) = nullptr;
+  // Changes the config's object before it is resolved, and says whether it did; absent: no key is
+  // read otherwise.
+  bool (*edit)(ConfigEdit&) = nullptr;
 };
 
 // An engine, as far as it is known.
@@ -90,11 +99,25 @@ struct EngineFacts {
   EngineVersion oldest = {};
   EngineVersion newest = {};            // 0.0: one version alone
   Numerics numerics = Numerics::exact;  // those that reproduce its rounding
+  std::string_view looked_at = {};      // when, "2026-11-27"
+  // Those that were looked at, in order; a release between two of them is Evidence::none. Empty:
+  // the version of `source` alone.
+  std::span<const EngineVersion> releases = {};
 };
 [[nodiscard]] ROTARY_API const EngineFacts& facts_of(Engine engine) noexcept;
 
+// The families of which some release of the engine was run or read.
+[[nodiscard]] ROTARY_API std::size_t families_looked_at(Engine engine) noexcept;
+
 // The rules of an engine, of all its versions, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
+
+// How a reading is known: for this family, in this release, of configs written in this form (which
+// of rope_scaling and rope_parameters they have, and of which rope_type).
+struct ReadingEvidence {
+  Evidence kind = Evidence::none;
+  std::string sentence;  // "transformers 4.48 was not looked at for qwen2"
+};
 
 struct DialectReading {
   ModelSpec model;
@@ -103,9 +126,12 @@ struct DialectReading {
   std::vector<const DialectRule*> acted;  // those that changed something, in order
   std::optional<std::string> refusal;     // why the engine does not run the model; model is then
                                           // as far as the rules came
+  ReadingEvidence evidence = {};
+  // What the engine is known to do otherwise, and `model` does not show: warnings of resolve().
+  std::vector<std::string> disputes = {};
 };
 
-// The model, of which no rule needs more than its spec says.
+// The model, of which no rule needs more than its spec says. Evidence is none: it belongs to configs.
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(const ModelSpec& model,
                                                         const Dialect& dialect) noexcept;
 
@@ -116,7 +142,7 @@ struct DialectReading {
     const ResolveOptions& options = {}) noexcept;
 
 // One rule alone, whatever its version: a hypothesis about an unknown engine.
-// Its acted is empty where the rule finds nothing to change.
+// Its acted is empty where the rule finds nothing to change, or changes configs alone.
 [[nodiscard]] ROTARY_API Result<DialectReading> apply_rule(const DialectRule& rule,
                                                            const ModelSpec& model) noexcept;
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rotary/dialect.hpp"
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
 #include "rotary/length_policy.hpp"
@@ -104,6 +105,28 @@ struct ComparisonOptions {
 // Errors: invalid_argument for options, and as make_frequencies() for specs.
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
+
+// What a comparison of two engines allows to be said.
+enum class Agreement : std::int32_t {
+  same = 1,       // nothing differs, and both readings are known: Evidence::run or read
+  different = 2,  // something differs, an engine does not run the model, or resolve() warns that one
+                  // of the two computes something else
+  unknown = 3,    // no difference is known, and of an engine nobody looked at such a config
+};
+
+// "same", "different", "unknown".
+[[nodiscard]] ROTARY_API std::string_view to_string(Agreement agreement) noexcept;
+
+struct ReadingsDifference {
+  std::optional<ModelDifference> difference;  // absent: an engine does not run the model
+  Agreement agreement = Agreement::unknown;
+};
+
+// One config as two engines read it: read_as(). Lengths are those of the readings, whatever the
+// options say. Errors: as compare_models().
+[[nodiscard]] ROTARY_API Result<ReadingsDifference> compare_readings(
+    const DialectReading& one, const DialectReading& other,
+    const ComparisonOptions& options = {}) noexcept;
 
 // Rows alone. context_tokens, 1 to 2^31. Errors: invalid_argument, also where the heads differ in
 // size, and for frequencies or factors that make_frequencies() would not make, NaN among them.

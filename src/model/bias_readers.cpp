@@ -48,7 +48,7 @@ std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources
   note(sources, "bias_max", stated_if(stated.has_value()), "attn_config.alibi_bias_max");
   std::get<Alibi>(*bias).bias_max = stated.value_or(usual);
   if (stated.value_or(usual) != usual) {
-    config.reader.warn("attn_config.alibi_bias_max ", *stated,
+    config.reader.dispute(every_transformers, "attn_config.alibi_bias_max ", *stated,
                        " is read as in the model's own code; Transformers 5.23 computes with ",
                        usual, " whatever it is");
   }

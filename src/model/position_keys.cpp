@@ -114,7 +114,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
     object->malformed("chunk_size must be > local_size >= 0, got ", map.chunk, " and ", map.local);
   }
   if (config.failed()) return {};
-  config.warn("dual_chunk_attention_config changes relative positions beyond ", map.chunk,
+  config.dispute(every_transformers, "dual_chunk_attention_config changes relative positions beyond ", map.chunk,
               " tokens (the position map DualChunk, attend_mapped), as in vLLM and SGLang; "
               "Transformers does not read it. The frequencies stay",
               original ? message("; beyond ", *original,

@@ -19,6 +19,7 @@
 #include "model/params_json.hpp"
 #include "model/parts.hpp"
 #include "model/position_keys.hpp"
+#include "model/resolve_json.hpp"
 #include "model/rope/resolve_rotary.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -196,29 +197,35 @@ Result<std::vector<PartInfo>> model_parts(std::string_view config_json) noexcept
   });
 }
 
+Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& options) {
+  if (auto status = check_options(options); !status) return std::move(status).error();
+  std::set<std::string> asked;
+  Findings findings;
+  // A pairing may be that of a family nobody knows, whose unread keys are looked at.
+  if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
+  const Reader reader(config, "", findings);
+  const bool is_params = is_params_json(reader) && options.part == ModelPart::text;
+  ModelSpec model =
+      is_params ? resolve_params_json(reader, options) : resolve_config(reader, options);
+  if (findings.failed()) return *std::move(findings.error);
+  if (auto status = check_overrides(options.overrides, asked); !status) {
+    return std::move(status).error();
+  }
+  model.warnings = std::move(findings.warnings);
+  if (auto status = check_temperatures(model); !status) return std::move(status).error();
+  return ResolvedConfig{.model = std::move(model), .disputes = std::move(findings.disputes)};
+}
+
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {
-    if (auto status = check_options(options); !status) return std::move(status).error();
     auto json = parse_config(config_json);
     if (!json) return std::move(json).error();
     if (auto status = apply_overrides(*json, options.overrides); !status) {
       return std::move(status).error();
     }
-    std::set<std::string> asked;
-    Findings findings;
-    // A pairing may be that of a family nobody knows, whose unread keys are looked at.
-    if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
-    const Reader reader(*json, "", findings);
-    const bool is_params = is_params_json(reader) && options.part == ModelPart::text;
-    ModelSpec model =
-        is_params ? resolve_params_json(reader, options) : resolve_config(reader, options);
-    if (findings.failed()) return *std::move(findings.error);
-    if (auto status = check_overrides(options.overrides, asked); !status) {
-      return std::move(status).error();
-    }
-    model.warnings = std::move(findings.warnings);
-    if (auto status = check_temperatures(model); !status) return std::move(status).error();
-    return model;
+    auto resolved = resolve_json(*json, options);
+    if (!resolved) return std::move(resolved).error();
+    return std::move(resolved->model);
   });
 }
 

@@ -29,7 +29,7 @@ std::string section_of(Engine engine) {
   for (const DialectRule& rule : rules_of(engine)) {
     text.append("| `").append(rule.name).append("` | ").append(versions_of(rule));
     text.append(" | ").append(rule.sentence).append(" | ").append(rule.source);
-    text.append(rule.evidence == RuleEvidence::run ? " | run |\n" : " | read, not run |\n");
+    text.append(rule.evidence == Evidence::run ? " | run |\n" : " | read, not run |\n");
   }
   return text;
 }

@@ -36,12 +36,14 @@ Calls names() {
   return {
       without_sizes("rotary::to_string(rotary::Engine)", "",
                     [] { return to_string(Engine::llama_cpp); }),
-      without_sizes("rotary::to_string(rotary::RuleEvidence)", "",
-                    [] { return to_string(RuleEvidence::run); }),
+      without_sizes("rotary::to_string(rotary::Evidence)", "",
+                    [] { return to_string(Evidence::run); }),
       without_sizes("rotary::to_string(rotary::LengthPolicy)", "",
                     [] { return to_string(LengthPolicy::each_call); }),
       without_sizes("rotary::to_string(rotary::FieldEffect)", "",
                     [] { return to_string(FieldEffect::rows); }),
+      without_sizes("rotary::to_string(rotary::Agreement)", "",
+                    [] { return to_string(Agreement::same); }),
       without_sizes("rotary::to_string[abi:cxx11](rotary::Dialect const&)", "",
                     [] {
                       return to_string(Dialect{Engine::transformers, EngineVersion{4, 51}});
@@ -51,6 +53,8 @@ Calls names() {
                     [] { return parse_dialect("an engine that nobody knows by this name"); }),
       without_sizes("rotary::facts_of(", "", [] { return facts_of(Engine::vllm).source; }),
       without_sizes("rotary::rules_of(", "", [] { return rules_of(Engine::mlx).size(); }),
+      without_sizes("rotary::families_looked_at(", "",
+                    [] { return families_looked_at(Engine::transformers); }),
   };
 }
 
@@ -76,6 +80,11 @@ Calls comparisons() {
           [one = model_with_rule(NoScaling{}), other = model_with_rule(LinearScaling{2})] {
             return compare_models(one, other);
           }),
+      without_sizes("rotary::compare_readings(", "",
+                    [one = value_of(read_as(yarn(), Dialect{})),
+                     other = value_of(read_as(yarn(), Dialect{Engine::mlx, {}}))] {
+                      return compare_readings(one, other);
+                    }),
       without_sizes("rotary::compare_models(", "lengths",
                     [model = model_with_rule(dynamic)] {
                       return compare_models(model, model,

@@ -9,9 +9,11 @@
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "model/dialects/evidence.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/overrides.hpp"
+#include "model/resolve_json.hpp"
 
 namespace rotary {
 
@@ -23,27 +25,40 @@ struct Describe<Engine> {
       NamedEnumerator{Engine::mlx, "mlx"}, NamedEnumerator{Engine::onnxruntime, "onnxruntime"}};
 };
 template <>
-struct Describe<RuleEvidence> {
-  static constexpr std::array enumerators = {NamedEnumerator{RuleEvidence::run, "run"},
-                                             NamedEnumerator{RuleEvidence::read, "read"}};
+struct Describe<Evidence> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Evidence::run, "run"}, NamedEnumerator{Evidence::read, "read"},
+      NamedEnumerator{Evidence::absent, "absent"}, NamedEnumerator{Evidence::none, "none"}};
 };
 
 namespace {
 
+constexpr std::array transformers_releases = {EngineVersion{5, 23}};
+
 constexpr std::array engines = {
-    EngineFacts{Engine::transformers,
-                "the wheels of Transformers 4.33.3 to 5.23.0",
-                {4, 33},
-                {5, 23},
-                Numerics::transformers},
-    EngineFacts{Engine::llama_cpp,
-                "llama.cpp 0c1e5709, in llama_cpp_python 0.3.36",
-                {},
-                {},
-                Numerics::ggml},
-    EngineFacts{Engine::vllm, "vLLM 4ff865c3", {}, {}, Numerics::transformers},
-    EngineFacts{Engine::mlx, "mlx-lm 0.32.2", {}, {}, Numerics::exact},
-    EngineFacts{Engine::onnxruntime, "onnxruntime-genai 0.18.0", {}, {}, Numerics::transformers},
+    EngineFacts{.engine = Engine::transformers,
+                .source = "the wheels of Transformers 4.33.3 to 5.23.0",
+                .oldest = {4, 33},
+                .newest = {5, 23},
+                .numerics = Numerics::transformers,
+                .looked_at = "2026-11-27",
+                .releases = transformers_releases},
+    EngineFacts{.engine = Engine::llama_cpp,
+                .source = "llama.cpp 0c1e5709, in llama_cpp_python 0.3.36",
+                .numerics = Numerics::ggml,
+                .looked_at = "2026-11-27"},
+    EngineFacts{.engine = Engine::vllm,
+                .source = "vLLM 4ff865c3",
+                .numerics = Numerics::transformers,
+                .looked_at = "2026-11-27"},
+    EngineFacts{.engine = Engine::mlx,
+                .source = "mlx-lm 0.32.2",
+                .numerics = Numerics::exact,
+                .looked_at = "2026-11-27"},
+    EngineFacts{.engine = Engine::onnxruntime,
+                .source = "onnxruntime-genai 0.18.0",
+                .numerics = Numerics::transformers,
+                .looked_at = "2026-11-27"},
 };
 
 std::string version_text(const EngineVersion& version) {
@@ -81,6 +96,10 @@ bool is_in_force(const DialectRule& rule, const Dialect& dialect) {
   return rule.first <= version && version <= rule.last;
 }
 
+void note(const DialectRule& rule, DialectReading& reading) {
+  if (std::ranges::find(reading.acted, &rule) == reading.acted.end()) reading.acted.push_back(&rule);
+}
+
 // Applies the rule to each embedding. A rule may be about the model alone: one without any
 // embedding is given to it, too.
 void apply(const DialectRule& rule, const StatedKeys& stated, DialectReading& reading) {
@@ -90,24 +109,20 @@ void apply(const DialectRule& rule, const StatedKeys& stated, DialectReading& re
   const auto apply_to = [&](ModelRotary& rotary) {
     RuleTarget target{reading.model, rotary, stated, reading.lengths, reading.refusal};
     rule.apply(target);
-    const bool is_noted = std::ranges::find(reading.acted, &rule) != reading.acted.end();
-    if ((target.acted || target.refusal) && !is_noted) reading.acted.push_back(&rule);
+    if (target.acted || target.refusal) note(rule, reading);
   };
+  if (rule.apply == nullptr) return;
   for (ModelRotary& rotary : reading.model.rotary) {
     if (!reading.refusal) apply_to(rotary);
   }
   if (reading.model.rotary.empty()) apply_to(nothing);
 }
 
-Result<DialectReading> read_with(ModelSpec model, const StatedKeys& stated,
-                                 const Dialect& dialect) {
-  if (auto status = check(dialect); !status) return std::move(status).error();
-  DialectReading reading{.model = std::move(model), .acted = {}, .refusal = {}};
+void apply_rules(const StatedKeys& stated, const Dialect& dialect, DialectReading& reading) {
   for (const DialectRule& rule : rules_of(dialect.engine)) {
     if (reading.refusal) break;
     if (is_in_force(rule, dialect)) apply(rule, stated, reading);
   }
-  return reading;
 }
 
 const Json* member(const Json* object, std::string_view key) {
@@ -124,36 +139,79 @@ void take(const Json* value, std::optional<Number>& target) {
 }
 
 // path: "text_config", "a.b"; empty: the config itself.
-const Json* object_at(const Json& config, std::string_view path) {
-  const Json* object = &config;
-  while (!path.empty() && object != nullptr) {
+Json& object_at(Json& config, std::string_view path) {
+  Json* object = &config;
+  while (!path.empty()) {
     const std::size_t dot = path.find('.');
-    object = member(object, path.substr(0, dot));
+    object = &object->object()[std::string(path.substr(0, dot))];
     path = dot == std::string_view::npos ? "" : path.substr(dot + 1);
   }
-  return object;
+  return *object;
 }
 
-StatedKeys stated_keys(const Json& config, std::string_view part) {
+StatedKeys stated_keys(const Json& part) {
   StatedKeys stated;
-  const Json* const object = object_at(config, part);
-  take(member(object, "hidden_size"), stated.hidden_size);
-  take(member(object, "num_attention_heads"), stated.heads);
+  take(member(&part, "hidden_size"), stated.hidden_size);
+  take(member(&part, "num_attention_heads"), stated.heads);
+  take(member(&part, "rotary_dim"), stated.rotary_dim);
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    const Json* const rope = member(object, key);
+    const Json* const rope = member(&part, key);
     take(member(rope, "partial_rotary_factor"), stated.partial_rotary_factor);
     const Json* const factor = member(rope, "factor");
     if (factor != nullptr && factor->is_null()) stated.factor_is_null = true;
   }
-  take(member(object, "partial_rotary_factor"), stated.partial_rotary_factor);
+  take(member(&part, "partial_rotary_factor"), stated.partial_rotary_factor);
   return stated;
+}
+
+// Edits the part of the config that was resolved, by the rules that change keys.
+std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
+  std::vector<const DialectRule*> acted;
+  ConfigEdit target{part.object(), model.model_type};
+  for (const DialectRule& rule : rules_of(dialect.engine)) {
+    if (rule.edit != nullptr && is_in_force(rule, dialect) && rule.edit(target))
+      acted.push_back(&rule);
+  }
+  return acted;
+}
+
+bool concerns(const Dispute& dispute, const Dialect& dialect) {
+  const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
+  return dispute.by.engine == dialect.engine && dispute.by.first <= version &&
+         version <= dispute.by.last;
+}
+
+Result<DialectReading> read_config(Json config, const Dialect& dialect,
+                                   const ResolveOptions& options) {
+  if (auto status = check(dialect); !status) return std::move(status).error();
+  auto resolved = resolve_json(config, options);
+  if (!resolved) return std::move(resolved).error();
+  Json& part = object_at(config, resolved->model.config_part);
+  DialectReading reading;
+  reading.evidence = evidence_of(part, resolved->model, dialect);
+  reading.acted = edit(part, resolved->model, dialect);
+  if (!reading.acted.empty()) {
+    ResolveOptions edited = options;
+    edited.overrides.clear();  // they are in the config
+    auto read = resolve_json(config, edited);
+    if (read)
+      resolved = std::move(read);
+    else  // the engine has a default that is not known here
+      reading.disputes.push_back(message(reading.acted.back()->sentence, " ", read.error().message));
+  }
+  for (const Dispute& dispute : resolved->disputes)
+    if (concerns(dispute, dialect)) reading.disputes.push_back(dispute.text);
+  reading.model = std::move(resolved->model);
+  if (reading.evidence.kind == Evidence::absent) reading.refusal = reading.evidence.sentence;
+  apply_rules(stated_keys(part), dialect, reading);
+  return reading;
 }
 
 }  // namespace
 
 std::string_view to_string(Engine engine) noexcept { return name_or_unknown(engine); }
 
-std::string_view to_string(RuleEvidence evidence) noexcept { return name_or_unknown(evidence); }
+std::string_view to_string(Evidence evidence) noexcept { return name_or_unknown(evidence); }
 
 const EngineFacts& facts_of(Engine engine) noexcept {
   const auto found = std::ranges::find(engines, engine, &EngineFacts::engine);
@@ -207,27 +265,33 @@ Result<std::string> to_string(const Dialect& dialect) noexcept {
 }
 
 Result<DialectReading> read_as(const ModelSpec& model, const Dialect& dialect) noexcept {
-  return guarded([&] { return read_with(model, {}, dialect); });
+  return guarded([&]() -> Result<DialectReading> {
+    if (auto status = check(dialect); !status) return std::move(status).error();
+    DialectReading reading;
+    reading.model = model;
+    reading.evidence.sentence = "there is no config whose form could be looked up";
+    apply_rules({}, dialect, reading);
+    return reading;
+  });
 }
 
 Result<DialectReading> read_as(std::string_view config_json, const Dialect& dialect,
                                const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<DialectReading> {
-    auto model = resolve(config_json, options);
-    if (!model) return std::move(model).error();
     auto config = parse_config(config_json);
     if (!config) return std::move(config).error();
     if (auto status = apply_overrides(*config, options.overrides); !status)
       return std::move(status).error();
-    const StatedKeys stated = stated_keys(*config, model->config_part);
-    return read_with(*std::move(model), stated, dialect);
+    return read_config(*std::move(config), dialect, options);
   });
 }
 
 Result<DialectReading> apply_rule(const DialectRule& rule, const ModelSpec& model) noexcept {
   return guarded([&]() -> Result<DialectReading> {
-    if (rule.apply == nullptr) return invalid_argument("a rule must be one of rules_of()");
-    DialectReading reading{.model = model, .acted = {}, .refusal = {}};
+    if (rule.apply == nullptr && rule.edit == nullptr)
+      return invalid_argument("a rule must be one of rules_of()");
+    DialectReading reading;
+    reading.model = model;
     apply(rule, {}, reading);
     return reading;
   });

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/json/json.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -18,7 +19,14 @@ struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
   std::optional<std::int64_t> hidden_size = {};
   std::optional<std::int64_t> heads = {};
+  std::optional<std::int64_t> rotary_dim = {};
   bool factor_is_null = false;  // of the rope dictionary
+};
+
+// The object of a config that has the model's keys, before it is resolved.
+struct ConfigEdit {
+  Json::Object& keys;
+  std::string_view model_type;
 };
 
 struct RuleTarget {
@@ -61,6 +69,8 @@ void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
 // partial_rotary_factor is read for models whose own class does not.
 void read_partial_rotary_factor(RuleTarget& target);
+// rotary_dim is read for models whose class of Transformers does not.
+void read_rotary_dim(RuleTarget& target);
 
 }  // namespace dialects
 

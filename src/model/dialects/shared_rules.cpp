@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/dialects/rule_target.hpp"
+#include "model/families.hpp"
 
 namespace rotary::dialects {
 namespace {
@@ -72,6 +73,12 @@ void read_partial_rotary_factor(RuleTarget& target) {
     return;
   }
   set(target, spec.rotary_dim, std::optional(features));
+}
+
+void read_rotary_dim(RuleTarget& target) {
+  const Family* const family = find_family(target.model.model_type);
+  if (family == nullptr || family->part.rotary_dim_key != RotaryDimKey::disputed) return;
+  if (target.stated.rotary_dim) set(target, target.rotary.spec.rotary_dim, target.stated.rotary_dim);
 }
 
 }  // namespace rotary::dialects

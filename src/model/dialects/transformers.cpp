@@ -95,14 +95,30 @@ void forget_softmax_factor(RuleTarget& target) {
   if (target.model.model_type == "deepseek_v2") set(target, target.rotary.softmax_factor, 1.0);
 }
 
+bool drop_parameters(ConfigEdit& config) {
+  const auto found = config.keys.find("rope_parameters");
+  if (found == config.keys.end() || found->second.is_null()) return false;
+  config.keys.erase(found);
+  return true;
+}
+
 constexpr std::string_view rope_utils = "transformers/modeling_rope_utils.py";
 
 constexpr std::array releases = {
+    DialectRule{"rope_parameters_unread",
+                "rope_parameters came with 5.0 and is not read: scaling and base in it are lost.",
+                "the configuration classes of 4.33 to 4.57 read rope_scaling and rope_theta",
+                Evidence::run,
+                Engine::transformers,
+                first_release,
+                {4, 57},
+                nullptr,
+                drop_parameters},
     DialectRule{"rope_type_unknown",
                 "There is no modeling_rope_utils.py yet: rope_type is linear or dynamic.",
                 "transformers/models/llama/modeling_llama.py of 4.40.2; Phi-3's own class of 4.41 "
                 "and 4.42 is not described",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 first_release,
                 {4, 42},
@@ -111,7 +127,7 @@ constexpr std::array releases = {
                 "Functions of scaled rules divide hidden_size by num_attention_heads, and do not "
                 "read head_dim.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 43},
@@ -119,7 +135,7 @@ constexpr std::array releases = {
     DialectRule{"yarn_null_factor_fails",
                 "YaRN fails where factor is null.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 50},
@@ -127,7 +143,7 @@ constexpr std::array releases = {
     DialectRule{"yarn_null_factor_fails_again",
                 "YaRN fails where factor is null.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 56},
                 {4, 57},
@@ -136,7 +152,7 @@ constexpr std::array releases = {
                 "YaRN's ramp is that of max_position_embeddings; "
                 "original_max_position_embeddings is not read.",
                 "modeling_rope_utils.py; changed by #33783",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 50},
@@ -144,7 +160,7 @@ constexpr std::array releases = {
     DialectRule{"yarn_mscale_unread",
                 "YaRN's mscale and mscale_all_dim are not read.",
                 "modeling_rope_utils.py; changed by #33783",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 50},
@@ -154,7 +170,7 @@ constexpr std::array releases = {
                 "original_max_position_embeddings, which is 1, and no YaRN at all, where both are "
                 "the trained length.",
                 "modeling_rope_utils.py; #38224, undone by #40320",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 51},
                 {4, 55},
@@ -162,7 +178,7 @@ constexpr std::array releases = {
     DialectRule{"yarn_truncate_unread",
                 "YaRN's ramp always ends at whole pairs: truncate is not read.",
                 "modeling_rope_utils.py; 4.54.1 has no truncate, 4.55.4 has",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 54},
@@ -171,7 +187,7 @@ constexpr std::array releases = {
                 "LongRoPE's factor is replaced by max_position_embeddings / "
                 "original_max_position_embeddings.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 57},
@@ -180,7 +196,7 @@ constexpr std::array releases = {
                 "LongRoPE of models that do not pass the length on takes the long list at every "
                 "length, since its factor is above 1.",
                 "modeling_rope_utils.py of 4.43.4 to 4.47.1",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 47},
@@ -189,7 +205,7 @@ constexpr std::array releases = {
                 "LongRoPE of models that do not pass the length on takes the short list at every "
                 "length.",
                 "modeling_rope_utils.py of 4.48.3 to 4.50.3",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 48},
                 {4, 50},
@@ -197,7 +213,7 @@ constexpr std::array releases = {
     DialectRule{"dynamic_never_restored",
                 "Dynamic NTK's base grows with the longest call and never shrinks.",
                 "transformers/models/llama/modeling_llama.py of 4.33.3 to 4.37.2",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 first_release,
                 {4, 37},
@@ -206,7 +222,7 @@ constexpr std::array releases = {
                 "Dynamic NTK's base is that of the last call beyond the trained length, also in "
                 "shorter calls after it.",
                 "transformers/models/llama/modeling_llama.py of 4.38.2 to 4.40.2",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 38},
                 {4, 42},
@@ -215,7 +231,7 @@ constexpr std::array releases = {
                 "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
                 "trained length.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 57},
@@ -224,7 +240,7 @@ constexpr std::array releases = {
                 "Dynamic NTK's base is that of the last call beyond the trained length, also in "
                 "shorter calls after it: the longest call is written to None_max_seq_len_cached.",
                 "modeling_rope_utils.py; #39847, undone by #46624",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {5, 0},
                 {5, 12},
@@ -233,7 +249,7 @@ constexpr std::array releases = {
                 "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
                 "trained length.",
                 "modeling_rope_utils.py; #46624",
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {5, 13},
                 last_release,
@@ -242,7 +258,7 @@ constexpr std::array releases = {
                 "The function that all models share reads partial_rotary_factor, also for models "
                 "that turn whole heads.",
                 rope_utils,
-                RuleEvidence::run,
+                Evidence::run,
                 Engine::transformers,
                 {4, 43},
                 {4, 57},
@@ -250,7 +266,7 @@ constexpr std::array releases = {
     DialectRule{"deepseek_v2_softmax",
                 "DeepSeek-V2's softmax scale lacks the square of YaRN's factor.",
                 "transformers/models/deepseek_v2/modeling_deepseek_v2.py of 4.54.1 and 4.57.6",
-                RuleEvidence::read,
+                Evidence::read,
                 Engine::transformers,
                 {4, 54},
                 {4, 57},

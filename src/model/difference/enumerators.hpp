@@ -25,5 +25,11 @@ struct Describe<FieldEffect> {
                                              NamedEnumerator{FieldEffect::model, "model"},
                                              NamedEnumerator{FieldEffect::nothing, "nothing"}};
 };
+template <>
+struct Describe<Agreement> {
+  static constexpr std::array enumerators = {NamedEnumerator{Agreement::same, "same"},
+                                             NamedEnumerator{Agreement::different, "different"},
+                                             NamedEnumerator{Agreement::unknown, "unknown"}};
+};
 
 }  // namespace rotary

@@ -226,6 +226,17 @@ Result<ModelDifference> compare(const ModelSpec& one, const ModelSpec& other,
   return found;
 }
 
+bool is_known(const DialectReading& reading) {
+  return reading.evidence.kind == Evidence::run || reading.evidence.kind == Evidence::read;
+}
+
+Agreement agreement_of(const DialectReading& one, const DialectReading& other,
+                   const std::optional<ModelDifference>& difference) {
+  if (!difference || difference->differs() || one.disputes != other.disputes)
+    return Agreement::different;
+  return is_known(one) && is_known(other) ? Agreement::same : Agreement::unknown;
+}
+
 bool acts_on_model(const std::vector<FieldDifference>& fields) {
   return std::ranges::find(fields, FieldEffect::model, &FieldDifference::effect) != fields.end();
 }
@@ -255,6 +266,24 @@ Result<ModelDifference> compare_models(const ModelSpec& one, const ModelSpec& ot
                                .effect = FieldEffect::nothing});
     }
     return found;
+  });
+}
+
+std::string_view to_string(Agreement agreement) noexcept { return name_or_unknown(agreement); }
+
+Result<ReadingsDifference> compare_readings(const DialectReading& one, const DialectReading& other,
+                                            const ComparisonOptions& options) noexcept {
+  return guarded([&]() -> Result<ReadingsDifference> {
+    std::optional<ModelDifference> difference;
+    if (!one.refusal && !other.refusal) {
+      auto found = compare_models(
+          one.model, other.model,
+          {.context_tokens = options.context_tokens, .one = one.lengths, .other = other.lengths});
+      if (!found) return std::move(found).error();
+      difference = *std::move(found);
+    }
+    const Agreement agreement = agreement_of(one, other, difference);
+    return ReadingsDifference{.difference = std::move(difference), .agreement = agreement};
   });
 }
 

@@ -14,15 +14,32 @@
 
 #include "base/message.hpp"
 #include "model/json/json.hpp"
+#include "rotary/dialect.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
+
+// An engine, in the releases that read something otherwise than resolve() does.
+struct DisputedBy {
+  Engine engine = Engine::transformers;
+  EngineVersion first = {};  // both inclusive
+  EngineVersion last = {};
+};
+inline constexpr DisputedBy transformers_5 = {Engine::transformers, {5, 0}, {9999, 0}};
+inline constexpr DisputedBy every_transformers = {Engine::transformers, {}, {9999, 0}};
+
+// A warning that an engine computes something else, which no rule of its dialect shows.
+struct Dispute {
+  DisputedBy by;
+  std::string text;
+};
 
 // Results of reading one document beside its values. After an error, values may be missing, so work
 // that needs them asks failed() first.
 struct Findings {
   std::optional<Error> error;  // the first
   std::vector<std::string> warnings;
+  std::vector<Dispute> disputes;
   std::set<std::string>* asked = nullptr;  // gets the path of each key that a reader looks for
 
   [[nodiscard]] bool failed() const { return error.has_value(); }
@@ -32,6 +49,12 @@ struct Findings {
   template <class... Parts>
   void warn(const Parts&... parts) {
     warnings.push_back(message(parts...));
+  }
+  // Warns, and no comparison with that engine calls the two the same.
+  template <class... Parts>
+  void dispute(const DisputedBy& by, const Parts&... parts) {
+    warn(parts...);
+    disputes.push_back({by, warnings.back()});
   }
 };
 
@@ -88,6 +111,10 @@ class Reader {
   template <class... Parts>
   void warn(const Parts&... parts) {
     findings_->warn(path_, parts...);
+  }
+  template <class... Parts>
+  void dispute(const DisputedBy& by, const Parts&... parts) {
+    findings_->dispute(by, path_, parts...);
   }
 
   [[nodiscard]] const Json& json() const { return *object_; }

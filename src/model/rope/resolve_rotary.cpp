@@ -55,8 +55,8 @@ Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
         return {};
       }
       if (config.family.part.rotary_dim_key == RotaryDimKey::stands_in) {
-        reader.warn("rotary_dim ", rotary_dim, " is used, because ", fraction_key,
-                    " is absent; Transformers 5 does not read it");
+        reader.dispute(transformers_5, "rotary_dim ", rotary_dim, " is used, because ",
+                       fraction_key, " is absent; Transformers 5 does not read it");
       }
       return rotary_dim;
     case RotaryDimKey::ignored:
@@ -160,7 +160,8 @@ double softmax_factor(const ModelConfig& config, Reader& dictionary) {
   const auto factor = dictionary.number("factor");
   if (mscale == 0) return 1;
   if (!factor) {
-    dictionary.warn(
+    dictionary.dispute(
+        transformers_5,
         "factor is absent, so the softmax scale is not changed by mscale_all_dim; Transformers 5 "
         "fails here");
     return 1;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dialects/evidence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/message.hpp"
+#include "rotary/scaling.hpp"
+
+namespace rotary {
+namespace {
+
+struct EvidenceRow {
+  Engine engine;
+  std::string_view family;
+  EngineVersion first;  // both inclusive; 0.0: the engine has no releases
+  EngineVersion last;
+  Evidence kind;
+  // "form:rule" and properties, each followed by a space; "* ": every config.
+  std::string_view cells;
+};
+
+constexpr EvidenceRow evidence_rows[] = {
+#include "model/dialects/evidence_rows.inc"
+};
+
+const Json* filled_object(const Json& part, std::string_view key) {
+  const Json* const found = part.is_object() ? part.find(key) : nullptr;
+  return found != nullptr && found->is_object() && !found->object().empty() ? found : nullptr;
+}
+
+bool is_stated(const Json& object, std::string_view key) {
+  const Json* const found = object.is_object() ? object.find(key) : nullptr;
+  return found != nullptr && !found->is_null();
+}
+
+std::string_view form_of(const Json* scaling, const Json* parameters) {
+  if (scaling != nullptr && parameters != nullptr) return "both";
+  if (scaling != nullptr)
+    return is_stated(*scaling, "rope_type") ? "scaling_rope_type" : "scaling_type";
+  if (parameters == nullptr) return "plain";
+  const auto is_nested = [](const auto& member) { return member.second.is_object(); };
+  return std::ranges::any_of(parameters->object(), is_nested) ? "parameters_nested"
+                                                               : "parameters_flat";
+}
+
+std::string_view rule_of(const Scaling& scaling) {
+  constexpr std::array<std::string_view, 6> known = {"default", "linear", "dynamic",
+                                                     "yarn",    "llama3", "longrope"};
+  const auto found = std::ranges::find(known, rope_type(scaling));
+  return found == known.end() ? "other" : *found;
+}
+
+// What the evidence must cover: the form with each rule, and what is written in two places.
+std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
+  const Json* const scaling = filled_object(part, "rope_scaling");
+  const Json* const parameters = filled_object(part, "rope_parameters");
+  const std::string_view form = form_of(scaling, parameters);
+  std::set<std::string> cells;
+  for (const ModelRotary& rotary : model.rotary)
+    cells.insert(message(form, ":", rule_of(rotary.spec.scaling)));
+  if (cells.empty()) cells.insert(message(form, ":default"));
+  for (const Json* dictionary : {scaling, parameters}) {
+    if (dictionary == nullptr) continue;
+    if (is_stated(*dictionary, "partial_rotary_factor")) cells.insert("partial_inner");
+    if (is_stated(*dictionary, "rope_theta") && is_stated(part, "rope_theta"))
+      cells.insert("two_thetas");
+  }
+  if (is_stated(part, "partial_rotary_factor")) cells.insert("partial_outer");
+  return cells;
+}
+
+struct FormWords {
+  std::string_view form;
+  std::string_view words;
+};
+
+// "rope_scaling.rope_type yarn", for "scaling_rope_type:yarn".
+std::string words_of(const std::string& cell) {
+  constexpr std::array forms = {
+      FormWords{"plain", "no rope_scaling,"},
+      FormWords{"scaling_type", "rope_scaling.type"},
+      FormWords{"scaling_rope_type", "rope_scaling.rope_type"},
+      FormWords{"parameters_flat", "rope_parameters.rope_type"},
+      FormWords{"parameters_nested", "rope_parameters of layer types,"},
+      FormWords{"both", "rope_scaling beside rope_parameters,"},
+      FormWords{"partial_inner", "partial_rotary_factor in the rope dictionary"},
+      FormWords{"partial_outer", "partial_rotary_factor beside the rope dictionary"},
+      FormWords{"two_thetas", "rope_theta twice"}};
+  const std::size_t colon = cell.find(':');
+  const auto found = std::ranges::find(forms, cell.substr(0, colon), &FormWords::form);
+  const std::string words(found == forms.end() ? cell : found->words);
+  return colon == std::string::npos ? words : message(words, " ", cell.substr(colon + 1));
+}
+
+bool covers(const EvidenceRow& row, std::string_view cell) {
+  return row.cells == "* " || (" " + std::string(row.cells)).find(message(" ", cell, " ")) !=
+                                  std::string::npos;
+}
+
+std::vector<const EvidenceRow*> rows_of(const ModelSpec& model, const Dialect& dialect) {
+  const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
+  std::vector<const EvidenceRow*> found;
+  for (const EvidenceRow& row : evidence_rows) {
+    if (row.engine == dialect.engine && row.family == model.model_type && row.first <= version &&
+        version <= row.last)
+      found.push_back(&row);
+  }
+  return found;
+}
+
+bool was_looked_at(const Dialect& dialect) {
+  const auto releases = facts_of(dialect.engine).releases;
+  return !dialect.version || releases.empty() ||
+         std::ranges::find(releases, *dialect.version) != releases.end();
+}
+
+// "4.45 and 4.48 were": the releases around one that was not.
+std::string nearest_releases(const Dialect& dialect) {
+  const auto releases = facts_of(dialect.engine).releases;
+  const auto after = std::ranges::find_if(
+      releases, [&](const EngineVersion& each) { return each > *dialect.version; });
+  const auto text = [](const EngineVersion& each) { return message(each.major, ".", each.minor); };
+  if (after == releases.begin() || after == releases.end())
+    return message(text(after == releases.begin() ? releases.front() : releases.back()), " was");
+  return message(text(*(after - 1)), " and ", text(*after), " were");
+}
+
+std::string name_of(const Dialect& dialect) {
+  const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
+  const std::string_view engine = to_string(dialect.engine);
+  if (version == EngineVersion{}) return std::string(engine);
+  return message(engine, " ", version.major, ".", version.minor);
+}
+
+}  // namespace
+
+ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dialect& dialect) {
+  const std::string engine = name_of(dialect);
+  const std::string family = model.model_type.empty() ? "a config without a model_type"
+                                                      : std::string(model.model_type);
+  const auto rows = rows_of(model, dialect);
+  const bool is_absent = !rows.empty() && rows.front()->kind == Evidence::absent;
+  if (!is_absent && !was_looked_at(dialect))
+    return {Evidence::none, message(engine, " was not looked at: ", nearest_releases(dialect))};
+  if (rows.empty()) return {Evidence::none, message(engine, " was not looked at for ", family)};
+  Evidence kind = Evidence::run;
+  for (const std::string& cell : cells_of(part, model)) {
+    const auto row = std::ranges::find_if(
+        rows, [&](const EvidenceRow* each) { return covers(*each, cell); });
+    if (row == rows.end())
+      return {Evidence::none,
+              message(engine, " was not looked at for ", family, " with ", words_of(cell))};
+    if ((*row)->kind == Evidence::absent)
+      return {Evidence::absent, (*row)->cells == "* "
+                                    ? message(engine, " has no ", family)
+                                    : message(engine, " refuses ", family, " with ", words_of(cell))};
+    if ((*row)->kind == Evidence::read) kind = Evidence::read;
+  }
+  return {kind, message(kind == Evidence::run ? "numbers of " : "the source of ", engine,
+                        kind == Evidence::run ? " were compared for " : " was read for ", family)};
+}
+
+std::size_t families_looked_at(Engine engine) noexcept {
+  // Rows of a family stand together.
+  std::size_t families = 0;
+  std::string_view last;
+  for (const EvidenceRow& row : evidence_rows) {
+    if (row.engine != engine || row.kind == Evidence::absent || row.family == last) continue;
+    last = row.family;
+    ++families;
+  }
+  return families;
+}
+
+}  // namespace rotary
