@@ -250,7 +250,8 @@ MRopeConvention convention_of(Bytes& input) {
   convention.ids_per_second = size_from(input);
   convention.ids_per_chunk = size_from(input);
   convention.axes = size_from(input);
-  convention.frame_times = static_cast<FrameTimes>(input.number(0, 5));
+  convention.frame_times = static_cast<FrameTimes>(input.number(0, 8));
+  convention.offset = static_cast<DecodeOffset>(input.number(0, 2));
   convention.next = static_cast<NextPosition>(input.number(0, 3));
   convention.vision = static_cast<VisionTokens>(input.number(0, 3));
   convention.frames = static_cast<VideoFrames>(input.number(0, 3));

@@ -19,6 +19,9 @@ std::int64_t frame_time(const MRopeConvention& convention, const VideoPatches& v
   if (convention.frame_times == FrameTimes::index) return frame;
   if (convention.frame_times == FrameTimes::whole_seconds)
     return std::lround(std::floor(seconds)) * convention.ids_per_second * frame;
+  if (convention.frame_times == FrameTimes::start) return 1;
+  if (convention.frame_times >= FrameTimes::start_seconds)
+    return std::lround(std::floor(seconds)) * convention.ids_per_second;
   if (convention.frame_times == FrameTimes::rate_first)
     return static_cast<std::int64_t>(std::floor(number * interval));
   return static_cast<std::int64_t>(std::floor(elapsed * rate));
@@ -51,7 +54,12 @@ struct Reading {
   }
 
   void read(const ImagePatches& image) {
-    read_frames({.frames = 1, .rows = image.rows, .columns = image.columns}, 1);
+    const bool takes_rate = convention.frame_times == FrameTimes::start_rate;
+    read_frames({.frames = 1,
+                 .rows = image.rows,
+                 .columns = image.columns,
+                 .seconds_per_frame = takes_rate ? 1.0 : std::nan("")},
+                1);
   }
 
   void read(const VideoPatches& video) {
@@ -74,9 +82,12 @@ struct Reading {
     std::int64_t highest = 0;
     for (std::int64_t i = 0; i < frames * rows * width; ++i) {
       const std::int64_t frame = i / (rows * width);
-      const std::int64_t later = frames == 1 ? 0 : frame_time(convention, video, frame);
-      tokens.push_back({{IdAxis::time, position + later},
-                        {IdAxis::row, origin + i / width % rows},
+      const bool is_start = convention.frame_times >= FrameTimes::start;
+      const bool is_timed = is_start ? video.seconds_per_frame >= 0 : frames > 1;
+      const std::int64_t later = is_timed ? frame_time(convention, video, frame) : is_start;
+      tokens.push_back({{IdAxis::time, is_start ? position * later : position + later},
+                        {IdAxis::row, origin + (is_start ? i / (frames * width)
+                                                         : i / width % rows)},
                         {IdAxis::column, origin + i % width},
                         {IdAxis::image, images},
                         {IdAxis::token, std::ssize(tokens)},

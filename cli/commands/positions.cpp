@@ -90,8 +90,10 @@ void add_group(std::vector<TokenGroup>& groups, const NamedValue& option) {
 }
 
 MRopeConvention parse_convention(const Arguments& arguments) {
-  MRopeConvention convention = choose_by(&MRopeConvention::name, "--as",
-                                         arguments.convention.value_or(""), m_rope_conventions());
+  const std::string name = arguments.convention.value_or("");
+  const auto named = m_rope_convention(name);
+  MRopeConvention convention =
+      named ? *named : choose_by(&MRopeConvention::name, "--as", name, m_rope_conventions());
   const auto change = [](std::string_view option, const std::optional<std::string>& text,
                          std::int64_t& member) {
     if (text) member = parse_int64(option, *text);

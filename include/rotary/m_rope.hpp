@@ -89,6 +89,18 @@ enum class FrameTimes : std::int32_t {
   rate_first,     // i * (r * s), truncated
   seconds_first,  // (i * s) * r, truncated
   not_truncated,  // (i * s) * r; all ids after it are real numbers, float32
+  // Defects of Transformers 5.3 to 5.5, with VisionTokens::grid and VideoFrames::one_group: every
+  // frame has one time, and each row is repeated for all frames before the next. Where the video
+  // starts at p, the time is
+  start,          // p
+  start_seconds,  // p * (s truncated) * r
+  start_rate,     // the same; p * r in an image, and images beside videos fail
+};
+
+// MRopePositions::delta.
+enum class DecodeOffset : std::int32_t {
+  past_highest,  // 1 + the highest id - the number of tokens
+  not_negative,  // at least 0: a defect of Transformers 5.2
 };
 
 // Where the next group starts after an image or a video that started at p.
@@ -139,6 +151,7 @@ struct MRopeConvention {
   VideoFrames frames = VideoFrames::one_group;
   SoundOfVideo sound = SoundOfVideo::none;
   std::int64_t ids_per_chunk = 1;  // ids_per_second * seconds_per_chunk: 1 to 2^32
+  DecodeOffset offset = DecodeOffset::past_highest;
 
   friend bool operator==(const MRopeConvention&, const MRopeConvention&) = default;
 };
@@ -146,15 +159,15 @@ struct MRopeConvention {
 // All that have a name, those of one model beside one another. Not changed while the program runs.
 [[nodiscard]] ROTARY_API std::span<const MRopeConvention> m_rope_conventions() noexcept;
 
-// Error: invalid_argument, with all names.
+// A name, or a model's name with a release of Transformers, "qwen2.5-vl-5.3": how that release
+// counts. Error: invalid_argument, with all names, or the releases of the model.
 [[nodiscard]] ROTARY_API Result<MRopeConvention> m_rope_convention(std::string_view name) noexcept;
 
 template <class Number>
 struct MRopePositions {
   AxisPositions<Number> positions = {};
   std::vector<std::int64_t> group_ends = {};  // the token behind the last one of each group
-  // 1 + the highest id - the number of tokens (rope_deltas): token n of the sequence, decoded after
-  // these, stands at n + delta on every axis.
+  // rope_deltas: token n of the sequence, decoded after these, stands at n + delta on every axis.
   Number delta = 0;
 
   friend bool operator==(const MRopePositions&, const MRopePositions&) = default;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/m_rope.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -27,6 +29,11 @@ Status check_enumerator(std::string_view name, Enum value, Enum last) {
 Status check_combination(const MRopeConvention& it) {
   if (it.vision == VisionTokens::canvas && it.frames == VideoFrames::one_group)
     return invalid_argument("frames must be none or own_groups on a canvas, got one_group");
+  const bool has_start_times = it.frame_times >= FrameTimes::start;
+  if (has_start_times && (it.vision != VisionTokens::grid || it.frames != VideoFrames::one_group ||
+                          it.sound != SoundOfVideo::none || it.next != NextPosition::past_grid))
+    return invalid_argument("frame_times of one start must stand beside vision grid, frames "
+                            "one_group, next past_grid and no sound, got others");
   if (it.sound == SoundOfVideo::none) return {};
   if (it.vision != VisionTokens::grid)
     return invalid_argument("vision must be grid where videos have sound, got ",
@@ -43,11 +50,12 @@ Status check_convention(const MRopeConvention& it) {
         check({"temporal_merge", it.temporal_merge, 1, most_rate}),
         check({"ids_per_second", it.ids_per_second, 1, most_rate}),
         check({"ids_per_chunk", it.ids_per_chunk, 1, most_rate * most_rate}),
-        check_enumerator("frame_times", it.frame_times, FrameTimes::not_truncated),
+        check_enumerator("frame_times", it.frame_times, FrameTimes::start_rate),
         check_enumerator("next", it.next, NextPosition::past_tokens),
         check_enumerator("vision", it.vision, VisionTokens::canvas),
         check_enumerator("frames", it.frames, VideoFrames::own_groups),
-        check_enumerator("sound", it.sound, SoundOfVideo::by_token)})
+        check_enumerator("sound", it.sound, SoundOfVideo::by_token),
+        check_enumerator("offset", it.offset, DecodeOffset::not_negative)})
     if (!status) return status;
   for (const IdAxis counted : it.counts)
     if (auto status = check_enumerator("counts", counted, IdAxis::unused); !status) return status;
@@ -144,9 +152,23 @@ class TokensOf {
   const MRopeConvention& convention_;
 };
 
+// In Transformers 5.3 and 5.4 images take the seconds of videos, and the videos then have none.
+Status check_mixture(std::span<const TokenGroup> groups, const MRopeConvention& convention) {
+  const auto has = [&]<class Group>(std::type_identity<Group>) {
+    return std::ranges::any_of(groups, std::holds_alternative<Group, TextTokenRun, ImagePatches,
+                                                              VideoPatches, SlicedImage>);
+  };
+  if (convention.frame_times != FrameTimes::start_rate ||
+      !has(std::type_identity<ImagePatches>()) || !has(std::type_identity<VideoPatches>()))
+    return {};
+  return unsupported("a prompt of ", convention.name,
+                     " must have images or videos: this release fails on both, got both");
+}
+
 Result<std::int64_t> count_tokens(std::span<const TokenGroup> groups,
                                   const MRopeConvention& convention) {
   if (auto status = check_convention(convention); !status) return status.error();
+  if (auto status = check_mixture(groups, convention); !status) return status.error();
   std::int64_t tokens = 0;
   for (const TokenGroup& group : groups) {
     const Result<std::int64_t> more = std::visit(TokensOf(convention), group);

@@ -50,7 +50,11 @@ class MRopeIds {
 
   void add(const ImagePatches& image) {
     if (convention_.vision == VisionTokens::canvas) return add(SlicedImage{.thumbnail = image});
-    add_grid({.frames = 1, .rows = image.rows, .columns = image.columns}, {Number{}});
+    const PatchGrid grid{.frames = 1, .rows = image.rows, .columns = image.columns};
+    if (has_start_times())
+      return add_repeated_rows(
+          grid, convention_.frame_times == FrameTimes::start_rate ? convention_.ids_per_second : 1);
+    add_grid(grid, {Number{}});
   }
 
   void add(const VideoPatches& video) {
@@ -62,10 +66,11 @@ class MRopeIds {
       }
       return;
     }
+    const PatchGrid grid{.frames = frames, .rows = video.rows, .columns = video.columns};
+    if (has_start_times()) return add_repeated_rows(grid, start_factor(video.seconds_per_frame));
     std::vector<Number> times(static_cast<std::size_t>(frames));
     for (std::size_t frame = 0; frame < times.size(); ++frame)
       times[frame] = time_of(frame, video.seconds_per_frame);
-    const PatchGrid grid{.frames = frames, .rows = video.rows, .columns = video.columns};
     if (video.audio_tokens == 0) return add_grid(grid, times);
     add_with_sound(grid, times, video.audio_tokens);
   }
@@ -100,10 +105,9 @@ class MRopeIds {
   [[nodiscard]] Number highest() const noexcept { return highest_; }
 
   [[nodiscard]] MRopePositions<Number> finished() && {
-    const Number tokens = number(ids_.tokens);
-    return {.positions = std::move(ids_),
-            .group_ends = std::move(group_ends_),
-            .delta = token_ == 0 ? Number{} : sum(sum(highest_, 1), -tokens)};
+    Number delta = token_ == 0 ? Number{} : sum(sum(highest_, 1), -number(ids_.tokens));
+    if (convention_.offset == DecodeOffset::not_negative) delta = std::max(delta, Number{});
+    return {.positions = std::move(ids_), .group_ends = std::move(group_ends_), .delta = delta};
   }
 
  private:
@@ -133,8 +137,34 @@ class MRopeIds {
         return static_cast<Number>(std::trunc((index * seconds) * rate));
       case FrameTimes::not_truncated:
         return static_cast<Number>((index * seconds) * rate);
+      case FrameTimes::start:
+      case FrameTimes::start_seconds:
+      case FrameTimes::start_rate:
+        break;  // add_repeated_rows()
     }
     return {};
+  }
+
+  [[nodiscard]] bool has_start_times() const noexcept {
+    return convention_.frame_times >= FrameTimes::start;
+  }
+
+  [[nodiscard]] std::int64_t start_factor(double seconds) const {
+    if (convention_.frame_times == FrameTimes::start) return 1;
+    return convention_.ids_per_second * static_cast<std::int64_t>(static_cast<float>(seconds));
+  }
+
+  // Each frame at the time start * factor; beyond 2^53 it is one that the caller refuses.
+  void add_repeated_rows(const PatchGrid& patches, std::int64_t factor) {
+    const PatchGrid grid = merged(patches, convention_.merge);
+    const bool is_far = factor > 0 && next_ > number(largest_position / factor);
+    const Number time = is_far ? number(largest_position + 1) : next_ * number(factor);
+    for (std::int64_t row = 0; row < grid.rows; ++row)
+      for (std::int64_t frame = 0; frame < grid.frames; ++frame)
+        for (std::int64_t column = 0; column < grid.columns; ++column)
+          put({time, sum(next_, number(row)), sum(next_, number(column))}, number(image_));
+    ++image_;
+    next_ = sum(next_, number(std::max(grid.rows, grid.columns)));
   }
 
   // Ids of one token, which stands at these coordinates.

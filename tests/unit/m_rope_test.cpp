@@ -27,7 +27,9 @@ std::vector<TokenGroup> random_prompt(std::mt19937& random, const MRopeConventio
   std::vector<TokenGroup> groups;
   for (std::int64_t i = upto(6); i >= 0; --i) {
     groups.emplace_back(TextTokenRun{upto(20)});
-    if (convention.frames == VideoFrames::none || upto(1) == 0) {
+    const bool no_videos = convention.frames == VideoFrames::none ||
+                           convention.frame_times == FrameTimes::start_rate;  // not beside images
+    if (no_videos || upto(1) == 0) {
       groups.emplace_back(ImagePatches{side(), side()});
       continue;
     }
@@ -64,8 +66,10 @@ TEST(MRope, EveryConventionIsItsDefinition) {
               << convention.name << ", axis " << axis << ", token " << token;
           highest = std::max(highest, id);
         }
-      EXPECT_EQ(got.delta,
-                wanted.empty() ? 0 : highest + 1 - static_cast<std::int64_t>(wanted.size()));
+      const std::int64_t delta =
+          wanted.empty() ? 0 : highest + 1 - static_cast<std::int64_t>(wanted.size());
+      const bool is_least_0 = convention.offset == DecodeOffset::not_negative;
+      EXPECT_EQ(got.delta, is_least_0 ? std::max<std::int64_t>(delta, 0) : delta);
       EXPECT_EQ(got.group_ends.back(), got.positions.tokens);
     }
   }
@@ -83,6 +87,30 @@ TEST(MRope, TextAfterALongVideoGoesBackwards) {
   EXPECT_EQ(highest.positions.at(0, 35), 32);
 }
 
+// Transformers 5.3: every frame has the time 15 * 2, and rows are repeated before frames.
+TEST(MRope, AReleaseCountsByItsOwnRow) {
+  const std::vector<TokenGroup> prompt = {TextTokenRun{15}, VideoPatches{4, 8, 12, 1.0},
+                                          TextTokenRun{10}};
+  const auto ids = value_of(m_rope_positions(prompt, named("qwen2.5-vl-5.3"))).positions;
+  EXPECT_EQ(ids.at(0, 15), 30);
+  EXPECT_EQ(ids.at(0, 110), 30);
+  EXPECT_EQ(ids.at(1, 15 + 23), 15);
+  EXPECT_EQ(ids.at(1, 15 + 24), 16);
+  EXPECT_EQ(ids.at(0, 111), 21);
+  EXPECT_EQ(named("qwen2.5-vl-5.3").name, "qwen2.5-vl-5.4");
+  EXPECT_EQ(named("qwen2.5-vl-4.50").name, "qwen2.5-vl-vllm");
+  EXPECT_EQ(named("qwen2-vl-5.24").name, "qwen2-vl");
+  for (const std::string_view none : {"qwen2.5-vl-4.48", "qwen3-vl-5.3", "qwen2-vl-5.x", "qwen2-vl-"})
+    EXPECT_EQ(m_rope_convention(none).error().code, ErrorCode::invalid_argument) << none;
+  const std::vector<TokenGroup> both = {ImagePatches{4, 4}, VideoPatches{1, 4, 4, 1.0}};
+  EXPECT_EQ(m_rope_positions(both, named("qwen2.5-vl-5.3")).error().code, ErrorCode::unsupported);
+  const std::vector<TokenGroup> far = {TextTokenRun{(1 << 21) + 1}, VideoPatches{1, 2, 2, 65536.0}};
+  MRopeConvention fast = named("qwen2.5-vl-5.5");
+  fast.ids_per_second = 1 << 16;
+  EXPECT_EQ(m_rope_positions(far, fast).error().message, "ids must be at most 2^53, got "
+                                                         "9007199254740993");
+}
+
 // The releases of Qwen2.5-VL differ where a frame takes no whole number of seconds.
 TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
   const std::vector<TokenGroup> prompt = {VideoPatches{4, 2, 2, 1.3}};
@@ -91,7 +119,7 @@ TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
     return std::vector(ids.numbers.begin(), ids.numbers.begin() + 4);
   };
   EXPECT_EQ(times("qwen2.5-vl"), (std::vector<std::int64_t>{0, 2, 5, 7}));
-  EXPECT_EQ(times("qwen2.5-vl-5.16"), (std::vector<std::int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(times("qwen2.5-vl-5.17"), (std::vector<std::int64_t>{0, 2, 4, 6}));
   EXPECT_EQ(times("qwen2.5-vl-vllm"), (std::vector<std::int64_t>{0, 2, 5, 7}));
   const std::vector<TokenGroup> prompt_of_omni = {VideoPatches{2, 2, 2, 0.1}, TextTokenRun{1}};
   const auto real = value_of(m_rope_coordinates(prompt_of_omni, named("qwen3-omni")));
@@ -219,7 +247,7 @@ TEST(MRope, RefusesConventions) {
     EXPECT_EQ(refusal(text, convention), ErrorCode::invalid_argument);
   const auto unknown = m_rope_convention("qwen1-vl");
   ASSERT_FALSE(unknown);
-  EXPECT_TRUE(unknown.error().message.ends_with("llama.cpp; got 'qwen1-vl'"));
+  EXPECT_TRUE(unknown.error().message.ends_with("such as qwen2.5-vl-5.3; got 'qwen1-vl'"));
 }
 
 TEST(MRope, RefusesIdsThatDoublesDoNotHave) {

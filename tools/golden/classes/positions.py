@@ -13,8 +13,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASES = 40  # for each convention
 KEPT = 4  # of plain ones and of special ones
 KEPT_TOKENS = 250
-OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2.5-vl-4.57", "4.57.6", "qwen2_5_vl"),
-       ("qwen2.5-vl-5.16", "5.13.1", "qwen2_5_vl"))
+OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2-vl-5.2", "5.2.0", "qwen2_vl"),
+       ("qwen2-vl-5.5", "5.3.0", "qwen2_vl"), ("qwen2.5-vl-4.51", "4.51.3", "qwen2_5_vl"),
+       ("qwen2.5-vl-4.57", "4.57.6", "qwen2_5_vl"), ("qwen2.5-vl-5.4", "5.3.0", "qwen2_5_vl"),
+       ("qwen2.5-vl-5.5", "5.5.4", "qwen2_5_vl"), ("qwen2.5-vl-5.17", "5.13.1", "qwen2_5_vl"),
+       ("ernie-4.5-vl-5.2", "5.0.0", "ernie4_5_vl_moe"),
+       ("ernie-4.5-vl-5.5", "5.3.0", "ernie4_5_vl_moe"))
 MEMBERS = {"merge": "--merge", "temporal_merge": "--temporal-merge",
            "ids_per_second": "--ids-per-second", "ids_per_chunk": "--ids-per-chunk"}
 
