@@ -9,7 +9,7 @@
 #include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
 
-NB_MODULE(_core, module) {
+NB_MODULE(core_of_main_interpreter, module) {
   using namespace rotary::python;
   // Objects that torch holds until the process ends are no leaks.
   nanobind::set_leak_warnings(false);
@@ -23,4 +23,30 @@ NB_MODULE(_core, module) {
   bind_caches(module);
   bind_bias(module);
   bind_attention(module);
+}
+
+namespace {
+
+using Run = int (*)(PyObject*);
+Run run_module = nullptr;  // nanobind's
+
+// A process has one state of this module: another interpreter that ran it would take it from the
+// first one.
+int run_in_main_interpreter(PyObject* module) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return run_module(module);
+  PyErr_SetString(PyExc_ImportError,
+                  "rotary must be imported in the main interpreter of a process, got another");
+  return -1;
+}
+
+}  // namespace
+
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  PyObject* const definition = PyInit_core_of_main_interpreter();
+  if (definition == nullptr || run_module != nullptr) return definition;
+  auto* slot = reinterpret_cast<PyModuleDef*>(definition)->m_slots;
+  while (slot->slot != Py_mod_exec) ++slot;
+  run_module = reinterpret_cast<Run>(slot->value);
+  slot->value = reinterpret_cast<void*>(run_in_main_interpreter);
+  return definition;
 }
