@@ -50,7 +50,7 @@ TokenGroup group_of(std::string_view name, const Numbers& n, double seconds_per_
 }
 
 MRopeConvention convention_of(std::string_view name, const nb::dict& changes) {
-  MRopeConvention convention = take(m_rope_convention(name));
+  MRopeConvention convention = take(m_rope_convention(name), "convention");
   for (const auto [key, value] : changes) {
     const auto text = nb::cast<std::string>(key);
     const auto number = nb::cast<std::int64_t>(value);

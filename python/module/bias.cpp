@@ -76,7 +76,7 @@ struct ParameterSetter {
       raise(std::string(facts.name) + " must be one of " + joined(names) + ", got '" + text + "'");
     } else if constexpr (std::is_same_v<Member, ConstTableView>) {
       set_table(member, value);
-    } else if (!nb::try_cast(value, member)) {
+    } else if (nb::isinstance<nb::bool_>(value) || !nb::try_cast(value, member)) {
       raise(std::string(facts.name) + " must be " + wanted(member) + ", got " + shown(value));
     }
   }

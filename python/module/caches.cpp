@@ -35,6 +35,7 @@ std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
     weight = array_to_read(parts[0], "weight");
     std::int64_t size = 1;
     for (std::size_t i = 0; i < weight.axes; ++i) size *= weight.extents[i];
+    if (size == 0) raise("weight must have a number for each feature, or be None, got none");
     norm.weight = {static_cast<const float*>(contiguous(weight, DType::f32, size, "weight")),
                    static_cast<std::size_t>(size)};
   }

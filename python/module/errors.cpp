@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module/errors.hpp"
 
+#include <array>
+
 namespace rotary::python {
 namespace {
 
@@ -18,14 +20,28 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
+// Parameters that have other names in C++.
+constexpr std::array<std::array<std::string_view, 2>, 4> renamed = {{{"context_tokens", "context"},
+                                                                     {"most_causes", "causes"},
+                                                                     {"additive_mask", "mask"},
+                                                                     {"boolean_mask", "mask"}}};
+
+std::string in_words_of_python(std::string message) {
+  for (const auto& [ours, theirs] : renamed) {
+    if (message.starts_with(ours)) message.replace(0, ours.size(), theirs);
+  }
+  return message;
+}
+
 }  // namespace
 
 void raise(const Error& error) {
+  const std::string message = in_words_of_python(error.message);
   // The class is Python's own, so that it documents itself and can be subclassed there.
   const nb::object type = nb::module_::import_("rotary._errors").attr("Error");
   const std::string_view status = name_of(error.code);
-  const nb::object value = type(nb::str(status.data(), status.size()),
-                                nb::str(error.message.data(), error.message.size()));
+  const nb::object value =
+      type(nb::str(status.data(), status.size()), nb::str(message.data(), message.size()));
   PyErr_SetObject(type.ptr(), value.ptr());
   throw nb::python_error();
 }

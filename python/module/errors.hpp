@@ -22,6 +22,16 @@ inline void check(const Status& status) {
   if (!status) raise(status.error());
 }
 
+// name: the caller's parameter, where the message has another noun.
+template <class T>
+[[nodiscard]] T take(Result<T> result, std::string_view name) {
+  if (!result) {
+    raise(Error{.code = result.error().code,
+                .message = std::string(name) + ": " + result.error().message});
+  }
+  return *std::move(result);
+}
+
 template <class T>
 [[nodiscard]] T take(Result<T> result) {
   if (!result) raise(result.error());

@@ -126,7 +126,8 @@ ModelSpec resolve_text(std::string_view config, const nb::dict& options) {
 }
 
 ModelSpec resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
-  auto reading = take(read_as(config, take(parse_dialect(dialect)), options_of(options)));
+  auto reading =
+      take(read_as(config, take(parse_dialect(dialect), "read_as"), options_of(options)));
   if (reading.refusal) {
     raise(Error{.code = ErrorCode::unsupported,
                 .message = std::string(dialect) + " does not run the model: " + *reading.refusal});

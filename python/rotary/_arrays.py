@@ -7,10 +7,12 @@ NumPy's and torch's memory is ever written: arrays of JAX and MLX are immutable,
 exports say otherwise.
 """
 
+import math
 import sys
 
 import numpy as np
 
+from rotary._checks import shown, whole
 from rotary._errors import Error
 
 _F16, _F32, _F64 = (np.dtype(name) for name in ("f2", "f4", "f8"))
@@ -113,14 +115,16 @@ def as_framework(result: np.ndarray, like):
     return jnp.asarray(result)
 
 
-def dtype_name(x) -> str:
+def dtype_name(x, what: str) -> str:
     """"f32", "bf16", "f16" or "f64"."""
+    if not framework_of(x):
+        as_numpy(x, what)
     if is_torch(x):
         name = _torch_dtypes().get(x.dtype)
     else:
         name = DTYPE_NAMES.get(str(x.dtype).rpartition(".")[2])
     if name is None:
-        raise TypeError(f"must be of float32, float64, float16 or bfloat16, got {x.dtype}")
+        raise TypeError(f"{what} must be of float32, float64, float16 or bfloat16, got {x.dtype}")
     return name
 
 
@@ -134,37 +138,70 @@ def named_dtype(dtype) -> str | None:
     """The library's name of a dtype of NumPy, torch or text; None for None."""
     if dtype is None:
         return None
-    text = str(dtype).rpartition(".")[2]
+    if isinstance(dtype, type):
+        dtype = np.dtype(dtype)
+    text = "" if isinstance(dtype, int) else str(dtype).rpartition(".")[2]
     if text not in DTYPE_NAMES:
-        text = np.dtype(dtype).name if not isinstance(dtype, str) else text
-    if text not in DTYPE_NAMES:
-        raise Error("invalid_argument", f"dtype must be one of f32, bf16, f16, f64, got '{dtype}'")
+        raise Error("invalid_argument",
+                    f"dtype must be one of f32, bf16, f16, f64, got {shown(dtype)}")
     return DTYPE_NAMES[text]
 
 
-def token_numbers(positions):
+def any_array(x, what: str) -> np.ndarray:
+    """Of whatever elements; lists of several lengths are refused."""
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} must be an array, got {shown(x)}") from None
+
+
+def numpy_dtype(dtype) -> np.dtype:
+    name = named_dtype(dtype)
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    if name is None:
+        raise Error("invalid_argument", "dtype must be one of f32, bf16, f16, f64, got None")
+    return {"f32": _F32, "f16": _F16, "f64": _F64}[name]
+
+
+def check_extents(shape: tuple[int, ...], what: str) -> None:
+    if min(shape, default=0) < 0 or math.prod(shape) >= 2**48:
+        raise Error("invalid_argument", f"{what} must be extents that memory has, got {shape}")
+
+
+def numbers(x, what: str) -> np.ndarray:
+    """float64, of anything that has numbers."""
+    try:
+        return np.asarray(x.detach().cpu().double() if is_torch(x) else x, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} must be an array of numbers, got {shown(x)}") from None
+
+
+def token_numbers(positions, what: str):
     """(first, tokens) of a range, or an array of positions_array."""
     if type(positions) is range and positions.step == 1:
-        return positions.start, len(positions)
-    return positions_array(positions)
+        first = whole(positions.start, what)
+        return first, whole(max(positions.stop - first, 0), what)
+    return positions_array(positions, what)
 
 
-def positions_array(positions) -> np.ndarray:
+def positions_array(positions, what: str) -> np.ndarray:
     """int32, int64 or float64. Narrow floats are refused: bfloat16 cannot tell positions beyond
     256 apart, float16 beyond 2048, so that such positions are wrong before they come here."""
     if is_torch(positions):
         positions = positions.detach().cpu()
         if positions.dtype in (sys.modules["torch"].bfloat16,):
-            raise Error("invalid_argument", _NARROW.format(positions.dtype))
+            raise Error("invalid_argument", _NARROW.format(what, positions.dtype))
         positions = positions.resolve_neg().numpy()
-    array = np.asarray(positions)
+    array = any_array(positions, what)
     if array.ndim == 0:
-        raise Error("invalid_argument",
-                    "positions must be a range or an array with one for each token, got a "
-                    f"number: write [{positions}] for one token")
+        raise Error("invalid_argument", f"{what} must be a range or an array with one for each "
+                    f"token, got {shown(positions)}")
     kind = array.dtype.kind
     if array.dtype.name in ("bfloat16", "float16"):
-        raise Error("invalid_argument", _NARROW.format(array.dtype))
+        raise Error("invalid_argument", _NARROW.format(what, array.dtype))
     if array.dtype in (np.int32, np.int64, np.float64) and array.dtype.isnative:
         return array
     if kind == "i" or (kind == "u" and (array.dtype.itemsize < 8 or not array.size
@@ -175,8 +212,7 @@ def positions_array(positions) -> np.ndarray:
     if not array.size:
         return array.astype(np.int64)
     raise Error("invalid_argument",
-                f"positions must be whole numbers or floats, got {array.dtype}")
+                f"{what} must be whole numbers below 2^63, or floats, got {array.dtype}")
 
 
-_NARROW = ("positions must be integers, float32 or float64, got {}: too narrow to tell positions "
-           "apart")
+_NARROW = "{} must be integers, float32 or float64, got {}: too narrow to tell positions apart"

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rotary import _arrays, _core, _html
+from rotary._checks import checked, plain
 from rotary._caches import QuantizedHeads, _read, _read_cached
 from rotary._errors import Error
 from rotary._frequencies import Frequencies, Rotations, _target
@@ -24,9 +24,9 @@ class Bias:
 
     __slots__ = ("_core", "name", "parameters")
 
+    @checked
     def __init__(self, name: str, **parameters: Any) -> None:
-        given = {key: value.tolist() if isinstance(value, np.ndarray) else value
-                 for key, value in parameters.items()}
+        given = {key: plain(value, key) for key, value in parameters.items()}
         self.name = name
         self.parameters = Parameters(given)
         self._core = _core.Bias.make(name, given)
@@ -39,14 +39,17 @@ class Bias:
     def heads(self) -> int:
         return self._core.heads()
 
+    @checked
     def at(self, head: int, query: int, key: int) -> float:
         """The bias of one score, before it is rounded."""
         return self._core.at(head, query, key)
 
+    @checked
     def table(self, queries: int, keys: int, *, first_query: int = 0, first_key: int = 0,
               dtype: Any = np.float32) -> np.ndarray:
         """[heads, queries, keys]: row r is a query at first_query + r."""
-        out = np.empty((self.heads, queries, keys), dtype)
+        _arrays.check_extents((queries, keys), "queries and keys")
+        out = np.empty((self.heads, queries, keys), _arrays.numpy_dtype(dtype))
         self._core.fill(_arrays.numpy_operand(out, "out"), first_query, first_key)
         return out
 
@@ -58,6 +61,7 @@ class Bias:
         return _html.table(f"Bias {self.name}", [(k, str(v)) for k, v in self.parameters.items()])
 
 
+@checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AttentionSequence:
     """Queries and the keys that they may see: a document of a packed batch, a row without its
@@ -73,6 +77,7 @@ class AttentionSequence:
     key_position: int = 0
 
 
+@checked
 def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
            q_rotations: Rotations | None = None, k_rotations: Rotations | None = None,
            bias: Bias | None = None, mask: Any = None, left: int | None = None,
@@ -96,14 +101,12 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     sources = [_read(q, "q"), _read_cached(k, "k"), _read_cached(v, "v")]
     if out is None:
         out = _empty_result(q, v, layout)
-    options: dict[str, Any] = {"scale": float(scale), "causal": bool(causal), "sinks": int(sinks)}
-    if softcap is not None:
-        options["softcap"] = float(softcap)
-    options |= {name: operator.index(value) for name, value in (("left", left), ("right", right))
-                if value is not None}
-    values: dict[str, Any] = {"q_rotations": q_rotations, "k_rotations": k_rotations,
-                              "bias": bias, "cached_keys": cached_keys}
-    options |= {name: value._core for name, value in values.items() if value is not None}
+    objects = {"q_rotations": q_rotations, "k_rotations": k_rotations, "bias": bias,
+               "cached_keys": cached_keys}
+    options = {"scale": scale, "causal": causal, "sinks": sinks, "softcap": softcap, "left": left,
+               "right": right,
+               **{name: value and value._core for name, value in objects.items()}}
+    options = {name: value for name, value in options.items() if value is not None}
     if mask is not None:
         options["mask"] = _mask(mask)
     if sequences is not None:
@@ -116,7 +119,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
 
 
 def _table(blocks: Any) -> np.ndarray:
-    array = np.asarray(blocks.cpu() if _arrays.is_torch(blocks) else blocks)
+    array = _arrays.any_array(blocks.cpu() if _arrays.is_torch(blocks) else blocks, "block_table")
     if array.ndim != 2 or array.dtype.kind not in "iu":
         raise Error("invalid_argument", "block_table must be integers [sequences, blocks], got "
                     f"{array.dtype} with {array.ndim} axes")
@@ -145,7 +148,7 @@ def _empty_result(q: Any, v: Any, layout: str) -> Any:
 
 
 def _mask(mask: Any) -> Any:
-    array = np.asarray(mask) if not _arrays.is_torch(mask) else mask.detach().cpu().numpy()
+    array = _arrays.any_array(mask.detach().cpu() if _arrays.is_torch(mask) else mask, "mask")
     if array.ndim > 4:
         raise Error("invalid_argument", f"mask must have at most 4 axes, got {array.ndim}")
     array = array.reshape((1,) * (4 - array.ndim) + array.shape)

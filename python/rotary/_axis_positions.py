@@ -5,16 +5,17 @@ them (docs/theory/axis-positions.md)."""
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from rotary import _core
+from rotary._checks import checked
 from rotary._errors import Error
 
 
+@checked
 @dataclasses.dataclass(frozen=True)
 class TextTokenRun:
     """Text, and all else that has one id for each token: markers around images, audio alone."""
@@ -22,6 +23,7 @@ class TextTokenRun:
     tokens: int
 
 
+@checked
 @dataclasses.dataclass(frozen=True)
 class ImagePatches:
     """Rows and columns of patches before merging: image_grid_thw[1:]."""
@@ -30,6 +32,7 @@ class ImagePatches:
     columns: int
 
 
+@checked
 @dataclasses.dataclass(frozen=True)
 class VideoPatches:
     """video_grid_thw, and second_per_grid_ts. text_between_frames: tokens of a timestamp;
@@ -43,6 +46,7 @@ class VideoPatches:
     seconds_per_frame: float = 1.0
 
 
+@checked
 @dataclasses.dataclass(frozen=True)
 class SlicedImage:
     """A thumbnail, and slices of one size at a higher resolution, on one canvas."""
@@ -54,9 +58,6 @@ class SlicedImage:
     slice_rows: int = 0
     slice_columns: int = 0
     newlines_after: int = 0
-
-
-_GROUPS = (TextTokenRun, ImagePatches, VideoPatches, SlicedImage)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,12 +77,9 @@ def _array(made: tuple[bytes, int], dtype: Any) -> np.ndarray:
 
 
 def _parts(group: Any) -> tuple[str, list[int], float]:
-    if not isinstance(group, _GROUPS):
-        raise TypeError(f"a group must be one of {', '.join(each.__name__ for each in _GROUPS)}, "
-                        f"got {type(group).__name__}")
     facts = dataclasses.asdict(group)
-    seconds = float(facts.pop("seconds_per_frame", 1.0))
-    return type(group).__name__, [operator.index(each) for each in facts.values()], seconds
+    seconds = facts.pop("seconds_per_frame", 1.0)
+    return type(group).__name__, list(facts.values()), seconds
 
 
 def m_rope_conventions() -> tuple[str, ...]:
@@ -89,7 +87,9 @@ def m_rope_conventions() -> tuple[str, ...]:
     return tuple(_core.m_rope_conventions())
 
 
-def m_rope_positions(groups: Iterable[Any], convention: str, **changes: int) -> MRopePositions:
+@checked
+def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches | SlicedImage],
+                     convention: str, **changes: int) -> MRopePositions:
     """Ids of a prompt: groups of TextTokenRun, ImagePatches, VideoPatches and SlicedImage, in
     order.
 
@@ -109,6 +109,7 @@ def m_rope_positions(groups: Iterable[Any], convention: str, **changes: int) -> 
     return MRopePositions(_array(made, dtype), tuple(ends), delta)
 
 
+@checked
 def grid_positions(rows: int, columns: int, *, frames: int = 1, merge: int = 1) -> np.ndarray:
     """[3, 1, frames * rows * columns], int64: frame, row and column of each patch, from 0; a tower
     with two axes takes [1:]. merge: in blocks of merge x merge patches, as towers read them."""

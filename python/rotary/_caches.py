@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rotary import _arrays, _core
+from rotary._checks import checked, whole
 from rotary._errors import Error
 from rotary._frequencies import Frequencies, Rotations, _target
 
@@ -16,6 +17,7 @@ _OVER = {"each_head": 1, "all_heads": 2}
 _ORDER = {"before_rotation": 1, "after_rotation": 2}
 
 
+@checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KeyNorm:
     """The RMS norm of keys: x / sqrt(mean(x²) + epsilon) · (weight_offset + weight).
@@ -27,7 +29,7 @@ class KeyNorm:
     epsilon: float
     over: str
     order: str
-    weight: np.ndarray | None = None
+    weight: Any = None
     weight_offset: float = 0.0
 
     def _parts(self) -> tuple:
@@ -37,9 +39,8 @@ class KeyNorm:
                             f"'{getattr(self, name)}'")
         weight = self.weight
         if weight is not None:
-            weight = np.ascontiguousarray(weight, np.float32)
-        return (weight, float(self.weight_offset), float(self.epsilon), _OVER[self.over],
-                _ORDER[self.order])
+            weight = np.ascontiguousarray(_arrays.numbers(weight, "weight"), np.float32)
+        return (weight, self.weight_offset, self.epsilon, _OVER[self.over], _ORDER[self.order])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,22 +55,33 @@ class QuantizedHeads:
     scales: Any
 
     @classmethod
+    @checked
     def zeros(cls, shape: tuple[int, ...], *, layout: str) -> QuantizedHeads:
         """Of NumPy, to append to; as many bytes as int8 and a float32 for each head."""
-        if len(layout) != len(shape) or "d" not in layout:
-            raise Error("invalid_argument", f"layout must name each of {len(shape)} axes once, "
-                        f"the features by 'd', got '{layout}'")
-        heads = tuple(n for n, axis in zip(shape, layout) if axis != "d")
+        heads = _without_features(shape, layout)
+        _arrays.check_extents(shape, "shape")
         return cls(np.zeros(shape, np.int8), np.zeros(heads, np.float32))
 
+    @checked
     def dequantized(self, *, layout: str) -> Any:
         """The numbers, in float32."""
+        _read_cached(self, "self")
+        if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
+            raise Error("invalid_argument", "scales must have the axes of elements but the "
+                        f"features, got {list(self.scales.shape)}")
         scales = self.scales[..., None]
         axis = layout.index("d")
         order = list(range(axis)) + [scales.ndim - 1] + list(range(axis, scales.ndim - 1))
         if _arrays.is_torch(scales):
             return scales.permute(order) * self.elements
         return scales.transpose(order) * self.elements
+
+
+def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    if len(layout) != len(shape) or "d" not in layout:
+        raise Error("invalid_argument", f"layout must name each of {len(shape)} axes once, "
+                    f"the features by 'd', got '{layout}'")
+    return tuple(n for n, axis in zip(shape, layout) if axis != "d")
 
 
 def _written(x: Any, what: str) -> Any:
@@ -98,6 +110,7 @@ def _read(x: Any, what: str) -> Any:
     return _arrays.numpy_operand(_arrays.as_numpy(x, what), what)
 
 
+@checked
 def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotations | None,
            v_cache: Any = None, v: Any = None, norm: KeyNorm | None = None) -> None:
     """Stores a step's keys, rotated, and its values in a cache, in one pass.
@@ -115,11 +128,13 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
                     "neither")
     caches = (_written(k_cache, "k_cache"), None if v is None else _written(v_cache, "v_cache"))
     heads = (_read(k, "k"), None if v is None else _read(v, "v"))
-    where = (slots, 0) if isinstance(slots, (int, np.integer)) else _arrays.positions_array(slots)
+    where = ((whole(slots, "slots"), 0) if isinstance(slots, (int, np.integer)) else
+             _arrays.positions_array(slots, "slots"))
     _core.append(caches, heads, layout, (where, None if norm is None else norm._parts()),
                  None if rotations is None else rotations._core)
 
 
+@checked
 def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
           after: Frequencies | None = None, new_positions: Any) -> Any:
     """Turns cached keys, an array or QuantizedHeads, in place, from where they stand to new
@@ -129,6 +144,6 @@ def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
     """
     after = before if after is None else after
     _core.shift(_written(keys, "keys"), layout,
-                (before._core, _arrays.token_numbers(positions)),
-                (after._core, _arrays.token_numbers(new_positions)))
+                (before._core, _arrays.token_numbers(positions, "positions")),
+                (after._core, _arrays.token_numbers(new_positions, "new_positions")))
     return keys

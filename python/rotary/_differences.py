@@ -7,7 +7,8 @@ import dataclasses
 from typing import Any
 
 from rotary import _html
-from rotary._models import Model, resolve
+from rotary._checks import checked
+from rotary._models import model_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +106,11 @@ def _fields(facts: Any) -> tuple[FieldDifference, ...]:
     return tuple(FieldDifference(*each) for each in facts)
 
 
+@checked
 def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
     """Compares two models, or anything that resolve() takes, over a context: fields, the first
     wrong position, angles, scores."""
-    models = [each if isinstance(each, Model) else resolve(each) for each in (one, other)]
-    facts = models[0]._core.compare(models[1]._core, context)
+    facts = model_of(one, "one")._core.compare(model_of(other, "other")._core, context)
     rotary = tuple(RotaryDifference(
         one=each["one"], other=each["other"], layers=tuple(each["layers"]),
         fields=_fields(each["fields"]),

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rotary import _html, _models
+from rotary._checks import checked, plain
 from rotary._errors import Error
 
 _STATUS = {2: "invalid_argument", 3: "malformed_input", 5: "unsupported"}
@@ -51,7 +52,7 @@ def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
 
 def _flags(options: dict[str, Any]) -> list[str]:
     return [text for name, value in options.items() if value is not None
-            for text in (f"--{name.replace('_', '-')}", str(value))]
+            for text in (f"--{name.replace('_', '-')}", str(plain(value, name)))]
 
 
 class Figure:
@@ -67,6 +68,7 @@ class Figure:
         self._arguments = arguments
         self._options = options
 
+    @checked
     def svg(self, theme: str = "light") -> str:
         """The picture, which gnuplot draws."""
         with _paths(self._arguments) as paths, tempfile.TemporaryDirectory() as folder:
@@ -93,7 +95,8 @@ class Page:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def save(self, path: Any) -> None:
+    @checked
+    def save(self, path: str | os.PathLike) -> None:
         pathlib.Path(path).write_text(self.text, encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -104,6 +107,7 @@ class Page:
                 'style="border:0"></iframe>')
 
 
+@checked
 def plot(name: str, *configs: Any, **options: Any) -> Figure:
     """A figure of `rotary plot --list` for configs, or anything else that resolve() takes:
     plot("wavelengths", "llama-2-7b-chat", "llama-3.1-8b", context=131072)."""

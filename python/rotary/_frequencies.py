@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rotary import _arrays, _core, _html
+from rotary._checks import checked, shown, text, truth
 from rotary._errors import Error
 from rotary._specs import RotarySpec
 
@@ -28,6 +29,7 @@ class Frequencies:
 
     __slots__ = ("_core", "_inv_freq", "_facts", "context", "spec")
 
+    @checked
     def __init__(self, spec: RotarySpec, context: int | None = None) -> None:
         self.spec = spec
         self.context = context
@@ -58,10 +60,12 @@ class Frequencies:
         """The first and the last context length that has these frequencies."""
         return self._facts["first_context"], self._facts["last_context"]
 
+    @checked
     def rotate_alike(self, other: Frequencies) -> bool:
         """Whether keys rotated under one fit queries rotated under the other."""
         return self._core.rotate_alike(other._core)
 
+    @checked
     def rotations(self, positions: Any, *, dtype: Any = None,
                   role: str | None = None) -> Rotations:
         """The rows of these positions, made once for a step and shared by layers.
@@ -72,16 +76,16 @@ class Frequencies:
         """
         name = _arrays.named_dtype(dtype)
         doubles = name == "f64"
-        made = _core.Rotations.make(self._core, _arrays.token_numbers(positions), doubles, role,
-                                    name)
-        return Rotations(made)
+        numbers = _arrays.token_numbers(positions, "positions")
+        return Rotations(_core.Rotations.make(self._core, numbers, doubles, role, name))
 
     def rotate(self, q: Any, k: Any = None, *, positions: Any, layout: str, out: Any = None,
                inplace: bool = False, direction: str = "forward", role: str | None = None) -> Any:
         """rotations(positions).rotate(q, k, …) in one call."""
-        rows = self.rotations(positions, dtype=_arrays.dtype_name(q), role=role)
+        rows = self.rotations(positions, dtype=_arrays.dtype_name(q, "q"), role=role)
         return rows.rotate(q, k, layout=layout, out=out, inplace=inplace, direction=direction)
 
+    @checked
     def tables(self, positions: Any, *, form: str = "hf", dtype: Any = np.float32,
                role: str | None = None) -> Any:
         """cos and sin of the positions, for an own kernel: see Rotations.tables."""
@@ -119,6 +123,7 @@ class Rotations:
         self._facts: dict[str, Any] = {}
 
     @classmethod
+    @checked
     def of_rows(cls, spec: RotarySpec, cos: Any, sin: Any, *,
                 attention_factor: float = 1.0) -> Rotations:
         """From cos and sin [batch, tokens, pairs] of another program: each row is checked to be a
@@ -127,7 +132,7 @@ class Rotations:
         window = _core.window(*(facts[name] for name in (
             "head_dim", "rotary_dim", "first_feature", "pairing", "blocks")))
         cos, sin = (_arrays.torch_operand(x, what) if _arrays.is_torch(x)
-                    else _arrays.numpy_operand(np.asarray(x), what)
+                    else _arrays.numpy_operand(_arrays.any_array(x, what), what)
                     for x, what in ((cos, "cos"), (sin, "sin")))
         return cls(_core.Rotations.of_rows(window, cos, sin, attention_factor))
 
@@ -146,11 +151,14 @@ class Rotations:
         Transformers. out: an array, or one for each. direction: "forward", "inverse", or
         "transpose", the backward pass. A tensor that requires a gradient gets one.
         """
-        number = _DIRECTIONS.get(direction)
-        if number is None:
+        try:
+            number = _DIRECTIONS[direction]
+        except (KeyError, TypeError):
             raise Error("invalid_argument", f"direction must be one of {', '.join(_DIRECTIONS)}, "
-                        f"got '{direction}'")
-        if inplace:
+                        f"got {shown(direction)}") from None
+        if type(layout) is not str or not layout.isascii():
+            text(layout, "layout")
+        if inplace is not False and (inplace is True or truth(inplace, "inplace")):
             if out is not None:
                 raise Error("invalid_argument", "out must be None where inplace is True")
             out = q if k is None else (q, k)
@@ -158,6 +166,7 @@ class Rotations:
             return _rotate_numpy(self._core, q, k, layout, out, number)
         return _rotate_other(self, q, k, layout, out, direction)
 
+    @checked
     def tables(self, *, form: str = "hf", dtype: Any = np.float32) -> Any:
         """(cos, sin), [batch, tokens, …].
 
@@ -165,6 +174,7 @@ class Rotations:
         (Transformers); "interleaved": repeated for neighbours; "pairs": once for a pair;
         "complex": one complex array. dtype: of NumPy, or of ml_dtypes for bfloat16.
         """
+        into = _arrays.numpy_dtype(dtype)
         if form not in _FORMS:
             raise Error("invalid_argument", f"form must be one of {', '.join(_FORMS)}, "
                         f"got '{form}'")
@@ -176,16 +186,12 @@ class Rotations:
         if form == "complex":
             return cos + 1j * sin
         if form == "hf":
-            blocks = (*shape[:2], facts["blocks"], -1)
-            cos, sin = (np.concatenate((x.reshape(blocks),) * 2, -1).reshape(*shape[:2], -1)
-                        for x in (cos, sin))
+            blocks = (*shape[:2], facts["blocks"], shape[2] // facts["blocks"])
+            cos, sin = (np.concatenate((x.reshape(blocks),) * 2, -1).reshape(
+                *shape[:2], 2 * shape[2]) for x in (cos, sin))
         elif form == "interleaved":
             cos, sin = (np.repeat(x, 2, -1) for x in (cos, sin))
-        if _arrays.named_dtype(dtype) == "bf16":
-            from ml_dtypes import bfloat16
-
-            return cos.astype(bfloat16), sin.astype(bfloat16)
-        return cos.astype(dtype, copy=False), sin.astype(dtype, copy=False)
+        return cos.astype(into, copy=False), sin.astype(into, copy=False)
 
     def __repr__(self) -> str:
         facts = self.facts
@@ -244,7 +250,7 @@ def _rotate_other(rotations, q, k, layout, out, direction):
     if torch is not None and isinstance(q, torch.Tensor) and (
             k is None or isinstance(k, torch.Tensor)):
         return _of_torch().rotate(rotations, q, k, layout, out, direction)
-    frameworks = {_arrays.framework_of(x) for x in (q, k) if x is not None}
+    frameworks = {_arrays.framework_of(x) for x in ((q,) if k is None else (q, k))}
     if len(frameworks) > 1:
         raise TypeError(f"q and k must be of one framework, got {' and '.join(sorted(frameworks))}")
     framework = frameworks.pop()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +11,9 @@ import numpy as np
 
 from rotary import _arrays, _core, _html
 from rotary._differences import FieldDifference, _fields
+from rotary._checks import checked
 from rotary._errors import Error
-from rotary._models import Model, resolve
+from rotary._models import model_of
 from rotary._specs import RotarySpec
 
 _HEADLINES = {
@@ -147,13 +147,13 @@ def _identification(facts: Mapping[str, Any]) -> Identification:
 
 def _options(config: Any, layer: int | None, layer_type: str | None, context: int | None,
              causes: int) -> dict[str, Any]:
-    options: dict[str, Any] = {"most_causes": operator.index(causes)}
+    options: dict[str, Any] = {"most_causes": causes}
     if context is not None:
-        options["context_tokens"] = operator.index(context)
+        options["context_tokens"] = context
     if isinstance(config, RotarySpec):
         options["spec"] = config.to_json()
     elif config is not None:
-        model = config if isinstance(config, Model) else resolve(config)
+        model = model_of(config, "config")
         chosen = model.rotary_of(layer, layer_type)
         options["model"] = model._core
         options["rotary"] = next(i for i, each in enumerate(model.rotary) if each is chosen)
@@ -167,6 +167,7 @@ def _operand(x: Any, what: str) -> Any:
                                  what)
 
 
+@checked
 def identify(before: Any, after: Any, *, layout: str, config: Any = None, positions: Any = None,
              layer: int | None = None, layer_type: str | None = None, context: int | None = None,
              causes: int = 2, rotated_before: bool = False) -> Identification:
@@ -185,7 +186,7 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
     """
     options = _options(config, layer, layer_type, context, causes)
     if positions is not None:
-        options["positions"] = _arrays.token_numbers(positions)
+        options["positions"] = _arrays.token_numbers(positions, "positions")
     if rotated_before:
         if config is None or positions is None:
             raise Error("invalid_argument", "rotated_before needs config and positions: they say "
@@ -195,20 +196,21 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
                                           layout, options))
 
 
+@checked
 def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = None,
                     layer: int | None = None, layer_type: str | None = None,
                     context: int | None = None, causes: int = 2) -> Identification:
     """The same of a program's cos and sin, [tokens, pairs] or [batch, tokens, pairs], each pair
     once or twice. positions: None is 0, 1, 2, …"""
     options = _options(config, layer, layer_type, context, causes)
-    rows = [np.asarray(x.detach().double() if _arrays.is_torch(x) else x) for x in (cos, sin)]
+    rows = [_arrays.numbers(x, what) for x, what in ((cos, "cos"), (sin, "sin"))]
     if rows[0].shape != rows[1].shape or rows[0].ndim not in (2, 3):
         raise Error("invalid_argument", "cos and sin must have one shape, [tokens, pairs] or "
                     f"[batch, tokens, pairs], got {rows[0].shape} and {rows[1].shape}")
     rows = [np.ascontiguousarray(x.reshape((-1,) + x.shape[-2:])[..., _once(rows)], np.float64)
             for x in rows]
     options["positions"] = _arrays.token_numbers(
-        range(rows[0].shape[1]) if positions is None else positions)
+        range(rows[0].shape[1]) if positions is None else positions, "positions")
     return _identification(_core.identify_rows(*rows, options))
 
 
@@ -224,15 +226,14 @@ def _once(rows: list[np.ndarray]) -> slice:
     return slice(None)
 
 
+@checked
 def identify_frequencies(inv_freq: Any, *, attention_factor: float = 1.0, config: Any = None,
                          layer: int | None = None, layer_type: str | None = None,
                          context: int | None = None, causes: int = 2) -> Identification:
     """The same of frequencies [pairs], radians per position: the smallest thing that people print.
     attention_factor: what the program multiplies cos and sin by."""
     options = _options(config, layer, layer_type, context, causes)
-    numbers = np.asarray(inv_freq.detach().cpu() if _arrays.is_torch(inv_freq) else inv_freq,
-                         np.float64)
+    numbers = _arrays.numbers(inv_freq, "inv_freq")
     if numbers.ndim != 1:
         raise Error("invalid_argument", f"inv_freq must have one axis, got {numbers.ndim}")
-    return _identification(_core.identify_frequencies(numbers.tolist(), float(attention_factor),
-                                                      options))
+    return _identification(_core.identify_frequencies(numbers.tolist(), attention_factor, options))

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rotary import _core, _html
+from rotary._checks import checked, json_text, plain
 from rotary._errors import Error, ModelWarning
 from rotary._frequencies import Frequencies
 from rotary._specs import RotarySpec
@@ -83,6 +84,7 @@ class Model:
         """The config's name of each rotary embedding."""
         return tuple(rotary.layer_type for rotary in self.rotary)
 
+    @checked
     def rotary_of(self, layer: int | None = None, layer_type: str | None = None) -> ModelRotary:
         """The rotary embedding of a layer, or of a layer type; the only one without either."""
         if not self.rotary:
@@ -107,6 +109,7 @@ class Model:
                         f"has {len(self.rotary)}: {', '.join(map(str, self.layer_types))}")
         return self.rotary[0]
 
+    @checked
     def frequencies(self, layer: int | None = None, *, layer_type: str | None = None,
                     context: int | None = None) -> Frequencies:
         """How fast each pair turns; context is required by rules that depend on it."""
@@ -193,10 +196,20 @@ def _is_gguf(path: pathlib.Path) -> bool:
         return file.read(4) in (b"GGUF", b"FUGG")
 
 
+def model_of(config: Any, name: str) -> Model:
+    """A Model as it is, all else resolved; name: the parameter, for what is refused."""
+    try:
+        return config if isinstance(config, Model) else resolve(config)
+    except Error as error:
+        raise Error(error.status, f"{name}: {error.message}") from None
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+
+
 def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     """The JSON text, or the path of a GGUF file, and where it is from."""
     if isinstance(config, Mapping):
-        return json.dumps(config), "a dict"
+        return json.dumps(config, default=lambda value: plain(value, "config")), "a dict"
     if hasattr(config, "to_dict"):
         return json.dumps(config.to_dict(), default=str), _CLASS_DEFAULTS
     if isinstance(config, (bytes, bytearray)):
@@ -224,6 +237,7 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     return (_CARDS / f"{card}.json").read_text(encoding="utf-8"), f"the model card {card}"
 
 
+@checked
 def resolve(config: Any, *, pairing: str | None = None, context: int | None = None,
             numerics: str = "exact", part: str = "text",
             overrides: Mapping[str, Any] | None = None, read_as: str | None = None) -> Model:
@@ -236,23 +250,24 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
     what it does not understand; warns (rotary.ModelWarning) of what a person should look at.
     """
     text, source = _config_of(config)
-    options: dict[str, Any] = {"numerics": str(numerics), "part": str(part)}
+    options: dict[str, Any] = {"numerics": numerics, "part": part}
     if pairing is not None:
         options["pairing"] = str(getattr(pairing, "value", pairing))
     if context is not None:
-        options["context_tokens"] = int(context)
+        options["context_tokens"] = context
     if overrides:
-        options["overrides"] = [(key, json.dumps(value)) for key, value in overrides.items()]
+        options["overrides"] = [(key, json_text(value, f"overrides.{key}"))
+                                for key, value in overrides.items()]
     if isinstance(text, pathlib.Path):
         if read_as or pairing or overrides or part != "text":
             raise Error("invalid_argument", "pairing, overrides, part and read_as are for configs, "
                         f"and {text} is a GGUF file")
-        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, context, str(numerics))
+        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, context, numerics)
     elif read_as is not None:
         core = _core.Model.resolve_as(text, read_as, options)
     else:
         core = _core.Model.resolve(text, options)
     model = Model(core, source)
     for warning in model.warnings:
-        warnings.warn(warning, ModelWarning, stacklevel=2)
+        warnings.warn(warning, ModelWarning, stacklevel=3)
     return model

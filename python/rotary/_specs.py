@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rotary import _core, _html
+from rotary._checks import checked, json_text, plain
 
 
 class Pairing(str, enum.Enum):
@@ -61,14 +62,7 @@ class Scaling(Parameters):
         return self["rope_type"]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value.value if isinstance(value, enum.Enum) else value
-
-
+@checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RotarySpec:
     """One rotary embedding, valid since it exists. The members are those of docs/schema's
@@ -91,7 +85,6 @@ class RotarySpec:
         set_ = object.__setattr__
         text = _core.checked_spec(json.dumps(self._given()))
         set_(self, "pairing", Pairing(self.pairing))
-        set_(self, "base", float(self.base))
         read = json.loads(text)
         set_(self, "scaling", Scaling(read.get("scaling", {"rope_type": "default"})))
         for name in ("xpos", "axes"):
@@ -101,17 +94,17 @@ class RotarySpec:
     def _given(self) -> dict[str, Any]:
         given = {}
         for field in dataclasses.fields(self):
-            value = _plain(getattr(self, field.name))
-            default = _plain(field.default)
-            if field.default is dataclasses.MISSING or value != default:
+            value = plain(getattr(self, field.name), field.name)
+            if field.default is dataclasses.MISSING or value != plain(field.default, field.name):
                 given[field.name] = value
         return given
 
     @classmethod
+    @checked
     def from_json(cls, text: str | Mapping[str, Any]) -> RotarySpec:
         """The spec of JSON text, or of a dict, of that schema."""
         if not isinstance(text, str):
-            text = json.dumps(_plain(text))
+            text = json_text(text, "text")
         return cls(**json.loads(_core.checked_spec(text)))
 
     def to_json(self) -> str:
@@ -127,6 +120,7 @@ class RotarySpec:
         """Whether the rule's frequencies change with the length of the context."""
         return _core.depends_on_context(self.to_json())
 
+    @checked
     def frequencies(self, context: int | None = None):
         """How fast each pair turns. context: required by rules that depend on it."""
         from rotary._frequencies import Frequencies

@@ -21,7 +21,7 @@ from rotary import _arrays, _core, _cuda
 from rotary._attention import Bias
 from rotary._errors import Error
 from rotary._frequencies import Frequencies, Rotations
-from rotary._models import Model, resolve
+from rotary._models import model_of
 from rotary._specs import RotarySpec
 
 __all__ = ["RotaryEmbedding", "bias_table", "rotate", "rotate_by", "tables"]
@@ -173,7 +173,7 @@ def _device_frequencies(text: str, context: int, device: int) -> _cuda.Frequenci
 # context 0: of a rule that depends on it, the length of this call, its last position + 1.
 @torch.library.custom_op("rotary::rows", mutates_args=())
 def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Tensor, Tensor]:
-    array = _arrays.positions_array(positions)
+    array = _arrays.positions_array(positions, "positions")
     if context == 0 and _spec_of(spec).depends_on_context:
         context = max(int(array.max(initial=0)) + 1, 1)
     dtype = "float64" if doubles else "float32"
@@ -232,8 +232,7 @@ class RotaryEmbedding(torch.nn.Module):
                  context: int | None = None) -> None:
         super().__init__()
         if not isinstance(spec, RotarySpec):
-            model = spec if isinstance(spec, Model) else resolve(spec)
-            spec = model.rotary_of(layer, layer_type).spec
+            spec = model_of(spec, "spec").rotary_of(layer, layer_type).spec
         self.spec = spec
         self.context = context
         facts = spec.frequencies(context or (1 if spec.depends_on_context else None))._facts

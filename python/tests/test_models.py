@@ -89,9 +89,9 @@ def test_errors_have_status_key_and_message():
 
 
 def test_warnings_are_pythons():
-    with pytest.warns(rotary.ModelWarning):
+    with pytest.warns(rotary.ModelWarning) as caught:
         model = rotary.resolve(LLAMA, context=100000)
-    assert model.warnings
+    assert model.warnings and caught[0].filename == __file__
 
 
 def test_options_reach_the_library():

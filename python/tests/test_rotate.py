@@ -93,12 +93,12 @@ def test_positions_of_each_kind():
 
 
 @pytest.mark.parametrize("positions, message", [
-    (7, "positions must be a range or an array with one for each token, got a number"),
+    (7, "positions must be a range or an array with one for each token, got 7"),
     (np.arange(6, dtype=np.float16), "positions must be integers, float32 or float64, got float16"),
-    (np.zeros(6, bool), "positions must be whole numbers or floats, got bool"),
+    (np.zeros(6, bool), "positions must be whole numbers below .*, got bool"),
     (np.zeros((1, 1, 1, 6), int), "positions must be .tokens., .*got an array of 4 axes"),
     (np.array([0, np.nan, 0, 0, 0, 0]), "position"),
-    (np.full(6, 2**63, np.uint64), "positions must be whole numbers or floats, got uint64"),
+    (np.full(6, 2**63, np.uint64), "positions must be whole numbers below .*, got uint64"),
     (range(5), "5"),
 ])
 def test_positions_that_are_refused(positions, message):

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every parameter of every public call with every odd value: the right answer, or an error that
+names the parameter. Calls and parameters come from the package; each call needs a base below."""
+
+import inspect
+import os
+import re
+import shutil
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import rotary
+from reference import numbers
+from rotary.__main__ import find_tool
+
+ODD = [2**63, -2**63 - 1, 2**62, -1, 0, 10**5000, 1.9, -0.5, float("nan"), float("inf"), 10.0**300,
+       True, None, "", "x", "\ud800", b"x", object(), 1j, [], [1, 2], [[1], [1, 2]], ["x"], {},
+       {"x": object()}, range(2**63, 2**63 + 3), range(0, 2**64), np.zeros((2, 2)), np.array(["x"])]
+SCALARS = [np.int8(3), np.int64(-1), np.uint64(2**63), np.float16(1.5), np.float32(1.9),
+           np.float64("nan"), np.longdouble(2), np.bool_(True), np.complex64(1), np.str_("x")]
+
+SPEC = rotary.RotarySpec(head_dim=8, base=1e4, pairing="half")
+F = SPEC.frequencies()
+ROWS = F.rotations(range(4))
+DYNAMIC = rotary.RotarySpec(head_dim=8, base=1e4, pairing="half", scaling={
+    "rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 64})
+MODEL = rotary.resolve("llama-2-7b-chat")
+ALIBI = rotary.Bias("alibi", heads=2)
+SLICED = {"thumbnail_rows": 4, "thumbnail_columns": 4, "slices_down": 1, "slices_across": 2,
+          "slice_rows": 4, "slice_columns": 4, "newlines_after": 0}
+
+
+def heads():
+    return numbers(4, 2, 8)
+
+
+def quantized():
+    made = rotary.QuantizedHeads.zeros((1, 8, 2, 8), layout="bthd")
+    rotary.append(made, heads()[None], slots=0, layout="bthd", rotations=None)
+    return made
+
+
+def attend_with(**options):
+    return rotary.attend(heads(), heads(), heads(), scale=1.0, layout="thd", causal=False,
+                         **options)
+
+
+def append_with(**options):
+    cache = np.zeros((1, 8, 2, 8), np.float32)
+    given = {"k_cache": cache, "k": heads()[None], "slots": 0, "layout": "bthd", "rotations": ROWS,
+             **options}
+    rotary.append(**given)
+    return cache
+
+
+def ids(group):
+    return rotary.m_rope_positions([group], "minicpm-v-4.7" if isinstance(
+        group, rotary.SlicedImage) else "qwen2.5-vl").positions
+
+
+TABLES = F.tables(range(4), form="pairs")
+Q = numbers(1, 2, 4, 128)
+IDENTIFY = {"config": MODEL, "positions": range(4), "layer": 0, "layer_type": None, "context": 64,
+            "causes": 1}
+# name: (call, arguments). Arguments that are left out have their defaults.
+CALLS = {
+    "AttentionSequence": (lambda **n: attend_with(sequences=[rotary.AttentionSequence(**n)]),
+                          {"queries": 4, "keys": 4, "query_position": 0}),
+    "Bias": (lambda **n: rotary.Bias(**n).table(2, 2), {
+        "name": "t5", "table": np.ones((32, 2)), "buckets": 32, "max_distance": 128,
+        "direction": "causal"}),
+    "Bias.at": (ALIBI.at, {"head": 1, "query": 2, "key": 1}),
+    "Bias.names": (rotary.Bias.names, {}),
+    "Bias.table": (ALIBI.table, {"queries": 2, "keys": 3}),
+    "Figure.svg": (lambda **n: rotary.plot("wavelengths", "llama-2-7b-chat").svg(**n), {}),
+    "Frequencies": (lambda **n: rotary.Frequencies(**n).inv_freq,
+                    {"spec": DYNAMIC, "context": 128}),
+    "Frequencies.rotate": (lambda **n: F.rotate(**{"q": heads(), **n}),
+                           {"positions": range(4), "layout": "thd"}),
+    "Frequencies.rotate_alike": (F.rotate_alike, {"other": F}),
+    "Frequencies.rotations": (lambda **n: F.rotations(**n).tables(), {"positions": range(4)}),
+    "Frequencies.tables": (F.tables, {"positions": range(4)}),
+    "ImagePatches": (lambda **n: ids(rotary.ImagePatches(**n)), {"rows": 4, "columns": 4}),
+    "KeyNorm": (lambda **n: append_with(norm=rotary.KeyNorm(**n)),
+                {"epsilon": 1e-6, "over": "each_head", "order": "before_rotation"}),
+    "Model.frequencies": (lambda **n: MODEL.frequencies(**n).inv_freq, {"layer": 0, "context": 8}),
+    "Model.rotary_of": (MODEL.rotary_of, {"layer": 0}),
+    "Page.save": (lambda **n: rotary.Page("text").save(**n), {"path": os.devnull}),
+    "QuantizedHeads": (lambda **n: rotary.QuantizedHeads(**n).dequantized(layout="bthd"),
+                       {"elements": quantized().elements, "scales": quantized().scales}),
+    "QuantizedHeads.dequantized": (quantized().dequantized, {"layout": "bthd"}),
+    "QuantizedHeads.zeros": (lambda **n: rotary.QuantizedHeads.zeros(**n).scales,
+                             {"shape": (1, 4, 2, 8), "layout": "bthd"}),
+    "RotarySpec": (lambda **n: rotary.RotarySpec(**n).frequencies(8).inv_freq,
+                   {"head_dim": 8, "base": 1e4, "pairing": "half"}),
+    "RotarySpec.frequencies": (lambda **n: DYNAMIC.frequencies(**n).inv_freq, {"context": 128}),
+    "RotarySpec.from_json": (rotary.RotarySpec.from_json, {"text": SPEC.to_json()}),
+    "RotarySpec.replace": (lambda **n: SPEC.replace(**n).frequencies().inv_freq,
+                           {"head_dim": 8, "base": 1e4}),
+    "RotarySpec.to_json": (SPEC.to_json, {}),
+    "Rotations.of_rows": (lambda **n: rotary.Rotations.of_rows(**n).tables(),
+                          {"spec": SPEC, "cos": TABLES[0], "sin": TABLES[1]}),
+    "Rotations.rotate": (lambda **n: ROWS.rotate(**{"q": heads(), **n}), {"layout": "thd"}),
+    "Rotations.tables": (ROWS.tables, {}),
+    "SlicedImage": (lambda **n: ids(rotary.SlicedImage(**n)), SLICED),
+    "TextTokenRun": (lambda **n: ids(rotary.TextTokenRun(**n)), {"tokens": 3}),
+    "VideoPatches": (lambda **n: ids(rotary.VideoPatches(**n)),
+                     {"frames": 2, "rows": 2, "columns": 2}),
+    "append": (append_with, {}),
+    "attend": (lambda **n: rotary.attend(**{"q": heads(), "k": heads(), "v": heads(), **n}),
+               {"scale": 1.0, "layout": "thd", "causal": False, "left": 3, "right": 3,
+                "softcap": 30.0}),
+    "diff": (rotary.diff, {"one": "llama-2-7b-chat", "other": "llama-3.1-8b", "context": 64}),
+    "grid_positions": (rotary.grid_positions, {"rows": 2, "columns": 2}),
+    "identify": (rotary.identify, {"before": Q, "after": MODEL.frequencies().rotate(
+        Q, positions=range(4), layout="bhtd"), "layout": "bhtd", **IDENTIFY}),
+    "identify_frequencies": (rotary.identify_frequencies, {
+        "inv_freq": MODEL.frequencies().inv_freq,
+        **{name: value for name, value in IDENTIFY.items() if name != "positions"}}),
+    "identify_tables": (rotary.identify_tables, dict(zip(("cos", "sin"), MODEL.frequencies().tables(
+        range(4), form="pairs"))) | IDENTIFY),
+    "instruction_set": (rotary.instruction_set, {}),
+    "m_rope_conventions": (rotary.m_rope_conventions, {}),
+    "m_rope_positions": (lambda **n: rotary.m_rope_positions(**n).positions, {
+        "groups": [rotary.TextTokenRun(3)], "convention": "qwen2.5-vl", "merge": 2,
+        "temporal_merge": 2, "ids_per_second": 2, "ids_per_chunk": 50}),
+    "model_cards": (rotary.model_cards, {}),
+    "plot": (lambda name, **n: rotary.plot(name, "llama-2-7b-chat", **n).panels,
+             {"name": "wavelengths", "context": 64}),
+    "report": (lambda **n: rotary.report("llama-2-7b-chat", **n).text, {"context": 64}),
+    "resolve": (rotary.resolve, {"config": "llama-2-7b-chat", "context": 64}),
+    "shift": (lambda **n: rotary.shift(**{"keys": heads(), **n}), {
+        "layout": "thd", "before": F, "positions": range(4), "new_positions": range(4)}),
+}
+# Other calls make what calls return; the rest are holders of names and values.
+NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
+            "MRopePositions", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
+            "Parameters", "Rotations", "Scaling", "Source"}
+
+
+# Parameters that a message may name by what is in them.
+WORDS = {
+    "buckets": ("bucket",), "config": ("model_type",), "elements": ("scales",),
+    "first_key": ("keys",), "first_query": ("queries",), "inv_freq": ("pairs",), "k": ("layout",),
+    "key_position": ("positions",), "new_positions": ("tokens",), "one": ("model_type",),
+    "positions": ("tokens",), "q": ("layout",), "query_position": ("positions",),
+    "text": ("spec", "head_dim"), "v": ("layout",),
+    **{name: (name.rpartition("_")[2],) for name in SLICED},
+}
+# Parameters of type Any with the types that they take besides None.
+TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (int,),
+         "mask": (bool, np.generic), "max_distance": (int,), "positions": (list, np.ndarray),
+         "slots": (int,)}
+
+
+def public_calls():
+    """name: the function, of all that __all__ names and their methods."""
+    found = {}
+    for name in rotary.__all__:
+        value = getattr(rotary, name)
+        if not inspect.isclass(value):
+            found[name] = value
+            continue
+        if name not in NOT_MADE:
+            found[name] = value.__init__
+        for method in vars(value):
+            function = getattr(value, method)
+            if not method.startswith("_") and inspect.isroutine(function):
+                found[f"{name}.{method}"] = function
+    return found
+
+
+def test_every_public_call_has_a_base_here():
+    assert set(CALLS) == set(public_calls())
+
+
+def parameters():
+    """(call, parameter, hint, default) of each; of **changes each name of the base."""
+    for call, function in public_calls().items():
+        hints = typing.get_type_hints(inspect.unwrap(function))
+        own = inspect.signature(function).parameters
+        for name, each in own.items():
+            if each.kind is each.VAR_KEYWORD:
+                for given in sorted(set(CALLS[call][1]) - set(own)):
+                    yield call, given, hints[name], None
+            elif each.kind is not each.VAR_POSITIONAL and name != "self":
+                hint = Any if Any in typing.get_args(hints[name]) else hints[name]
+                yield call, name, hint, each.default
+
+
+def outcome(call, changes):
+    """("returned", value) or ("refused", error); any other exception fails the test."""
+    function, base = CALLS[call]
+    try:
+        return "returned", function(**{**base, **changes})
+    except (TypeError, ValueError) as error:
+        return "refused", error
+
+
+def names(error, parameter):
+    words = "|".join((parameter.replace("_", "[_ ]"), *WORDS.get(parameter, ())))
+    return ("incompatible function arguments" not in str(error) and
+            re.search(rf"(?<![a-z_])({words})(?![a-z_])", str(error), re.IGNORECASE))
+
+
+def fits(hint, value):
+    parts = typing.get_args(hint)
+    origin = typing.get_origin(hint)
+    if hint is Any or hint is type(None):
+        return hint is not Any and value is None
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(part, value) for part in parts)
+    if isinstance(value, bool) or hint is bool:
+        return isinstance(value, bool) and hint is bool
+    if hint is float:
+        return isinstance(value, (int, float))
+    if origin is not None:
+        return isinstance(value, origin) and not isinstance(value, str)
+    return isinstance(value, Mapping if issubclass(hint, Mapping) else hint)
+
+
+def is_right(call, parameter, hint, value, result):
+    """Of a value for a parameter of this type; what NumPy's numbers do is what Python's do."""
+    if isinstance(value, np.generic) and parameter != "mask":
+        plain = float(value) if isinstance(value, np.floating) else value.item()
+        kind, expected = outcome(call, {parameter: plain})
+        return kind == "returned" and same(result, expected)
+    if hint is not Any:
+        return fits(hint, value)
+    taken = TAKES.get(parameter, ())
+    return isinstance(value, taken) and (bool in taken or not isinstance(value, bool))
+
+
+def same(one, other):
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other, equal_nan=True)
+    return str(one) == str(other)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # text may be the name of a file
+
+
+def shown(value):
+    return f"an int of {value.bit_length()} bits" if type(value) is int else repr(value)
+
+
+EACH_PARAMETER = pytest.mark.parametrize("call, parameter, hint, default", [
+    pytest.param(*each, id=f"{each[0]}-{each[1]}") for each in parameters()])
+
+
+def skip_without_tool(call):
+    if call in ("Figure.svg", "plot", "report") and not (find_tool() and shutil.which("gnuplot")):
+        pytest.skip("figures need the tool, pictures gnuplot")
+
+
+@pytest.mark.filterwarnings("ignore")
+@EACH_PARAMETER
+def test_odd_values_are_answered_rightly_or_refused_by_name(call, parameter, hint, default):
+    skip_without_tool(call)
+    assert outcome(call, {})[0] == "returned"
+    for value in ODD + SCALARS:
+        try:
+            kind, result = outcome(call, {parameter: value})
+        except OSError:
+            assert parameter == "path"
+            continue
+        if kind == "refused":
+            assert names(result, parameter) or getattr(result, "status", "") == "out_of_memory", (
+                f"{shown(value)}: {result!r}")
+        elif value is not None or default is not None:
+            assert is_right(call, parameter, hint, value, result), f"{shown(value)} was taken"
+
+
+@pytest.mark.filterwarnings("ignore")
+@EACH_PARAMETER
+def test_numbers_of_numpy_are_numbers(call, parameter, hint, default):
+    base = CALLS[call][1].get(parameter, default)
+    if isinstance(base, bool) or not isinstance(base, (int, float)):
+        return
+    skip_without_tool(call)
+    expected = outcome(call, {parameter: base})[1]
+    takes_floats = isinstance(base, float) or fits(hint, 0.5)
+    kinds = (np.float64, np.longdouble) if takes_floats else (np.int64, np.int16)
+    for kind in kinds:
+        assert same(outcome(call, {parameter: kind(base)})[1], expected), kind
