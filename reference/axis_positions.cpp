@@ -85,13 +85,13 @@ struct Reading {
       const bool is_start = convention.frame_times >= FrameTimes::start;
       const bool is_timed = is_start ? video.seconds_per_frame >= 0 : frames > 1;
       const std::int64_t later = is_timed ? frame_time(convention, video, frame) : is_start;
-      tokens.push_back({{IdAxis::time, is_start ? position * later : position + later},
-                        {IdAxis::row, origin + (is_start ? i / (frames * width)
-                                                         : i / width % rows)},
-                        {IdAxis::column, origin + i % width},
-                        {IdAxis::image, images},
-                        {IdAxis::token, std::ssize(tokens)},
-                        {IdAxis::unused, 0}});
+      tokens.push_back(
+          {{IdAxis::time, is_start ? position * later : position + later},
+           {IdAxis::row, origin + (is_start ? i / (frames * width) : i / width % rows)},
+           {IdAxis::column, origin + i % width},
+           {IdAxis::image, images},
+           {IdAxis::token, std::ssize(tokens)},
+           {IdAxis::unused, 0}});
       for (const std::int64_t id : ids_of(tokens.back())) highest = std::max(highest, id);
     }
     ++images;

@@ -19,7 +19,8 @@ struct DiffOptions {
 
 ExitCode code_of(Agreement agreement, const DiffOptions& options) {
   if (agreement == Agreement::different) return ExitCode::check_failed;
-  return agreement == Agreement::unknown && !options.allow_unknown ? ExitCode::unknown : ExitCode::ok;
+  const bool is_unknown = agreement == Agreement::unknown && !options.allow_unknown;
+  return is_unknown ? ExitCode::unknown : ExitCode::ok;
 }
 
 Answer answer_of(const Comparison& comparison, const DiffOptions& options, OutputForm form) {
@@ -41,9 +42,9 @@ ModelDifference compare_two(const DiffOptions& options) {
 
 Comparison compare_files(const DiffOptions& options) {
   check_standard_input({options.model.config, *options.other});
-  return comparison_of({std::string(input_name(options.model.config)),
-                        std::string(input_name(*options.other))},
-                       compare_two(options));
+  return comparison_of(
+      {std::string(input_name(options.model.config)), std::string(input_name(*options.other))},
+      compare_two(options));
 }
 
 Run declare(OptionParser& parser) {

@@ -166,18 +166,17 @@ Json engine_json(Engine engine) {
 }
 
 std::string engines_text(const Json& engines) {
-  std::string text =
-      text_table({{"engine", 0, Align::left},
-                  {"looked at", 0, Align::left},
-                  {"families"},
-                  {"rules"},
-                  {"source", 0, Align::left}},
-                 engines.size(), [&](std::size_t row, std::size_t column) -> std::string {
-                   constexpr std::array keys = {"engine", "looked_at", "families", "rules",
-                                                "source"};
-                   const Json& cell = engines[row].at(keys[column]);
-                   return cell.is_string() ? cell.get<std::string>() : cell.dump();
-                 });
+  std::string text = text_table(
+      {{"engine", 0, Align::left},
+       {"looked at", 0, Align::left},
+       {"families"},
+       {"rules"},
+       {"source", 0, Align::left}},
+      engines.size(), [&](std::size_t row, std::size_t column) -> std::string {
+        constexpr std::array keys = {"engine", "looked_at", "families", "rules", "source"};
+        const Json& cell = engines[row].at(keys[column]);
+        return cell.is_string() ? cell.get<std::string>() : cell.dump();
+      });
   for (const Json& engine : engines) {
     const auto releases = engine.at("releases").get<std::vector<std::string>>();
     if (!releases.empty())

@@ -64,10 +64,10 @@ std::vector<Comparison> comparisons_of(const Arguments& arguments,
   std::vector<Comparison> comparisons;
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
   for (std::size_t i = 1; i < models.size(); ++i) {
-    comparisons.push_back(comparison_of(
-        {models[0].name, models[i].name},
-        value_or_fail(compare_models(models[0].model, models[i].model,
-                                     {.context_tokens = context_tokens}))));
+    comparisons.push_back(
+        comparison_of({models[0].name, models[i].name},
+                      value_or_fail(compare_models(models[0].model, models[i].model,
+                                                   {.context_tokens = context_tokens}))));
   }
   if (!arguments.between) return comparisons;
   ModelOptions options = arguments.model;

@@ -13,9 +13,8 @@ Comparison compare_engines(const ModelOptions& options, const std::string& names
   require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
           "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
   const ResolveOptions resolving = resolve_options(options);
-  Comparison comparison{.sides = {names.substr(0, comma), names.substr(comma + 1)},
-                        .difference = {},
-                        .readings = {}};
+  Comparison comparison{
+      .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
   const ConfigFile config = read_config(options.config);
   for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
     const Dialect dialect = value_or_fail(parse_dialect(name), "--between");

@@ -62,7 +62,7 @@ struct Dialect {
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 
-// How it is known what an engine does.
+// The ground of a statement about an engine.
 enum class Evidence : std::int32_t {
   run = 1,     // its own code was run, and its numbers were compared with the reading
   read = 2,    // its source was read
@@ -112,8 +112,8 @@ struct EngineFacts {
 // The rules of an engine, of all its versions, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
 
-// How a reading is known: for this family, in this release, of configs written in this form (which
-// of rope_scaling and rope_parameters they have, and of which rope_type).
+// The ground of a reading: for its family and release, and for the form of the config, that is
+// which of rope_scaling and rope_parameters it has, and with which rope_type.
 struct ReadingEvidence {
   Evidence kind = Evidence::none;
   std::string sentence;  // "transformers 4.48 was not looked at for qwen2"
@@ -131,7 +131,7 @@ struct DialectReading {
   std::vector<std::string> disputes = {};
 };
 
-// The model, of which no rule needs more than its spec says. Evidence is none: it belongs to configs.
+// A model without its config: rules see its spec alone, and the evidence is none.
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(const ModelSpec& model,
                                                         const Dialect& dialect) noexcept;
 

@@ -106,12 +106,12 @@ struct ComparisonOptions {
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
 
-// What a comparison of two engines allows to be said.
+// The answer that a comparison of two engines allows.
 enum class Agreement : std::int32_t {
   same = 1,       // nothing differs, and both readings are known: Evidence::run or read
-  different = 2,  // something differs, an engine does not run the model, or resolve() warns that one
-                  // of the two computes something else
-  unknown = 3,    // no difference is known, and of an engine nobody looked at such a config
+  different = 2,  // something differs, an engine does not run the model, or resolve() warns that
+                  // one of the two computes something else
+  unknown = 3,    // no difference is known, and nobody looked at such a config in an engine
 };
 
 // "same", "different", "unknown".

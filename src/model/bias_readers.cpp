@@ -49,8 +49,8 @@ std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources
   std::get<Alibi>(*bias).bias_max = stated.value_or(usual);
   if (stated.value_or(usual) != usual) {
     config.reader.dispute(every_transformers, "attn_config.alibi_bias_max ", *stated,
-                       " is read as in the model's own code; Transformers 5.23 computes with ",
-                       usual, " whatever it is");
+                          " is read as in the model's own code; Transformers 5.23 computes with ",
+                          usual, " whatever it is");
   }
   return bias;
 }

@@ -114,14 +114,15 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
     object->malformed("chunk_size must be > local_size >= 0, got ", map.chunk, " and ", map.local);
   }
   if (config.failed()) return {};
-  config.dispute(every_transformers, "dual_chunk_attention_config changes relative positions beyond ", map.chunk,
-              " tokens (the position map DualChunk, attend_mapped), as in vLLM and SGLang; "
-              "Transformers does not read it. The frequencies stay",
-              original ? message("; beyond ", *original,
-                                 " tokens n they multiply the scores by "
-                                 "0.1 ln(n / ",
-                                 *original, ") + 1")
-                       : "");
+  config.dispute(every_transformers,
+                 "dual_chunk_attention_config changes relative positions beyond ", map.chunk,
+                 " tokens (the position map DualChunk, attend_mapped), as in vLLM and SGLang; "
+                 "Transformers does not read it. The frequencies stay",
+                 original ? message("; beyond ", *original,
+                                    " tokens n they multiply the scores by "
+                                    "0.1 ln(n / ",
+                                    *original, ") + 1")
+                          : "");
   return map;
 }
 

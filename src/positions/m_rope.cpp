@@ -32,8 +32,9 @@ Status check_combination(const MRopeConvention& it) {
   const bool has_start_times = it.frame_times >= FrameTimes::start;
   if (has_start_times && (it.vision != VisionTokens::grid || it.frames != VideoFrames::one_group ||
                           it.sound != SoundOfVideo::none || it.next != NextPosition::past_grid))
-    return invalid_argument("frame_times of one start must stand beside vision grid, frames "
-                            "one_group, next past_grid and no sound, got others");
+    return invalid_argument(
+        "frame_times of one start must stand beside vision grid, frames "
+        "one_group, next past_grid and no sound, got others");
   if (it.sound == SoundOfVideo::none) return {};
   if (it.vision != VisionTokens::grid)
     return invalid_argument("vision must be grid where videos have sound, got ",
@@ -155,8 +156,9 @@ class TokensOf {
 // In Transformers 5.3 and 5.4 images take the seconds of videos, and the videos then have none.
 Status check_mixture(std::span<const TokenGroup> groups, const MRopeConvention& convention) {
   const auto has = [&]<class Group>(std::type_identity<Group>) {
-    return std::ranges::any_of(groups, std::holds_alternative<Group, TextTokenRun, ImagePatches,
-                                                              VideoPatches, SlicedImage>);
+    return std::ranges::any_of(
+        groups,
+        std::holds_alternative<Group, TextTokenRun, ImagePatches, VideoPatches, SlicedImage>);
   };
   if (convention.frame_times != FrameTimes::start_rate ||
       !has(std::type_identity<ImagePatches>()) || !has(std::type_identity<VideoPatches>()))

@@ -99,6 +99,30 @@ class EnginesTest(DiffTool):
         config = self.write_config(LLAMA)
         self.assertEqual(self.diff(config, "--between", "transformers@4.33,vllm")[0], 0)
 
+    def test_without_evidence_there_is_no_verdict(self):
+        config = self.write_config(LLAMA)
+        arguments = config, "--between", "transformers@4.46,transformers"
+        code, found = self.diff(*arguments)
+        self.assertEqual((code, found["same"], found["verdict"]), (7, False, "unknown"))
+        self.assertEqual([each["evidence"] for each in found["engines"]], ["none", "run"])
+        self.assertEqual(self.diff(*arguments, "--allow-unknown")[0], 0)
+        text = self.run_tool("diff", *arguments).stdout.decode()
+        self.assertIn("2048 tokens: no difference is known\n", text)
+        self.assertIn("evidence: transformers 4.46 was not looked at: 4.45 and 4.48 were\n", text)
+        self.assert_fails(2, ["--allow-unknown needs --between"], "diff", config, config,
+                          "--allow-unknown")
+
+    def test_a_model_that_an_engine_does_not_have_is_different(self):
+        for model, engines, sentence in (
+                ("esm2-650m", "transformers,llama.cpp", "llama.cpp has no esm"),
+                ("esm2-650m", "transformers,mlx", "mlx 0.32 has no esm"),
+                ("qwen3-4b", "transformers@4.40,transformers", "transformers 4.40 has no qwen3"),
+                ("t5-small", "transformers,mlx", "mlx 0.32 has no t5")):
+            code, found = self.diff(model, "--between", engines)
+            refusals = [each["refusal"] for each in found["engines"]]
+            self.assertEqual((code, found["verdict"]), (1, "different"))
+            self.assertIn(sentence, refusals)
+
     def test_an_engine_that_refuses(self):
         config = self.write_config(YARN)
         code, found = self.diff(config, "--between", "transformers@4.40,transformers")

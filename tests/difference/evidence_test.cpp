@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of two engines rests on evidence: the rows of src/model/dialects/evidence.txt.
+// Answers about two engines rest on evidence: the rows of src/model/dialects/evidence.txt.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -48,7 +48,8 @@ TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
         line.substr(space + 1, line.find(' ', space + 1) - space - 1));
   }
   for (const Engine engine : all_engines) {
-    const std::string name = engine == Engine::llama_cpp ? "llama_cpp" : std::string(to_string(engine));
+    const std::string name =
+        engine == Engine::llama_cpp ? "llama_cpp" : std::string(to_string(engine));
     EXPECT_EQ(families_looked_at(engine), families[name].size()) << name;
   }
 }
@@ -78,8 +79,7 @@ TEST(Evidence, AFormThatNobodyLookedAtIsUnknown) {
 TEST(Evidence, AReleaseBetweenTwoThatWereLookedAtIsUnknown) {
   const DialectReading reading = reading_in(plain, "transformers@4.46");
   EXPECT_EQ(reading.evidence.kind, Evidence::none);
-  EXPECT_EQ(reading.evidence.sentence,
-            "transformers 4.46 was not looked at: 4.45 and 4.48 were");
+  EXPECT_EQ(reading.evidence.sentence, "transformers 4.46 was not looked at: 4.45 and 4.48 were");
   EXPECT_EQ(agreement_of(plain, "transformers@4.46", "transformers"), Agreement::unknown);
 }
 
@@ -97,7 +97,6 @@ TEST(Evidence, TheSameNeedsEvidenceOfBoth) {
   EXPECT_EQ(agreement_of(plain, "transformers", "mlx"), Agreement::same);
 }
 
-// What resolve() warns of is a difference.
 TEST(Evidence, AWarningThatAnEngineComputesSomethingElseIsADifference) {
   constexpr std::string_view chunked = R"({"model_type": "qwen2", "hidden_size": 128,
     "num_attention_heads": 2, "num_hidden_layers": 2, "rope_theta": 1000000.0,

@@ -100,15 +100,17 @@ TEST(MRope, AReleaseCountsByItsOwnRow) {
   EXPECT_EQ(named("qwen2.5-vl-5.3").name, "qwen2.5-vl-5.4");
   EXPECT_EQ(named("qwen2.5-vl-4.50").name, "qwen2.5-vl-vllm");
   EXPECT_EQ(named("qwen2-vl-5.24").name, "qwen2-vl");
-  for (const std::string_view none : {"qwen2.5-vl-4.48", "qwen3-vl-5.3", "qwen2-vl-5.x", "qwen2-vl-"})
+  for (const std::string_view none :
+       {"qwen2.5-vl-4.48", "qwen3-vl-5.3", "qwen2-vl-5.x", "qwen2-vl-"})
     EXPECT_EQ(m_rope_convention(none).error().code, ErrorCode::invalid_argument) << none;
   const std::vector<TokenGroup> both = {ImagePatches{4, 4}, VideoPatches{1, 4, 4, 1.0}};
   EXPECT_EQ(m_rope_positions(both, named("qwen2.5-vl-5.3")).error().code, ErrorCode::unsupported);
   const std::vector<TokenGroup> far = {TextTokenRun{(1 << 21) + 1}, VideoPatches{1, 2, 2, 65536.0}};
   MRopeConvention fast = named("qwen2.5-vl-5.5");
   fast.ids_per_second = 1 << 16;
-  EXPECT_EQ(m_rope_positions(far, fast).error().message, "ids must be at most 2^53, got "
-                                                         "9007199254740993");
+  EXPECT_EQ(m_rope_positions(far, fast).error().message,
+            "ids must be at most 2^53, got "
+            "9007199254740993");
 }
 
 // The releases of Qwen2.5-VL differ where a frame takes no whole number of seconds.

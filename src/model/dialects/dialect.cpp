@@ -97,7 +97,8 @@ bool is_in_force(const DialectRule& rule, const Dialect& dialect) {
 }
 
 void note(const DialectRule& rule, DialectReading& reading) {
-  if (std::ranges::find(reading.acted, &rule) == reading.acted.end()) reading.acted.push_back(&rule);
+  if (std::ranges::find(reading.acted, &rule) == reading.acted.end())
+    reading.acted.push_back(&rule);
 }
 
 // Applies the rule to each embedding. A rule may be about the model alone: one without any
@@ -197,7 +198,8 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
     if (read)
       resolved = std::move(read);
     else  // the engine has a default that is not known here
-      reading.disputes.push_back(message(reading.acted.back()->sentence, " ", read.error().message));
+      reading.disputes.push_back(
+          message(reading.acted.back()->sentence, " ", read.error().message));
   }
   for (const Dispute& dispute : resolved->disputes)
     if (concerns(dispute, dialect)) reading.disputes.push_back(dispute.text);

@@ -25,7 +25,7 @@ struct EvidenceRow {
 };
 
 constexpr EvidenceRow evidence_rows[] = {
-#include "model/dialects/evidence_rows.inc"
+#include <model/dialects/evidence_rows.inc>
 };
 
 const Json* filled_object(const Json& part, std::string_view key) {
@@ -45,7 +45,7 @@ std::string_view form_of(const Json* scaling, const Json* parameters) {
   if (parameters == nullptr) return "plain";
   const auto is_nested = [](const auto& member) { return member.second.is_object(); };
   return std::ranges::any_of(parameters->object(), is_nested) ? "parameters_nested"
-                                                               : "parameters_flat";
+                                                              : "parameters_flat";
 }
 
 std::string_view rule_of(const Scaling& scaling) {
@@ -55,7 +55,7 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// What the evidence must cover: the form with each rule, and what is written in two places.
+// Cells that the evidence must cover: the form with each rule, and keys in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
   const Json* const parameters = filled_object(part, "rope_parameters");
@@ -98,8 +98,8 @@ std::string words_of(const std::string& cell) {
 }
 
 bool covers(const EvidenceRow& row, std::string_view cell) {
-  return row.cells == "* " || (" " + std::string(row.cells)).find(message(" ", cell, " ")) !=
-                                  std::string::npos;
+  return row.cells == "* " ||
+         (" " + std::string(row.cells)).find(message(" ", cell, " ")) != std::string::npos;
 }
 
 std::vector<const EvidenceRow*> rows_of(const ModelSpec& model, const Dialect& dialect) {
@@ -141,8 +141,8 @@ std::string name_of(const Dialect& dialect) {
 
 ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dialect& dialect) {
   const std::string engine = name_of(dialect);
-  const std::string family = model.model_type.empty() ? "a config without a model_type"
-                                                      : std::string(model.model_type);
+  const std::string family =
+      model.model_type.empty() ? "a config without a model_type" : std::string(model.model_type);
   const auto rows = rows_of(model, dialect);
   const bool is_absent = !rows.empty() && rows.front()->kind == Evidence::absent;
   if (!is_absent && !was_looked_at(dialect))
@@ -150,15 +150,15 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
   if (rows.empty()) return {Evidence::none, message(engine, " was not looked at for ", family)};
   Evidence kind = Evidence::run;
   for (const std::string& cell : cells_of(part, model)) {
-    const auto row = std::ranges::find_if(
-        rows, [&](const EvidenceRow* each) { return covers(*each, cell); });
+    const auto row =
+        std::ranges::find_if(rows, [&](const EvidenceRow* each) { return covers(*each, cell); });
     if (row == rows.end())
       return {Evidence::none,
               message(engine, " was not looked at for ", family, " with ", words_of(cell))};
     if ((*row)->kind == Evidence::absent)
-      return {Evidence::absent, (*row)->cells == "* "
-                                    ? message(engine, " has no ", family)
-                                    : message(engine, " refuses ", family, " with ", words_of(cell))};
+      return {Evidence::absent, (*row)->cells == "* " ? message(engine, " has no ", family)
+                                                      : message(engine, " refuses ", family,
+                                                                " with ", words_of(cell))};
     if ((*row)->kind == Evidence::read) kind = Evidence::read;
   }
   return {kind, message(kind == Evidence::run ? "numbers of " : "the source of ", engine,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was looked at: which engine, in which release, for which family and form of config. The rows
-// are evidence.txt.
+// A table of what was looked at: engine, releases, family, forms of configs. Its rows are
+// evidence.txt.
 #pragma once
 
 #include <string_view>

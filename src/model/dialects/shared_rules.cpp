@@ -78,7 +78,8 @@ void read_partial_rotary_factor(RuleTarget& target) {
 void read_rotary_dim(RuleTarget& target) {
   const Family* const family = find_family(target.model.model_type);
   if (family == nullptr || family->part.rotary_dim_key != RotaryDimKey::disputed) return;
-  if (target.stated.rotary_dim) set(target, target.rotary.spec.rotary_dim, target.stated.rotary_dim);
+  if (target.stated.rotary_dim)
+    set(target, target.rotary.spec.rotary_dim, target.stated.rotary_dim);
 }
 
 }  // namespace rotary::dialects

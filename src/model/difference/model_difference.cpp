@@ -231,7 +231,7 @@ bool is_known(const DialectReading& reading) {
 }
 
 Agreement agreement_of(const DialectReading& one, const DialectReading& other,
-                   const std::optional<ModelDifference>& difference) {
+                       const std::optional<ModelDifference>& difference) {
   if (!difference || difference->differs() || one.disputes != other.disputes)
     return Agreement::different;
   return is_known(one) && is_known(other) ? Agreement::same : Agreement::unknown;

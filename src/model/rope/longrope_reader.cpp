@@ -51,7 +51,8 @@ Scaling read_phi3_yarn(RopeReader& reader) {
   if (rule.attention_factor || !(rule.factor > 1)) return rule;
   rule.attention_factor = 0.1 * std::log(rule.factor) + 1;
   reader.dispute(
-      transformers_5, "rope_type yarn of this family is LongRoPE with the attention factor 0.1 ln(factor) + 1; "
+      transformers_5,
+      "rope_type yarn of this family is LongRoPE with the attention factor 0.1 ln(factor) + 1; "
       "Transformers 5 reads it as longrope, with another factor");
   return rule;
 }

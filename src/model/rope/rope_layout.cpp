@@ -153,9 +153,9 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
     sliding_rope = of_sliding == nullptr ? unscaled : *of_sliding;
   } else if (bases.full_key == bases.sliding_key && config.find(bases.full_key) != nullptr &&
              *config.find(bases.full_key) != Json(bases.sliding)) {
-    config.findings().dispute(transformers_5, "sliding layers turn with the same ", bases.sliding_key,
-                           " as full ones; Transformers 5 gives them ", bases.sliding,
-                           " when it reads a config of this form");
+    config.findings().dispute(transformers_5, "sliding layers turn with the same ",
+                              bases.sliding_key, " as full ones; Transformers 5 gives them ",
+                              bases.sliding, " when it reads a config of this form");
   }
   if (!is_nested(dictionary.json)) dictionary.json = Json(Json::Object());
   dictionary.json.object().insert_or_assign(std::string(bases.full_type), std::move(full_rope));
@@ -186,9 +186,10 @@ void warn_about_nested_truncate(const RopeLayout& layout, Findings& findings) {
   for (const LayerTypeRope& rope : layout.ropes) {
     const Json* const found = rope.dictionary.find("truncate");
     if (found == nullptr || *found != Json(false)) continue;
-    findings.dispute(transformers_5, rope.path,
-                  "truncate is false and so used; Transformers 5 ignores it in parameters for one "
-                  "layer type");
+    findings.dispute(
+        transformers_5, rope.path,
+        "truncate is false and so used; Transformers 5 ignores it in parameters for one "
+        "layer type");
   }
 }
 

@@ -24,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from definitions import load_definitions  # noqa: E402
 
+namespace = types.SimpleNamespace
 TEXT, IMAGE, VIDEO, AUDIO, VISION_START, VISION_END, AUDIO_START, AUDIO_END = range(10, 18)
 SLICE_START, SLICE_END, IMAGE_START, IMAGE_END, NEWLINE = range(20, 25)
 # With 25 ids of a second some of these tell (i * s) * r from i * (r * s), truncated, in float32.
@@ -65,10 +66,6 @@ def bound(cls, config, **attributes):
     if hasattr(cls, "_frame_end_idx"):
         one._frame_end_idx = cls._frame_end_idx
     return one
-
-
-def namespace(**members):
-    return types.SimpleNamespace(**members)
 
 
 def tensor(rows):
@@ -208,10 +205,8 @@ def after_each(ids):
 
 def old_release(rng, convention, cls, is_vllm):
     merge, rate = 2, rng.choice((1, 2, 4, 25))
-    kinds = ("image", "video")
-    if convention == "qwen2.5-vl-5.4":  # fails on both in one prompt
-        kinds = rng.choice((("image",), ("video",)))
-    prompt = Prompt(rng, merge, kinds=kinds)
+    kinds = ("image", "video")  # 5.4 fails on both in one prompt
+    prompt = Prompt(rng, merge, kinds=(rng.choice(kinds),) if "5.4" in convention else kinds)
     config = namespace(image_token_id=IMAGE, video_token_id=VIDEO,
                        vision_start_token_id=VISION_START,
                        vision_config=namespace(spatial_merge_size=merge, temporal_merge_size=1,
@@ -220,8 +215,7 @@ def old_release(rng, convention, cls, is_vllm):
     images, videos = prompt.grids("image"), prompt.grids("video")
     times = prompt.seconds()
     members = {"ids_per_second": rate} if "2.5" in convention else {}
-    if "ernie" in convention:
-        members["temporal_merge"] = 1
+    members |= {"temporal_merge": 1} if "ernie" in convention else {}
     if is_vllm:
         rows = [[] if each is None else each.tolist() for each in (images, videos)]
         got, delta = cls.get_mrope_input_positions(
