@@ -62,7 +62,7 @@ struct Dialect {
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 
-// The ground of a statement about an engine.
+// Ways to know what an engine does.
 enum class Evidence : std::int32_t {
   run = 1,     // its own code was run, and its numbers were compared with the reading
   read = 2,    // its source was read
@@ -112,7 +112,7 @@ struct EngineFacts {
 // The rules of an engine, of all its versions, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
 
-// The ground of a reading: for its family and release, and for the form of the config, that is
+// Evidence for a reading: for its family and release, and for the form of the config, that is
 // which of rope_scaling and rope_parameters it has, and with which rope_type.
 struct ReadingEvidence {
   Evidence kind = Evidence::none;

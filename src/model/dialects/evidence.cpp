@@ -14,20 +14,6 @@
 namespace rotary {
 namespace {
 
-struct EvidenceRow {
-  Engine engine;
-  std::string_view family;
-  EngineVersion first;  // both inclusive; 0.0: the engine has no releases
-  EngineVersion last;
-  Evidence kind;
-  // "form:rule" and properties, each followed by a space; "* ": every config.
-  std::string_view cells;
-};
-
-constexpr EvidenceRow evidence_rows[] = {
-#include <model/dialects/evidence_rows.inc>
-};
-
 const Json* filled_object(const Json& part, std::string_view key) {
   const Json* const found = part.is_object() ? part.find(key) : nullptr;
   return found != nullptr && found->is_object() && !found->object().empty() ? found : nullptr;
@@ -105,7 +91,7 @@ bool covers(const EvidenceRow& row, std::string_view cell) {
 std::vector<const EvidenceRow*> rows_of(const ModelSpec& model, const Dialect& dialect) {
   const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
   std::vector<const EvidenceRow*> found;
-  for (const EvidenceRow& row : evidence_rows) {
+  for (const EvidenceRow& row : evidence_rows()) {
     if (row.engine == dialect.engine && row.family == model.model_type && row.first <= version &&
         version <= row.last)
       found.push_back(&row);
@@ -169,7 +155,7 @@ std::size_t families_looked_at(Engine engine) noexcept {
   // Rows of a family stand together.
   std::size_t families = 0;
   std::string_view last;
-  for (const EvidenceRow& row : evidence_rows) {
+  for (const EvidenceRow& row : evidence_rows()) {
     if (row.engine != engine || row.kind == Evidence::absent || row.family == last) continue;
     last = row.family;
     ++families;

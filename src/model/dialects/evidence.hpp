@@ -3,12 +3,26 @@
 // evidence.txt.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "model/json/json.hpp"
 #include "rotary/dialect.hpp"
 
 namespace rotary {
+
+struct EvidenceRow {
+  Engine engine;
+  std::string_view family;
+  EngineVersion first;  // both inclusive; 0.0: the engine has no releases
+  EngineVersion last;
+  Evidence kind;
+  // "form:rule" and properties, each followed by a space; "* ": every config.
+  std::string_view cells;
+};
+
+// Made of evidence.txt by the build; those of a family stand together.
+[[nodiscard]] std::span<const EvidenceRow> evidence_rows();
 
 // How the reading of the config's object `part` as `model` is known.
 [[nodiscard]] ReadingEvidence evidence_of(const Json& part, const ModelSpec& model,
