@@ -64,27 +64,9 @@ Status check_k(const AppendCall& call) {
 }
 
 Status check_v(const AppendCall& call) {
-  if (call.cache.v.has_value() != call.heads.v.has_value()) {
-    const bool cached = call.cache.v.has_value();
-    return invalid_argument("the cache and the heads must both have v or neither, got v in the ",
-                            cached ? "cache" : "heads", " alone");
-  }
-  if (!call.heads.v) return {};
-  const ConstHeadsView& v = *call.heads.v;
-  if (auto status = check_view("v", v); !status) return status;
-  const Extents& n = call.heads.k.extents;
-  if (v.extents.batch != n.batch || v.extents.tokens != n.tokens) {
-    return invalid_argument("v: batch and tokens must be those of k, ", n.batch, " and ", n.tokens,
-                            "; got ", v.extents.batch, " and ", v.extents.tokens);
-  }
-  const Extents& blocks = call.cache.k.extents;
-  const Extents& of_v = call.cache.v->extents;
-  if (of_v.batch != blocks.batch || of_v.tokens != blocks.tokens) {
-    return invalid_argument("cache.v: blocks (batch) and slots (tokens) must be those of cache.k, ",
-                            blocks.batch, " and ", blocks.tokens, "; got ", of_v.batch, " and ",
-                            of_v.tokens);
-  }
-  return check_cache(v_names, *call.cache.v, v);
+  if (auto status = check_v_beside_k(call); !status || !call.heads.v) return status;
+  if (auto status = check_view("v", *call.heads.v); !status) return status;
+  return check_cache(v_names, *call.cache.v, *call.heads.v);
 }
 
 // A view and the bytes it spans, computed once; most overlap checks need only the span.
@@ -158,9 +140,12 @@ Extents different(const TokenArray<Number>& map) {
           .tokens = map.token_stride == 0 ? std::min<std::int64_t>(map.tokens, 2) : map.tokens};
 }
 
-// Checks that the slots within these extents are below `slots` and that no two are equal.
-Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slots) {
+// Checks that the slots are below `slots` and that no two are equal.
+template <class Number>
+Status check_numbers(const TokenArray<Number>& map, const AppendCall& call) {
+  const Extents n = different(map);
   const SlotReader reader(call.slots, call.cache.k.extents.tokens);
+  const std::int64_t slots = call.cache.k.extents.batch * call.cache.k.extents.tokens;
   std::int64_t lowest = slots;  // of stored slots
   std::int64_t highest = -1;
   for (std::int64_t b = 0; b < n.batch; ++b) {
@@ -180,6 +165,8 @@ Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slot
   return invalid_argument("slots: those that are not negative must be distinct, got ", *repeated,
                           " twice");
 }
+
+Status check_numbers(const ConsecutiveSlots&, const AppendCall&) { return {}; }
 
 // Checks that a cache shares no element with a map of slots.
 Status check_apart(const Names& names, const WrittenHeads& cache, const ConstHeadsView& slots) {
@@ -205,11 +192,9 @@ Status check_slots(const TokenArray<Number>& map, const AppendCall& call) {
   }
   const Extents& cache = call.cache.k.extents;
   std::int64_t slots = 0;
-  if (__builtin_mul_overflow(cache.batch, cache.tokens, &slots)) {
-    return invalid_argument("cache.k: blocks (batch) * slots (tokens) must be below 2^63, got ",
-                            cache.batch, " * ", cache.tokens);
-  }
-  return has_elements(call.heads) ? check_numbers(call, different(map), slots) : Status{};
+  if (!__builtin_mul_overflow(cache.batch, cache.tokens, &slots)) return {};
+  return invalid_argument("cache.k: blocks (batch) * slots (tokens) must be below 2^63, got ",
+                          cache.batch, " * ", cache.tokens);
 }
 
 Status check_role(const Rotations& rotations) {
@@ -256,6 +241,31 @@ Status check_k_norm(const AppendCall& call) {
 
 }  // namespace
 
+Status check_v_beside_k(const AppendCall& call) {
+  if (call.cache.v.has_value() != call.heads.v.has_value()) {
+    const bool cached = call.cache.v.has_value();
+    return invalid_argument("the cache and the heads must both have v or neither, got v in the ",
+                            cached ? "cache" : "heads", " alone");
+  }
+  if (!call.heads.v) return {};
+  const Extents& of_heads = call.heads.v->extents;
+  const Extents& n = call.heads.k.extents;
+  if (of_heads.batch != n.batch || of_heads.tokens != n.tokens) {
+    return invalid_argument("v: batch and tokens must be those of k, ", n.batch, " and ", n.tokens,
+                            "; got ", of_heads.batch, " and ", of_heads.tokens);
+  }
+  const Extents& blocks = call.cache.k.extents;
+  const Extents& of_v = call.cache.v->extents;
+  if (of_v.batch == blocks.batch && of_v.tokens == blocks.tokens) return {};
+  return invalid_argument("cache.v: blocks (batch) and slots (tokens) must be those of cache.k, ",
+                          blocks.batch, " and ", blocks.tokens, "; got ", of_v.batch, " and ",
+                          of_v.tokens);
+}
+
+Status check_map(const AppendCall& call) {
+  return std::visit([&](const auto& slots) { return check_slots(slots, call); }, call.slots);
+}
+
 bool has_elements(const KvHeads& heads) noexcept {
   return has_elements(heads.k.extents) || (heads.v && has_elements(heads.v->extents));
 }
@@ -271,7 +281,8 @@ Status check_append(const AppendCall& call) {
   }
   if (auto status = check_quantized_rotations(call); !status) return status;
   if (auto status = check_sharing(call); !status) return status;
-  return std::visit([&](const auto& slots) { return check_slots(slots, call); }, call.slots);
+  if (auto status = check_map(call); !status || !has_elements(call.heads)) return status;
+  return std::visit([&](const auto& slots) { return check_numbers(slots, call); }, call.slots);
 }
 
 }  // namespace rotary

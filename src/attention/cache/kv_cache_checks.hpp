@@ -35,4 +35,10 @@ struct AppendCall {
 
 [[nodiscard]] Status check_append(const AppendCall& call);
 
+// Two of its requirements, for callers with a check of views of their own. That v is beside k on
+// both sides or on neither, with the same tokens and slots:
+[[nodiscard]] Status check_v_beside_k(const AppendCall& call);
+// That slots fit heads and caches, which are checked already, whatever numbers a map holds:
+[[nodiscard]] Status check_map(const AppendCall& call);
+
 }  // namespace rotary

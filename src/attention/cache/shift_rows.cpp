@@ -14,6 +14,7 @@
 #include <utility>
 #include <variant>
 
+#include "attention/cache/shift_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "kernels/kernels.hpp"
@@ -100,28 +101,9 @@ double factor_between(const RotatedAt& from, const RotatedAt& to) {
   return to.frequencies.attention_factor / from.frequencies.attention_factor;
 }
 
-Status check_pair(const RotatedAt& from, const RotatedAt& to) {
-  const HeadWindow& old_window = from.frequencies.window;
-  const HeadWindow& new_window = to.frequencies.window;
-  if (old_window != new_window) {
-    return invalid_argument("from and to must turn the same features of a head, got ",
-                            describe(old_window), " and ", describe(new_window));
-  }
-  const auto a = counts_of(from.positions);
-  const auto b = counts_of(to.positions);
-  if (a.tokens != b.tokens) {
-    return invalid_argument("from and to must have the same tokens, got ", a.tokens, " and ",
-                            b.tokens);
-  }
-  if (a.batch != b.batch && a.batch != 1 && b.batch != 1) {
-    return invalid_argument("from and to must have the same batch, or one of them 1, got ", a.batch,
-                            " and ", b.batch);
-  }
-  const double factor = factor_between(from, to);
-  if (factor >= 0x1p-20 && factor <= 0x1p20) return {};
-  return invalid_argument(
-      "the attention_factor of to must be 2^-20 to 2^20 times that of from, got ",
-      to.frequencies.attention_factor, " and ", from.frequencies.attention_factor);
+ShiftSide side_of(const RotatedAt& side) {
+  const auto [batch, tokens] = counts_of(side.positions);
+  return {side.frequencies.window, side.frequencies.attention_factor, batch, tokens};
 }
 
 Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt& to) {
@@ -131,7 +113,7 @@ Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt&
   }
   if (auto status = named("from", check_side(from)); !status) return status;
   if (auto status = named("to", check_side(to)); !status) return status;
-  if (auto status = check_pair(from, to); !status) return status;
+  if (auto status = check_sides(side_of(from), side_of(to)); !status) return status;
   const auto memory = RotationsAccess::memory(rotations);
   if (auto status = named("from", check_apart(from.positions, memory)); !status) return status;
   return named("to", check_apart(to.positions, memory));
@@ -318,6 +300,26 @@ void write(const ShiftRows& shift, kernels::MakePhaseRow make_phase_row) {
 }
 
 }  // namespace
+
+Status check_sides(const ShiftSide& from, const ShiftSide& to) {
+  if (from.window != to.window) {
+    return invalid_argument("from and to must turn the same features of a head, got ",
+                            describe(from.window), " and ", describe(to.window));
+  }
+  if (from.tokens != to.tokens) {
+    return invalid_argument("from and to must have the same tokens, got ", from.tokens, " and ",
+                            to.tokens);
+  }
+  if (from.batch != to.batch && from.batch != 1 && to.batch != 1) {
+    return invalid_argument("from and to must have the same batch, or one of them 1, got ",
+                            from.batch, " and ", to.batch);
+  }
+  const double factor = to.attention_factor / from.attention_factor;
+  if (factor >= 0x1p-20 && factor <= 0x1p20) return {};
+  return invalid_argument(
+      "the attention_factor of to must be 2^-20 to 2^20 times that of from, got ",
+      to.attention_factor, " and ", from.attention_factor);
+}
 
 Status remake_shift(Rotations& rotations, const RotatedAt& from, const RotatedAt& to) noexcept {
   return guarded([&]() -> Status {

@@ -16,6 +16,7 @@
 #include "rotary/rotations.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/rows/cos_sin_checks.hpp"
 #include "rotation/rows/rotations_access.hpp"
 #include "tensor/element_values.hpp"
 #include "tensor/heads_views.hpp"
@@ -30,16 +31,6 @@ enum class RowValues { of_rotations, any };
 
 // Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 differ by up to 0.8 %.
 constexpr double tolerance = 0.02;
-
-ConstHeadsView view_of(const void* elements, const CosSinView& rows, std::int64_t pairs) {
-  return without_unused_strides(ConstHeadsView{
-      .data = elements,
-      .dtype = rows.dtype,
-      .extents = {.batch = rows.batch, .tokens = rows.tokens, .heads = 1, .features = pairs},
-      .strides = {.batch = rows.batch_stride,
-                  .token = rows.token_stride,
-                  .feature = pairs == 1 ? 1 : rows.pair_stride}});
-}
 
 // Requires a view that has elements.
 Status check_elements(std::string_view name, const ConstHeadsView& view) {
@@ -88,28 +79,21 @@ Status check_memory(std::span<const std::byte> memory, std::string_view name,
 
 Status check_source(const HeadWindow& window, const CosSinView& rows,
                     const RotationsOptions& options) {
-  if (size_in_bytes(rows.dtype) == 0) {
-    return invalid_argument("dtype must be f32, bf16, f16 or f64, got value ",
-                            static_cast<std::int32_t>(rows.dtype));
-  }
   if (options.role) {
     return invalid_argument(
         "role must be left out for rows of somebody else, which must be rotations and those of "
         "xPos are not; got ",
         to_string(*options.role));
   }
-  if (auto status = validate_attention_factor(rows.attention_factor); !status) return status;
+  if (auto status = check_rows(window, rows, options.rows); !status) return status;
   const auto bytes = row_bytes(window, rows.batch, rows.tokens, options.rows);
   if (!bytes) return bytes.error();
-  if (rows.tokens == 0) return {};
-  if (auto status = check_strides(rows, window.pairs()); !status) return status;
-  const ConstHeadsView cos = view_of(rows.cos, rows, window.pairs());
-  const ConstHeadsView sin = view_of(rows.sin, rows, window.pairs());
-  if (auto status = check_elements("cos", cos); !status) return status;
-  if (auto status = check_elements("sin", sin); !status) return status;
   const auto written = options.memory.first(std::min(*bytes, options.memory.size()));
-  if (auto status = check_memory(written, "cos", cos); !status) return status;
-  return check_memory(written, "sin", sin);
+  for (const auto& [name, elements] : {std::pair("cos", rows.cos), std::pair("sin", rows.sin)}) {
+    auto status = check_memory(written, name, heads_view(elements, rows, window.pairs()));
+    if (!status) return status;
+  }
+  return {};
 }
 
 struct Index {
@@ -241,6 +225,30 @@ Result<Rotations> make_rows(const HeadWindow& window, const CosSinView& rows,
 }
 
 }  // namespace
+
+ConstHeadsView heads_view(const void* elements, const CosSinView& rows, std::int64_t pairs) {
+  return without_unused_strides(ConstHeadsView{
+      .data = elements,
+      .dtype = rows.dtype,
+      .extents = {.batch = rows.batch, .tokens = rows.tokens, .heads = 1, .features = pairs},
+      .strides = {
+          .batch = rows.batch_stride, .token = rows.token_stride, .feature = rows.pair_stride}});
+}
+
+Status check_rows(const HeadWindow& window, const CosSinView& rows, RowDType made) {
+  if (size_in_bytes(rows.dtype) == 0) {
+    return invalid_argument("dtype must be f32, bf16, f16 or f64, got value ",
+                            static_cast<std::int32_t>(rows.dtype));
+  }
+  if (auto status = validate_attention_factor(rows.attention_factor); !status) return status;
+  const auto bytes = row_bytes(window, rows.batch, rows.tokens, made);
+  if (!bytes) return bytes.error();
+  if (rows.tokens == 0) return {};
+  if (auto status = check_strides(rows, window.pairs()); !status) return status;
+  auto status = check_elements("cos", heads_view(rows.cos, rows, window.pairs()));
+  if (!status) return status;
+  return check_elements("sin", heads_view(rows.sin, rows, window.pairs()));
+}
 
 Result<Rotations> make_rotations(const HeadWindow& window, const CosSinView& rows,
                                  const RotationsOptions& options) noexcept {

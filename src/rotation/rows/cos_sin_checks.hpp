@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requirements of every function on a caller's rows of cos and sin, but for what they hold.
+#pragma once
+
+#include "rotary/result.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// The cos, or sin, at `elements` as one head of pairs.
+[[nodiscard]] ConstHeadsView heads_view(const void* elements, const CosSinView& rows,
+                                        std::int64_t pairs);
+
+// Requires a valid window. made: the dtype of the rows that are made of these.
+[[nodiscard]] Status check_rows(const HeadWindow& window, const CosSinView& rows, RowDType made);
+
+}  // namespace rotary
