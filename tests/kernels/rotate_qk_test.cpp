@@ -4,7 +4,6 @@
 
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
 
@@ -66,45 +65,6 @@ TEST(RotateQk, WorksInsideAFusedBuffer) {
     if (!is_v) continue;
     ASSERT_EQ(buffer[i], before[i]);
   }
-}
-
-// A bad k leaves q unchanged, and the other way round.
-TEST(RotateQk, WritesNeitherOnAnError) {
-  const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);
-  const Tensor good = test::random_tensor({.dtype = DType::f32, .extents = extents_with(2)}, 18);
-  const Extents short_extents{.batch = 2, .tokens = 2, .heads = 2, .features = 64};
-  const Tensor bad = test::random_tensor({.dtype = DType::f32, .extents = short_extents}, 19);
-  for (const bool q_is_bad : {false, true}) {
-    Tensor q = q_is_bad ? bad : good;
-    Tensor k = q_is_bad ? good : bad;
-    const auto q_bytes = q.bytes();
-    const auto k_bytes = k.bytes();
-    EXPECT_TRUE(test::fails(rotate_qk(q.view(), k.view(), rotations), ErrorCode::invalid_argument,
-                            {"tokens", "3", "2"}));
-    EXPECT_EQ(q.bytes(), q_bytes);
-    EXPECT_EQ(k.bytes(), k_bytes);
-  }
-}
-
-TEST(RotateQk, RefusesQAndKThatShareElements) {
-  const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);
-  Tensor q = test::random_tensor({.dtype = DType::f32, .extents = extents_with(2)}, 20);
-  const auto bytes = q.bytes();
-  EXPECT_FALSE(rotate_qk(q.view(), q.view(), rotations));
-  HeadsView last_head = q.view();
-  last_head.extents.heads = 1;
-  last_head.data = static_cast<float*>(last_head.data) + 64;
-  EXPECT_FALSE(rotate_qk(q.view(), last_head, rotations));
-  EXPECT_EQ(q.bytes(), bytes);
-}
-
-TEST(RotateQk, RefusesDifferentBatches) {
-  const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);
-  Tensor q = test::random_tensor({.dtype = DType::f32, .extents = extents_with(2)}, 21);
-  const Extents other{.batch = 3, .tokens = 3, .heads = 2, .features = 64};
-  Tensor k = test::random_tensor({.dtype = DType::f32, .extents = other}, 22);
-  EXPECT_TRUE(test::fails(rotate_qk(q.view(), k.view(), rotations), ErrorCode::invalid_argument,
-                          {"batch", "2", "3"}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rotary/kv_cache.hpp"
+#include "support/called.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 
@@ -52,7 +53,7 @@ class AppendErrors : public testing::Test {
         v_before_(v_cache_.bytes()) {}
 
   void expect_refused(std::initializer_list<std::string_view> parts) {
-    expect(append(cache, heads, slots, rotations, options), parts);
+    expect(test::called::append(cache, heads, slots, rotations, options), parts);
   }
   void expect_refused_unrotated(std::initializer_list<std::string_view> parts) {
     expect(append(cache, heads, slots, options), parts);
@@ -93,6 +94,8 @@ class AppendErrors : public testing::Test {
   std::vector<std::byte> v_before_;
 };
 
+using AppendErrorsOfTheCpuAlone = AppendErrors;
+
 TEST_F(AppendErrors, NoneToBeginWith) {
   EXPECT_TRUE(append(cache, heads, slots, rotations, options));
   EXPECT_TRUE(append(cache, heads, slots, options));
@@ -103,7 +106,7 @@ TEST_F(AppendErrors, NoneToBeginWith) {
 
 TEST_F(AppendErrors, Shapes) {
   const KvHeads good = heads;
-  heads.k.extents.tokens = 2;
+  heads.k.extents.tokens = heads.v->extents.tokens = 2;
   expect_refused({"k: tokens", "3", "got 2"});
   heads = good;
   heads.k.extents.heads = 3;
@@ -149,9 +152,11 @@ TEST_F(AppendErrors, Memory) {
   cache.k.strides.batch = highest;
   expect_refused({"cache.k", "2^62", "9223372036854775807"});
   cache = good;
-  cache.k.extents.tokens = -1;
+  cache.k.extents.tokens = cache.v->extents.tokens = -1;
   expect_refused({"cache.k", ">= 0", "-1"});
-  cache = good;
+}
+
+TEST_F(AppendErrorsOfTheCpuAlone, FeaturesApart) {
   heads.k.strides.feature = 2;
   expect_refused({"k: features must be adjacent", "feature 2"});
   heads.k.strides.feature = 1;
@@ -169,6 +174,8 @@ TEST_F(AppendErrors, SharedElements) {
   }
   heads.k.data = cache.k.data;
   expect_refused({"cache.k and k", "overlap"});
+  heads.k.strides = cache.k.strides;  // each token where it is to be
+  expect_refused({"cache.k and k", "overlap"});
   heads = good_heads;
   heads.v->data = cache.k.data;
   expect_refused({"cache.k and v", "overlap"});
@@ -180,7 +187,7 @@ TEST_F(AppendErrors, SharedElements) {
   cache = good;
   KeyNorm norm = good_norm;
   norm.norm.weight = {static_cast<const float*>(cache.v->data), 16};
-  expect_norm_refused(norm, {"cache.v and k_norm.weight", "overlap"});
+  expect_norm_refused(norm, {"cache.v and", "norm.weight", "overlap"});
   options.k_norm.reset();
   slots = TokenArray<std::int32_t>{.data = static_cast<const std::int32_t*>(cache.v->data),
                                    .batch = 2,
@@ -203,21 +210,21 @@ TEST_F(AppendErrors, ConsecutiveSlotsOutsideTheBlocks) {
   expect_refused({"as many slots in a block", "3", "got 2"});
 }
 
-TEST_F(AppendErrors, SlotsOutsideTheCache) {
+TEST_F(AppendErrorsOfTheCpuAlone, SlotsOutsideTheCache) {
   for (const std::int64_t slot : {std::int64_t{20}, highest}) {
     numbers[5] = slot;
     expect_refused({"slots", "below", "20", std::to_string(slot), "token 2 of batch row 1"});
   }
 }
 
-TEST_F(AppendErrors, TheSameSlotTwice) {
+TEST_F(AppendErrorsOfTheCpuAlone, TheSameSlotTwice) {
   numbers[5] = 19;
   expect_refused({"slots", "distinct", "got 19 twice"});
   expect_refused_unrotated({"slots", "distinct", "got 19 twice"});
 }
 
 // A stride of 0 gives several tokens one slot: they are padding, or refused.
-TEST_F(AppendErrors, OneSlotForMany) {
+TEST_F(AppendErrorsOfTheCpuAlone, OneSlotForMany) {
   for (const bool of_batch_rows : {false, true}) {
     TokenArray<std::int64_t> map = slots_of(numbers, 2);
     (of_batch_rows ? map.batch_stride : map.token_stride) = 0;
@@ -242,14 +249,14 @@ TEST_F(AppendErrors, MapsOfAnotherShape) {
   expect_refused({"slots", ">= 0", "-2"});
 }
 
-TEST_F(AppendErrors, RotationsOfTheQuery) {
+TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfTheQuery) {
   rotations = rotations_with({.role = Role::query});
   expect_refused({"keys", "role query"});
   rotations = rotations_with({.role = Role::key});
   EXPECT_TRUE(append(cache, heads, slots, rotations));
 }
 
-TEST_F(AppendErrors, RotationsOfAnotherType) {
+TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfAnotherType) {
   rotations = rotations_with({.tensors = DType::bf16});
   expect_refused({"k: dtype", "bf16", "got f32"});
   rotations = rotations_with({.rows = RowDType::f64});
@@ -281,7 +288,7 @@ TEST_F(AppendErrors, NormsThatAreNone) {
   expect_norm_refused(norm, {"weight_offset", "2^126", "inf"});
 }
 
-TEST_F(AppendErrors, NormsThatCannotBeTaken) {
+TEST_F(AppendErrorsOfTheCpuAlone, NormsThatCannotBeTaken) {
   options.k_norm = good_norm;
   options.k_norm->order = NormOrder::after_rotation;
   expect_refused_unrotated({"before_rotation", "not rotated", "after_rotation"});
@@ -296,7 +303,7 @@ TEST_F(AppendErrors, NormsThatCannotBeTaken) {
   expect_refused({"k_norm", "products of bf16", "normalize_heads()"});
 }
 
-TEST_F(AppendErrors, HeadsTooLongToNormalize) {
+TEST_F(AppendErrorsOfTheCpuAlone, HeadsTooLongToNormalize) {
   const Extents n{.tokens = 1, .heads = 1, .features = 2049};
   Tensor to({.extents = n});
   const Tensor from({.extents = n});

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "rotary/rotate.hpp"
+#include "support/called.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 
@@ -36,12 +38,22 @@ class RotateErrors : public testing::Test {
         src_tensor_(test::random_tensor({.dtype = DType::f32, .extents = extents}, 29)),
         dst(dst_tensor_.view()),
         src(static_cast<const Tensor&>(src_tensor_).view()),
+        q(dst),
+        k(src_tensor_.view()),
         dst_bytes_(dst_tensor_.bytes()),
         src_bytes_(src_tensor_.bytes()) {}
 
   void expect_refused(std::initializer_list<std::string_view> parts) {
+    EXPECT_TRUE(test::fails(test::called::rotate(dst, src, rotations, options),
+                            ErrorCode::invalid_argument, parts));
+    expect_nothing_written();
+  }
+  void expect_qk_refused(std::initializer_list<std::string_view> parts) {
     EXPECT_TRUE(
-        test::fails(rotate(dst, src, rotations, options), ErrorCode::invalid_argument, parts));
+        test::fails(test::called::rotate_qk(q, k, rotations), ErrorCode::invalid_argument, parts));
+    expect_nothing_written();
+  }
+  void expect_nothing_written() const {
     EXPECT_EQ(dst_tensor_.bytes(), dst_bytes_) << "dst has been written";
     EXPECT_EQ(src_tensor_.bytes(), src_bytes_) << "src has been written";
   }
@@ -53,6 +65,8 @@ class RotateErrors : public testing::Test {
  protected:
   HeadsView dst;
   ConstHeadsView src;
+  HeadsView q;
+  HeadsView k;
   Rotations rotations = rotations_with(2, 3);
   RotateOptions options;
 
@@ -61,7 +75,34 @@ class RotateErrors : public testing::Test {
   std::vector<std::byte> src_bytes_;
 };
 
-TEST_F(RotateErrors, NoneToBeginWith) { EXPECT_TRUE(rotate(dst, src, rotations, options)); }
+using RotateErrorsOfTheCpuAlone = RotateErrors;
+
+TEST_F(RotateErrors, NoneToBeginWith) {
+  EXPECT_TRUE(rotate(dst, src, rotations, options));
+  EXPECT_TRUE(rotate_qk(q, k, rotations));
+}
+
+// A bad k leaves q unchanged, and the other way round.
+TEST_F(RotateErrors, OfOneOfQAndK) {
+  k.extents.tokens = 2;
+  expect_qk_refused({"k: tokens", "3", "got 2"});
+  std::swap(q, k);
+  expect_qk_refused({"q: tokens", "3", "got 2"});
+}
+
+TEST_F(RotateErrors, QAndKThatShareElements) {
+  k = q;
+  expect_qk_refused({"q and k", "overlap"});
+  k.extents.heads = 1;
+  k.data = static_cast<float*>(q.data) + 3 * 16;  // the last head
+  expect_qk_refused({"q and k", "overlap"});
+}
+
+TEST_F(RotateErrors, DifferentBatches) {
+  rotations = rotations_with(1, 3);
+  k.extents.batch = 1;
+  expect_qk_refused({"batch", "q", "2", "1"});
+}
 
 TEST_F(RotateErrors, HeadDim) {
   dst.extents.features = src.extents.features = 14;
@@ -94,7 +135,7 @@ TEST_F(RotateErrors, TypeThatDoesNotExist) {
 }
 
 // Each element type needs rows of one type; the message says which to make.
-TEST_F(RotateErrors, RowsOfTheOtherType) {
+TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherType) {
   rotations = rotations_with(2, 3, RowDType::f64);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     dst.dtype = src.dtype = dtype;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "rotary/shift.hpp"
+#include "support/called.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
-#include "support/rows.hpp"
 
 namespace rotary {
 namespace {
@@ -25,10 +25,16 @@ constexpr HeadWindow window{
 constexpr ConsecutivePositions places{.first = 7, .tokens = 4};
 constexpr ConsecutivePositions new_places{.first = 2, .tokens = 4};
 
+Status refusal(const RotatedAt& from, const RotatedAt& to) {
+  const HeadsView none{
+      .dtype = DType::f32, .extents = {.tokens = 4, .heads = 0, .features = 10}, .strides = {}};
+  return test::called::shift(none, from, to);
+}
+
 TEST(ShiftErrors, OfSidesThatDoNotFit) {
   const Frequencies ours = test::frequencies_of(window);
   const auto with = [&](const Frequencies& from, const Frequencies& to) {
-    return make_shift({from, places}, {to, new_places});
+    return refusal({from, places}, {to, new_places});
   };
   HeadWindow other = window;
   other.pairing = Pairing::interleaved;
@@ -45,10 +51,10 @@ TEST(ShiftErrors, OfSidesThatDoNotFit) {
   }
   const Positions five = ConsecutivePositions{.first = 7, .tokens = 5};
   EXPECT_TRUE(
-      fails(make_shift({ours, places}, {ours, five}), invalid, {"same tokens", "got 4 and 5"}));
+      fails(refusal({ours, places}, {ours, five}), invalid, {"same tokens", "got 4 and 5"}));
   const std::array<std::int32_t, 24> numbers{};
-  EXPECT_TRUE(fails(make_shift({ours, positions_of(std::span(numbers).first(8), 2)},
-                               {ours, positions_of(std::span(numbers).first(12), 3)}),
+  EXPECT_TRUE(fails(refusal({ours, positions_of(std::span(numbers).first(8), 2)},
+                            {ours, positions_of(std::span(numbers).first(12), 3)}),
                     invalid, {"same batch", "got 2 and 3"}));
   EXPECT_TRUE(fails(with(test::frequencies_of(window, 0x1p-12), test::frequencies_of(window, 512)),
                     invalid, {"2^-20 to 2^20 times", "512"}));
@@ -58,8 +64,8 @@ TEST(ShiftErrors, OfOneSideNameIt) {
   const Frequencies ours = test::frequencies_of(window);
   const auto both_ways = [&](const RotatedAt& wrong, ErrorCode code,
                              std::initializer_list<std::string_view> parts) {
-    const auto from = make_shift(wrong, {ours, new_places});
-    const auto to = make_shift({ours, places}, wrong);
+    const auto from = refusal(wrong, {ours, new_places});
+    const auto to = refusal({ours, places}, wrong);
     return fails(from, code, parts) && fails(from, code, {"from: "}) && fails(to, code, parts) &&
            fails(to, code, {"to: "});
   };
@@ -81,7 +87,7 @@ TEST(ShiftErrors, OfOneSideNameIt) {
   const ConsecutivePositions beyond{.first = INT64_MAX - 2, .tokens = 4};
   EXPECT_TRUE(both_ways({ours, beyond}, invalid, {"within int64"}));
   EXPECT_TRUE(both_ways({ours, ConsecutivePositions{.tokens = -1}}, invalid, {"got -1"}));
-  EXPECT_TRUE(both_ways({ours, TokenArray<double>{.data = nullptr, .batch = 0, .tokens = 4}},
+  EXPECT_TRUE(both_ways({ours, TokenArray<std::int64_t>{.data = nullptr, .batch = 0, .tokens = 4}},
                         invalid, {"batch", "got 0"}));
   EXPECT_TRUE(both_ways({ours, TokenArray<std::int32_t>{.tokens = 4}}, invalid, {"null"}));
 }
@@ -108,14 +114,14 @@ TEST(ShiftErrors, OfMemoryAndOptions) {
 
   // A failed call leaves rotations unchanged; a successful one needs no more memory than before.
   Rotations again = by;
-  const auto bits = test::all_row_bits(again);
+  const auto bytes = memory;
   Frequencies changed = slower;
   changed.turns[0] += 1;
   EXPECT_TRUE(fails(remake_shift(again, from, {changed, new_places}), invalid,
                     {"memory must hold 512 bytes", "the rows"}));
-  EXPECT_EQ(test::all_row_bits(again), bits);
+  EXPECT_EQ(memory, bytes);
   test::require(remake_shift(again, to, from));
-  EXPECT_NE(test::all_row_bits(again), bits);
+  EXPECT_NE(memory, bytes);
 }
 
 TEST(ShiftErrors, OfRotationsThatAreNoShift) {
@@ -136,24 +142,26 @@ TEST(ShiftErrors, OfRotationsThatAreNoShift) {
   EXPECT_TRUE(fails(with(xpos, {.role = Role::key}), invalid, {"keys alone", "role key"}));
   EXPECT_TRUE(fails(with(recipe), ErrorCode::unsupported, {"exact", "got transformers"}));
   const Frequencies ours = test::frequencies_of(window);
-  EXPECT_TRUE(fails(shift(keys.view(), {ours, places}, {ours, ConsecutivePositions{.tokens = 3}}),
-                    invalid, {"same tokens"}));
+  EXPECT_TRUE(fails(
+      test::called::shift(keys.view(), {ours, places}, {ours, ConsecutivePositions{.tokens = 3}}),
+      invalid, {"same tokens"}));
   HeadsView wrong = keys.view();
   wrong.strides.head = 0;
-  EXPECT_TRUE(fails(shift(wrong, {ours, places}, {ours, new_places}), invalid, {"distinct"}));
+  EXPECT_TRUE(
+      fails(test::called::shift(wrong, {ours, places}, {ours, new_places}), invalid, {"distinct"}));
   EXPECT_EQ(keys.bytes(), src.bytes());
 }
 
 TEST(ShiftErrors, SpeakOfKeys) {
   const Frequencies ours = test::frequencies_of(window);
-  const Rotations by = test::value_of(make_shift({ours, places}, {ours, new_places}));
   std::vector<float> elements(5 * 10, 1);
   const Extents five{.tokens = 5, .heads = 1, .features = 10};
   HeadsView keys{elements.data(), DType::f32, five, strides_bthd(five)};
-  EXPECT_TRUE(fails(shift(keys, by), invalid, {"keys: tokens", "4", "got 5"}));
+  const auto turned = [&] { return test::called::shift(keys, {ours, places}, {ours, new_places}); };
+  EXPECT_TRUE(fails(turned(), invalid, {"keys: tokens", "4", "got 5"}));
   keys.extents.tokens = 4;
   keys.strides.token = 0;
-  EXPECT_TRUE(fails(shift(keys, by), invalid, {"keys: "}));
+  EXPECT_TRUE(fails(turned(), invalid, {"keys: "}));
   EXPECT_EQ(elements, std::vector<float>(5 * 10, 1));
 }
 
