@@ -9,7 +9,6 @@
 
 #include "base/message.hpp"
 #include "kernels.hpp"
-#include "plan.hpp"
 
 namespace rotary::cuda {
 namespace {
@@ -67,20 +66,12 @@ Result<DeviceMemory> upload(std::span<const std::byte> bytes) {
   return owned;
 }
 
-Status launch(StepJob& job, DType from, DType to, void* stream) {
-  const int count = pairs_at_once(job, from, to);
-  const auto way = plan(job, count);
-  if (!way) return way.error();
-  const Cut& cut = job.cut;
+Status launch(const Step& step, void* stream) {
+  const Cut& cut = step.job.cut;
   const Grid grid{static_cast<unsigned>(cut.blocks_of_tokens),
                   static_cast<unsigned>(cut.blocks_of_heads), static_cast<unsigned>(cut.threads),
                   static_cast<std::size_t>(cut.shared_bytes)};
-  const KernelChoice choice{.to = to,
-                            .count = count,
-                            .way = *way,
-                            .reads_neighbours = job.window.reads_neighbours,
-                            .writes_neighbours = job.window.writes_neighbours};
-  return launch(kernel_for(from, choice), grid, job, stream);
+  return launch(kernel_for(step.from, step.kernel), grid, step.job, stream);
 }
 
 Status launch(const RowsJob& job, void* stream) {

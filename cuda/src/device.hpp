@@ -7,6 +7,7 @@
 #include <span>
 
 #include "job.hpp"
+#include "plan.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cuda {
@@ -22,7 +23,7 @@ using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
 [[nodiscard]] Result<DeviceMemory> upload(std::span<const std::byte> bytes);
 
 // stream: a cudaStream_t, or null.
-[[nodiscard]] Status launch(StepJob& job, DType from, DType to, void* stream);
+[[nodiscard]] Status launch(const Step& step, void* stream);
 [[nodiscard]] Status launch(const RowsJob& job, void* stream);
 
 }  // namespace rotary::cuda

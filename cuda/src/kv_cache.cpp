@@ -8,10 +8,13 @@
 #include <string_view>
 #include <utility>
 
+#include "attention/cache/kv_cache_checks.hpp"
+#include "attention/cache/shift_checks.hpp"
 #include "base/message.hpp"
 #include "c_api/kv_cache_values.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
+#include "tensor/stored_heads.hpp"
 #include "tensor/view_checks.hpp"
 #include "values.hpp"
 
@@ -41,7 +44,6 @@ using cuda::at_of;
 using cuda::check_forward;
 using cuda::checked_launch;
 using cuda::in_place;
-using cuda::launching;
 using cuda::Launching;
 using cuda::Options;
 using cuda::options_of;
@@ -80,58 +82,67 @@ Result<Norms> norms_of(const rotary_cuda_norms* from) {
   if (!q) return q.error();
   const auto k = norm_of("norms.k", given->k, given->order);
   if (!k) return k.error();
+  if (!*q && !*k && given->order != 0)
+    return invalid_argument("norms.order must be 0 without norms, got ", given->order);
   return Norms{*q, *k};
 }
 
-// The heads that a call stores in a cache, and the place.
+// The heads that a call stores in a cache, and their places.
 struct Storing {
-  const rotary_kv* cache;
-  const rotary_kv* heads;
-  const rotary_slots* slots;
-};
-
-struct Stored {
-  std::array<Transfer, 2> transfers;
-  std::size_t count;
+  rotary::KvCache cache;
+  rotary::KvHeads heads;
   Slots slots;
 };
 
-Result<Stored> stored(const Storing& of, const std::optional<KeyNorm>& k_norm) {
-  const auto cache = c_api::kv_cache(of.cache);
-  if (!cache) return cache.error();
-  const auto heads = c_api::kv_heads(of.heads);
-  if (!heads) return heads.error();
-  const auto slots = c_api::slots(of.slots);
-  if (!slots) return slots.error();
-  if (cache->v.has_value() != heads->v.has_value()) {
-    return invalid_argument("the cache and the heads must both have v or neither, got v in the ",
-                            cache->v ? "cache" : "heads", " alone");
+Result<Storing> storing_of(const rotary_kv* cache, const rotary_kv* heads,
+                           const rotary_slots* slots) {
+  const auto made = [](const auto&... parts) { return Result<Storing>(Storing{parts...}); };
+  return c_api::with(made, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots));
+}
+
+Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
+                     std::string_view dst_name, const HeadsView& dst) {
+  return {.src_name = src_name,
+          .src = rotary::without_unused_strides(src),
+          .dst_name = dst_name,
+          .dst = rotary::without_unused_strides(dst)};
+}
+
+// Checks and launches q, which may be none, with k and v.
+Status store(const std::optional<Transfer>& q, const Storing& of,
+             const std::optional<KeyNorm>& k_norm, const At& at, const Options& how) {
+  if (auto status = check_forward(how); !status) return status;
+  const rotary::AppendOptions options;
+  rotary::AppendCall call{.cache = {.k = rotary::stored(of.cache.k)},
+                          .heads = of.heads,
+                          .slots = of.slots,
+                          .rotations = nullptr,
+                          .options = options};
+  if (of.cache.v) call.cache.v = rotary::stored(*of.cache.v);
+  if (auto status = rotary::check_v_beside_k(call); !status) return status;
+  std::array<Transfer, cuda::most_tensors> transfers;
+  std::size_t count = 0;
+  if (q) transfers[count++] = *q;
+  Transfer& k = transfers[count++] = transfer_of("k", of.heads.k, "cache.k", of.cache.k);
+  k.stored = true;
+  k.norm = k_norm;
+  if (of.heads.v) {
+    Transfer& v = transfers[count++] = transfer_of("v", *of.heads.v, "cache.v", *of.cache.v);
+    v.stored = true;
+    v.turns = false;
   }
-  const auto transfer = [](std::string_view src_name, const ConstHeadsView& src,
-                           std::string_view dst_name, const HeadsView& dst) {
-    return Transfer{.src_name = src_name,
-                    .src = rotary::without_unused_strides(src),
-                    .dst_name = dst_name,
-                    .dst = rotary::without_unused_strides(dst),
-                    .stored = true};
-  };
-  Stored made{
-      .transfers = {transfer("k", heads->k, "cache.k", cache->k)}, .count = 1, .slots = *slots};
-  made.transfers[0].norm = k_norm;
-  const rotary::Extents& n = heads->k.extents;
-  const rotary::Extents& blocks = cache->k.extents;
-  if (auto status = cuda::check(*slots, {n.batch, n.tokens}, blocks); !status)
-    return std::move(status).error();
-  if (!heads->v) return made;
-  if (cache->v->extents.batch != blocks.batch || cache->v->extents.tokens != blocks.tokens) {
-    return invalid_argument("cache.v: blocks (batch) and slots (tokens) must be those of cache.k, ",
-                            blocks.batch, " and ", blocks.tokens, "; got ", cache->v->extents.batch,
-                            " and ", cache->v->extents.tokens);
+  const auto given = std::span(transfers).first(count);
+  Launching launching = cuda::launching(at, how);
+  launching.slots = of.slots;
+  auto status = cuda::check(given, at.frequencies.window, tokens_of(at), launching.reads);
+  if (!status) return status;
+  if (status = rotary::check_map(call); !status) return status;
+  if (q) {
+    const auto slots = cuda::read_of("slots", of.slots);
+    if (status = rotary::check_apart(q->dst_name, q->dst, slots.name, slots.view); !status)
+      return status;
   }
-  made.transfers[1] = transfer("v", *heads->v, "cache.v", *cache->v);
-  made.transfers[1].turns = false;
-  made.count = 2;
-  return made;
+  return cuda::launch(given, launching);
 }
 
 }  // namespace
@@ -140,40 +151,28 @@ rotary_status rotary_cuda_append(const rotary_kv* cache, const rotary_kv* heads,
                                  const rotary_slots* slots, const rotary_cuda_at* at,
                                  const rotary_cuda_norms* norms,
                                  const rotary_cuda_options* options) {
-  const auto append = [&](const Norms& of, const At& where, const Options& how) -> Status {
-    if (auto status = check_forward(how); !status) return status;
-    if (of.q) return invalid_argument("norms.q must be NULL where no q is given");
-    const auto storing = stored({cache, heads, slots}, of.k);
-    if (!storing) return storing.error();
-    Launching launch = launching(where, how);
-    launch.slots = storing->slots;
-    return checked_launch(std::span(storing->transfers).first(storing->count),
-                          where.frequencies.window, tokens_of(where), launch);
+  const auto append = [](const Storing& of, const Norms& with, const At& where,
+                         const Options& how) -> Status {
+    if (with.q) return invalid_argument("norms.q must be NULL where no q is given");
+    return store({}, of, with.k, where, how);
   };
-  return c_api::run(
-      [&] { return c_api::with(append, norms_of(norms), at_of("at", at), options_of(options)); });
+  return c_api::run([&] {
+    return c_api::with(append, storing_of(cache, heads, slots), norms_of(norms), at_of("at", at),
+                       options_of(options));
+  });
 }
 
 rotary_status rotary_cuda_prepare_attention(const rotary_cuda_step* step, const rotary_cuda_at* at,
                                             const rotary_cuda_options* options) {
-  const auto prepare = [](const rotary_cuda_step& of, const At& where,
-                          const Options& how) -> Status {
-    if (auto status = check_forward(how); !status) return status;
-    const auto norms = norms_of(of.norms);
-    if (!norms) return norms.error();
-    const auto q = view_of("q", of.q);
-    if (!q) return q.error();
-    const auto q_out = view_of("q_out", of.q_out);
-    if (!q_out) return q_out.error();
-    const auto storing = stored({of.cache, of.heads, of.slots}, norms->k);
-    if (!storing) return storing.error();
-    std::array<Transfer, cuda::most_tensors> transfers{
-        Transfer{.src_name = "q", .src = *q, .dst_name = "q_out", .dst = *q_out, .norm = norms->q},
-        storing->transfers[0], storing->transfers[1]};
-    Launching launch = launching(where, how);
-    launch.slots = storing->slots;
-    return checked_launch(std::span(transfers).first(1 + storing->count), where.frequencies.window,
-                          tokens_of(where), launch);
+  const auto prepare = [](const rotary_cuda_step& of, const At& where, const Options& how) {
+    const auto store_all = [&](const HeadsView& q, const HeadsView& q_out, const Storing& storing,
+                               const Norms& with) {
+      Transfer transfer = transfer_of("q", q, "q_out", q_out);
+      transfer.norm = with.q;
+      return store(transfer, storing, with.k, where, how);
+    };
+    return c_api::with(store_all, view_of("q", of.q), view_of("q_out", of.q_out),
+                       storing_of(of.cache, of.heads, of.slots), norms_of(of.norms));
   };
   return c_api::run([&] {
     return c_api::with(prepare, c_api::read_struct("step", step), at_of("at", at),
@@ -186,27 +185,21 @@ rotary_status rotary_cuda_shift(const rotary_heads_view* keys, const rotary_cuda
   const auto shift = [](const HeadsView& view, const At& before, const At& after,
                         const Options& how) -> Status {
     if (auto status = check_forward(how); !status) return status;
+    const auto side_of = [](const At& at) {
+      const auto [batch, tokens] = tokens_of(at);
+      return rotary::ShiftSide{at.frequencies.window, at.frequencies.attention_factor, batch,
+                               tokens};
+    };
+    const auto from_side = side_of(before), to_side = side_of(after);
+    if (auto status = rotary::check_sides(from_side, to_side); !status) return status;
     HeadWindow window = after.frequencies.window;
-    if (before.frequencies.window != window)
-      return invalid_argument("from and to must turn the same features of a head");
     if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
-    const Tokens a = tokens_of(before);
-    Tokens tokens = tokens_of(after);
-    if (a.tokens != tokens.tokens ||
-        (a.batch != tokens.batch && a.batch != 1 && tokens.batch != 1)) {
-      return invalid_argument(
-          "from and to must have the same tokens, and the same batch or one of 1, got ", a.tokens,
-          " of ", a.batch, " and ", tokens.tokens, " of ", tokens.batch);
-    }
-    tokens.batch = std::max(a.batch, tokens.batch);
+    const Tokens tokens{std::max(from_side.batch, to_side.batch), to_side.tokens};
     Launching launch{.rows = cuda::rows_between(before, after),
                      .window = cuda::window_of(window, Direction::forward),
+                     .reads = {cuda::read_of("positions of from", before.positions),
+                               cuda::read_of("positions of to", after.positions)},
                      .stream = how.stream};
-    if (!(launch.rows.factor >= 0x1p-20 && launch.rows.factor <= 0x1p20)) {
-      return invalid_argument(
-          "the attention_factor of to must be 2^-20 to 2^20 times that of from, got ",
-          after.frequencies.attention_factor, " and ", before.frequencies.attention_factor);
-    }
     cuda::set_scales(launch.rows, Direction::forward, 1);
     return checked_launch(std::array{in_place("keys", view)}, window, tokens, launch);
   };

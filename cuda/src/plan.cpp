@@ -4,16 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
+#include <utility>
 
 #include "base/message.hpp"
-#include "kernels.hpp"
 
 namespace rotary::cuda {
 namespace {
 
 constexpr std::int32_t warp = 32;
-constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t most_shared_bytes = 48 << 10;  // what every device gives without being asked
 
 // With fewer threads in all, the heads of a token are given to several blocks, so that a decode
@@ -174,30 +172,49 @@ void join_rows(StepJob& job) {
   job.batch = 1;
 }
 
-}  // namespace
-
-int pairs_at_once(const StepJob& job, DType from, DType to) noexcept {
-  int count = most_at_once(from);
-  while (!fits(job, count, size_in_bytes(from), size_in_bytes(to))) count /= 2;
+// Pairs that a thread takes at a time: the most, at 16 bytes, that divide the window and at whose
+// multiples the heads of every tensor lie.
+std::int32_t pairs_at_once(const StepJob& job, const Conversion& conversion) {
+  std::int32_t count = most_at_once(conversion.from);
+  while (!fits(job, count, size_in_bytes(conversion.from), size_in_bytes(conversion.to)))
+    count /= 2;
   return count;
 }
 
-Result<Way> plan(StepJob& job, int count) {
-  join_rows(job);
-  if (job.tokens > most_tokens / job.batch) {
-    return unsupported("a call must have fewer than 2^31 tokens on a device, got ", job.batch,
-                       " x ", job.tokens);
-  }
-  job.tokens_in_all = static_cast<std::uint32_t>(job.batch * job.tokens);
+// Chooses the way and fills job.cut.
+Result<Way> plan(StepJob& job, std::int32_t count) {
   const Way way = way_of(job, count);
-  job.cut = {};
   if (cut_few(job, count, way, job.cut)) return way == Way::held ? Way::few_held : Way::few;
   job.cut = {};
   cut_teams(job, count, job.cut);
   if (job.cut.shared_bytes <= most_shared_bytes) return way;
-  return unsupported("a window must have at most ", most_shared_bytes / 8 / 2,
-                     " pairs, so that rows and heads in work fit in a block's memory, got ",
-                     job.window.pairs, " pairs of ", job.heads, " heads");
+  return unsupported("rows, sums and heads in work must fit in a block's memory, ",
+                     most_shared_bytes, " bytes, got ", job.window.pairs, " pairs of ", job.heads,
+                     " heads");
+}
+
+}  // namespace
+
+Result<Step> planned(StepJob job, const Conversion& conversion) {
+  if (auto status = check_count(job.batch, job.tokens); !status) return std::move(status).error();
+  job.tokens_in_all = static_cast<std::uint32_t>(job.batch * job.tokens);
+  const std::int32_t count = pairs_at_once(job, conversion);
+  join_rows(job);
+  const auto way = plan(job, count);
+  if (!way) return way.error();
+  return Step{.job = job,
+              .from = conversion.from,
+              .kernel = {.to = conversion.to,
+                         .count = count,
+                         .way = *way,
+                         .reads_neighbours = job.window.reads_neighbours,
+                         .writes_neighbours = job.window.writes_neighbours}};
+}
+
+Status check_count(std::int64_t batch, std::int64_t tokens) {
+  if (tokens <= most_tokens / batch) return {};
+  return unsupported("a call must have fewer than 2^31 tokens on a device, got ", batch, " x ",
+                     tokens);
 }
 
 }  // namespace rotary::cuda

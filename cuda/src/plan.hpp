@@ -2,6 +2,9 @@
 // Chooses the kernel and the cut of a launch. Knows no device: a plan depends on the call alone.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "job.hpp"
 #include "kernels.hpp"
 #include "rotary/result.hpp"
@@ -9,12 +12,28 @@
 
 namespace rotary::cuda {
 
-// Pairs that a thread takes at a time: the most, at 16 bytes, that divide the window and at whose
-// multiples the heads of every tensor lie.
-[[nodiscard]] int pairs_at_once(const StepJob& job, DType from, DType to) noexcept;
+// The dtypes that a kernel reads and writes.
+struct Conversion {
+  DType from;
+  DType to;
+  friend bool operator==(const Conversion&, const Conversion&) = default;
+};
 
-// Chooses the way and fills job.cut, for a kernel of `count` pairs at a time. Error: unsupported
-// for a window whose rows do not fit in a block's shared memory, and for too many tokens.
-[[nodiscard]] Result<Way> plan(StepJob& job, int count);
+// A launch that cannot be refused any more, but by CUDA.
+struct Step {
+  StepJob job;
+  DType from;
+  KernelChoice kernel;
+};
+
+// Chooses the kernel and fills job.cut. Error: unsupported for rows or heads in work that do not
+// fit in a block's shared memory, and for too many tokens.
+[[nodiscard]] Result<Step> planned(StepJob job, const Conversion& conversion);
+
+// Kernels count batch rows, tokens, blocks and slots in 32 bits.
+inline constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
+
+// Checks that a launch can count these tokens. Requires a batch of at least 1.
+[[nodiscard]] Status check_count(std::int64_t batch, std::int64_t tokens);
 
 }  // namespace rotary::cuda

@@ -8,7 +8,10 @@
 #include "c_api/status.hpp"
 #include "c_api/values.hpp"
 #include "device.hpp"
+#include "plan.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
+#include "rotation/rows/cos_sin_checks.hpp"
+#include "tensor/view_checks.hpp"
 #include "values.hpp"
 
 namespace c_api = rotary::c_api;
@@ -21,11 +24,13 @@ using cuda::launching;
 using cuda::Launching;
 using cuda::Options;
 using cuda::options_of;
+using cuda::read_of;
 using cuda::Rows;
 using cuda::Tokens;
 using cuda::tokens_of;
 using cuda::Transfer;
 using cuda::view_of;
+using rotary::CosSinView;
 using rotary::HeadsView;
 using rotary::HeadWindow;
 using rotary::invalid_argument;
@@ -34,19 +39,14 @@ using rotary::Status;
 
 namespace {
 
-Result<Rows> given_rows(const rotary::CosSinView& from, const HeadWindow& window) {
+// Rows that are read, or written.
+Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   if (auto status = rotary::validate(window); !status) return std::move(status).error();
+  if (auto status = rotary::check_rows(window, from, rotary::RowDType::f32); !status)
+    return rotary::blamed(status.error().code, "rows: ", status.error());
   if (from.dtype != rotary::DType::f32) {
     return invalid_argument("rows: dtype must be f32, got ", rotary::to_string(from.dtype));
   }
-  if (from.batch < 1 || from.tokens < 0) {
-    return invalid_argument("rows: batch must be at least 1 and tokens at least 0, got ",
-                            from.batch, " and ", from.tokens);
-  }
-  if (from.tokens > 0 && (from.cos == nullptr || from.sin == nullptr))
-    return invalid_argument("rows: cos and sin must not be null, got null");
-  if (auto status = rotary::validate_attention_factor(from.attention_factor); !status)
-    return std::move(status).error();
   Rows rows{};
   rows.kind = cuda::RowKind::given;
   rows.cos = static_cast<const float*>(from.cos);
@@ -55,6 +55,34 @@ Result<Rows> given_rows(const rotary::CosSinView& from, const HeadWindow& window
   rows.token_stride = from.token_stride;
   rows.pair_stride = from.pair_stride;
   return rows;
+}
+
+// Checks that rows can be written: each element once, and none that is read.
+Status check_written(const CosSinView& rows, const HeadWindow& window, const At& at) {
+  if (auto checked = given_rows(rows, window); !checked) return std::move(checked).error();
+  const Tokens tokens = tokens_of(at);
+  if (rows.tokens != tokens.tokens || rows.batch != tokens.batch) {
+    return invalid_argument("rows: batch and tokens must be those of the positions, ", tokens.batch,
+                            " and ", tokens.tokens, "; got ", rows.batch, " and ", rows.tokens);
+  }
+  const auto cos = rotary::heads_view(rows.cos, rows, window.pairs());
+  const auto sin = rotary::heads_view(rows.sin, rows, window.pairs());
+  const auto positions = read_of("positions", at.positions).view;
+  if (auto status = rotary::check_distinct("rows", cos); !status) return status;
+  if (auto status = rotary::check_apart("cos", cos, "sin", sin); !status) return status;
+  if (auto status = rotary::check_apart("cos", cos, "positions", positions); !status) return status;
+  if (auto status = rotary::check_apart("sin", sin, "positions", positions); !status) return status;
+  return cuda::check_count(rows.batch, rows.tokens);
+}
+
+Status rotate_between(const HeadsView& dst, const HeadsView& src, const HeadWindow& window,
+                      const Tokens& tokens, const Launching& how) {
+  if (dst.dtype != src.dtype) {
+    return invalid_argument("dst and src must have the same dtype, got ",
+                            rotary::to_string(dst.dtype), " and ", rotary::to_string(src.dtype));
+  }
+  const Transfer transfer{.src_name = "src", .src = src, .dst_name = "dst", .dst = dst};
+  return checked_launch(std::array{transfer}, window, tokens, how);
 }
 
 }  // namespace
@@ -79,13 +107,7 @@ rotary_status rotary_cuda_rotate(const rotary_heads_view* dst, const rotary_head
                                  const rotary_cuda_at* at, const rotary_cuda_options* options) {
   const auto rotate = [](const HeadsView& to, const HeadsView& from, const At& where,
                          const Options& how) {
-    const Transfer transfer{.src_name = "src", .src = from, .dst_name = "dst", .dst = to};
-    if (to.dtype != from.dtype) {
-      return Status(invalid_argument("dst and src must have the same dtype, got ",
-                                     rotary::to_string(to.dtype), " and ",
-                                     rotary::to_string(from.dtype)));
-    }
-    return checked_launch(std::array{transfer}, where.frequencies.window, tokens_of(where),
+    return rotate_between(to, from, where.frequencies.window, tokens_of(where),
                           launching(where, how));
   };
   return c_api::run([&] {
@@ -109,17 +131,10 @@ rotary_status rotary_cuda_rotate_qk(const rotary_heads_view* q, const rotary_hea
 
 rotary_status rotary_cuda_rows(const rotary_cos_sin* rows, const rotary_cuda_at* at,
                                const rotary_cuda_options* options) {
-  const auto write = [](const rotary::CosSinView& to, const At& where,
-                        const Options& how) -> Status {
+  const auto write = [](const CosSinView& to, const At& where, const Options& how) -> Status {
     const HeadWindow& window = where.frequencies.window;
-    if (auto checked = given_rows(to, window); !checked) return std::move(checked).error();
     if (auto status = cuda::check_forward(how); !status) return status;
-    const Tokens tokens = tokens_of(where);
-    if (to.tokens != tokens.tokens || to.batch != tokens.batch) {
-      return invalid_argument("rows: batch and tokens must be those of the positions, ",
-                              tokens.batch, " and ", tokens.tokens, "; got ", to.batch, " and ",
-                              to.tokens);
-    }
+    if (auto status = check_written(to, window, where); !status) return status;
     if (to.tokens == 0) return {};
     // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): rotary_cos_sin is for reading elsewhere
     return cuda::launch({.rows = cuda::rows_at(where),
@@ -143,18 +158,16 @@ rotary_status rotary_cuda_rotate_by_rows(const rotary_heads_view* dst, const rot
                                          const rotary_window* window, const rotary_cos_sin* rows,
                                          const rotary_cuda_options* options) {
   const auto rotate = [](const HeadsView& to, const HeadsView& from, const HeadWindow& within,
-                         const rotary::CosSinView& by, const Options& how) -> Status {
+                         const CosSinView& by, const Options& how) -> Status {
     const auto given = given_rows(by, within);
     if (!given) return given.error();
-    if (to.dtype != from.dtype) {
-      return invalid_argument("dst and src must have the same dtype, got ",
-                              rotary::to_string(to.dtype), " and ", rotary::to_string(from.dtype));
-    }
-    Launching launching{
-        .rows = *given, .window = cuda::window_of(within, how.direction), .stream = how.stream};
+    Launching launching{.rows = *given,
+                        .window = cuda::window_of(within, how.direction),
+                        .reads = {{{"cos", rotary::heads_view(by.cos, by, within.pairs())},
+                                   {"sin", rotary::heads_view(by.sin, by, within.pairs())}}},
+                        .stream = how.stream};
     cuda::set_scales(launching.rows, how.direction, by.attention_factor);
-    const Transfer transfer{.src_name = "src", .src = from, .dst_name = "dst", .dst = to};
-    return checked_launch(std::array{transfer}, within, {by.batch, by.tokens}, launching);
+    return rotate_between(to, from, within, {by.batch, by.tokens}, launching);
   };
   return c_api::run([&] {
     return c_api::with(rotate, view_of("dst", dst), view_of("src", src), c_api::window(window),

@@ -2,41 +2,45 @@
 #include "transfers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
 #include <variant>
 
 #include "attention/cache/norm_checks.hpp"
 #include "base/message.hpp"
 #include "device.hpp"
 #include "frequencies.hpp"
+#include "plan.hpp"
 #include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary::cuda {
 namespace {
 
+// A cache is none: the slot of a token may be the memory of another.
 bool is_in_place(const Transfer& transfer) {
-  return transfer.src.data == transfer.dst.data && transfer.src.strides == transfer.dst.strides;
-}
-
-Status check_dtype_here(std::string_view name, DType dtype) {
-  if (auto status = check_dtype(name, dtype); !status) return status;
-  if (dtype != DType::f64) return {};
-  return unsupported(name, ": dtype must be f32, bf16 or f16 on a device, got f64");
+  return !transfer.stored && transfer.src == ConstHeadsView(transfer.dst);
 }
 
 Status check_view_here(std::string_view name, const ConstHeadsView& view) {
-  if (auto status = check_dtype_here(name, view.dtype); !status) return status;
   if (auto status = check_view(name, view); !status) return status;
+  const Extents& n = view.extents;
   constexpr std::int64_t most = std::int64_t{1} << 24;
-  if (view.extents.heads <= most && view.extents.features <= most) return {};
-  return unsupported(name, ": heads and features must be at most 2^24 each on a device, got ",
-                     view.extents.heads, " and ", view.extents.features);
+  const bool fit =
+      n.batch <= most_tokens && n.tokens <= most_tokens && n.heads <= most && n.features <= most;
+  if (fit || !has_elements(n)) return {};
+  return unsupported(name,
+                     ": batch and tokens must be below 2^31, heads and features at most 2^24 ",
+                     "each on a device, got ", describe(n));
 }
 
 Status check_src(const Transfer& transfer, const HeadWindow& window, const Tokens& rows) {
   const std::string_view name = transfer.src_name;
   const Extents& n = transfer.src.extents;
   if (auto status = check_view_here(name, transfer.src); !status) return status;
+  if (transfer.src.dtype == DType::f64)
+    return unsupported(name, ": dtype must be f32, bf16 or f16 on a device, got f64");
   if (transfer.turns && n.features != window.head_dim) {
     return invalid_argument(name, ": features must be the head_dim of the frequencies, ",
                             window.head_dim, "; got ", n.features);
@@ -54,14 +58,14 @@ Status check_dst(const Transfer& transfer) {
   const auto& [src_name, src, name, dst, turns, stored, norm] = transfer;
   if (auto status = check_view_here(name, dst); !status) return status;
   if (auto status = check_conversion(name, src.dtype, dst.dtype); !status) return status;
+  if (!stored && dst.extents != src.extents) {
+    return invalid_argument(name, " and ", src_name, " must have the same extents, got ",
+                            describe(dst.extents), " and ", describe(src.extents));
+  }
   if (dst.extents.heads != src.extents.heads || dst.extents.features != src.extents.features) {
     return invalid_argument(name, ": heads and features must be those of ", src_name, ", ",
                             src.extents.heads, " and ", src.extents.features, "; got ",
                             dst.extents.heads, " and ", dst.extents.features);
-  }
-  if (!stored && dst.extents != src.extents) {
-    return invalid_argument(name, " and ", src_name, " must have the same extents, got ",
-                            describe(dst.extents), " and ", describe(src.extents));
   }
   return check_distinct(name, dst);
 }
@@ -85,7 +89,7 @@ Status check_pair(const Transfer& writing, const Transfer& other) {
   return check_apart(writing.dst_name, writing.dst, other.src_name, other.src);
 }
 
-Status check_sharing(std::span<const Transfer> transfers) {
+Status check_sharing(std::span<const Transfer> transfers, const Reads& reads) {
   for (const Transfer& writing : transfers) {
     for (const Transfer& other : transfers) {
       if (auto status = check_pair(writing, other); !status) return status;
@@ -94,31 +98,12 @@ Status check_sharing(std::span<const Transfer> transfers) {
                                 heads_view(other.norm->norm.weight));
       if (!status) return status;
     }
+    for (const auto& [name, view] : reads) {
+      auto status = check_apart(writing.dst_name, writing.dst, name, view);
+      if (!status) return status;
+    }
   }
   return {};
-}
-
-Status check_map(const ConsecutiveSlots& slots, const Tokens& n, const Extents& cache) {
-  if (n.batch == 0 || n.tokens == 0) return {};
-  if (n.batch > cache.batch) {
-    return invalid_argument("cache.k: consecutive slots need a block for each batch row of k, ",
-                            n.batch, "; got ", cache.batch);
-  }
-  if (n.tokens <= cache.tokens && slots.first >= 0 && slots.first <= cache.tokens - n.tokens)
-    return {};
-  return invalid_argument("slots: ", n.tokens, " tokens from slot ", slots.first,
-                          " must lie within a block, of ", cache.tokens, " slots");
-}
-
-template <class Number>
-Status check_map(const TokenArray<Number>& map, const Tokens& n, const Extents&) {
-  if (map.batch != n.batch || map.tokens != n.tokens) {
-    return invalid_argument("slots: batch and tokens must be those of k, ", n.batch, " and ",
-                            n.tokens, "; got ", map.batch, " and ", map.tokens);
-  }
-  if (n.batch == 0 || n.tokens == 0) return {};
-  if (map.data == nullptr) return invalid_argument("slots: data must not be null");
-  return check_aligned(map.data, sizeof(Number), "slots: data must be aligned to the element size");
 }
 
 TokenNumbers numbers_of(const Slots& slots, std::int64_t slots_of_block) {
@@ -163,19 +148,13 @@ Heads heads_of(const Transfer& transfer) {
           .norm = norm_of(transfer)};
 }
 
-struct Conversion {
-  DType from;
-  DType to;
-  friend bool operator==(const Conversion&, const Conversion&) = default;
-};
-
 Conversion conversion_of(const Transfer& transfer) {
   return {transfer.src.dtype, transfer.dst.dtype};
 }
 
-// Launches those with this conversion.
-Status launch_alike(std::span<const Transfer> transfers, const Conversion& conversion,
-                    const Launching& how) {
+// The job of those with this conversion; without tensors, if they have no elements.
+StepJob job_of(std::span<const Transfer> transfers, const Conversion& conversion,
+               const Launching& how) {
   StepJob job{};
   job.rows = how.rows;
   job.window = how.window;
@@ -191,14 +170,14 @@ Status launch_alike(std::span<const Transfer> transfers, const Conversion& conve
     job.slots_of_cache = transfer.dst.extents.batch * job.slots_of_block;
     job.slots = numbers_of(*how.slots, job.slots_of_block);
   }
-  if (job.count == 0) return {};
   if (!job.rotates) job.window = {};
-  return launch(job, conversion.from, conversion.to, how.stream);
+  return job;
 }
 
 }  // namespace
 
-Status check(std::span<const Transfer> transfers, const HeadWindow& window, const Tokens& rows) {
+Status check(std::span<const Transfer> transfers, const HeadWindow& window, const Tokens& rows,
+             const Reads& reads) {
   for (const Transfer& transfer : transfers) {
     if (auto status = check_src(transfer, window, rows); !status) return status;
     if (transfer.src.extents.batch != transfers.front().src.extents.batch) {
@@ -212,22 +191,26 @@ Status check(std::span<const Transfer> transfers, const HeadWindow& window, cons
     }
     if (auto status = check_dst(transfer); !status) return status;
   }
-  return check_sharing(transfers);
-}
-
-Status check(const Slots& slots, const Tokens& tokens, const Extents& cache) {
-  return std::visit([&](const auto& each) { return check_map(each, tokens, cache); }, slots);
+  return check_sharing(transfers, reads);
 }
 
 Status launch(std::span<const Transfer> transfers, const Launching& how) {
+  std::array<Step, most_tensors> steps;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     const Conversion conversion = conversion_of(transfers[i]);
-    const auto is_done = [&](const Transfer& before) {
-      return conversion_of(before) == conversion;
-    };
-    if (std::any_of(transfers.begin(), transfers.begin() + static_cast<std::ptrdiff_t>(i), is_done))
-      continue;
-    if (auto status = launch_alike(transfers, conversion, how); !status) return status;
+    const auto before = transfers.first(i);
+    const bool is_done = std::any_of(before.begin(), before.end(), [&](const Transfer& other) {
+      return conversion_of(other) == conversion;
+    });
+    const StepJob job = is_done ? StepJob{} : job_of(transfers, conversion, how);
+    if (job.count == 0) continue;
+    auto step = planned(job, conversion);
+    if (!step) return std::move(step).error();
+    steps[count++] = *step;
+  }
+  for (const Step& step : std::span(steps).first(count)) {
+    if (auto status = launch(step, how.stream); !status) return status;
   }
   return {};
 }

@@ -2,10 +2,12 @@
 // The tensors of a call: what is checked of them, and what a launch does with them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 #include "job.hpp"
 #include "rotary/head_norm.hpp"
@@ -13,6 +15,7 @@
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/tensor_view.hpp"
+#include "tensor/heads_views.hpp"
 
 namespace rotary::cuda {
 
@@ -33,22 +36,36 @@ struct Tokens {
   std::int64_t tokens;
 };
 
+// Numbers that kernels read beside heads: positions, slots, cos or sin.
+struct Read {
+  std::string_view name;
+  ConstHeadsView view = {};  // of consecutive positions or slots: nothing
+};
+template <class Numbers>  // Positions or Slots
+[[nodiscard]] Read read_of(std::string_view name, const Numbers& numbers) {
+  return std::visit(
+      [&](const auto& each) -> Read {
+        if constexpr (requires { each.data; }) return {name, heads_view(each)};
+        return {name};
+      },
+      numbers);
+}
+using Reads = std::array<Read, 2>;
+
 // Checks dtypes, extents, memory, norms, and that what is written is distinct and apart from all
 // else. `rows` says the tokens of the positions; a batch of 1 serves every batch row.
 [[nodiscard]] Status check(std::span<const Transfer> transfers, const HeadWindow& window,
-                           const Tokens& rows);
-
-// Checks slots of this many tokens in a cache with these extents.
-[[nodiscard]] Status check(const Slots& slots, const Tokens& tokens, const Extents& cache);
+                           const Tokens& rows, const Reads& reads);
 
 struct Launching {
   Rows rows;
   Window window;
+  Reads reads;
   std::optional<Slots> slots = {};
   void* stream = nullptr;
 };
 
-// Launches what was checked: a kernel, or one for each pair of dtypes.
+// Plans all kernels of what was checked, one for each pair of dtypes, then launches them.
 [[nodiscard]] Status launch(std::span<const Transfer> transfers, const Launching& how);
 
 }  // namespace rotary::cuda

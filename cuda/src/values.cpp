@@ -44,7 +44,8 @@ Result<At> at_of(std::string_view name, const rotary_cuda_at* from) {
   const auto positions = c_api::positions(given->positions);
   if (!positions) return positions.error();
   const At at{*given->frequencies, *positions};
-  if (auto status = check(at); !status) return std::move(status).error();
+  const auto status = check(at);
+  if (!status) return blamed(status.error().code, message(name, ": "), status.error());
   return at;
 }
 
@@ -71,6 +72,7 @@ Tokens tokens_of(const At& at) { return {batch_of(at.positions), rotary::tokens_
 Launching launching(const At& at, const Options& options) {
   Launching how{.rows = rows_at(at),
                 .window = window_of(at.frequencies.window, options.direction),
+                .reads = {read_of("positions", at.positions)},
                 .stream = options.stream};
   set_scales(how.rows, options.direction, at.frequencies.attention_factor);
   return how;
@@ -82,7 +84,7 @@ Transfer in_place(std::string_view name, const HeadsView& view) {
 
 Status checked_launch(std::span<const Transfer> transfers, const HeadWindow& window,
                       const Tokens& tokens, const Launching& how) {
-  if (auto status = check(transfers, window, tokens); !status) return status;
+  if (auto status = check(transfers, window, tokens, how.reads); !status) return status;
   return launch(transfers, how);
 }
 

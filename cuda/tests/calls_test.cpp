@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call promises: 64-bit offsets, graphs, refusals.
+// Every call promises: 64-bit offsets, graphs.
 #include <cstring>
 
 #include "cases.hpp"
@@ -81,47 +81,6 @@ TEST_F(Cuda, CanBeCapturedInAGraph) {
   expect_success(cudaGraphExecDestroy(replayed));
   expect_success(cudaGraphDestroy(graph));
   expect_success(cudaStreamDestroy(stream));
-}
-
-TEST_F(Cuda, RefusesWhatItCannotDoAndWritesNothing) {
-  Random random(10);
-  const HeadWindow window = window_of({64, 64, 0}, Pairing::half);
-  const BothFrequencies frequencies(window, powers(32, 1e4), 1);
-  Tensor q(random, DType::f32, {1, 4, 2, 64}, Layout::bthd);
-  const auto view = q.device();
-  const auto four = consecutive(0, 4);
-  const auto at = at_of(frequencies, four);
-  const auto refused = [&](rotary_status status, rotary_status wanted, const char* words) {
-    EXPECT_EQ(status, wanted);
-    EXPECT_NE(std::string(rotary_last_error()).find(words), std::string::npos)
-        << rotary_last_error();
-  };
-  const auto five = consecutive(0, 5);
-  const auto at_five = at_of(frequencies, five);
-  refused(rotary_cuda_rotate(&view, &view, &at_five, nullptr), ROTARY_INVALID_ARGUMENT,
-          "tokens must be");
-  auto doubles = view;
-  doubles.dtype = ROTARY_F64;
-  refused(rotary_cuda_rotate(&doubles, &doubles, &at, nullptr), ROTARY_UNSUPPORTED, "got f64");
-  auto shifted_by_one = view;
-  shifted_by_one.data = static_cast<std::byte*>(view.data) + 4;
-  refused(rotary_cuda_rotate(&shifted_by_one, &view, &at, nullptr), ROTARY_INVALID_ARGUMENT,
-          "share no element");
-  auto between = four;
-  between.kind = ROTARY_POSITIONS_F64;
-  between.data = view.data;
-  const auto at_between = at_of(frequencies, between);
-  refused(rotary_cuda_rotate(&view, &view, &at_between, nullptr), ROTARY_UNSUPPORTED,
-          "must be integers");
-  auto backwards = options_of(static_cast<Direction>(9));
-  refused(rotary_cuda_rotate(&view, &view, &at, &backwards), ROTARY_INVALID_ARGUMENT,
-          "got value 9");
-  refused(rotary_cuda_rotate(&view, nullptr, &at, nullptr), ROTARY_INVALID_ARGUMENT,
-          "src must not be NULL");
-  refused(rotary_cuda_rotate_qk(&view, &view, &at, nullptr), ROTARY_INVALID_ARGUMENT,
-          "share no element");
-  expect_success(cudaDeviceSynchronize());
-  EXPECT_TRUE(q.bytes().agree());
 }
 
 }  // namespace

@@ -12,8 +12,12 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "c_api/handles.hpp"
 #include "rotary/rotary.hpp"
 #include "rotary/rotary_cuda.h"
 
@@ -29,6 +33,68 @@ inline void expect_success(cudaError_t error) {
 }
 
 inline void expect_ok(rotary_status status) { ASSERT_EQ(status, ROTARY_OK) << rotary_last_error(); }
+
+// ---- Structs of C for values of C++ -------------------------------------------------------------
+
+[[nodiscard]] inline rotary_heads_view struct_of(const ConstHeadsView& from) {
+  rotary_heads_view to = ROTARY_HEADS_VIEW_INIT;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): C has one struct for both
+  to.data = const_cast<void*>(from.data);
+  to.dtype = static_cast<std::int32_t>(from.dtype);
+  const auto& [n, s] = std::pair(from.extents, from.strides);
+  const std::int64_t extents[] = {n.batch, n.tokens, n.heads, n.features};
+  const std::int64_t strides[] = {s.batch, s.token, s.head, s.feature};
+  std::memcpy(to.extents, extents, sizeof extents);
+  std::memcpy(to.strides, strides, sizeof strides);
+  return to;
+}
+
+[[nodiscard]] inline rotary_window struct_of(const HeadWindow& from) {
+  rotary_window to = ROTARY_WINDOW_INIT;
+  to.head_dim = from.head_dim;
+  to.rotary_dim = from.rotary_dim;
+  to.first_feature = from.first_feature;
+  to.pairing = static_cast<std::int32_t>(from.pairing.get());
+  to.blocks = from.blocks;
+  return to;
+}
+
+// Struct: rotary_positions or rotary_slots, whose kinds have the same values.
+template <class Struct, class Number>
+void fill(Struct& to, const TokenArray<Number>& from) {
+  to.kind = std::is_same_v<Number, double> ? ROTARY_POSITIONS_F64
+            : sizeof(Number) == 4          ? ROTARY_POSITIONS_INT32
+                                           : ROTARY_POSITIONS_INT64;
+  to.data = from.data;
+  to.batch = from.batch;
+  to.tokens = from.tokens;
+  to.batch_stride = from.batch_stride;
+  to.token_stride = from.token_stride;
+  if constexpr (requires { to.axes; }) {
+    to.axes = from.axes;
+    to.axis_stride = from.axis_stride;
+  }
+}
+static_assert(int{ROTARY_POSITIONS_INT32} == int{ROTARY_SLOTS_INT32});
+static_assert(int{ROTARY_POSITIONS_INT64} == int{ROTARY_SLOTS_INT64});
+inline void fill(rotary_positions& to, const ConsecutivePositions& from) {
+  to.first = from.first;
+  to.tokens = from.tokens;
+}
+inline void fill(rotary_slots& to, const ConsecutiveSlots& from) { to.first = from.first; }
+
+[[nodiscard]] inline rotary_positions struct_of(const Positions& from) {
+  rotary_positions to = ROTARY_POSITIONS_INIT;
+  std::visit([&](const auto& each) { fill(to, each); }, from);
+  return to;
+}
+[[nodiscard]] inline rotary_slots struct_of(const Slots& from) {
+  rotary_slots to = ROTARY_SLOTS_INIT;
+  std::visit([&](const auto& each) { fill(to, each); }, from);
+  return to;
+}
+
+// ---- Memory on both sides -----------------------------------------------------------------------
 
 // Bytes on the host and a copy of them on the device.
 class Bytes {
@@ -129,19 +195,7 @@ class Tensor {
   }
 
   [[nodiscard]] HeadsView host() { return view(bytes_->host()); }
-  [[nodiscard]] rotary_heads_view device() {
-    const HeadsView of = view(bytes_->device());
-    rotary_heads_view to = ROTARY_HEADS_VIEW_INIT;
-    to.data = of.data;
-    to.dtype = static_cast<std::int32_t>(dtype_);
-    const std::int64_t extents[] = {extents_.batch, extents_.tokens, extents_.heads,
-                                    extents_.features};
-    const std::int64_t strides[] = {strides_.batch, strides_.token, strides_.head,
-                                    strides_.feature};
-    std::memcpy(to.extents, extents, sizeof extents);
-    std::memcpy(to.strides, strides, sizeof strides);
-    return to;
-  }
+  [[nodiscard]] rotary_heads_view device() { return struct_of(view(bytes_->device())); }
   [[nodiscard]] Bytes& bytes() { return *bytes_; }
   [[nodiscard]] const Extents& extents() const { return extents_; }
   [[nodiscard]] const Strides& strides() const { return strides_; }
@@ -179,23 +233,13 @@ class Numbers {
     return array<std::int64_t>();
   }
   [[nodiscard]] rotary_positions device() const {
-    rotary_positions to = ROTARY_POSITIONS_INIT;
-    to.kind = is_narrow_ ? ROTARY_POSITIONS_INT32 : ROTARY_POSITIONS_INT64;
+    rotary_positions to = struct_of(host());
     to.data = bytes_->device();
-    to.batch = batch_;
-    to.tokens = tokens_;
-    to.batch_stride = tokens_;
-    to.axes = axes_;
-    to.axis_stride = batch_ * tokens_;
     return to;
   }
   [[nodiscard]] rotary_slots device_slots() const {
-    rotary_slots to = ROTARY_SLOTS_INIT;
-    to.kind = is_narrow_ ? ROTARY_SLOTS_INT32 : ROTARY_SLOTS_INT64;
+    rotary_slots to = struct_of(slots());
     to.data = bytes_->device();
-    to.batch = batch_;
-    to.tokens = tokens_;
-    to.batch_stride = tokens_;
     return to;
   }
   [[nodiscard]] Bytes& bytes() { return *bytes_; }
@@ -219,9 +263,9 @@ class Numbers {
 };
 
 struct Free {
-  void operator()(rotary_frequencies* of) const { rotary_frequencies_free(of); }
   void operator()(rotary_cuda_frequencies* of) const { rotary_cuda_frequencies_free(of); }
 };
+using DeviceFrequencies = std::unique_ptr<rotary_cuda_frequencies, Free>;
 
 // The same frequencies for C++, and on the device.
 class BothFrequencies {
@@ -229,35 +273,18 @@ class BothFrequencies {
   BothFrequencies(const HeadWindow& window, const std::vector<double>& inv_freq, double factor,
                   const PairAxes& axes = {})
       : host_(*make_frequencies(window, inv_freq, factor, axes)) {
-    rotary_window of = ROTARY_WINDOW_INIT;
-    of.head_dim = window.head_dim;
-    of.rotary_dim = window.rotary_dim;
-    of.first_feature = window.first_feature;
-    of.pairing = static_cast<std::int32_t>(window.pairing.get());
-    of.blocks = window.blocks;
-    window_ = of;
-    rotary_axis_frequencies from = ROTARY_AXIS_FREQUENCIES_INIT;
-    from.axes = axes.count;
-    from.pair_axes = axes.of_pair.empty() ? nullptr : axes.of_pair.data();
-    from.inv_freq = inv_freq.data();
-    from.count = inv_freq.size();
-    from.attention_factor = factor;
-    rotary_frequencies* made = nullptr;
-    expect_ok(rotary_frequencies_of_axes(&of, &from, &made));
-    const std::unique_ptr<rotary_frequencies, Free> owned(made);
+    const rotary_frequencies handle{host_};
     rotary_cuda_frequencies* on_device = nullptr;
-    expect_ok(rotary_cuda_frequencies_make(made, &on_device));
+    expect_ok(rotary_cuda_frequencies_make(&handle, &on_device));
     device_.reset(on_device);
   }
 
   [[nodiscard]] const Frequencies& host() const { return host_; }
   [[nodiscard]] const rotary_cuda_frequencies* device() const { return device_.get(); }
-  [[nodiscard]] const rotary_window& window() const { return window_; }
 
  private:
   Frequencies host_;
-  rotary_window window_;
-  std::unique_ptr<rotary_cuda_frequencies, Free> device_;
+  DeviceFrequencies device_;
 };
 
 [[nodiscard]] inline std::vector<double> powers(std::int64_t pairs, double base) {

@@ -72,9 +72,9 @@ TEST_F(Cuda, RotateByRows) {
       ASSERT_TRUE(rotate(dst.host(), src.host(), *rotations, {.direction = direction}));
       const auto to = dst.device();
       const auto from = src.device();
+      const auto within = struct_of(window);
       const auto options = options_of(direction);
-      expect_ok(
-          rotary_cuda_rotate_by_rows(&to, &from, &frequencies.window(), &rows.view, &options));
+      expect_ok(rotary_cuda_rotate_by_rows(&to, &from, &within, &rows.view, &options));
       ASSERT_TRUE(dst.bytes().agree()) << batch << ", " << static_cast<int>(direction);
     }
   }

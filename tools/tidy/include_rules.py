@@ -142,12 +142,15 @@ RULES = (
     Rule(
         "cuda/",
         (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",
-         "src/kernels/turn_polynomials.hpp", "src/attention/cache/norm_checks.hpp"),
+         "src/kernels/turn_polynomials.hpp", "src/attention/cache/kv_cache_checks.hpp",
+         "src/attention/cache/norm_checks.hpp", "src/attention/cache/shift_checks.hpp"),
         CORE, ("cuda_",), because="what GPUs do is written here and nowhere else",
     ),
     Rule("cuda/emulation/", (), STANDARD, ("ucontext.h",), "CUDA's part, on the CPU"),
     Rule(
-        "cuda/tests/", (PUBLIC, "cuda/include/rotary/"), STANDARD, ("cuda_", "gtest/"), REACH,
+        "cuda/tests/",
+        (PUBLIC, "cuda/include/rotary/", "src/c_api/handles.hpp", "tests/support/"),
+        STANDARD, ("cuda_", "gtest/"), REACH,
     ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(

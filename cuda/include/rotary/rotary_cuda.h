@@ -21,6 +21,10 @@
  * be the one that the frequencies were made on. What is in device memory is not looked at: a slot
  * beyond the cache is not stored, and of two tokens with one slot either may be.
  *
+ * A call takes fewer than 2^31 tokens, blocks and slots of a block, and at most 2^24 heads. What it
+ * writes shares no element with what it reads, positions and slots included, but for heads in
+ * place.
+ *
  * Errors as in rotary.h; a failure of CUDA is ROTARY_UNSUPPORTED, with CUDA's words. Only a library
  * built with ROTARY_CUDA has these functions. */
 #ifndef ROTARY_ROTARY_CUDA_H
