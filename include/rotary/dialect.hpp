@@ -73,7 +73,7 @@ enum class Evidence : std::int32_t {
 // "run", "read", "absent", "none".
 [[nodiscard]] ROTARY_API std::string_view to_string(Evidence evidence) noexcept;
 
-// What a rule sees and changes; of the library alone.
+// The object that a rule sees and changes; of the library alone.
 struct RuleTarget;
 struct ConfigEdit;
 
@@ -127,7 +127,7 @@ struct DialectReading {
   std::optional<std::string> refusal;     // why the engine does not run the model; model is then
                                           // as far as the rules came
   ReadingEvidence evidence = {};
-  // What the engine is known to do otherwise, and `model` does not show: warnings of resolve().
+  // Warnings of resolve() that this engine computes something else, which `model` does not show.
   std::vector<std::string> disputes = {};
 };
 
