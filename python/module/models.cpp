@@ -125,7 +125,8 @@ ModelSpec resolve_text(std::string_view config, const nb::dict& options) {
   return take(resolve(config, options_of(options)));
 }
 
-ModelSpec resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
+// The model, and the kind, sentence and disputes of its evidence.
+nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
   auto reading =
       take(read_as(config, take(parse_dialect(dialect), "read_as"), options_of(options)));
   if (reading.refusal) {
@@ -135,7 +136,10 @@ ModelSpec resolve_as(std::string_view config, std::string_view dialect, const nb
   for (const DialectRule* const rule : reading.acted) {
     reading.model.warnings.push_back(std::string(dialect) + ": " + std::string(rule->sentence));
   }
-  return std::move(reading.model);
+  if (reading.evidence.kind == Evidence::none)
+    reading.model.warnings.push_back(reading.evidence.sentence);
+  return nb::make_tuple(std::move(reading.model), to_string(reading.evidence.kind),
+                        reading.evidence.sentence, reading.disputes);
 }
 
 std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::size_t count) {

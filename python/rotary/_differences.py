@@ -67,15 +67,24 @@ class RotaryDifference:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Difference:
-    """bool() says whether positions differ; print() says where."""
+    """print() says where positions differ; bool() is false only where verdict is "same".
+
+    verdict: "same", "different", or "unknown": no difference is known, and nobody looked at such a
+    config in an engine that read one of the two.
+    """
 
     context_tokens: int
     fields: tuple[FieldDifference, ...]
     rotary: tuple[RotaryDifference, ...]
     differs: bool
+    verdict: str
 
     def __bool__(self) -> bool:
-        return self.differs
+        return self.verdict != "same"
+
+    def _said(self) -> str:
+        return {"same": "alike", "different": "different"}.get(
+            self.verdict, "no difference is known")
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         every = [*self.fields, *(field for rotary in self.rotary for field in rotary.fields)]
@@ -83,11 +92,10 @@ class Difference:
                  "no effect on positions" if f.effect == "nothing" else "") for f in every]
 
     def __repr__(self) -> str:
-        said = "different" if self.differs else "alike"
-        return f"<rotary.Difference {said} over {self.context_tokens} tokens>"
+        return f"<rotary.Difference {self._said()} over {self.context_tokens} tokens>"
 
     def __str__(self) -> str:
-        title = f"{self.context_tokens} tokens: {'different' if self.differs else 'alike'}"
+        title = f"{self.context_tokens} tokens: {self._said()}"
         rows = self._rows()
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
         lines = [title, *("  " + "  ".join(
@@ -98,7 +106,7 @@ class Difference:
 
     def _repr_html_(self) -> str:
         sentences = [(text, "", "", "") for rotary in self.rotary for text in rotary.sentences()]
-        title = f"{self.context_tokens} tokens: {'different' if self.differs else 'alike'}"
+        title = f"{self.context_tokens} tokens: {self._said()}"
         return _html.table(title, self._rows() + sentences, ("field", "one", "other", ""))
 
 
@@ -110,11 +118,17 @@ def _fields(facts: Any) -> tuple[FieldDifference, ...]:
 def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
     """Compares two models, or anything that resolve() takes, over a context: fields, the first
     wrong position, angles, scores."""
-    facts = model_of(one, "one")._core.compare(model_of(other, "other")._core, context)
+    models = model_of(one, "one"), model_of(other, "other")
+    facts = models[0]._core.compare(models[1]._core, context)
     rotary = tuple(RotaryDifference(
         one=each["one"], other=each["other"], layers=tuple(each["layers"]),
         fields=_fields(each["fields"]),
         rows=RowsDifference(**{**each["rows"], "pairs": tuple(each["rows"]["pairs"])}),
         not_comparable=each["not_comparable"], differs=each["differs"],
     ) for each in facts["rotary"])
-    return Difference(facts["context_tokens"], _fields(facts["fields"]), rotary, facts["differs"])
+    known = [model.evidence for model in models]
+    disputes = [list(each.disputes) if each else [] for each in known]
+    differs = facts["differs"] or disputes[0] != disputes[1]
+    is_unknown = any(each is not None and each.kind == "none" for each in known)
+    verdict = "different" if differs else "unknown" if is_unknown else "same"
+    return Difference(facts["context_tokens"], _fields(facts["fields"]), rotary, differs, verdict)

@@ -60,13 +60,27 @@ class Layer:
     query_temperature: Mapping[str, Any] | None = None
 
 
-class Model:
-    """How each layer of a model uses positions; print() says it in words."""
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """How it is known that an engine reads such a config so. kind: "run", "read" or "none";
+    disputes: warnings that the engine computes something that the model does not show."""
 
-    def __init__(self, core: _core.Model, source: str) -> None:
+    kind: str
+    sentence: str
+    disputes: Sequence[str]
+
+
+class Model:
+    """How each layer of a model uses positions; print() says it in words.
+
+    evidence: of a model that an engine read; None: as its config says.
+    """
+
+    def __init__(self, core: _core.Model, source: str, evidence: Evidence | None = None) -> None:
         facts = core.facts()
         self._core = core
         self.source = source
+        self.evidence = evidence
         self.model_type: str = facts["model_type"]
         self.config_part: str = facts["config_part"]
         self.rotary: tuple[ModelRotary, ...] = tuple(map(_rotary_of, facts["rotary"]))
@@ -250,6 +264,7 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
     what it does not understand; warns (rotary.ModelWarning) of what a person should look at.
     """
     text, source = _config_of(config)
+    known = None
     options: dict[str, Any] = {"numerics": numerics, "part": part}
     if pairing is not None:
         options["pairing"] = str(getattr(pairing, "value", pairing))
@@ -264,10 +279,11 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
                         f"and {text} is a GGUF file")
         core = _core.Model.resolve_gguf(str(text), text.stat().st_size, context, numerics)
     elif read_as is not None:
-        core = _core.Model.resolve_as(text, read_as, options)
+        core, *evidence = _core.Model.resolve_as(text, read_as, options)
+        source, known = f"{source}, as {read_as} reads it", Evidence(*evidence)
     else:
         core = _core.Model.resolve(text, options)
-    model = Model(core, source)
+    model = Model(core, source, known)
     for warning in model.warnings:
         warnings.warn(warning, ModelWarning, stacklevel=3)
     return model

@@ -116,6 +116,13 @@ def test_an_engine_reads_a_config_otherwise():
     theirs = rotary.resolve(yarn, read_as="transformers@4.51")
     assert ours.scaling["factor"] == 3 and theirs.rotary[0].spec.scaling["factor"] == 4
     assert any(text.startswith("transformers@4.51: ") for text in theirs.warnings)
+    assert theirs.evidence.kind == "run"
+    between = rotary.resolve(LLAMA, read_as="transformers@4.46")
+    assert between.evidence.kind == "none" and between.evidence.sentence in between.warnings
+    found = rotary.diff(LLAMA, between)
+    assert (found.verdict, found.differs, bool(found)) == ("unknown", False, True)
+    assert rotary.diff(LLAMA, LLAMA).verdict == "same"
+    assert rotary.resolve(LLAMA).evidence is None
 
 
 def test_a_pretrained_config_is_anything_with_to_dict():
