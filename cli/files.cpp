@@ -59,6 +59,33 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
              output->second, input->second);
 }
 
+// A pipe that a shell opened for this process, as for `<(...)`.
+bool is_of_shell(std::string_view path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+// Refuses what may never end, or never begin.
+void check_kind(std::string_view path, ::mode_t mode) {
+  if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell(path))) return;
+  const std::string_view kind = S_ISDIR(mode)    ? "a folder"
+                                : S_ISFIFO(mode) ? "a named pipe"
+                                : S_ISSOCK(mode) ? "a socket"
+                                                 : "a device";
+  fail_io(path, "must be a regular file, got {}", kind);
+}
+
+// Without waiting for the writer of a pipe.
+int open_input(const std::string& path) {
+  if (path == "-") return STDIN_FILENO;
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (number >= 0) return number;
+  const int error = errno;
+  struct ::stat status {};
+  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets
+  errno = error;
+  fail_errno(path, "open");
+}
+
 // The bytes of an output go there: a symbolic link stays, what it points to is replaced.
 fs::path target_of(const std::string& path) {
   std::error_code error;
@@ -112,12 +139,13 @@ void check_standard_input(std::initializer_list<std::optional<std::string>> inpu
 }
 
 InputFile::InputFile(const std::string& path)
-    : name_(input_name(path)),
-      descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_.number() < 0) fail_errno(name_, "open");
+    : name_(input_name(path)), descriptor_(open_input(path)) {
   struct ::stat status {};
-  if (::fstat(descriptor_.number(), &status) == 0)
-    take_into_use(&FilesInUse::inputs, status, name_);
+  if (::fstat(descriptor_.number(), &status) != 0) fail_errno(name_, "open");
+  take_into_use(&FilesInUse::inputs, status, name_);
+  if (path == "-") return;
+  check_kind(path, status.st_mode);
+  if (S_ISFIFO(status.st_mode)) ::fcntl(descriptor_.number(), F_SETFL, 0);
 }
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {

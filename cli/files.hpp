@@ -23,8 +23,9 @@ namespace rotary::cli {
 // Usage failure where more than one of the inputs is "-".
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
-// From its first byte on; "-" is standard input. Usage failure for a file that check_outputs() took
-// for an output.
+// From its first byte on; "-" is standard input. Every input is opened here: no path waits, and
+// nothing is read of what is neither a regular file nor a pipe of the shell. Usage failure for a
+// file that check_outputs() took for an output.
 class InputFile : public ByteStream {
  public:
   explicit InputFile(const std::string& path);

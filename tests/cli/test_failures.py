@@ -50,7 +50,11 @@ class InputOutputTest(ToolTest):
     def test_files_that_cannot_be_read(self):
         self.assert_fails(4, ["gone.json", "No such file"], "inspect", "gone.json")
         self.assert_fails(4, [".: the folder must have a config.json"], "inspect", ".")
-        self.assert_fails(4, ["at most"], "inspect", "/dev/zero")
+        with open("/dev/zero", "rb") as endless:
+            result = subprocess.run([TOOL, "inspect", "-"], stdin=endless, capture_output=True,
+                                    timeout=60)
+        self.assertEqual(result.returncode, 4)
+        self.assertIn(b"standard input: must have at most", result.stderr)
 
     def test_names_that_are_not_utf8(self):
         self.assert_fails(4, ["No such file"], "inspect", os.fsdecode(b"gone-\xff.json"))

@@ -366,10 +366,6 @@ class EndlessInputTest(OutputTest):
         self.assertIn(b"got 'shade'", errors)
         self.assertLess(taken, in_a_pipe)
 
-    def test_a_device_that_never_ends(self):
-        self.assert_fails(3, ["begin with"], "rotate", "--config", "config.json", "--layout", "thd",
-                          "--q", "/dev/zero", "--out-q", "o.npy")
-
     def test_sizes_that_a_file_does_not_have_cost_nothing(self):
         """Of a file, and of a pipe, where only the end tells."""
         header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }\n"

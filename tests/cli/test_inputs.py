@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is no file where a command takes one: refused at once, whatever option names it."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+
+import numpy as np
+
+import safetensors_files
+from tool import LLAMA, TOOL, ToolTest
+
+ROTATE = "rotate --config c.json --layout bthd"
+# Calls that read each input of each command at the place of "?"; several where the ending of its
+# name says how it is read.
+CALLS = {
+    ("inspect", "CONFIG"): ["inspect ?"],
+    ("check", "FILE"): ["check ?", "check c.json ? c.json"],
+    ("diff", "ONE"): ["diff ? c.json", "diff ?.npy c.json", "diff ?.npz c.json",
+                      "diff ? --between transformers,mlx"],
+    ("diff", "OTHER"): ["diff c.json ?", "diff c.json ?.npy", "diff c.json ?.npz"],
+    ("table", "NAME"): ["table ? --positions 0"],
+    ("table", "--parameters"): ["table alibi --distances 0 --parameters ?"],
+    ("rotate", "--config"): ["rotate --config ? --layout bthd --q q.npy --out-q o.npy"],
+    ("rotate", "--q"): [f"{ROTATE} --q ? --out-q o.npy"],
+    ("rotate", "--k"): [f"{ROTATE} --k ? --out-k o.npy"],
+    ("rotate", "--positions"): [f"{ROTATE} --q q.npy --out-q o.npy --positions ?"],
+    ("encode", "--table"): ["encode --table ? --x x.npy --out o.npy"],
+    ("encode", "--x"): ["encode --like whisper --x ? --out o.npy"],
+    ("encode", "--positions"): ["encode --like whisper --x x.npy --positions ? --out o.npy"],
+    ("bias", "--parameters"): ["bias alibi --rows 0:2 --cols 0:2 --parameters ?"],
+    ("explain", "NAME"): ["explain ?"],
+    ("explain", "CONFIG"): ["explain rotation ?"],
+    ("plot", "CONFIG"): ["plot wavelengths ? --csv", "plot scaling c.json ? --csv"],
+    ("plot", "--table"): ["plot tables --csv --table ?"],
+    ("report", "CONFIG"): ["report ? -o o.html", "report c.json ? -o o.html"],
+    ("permute", "WEIGHTS"): ["permute ? --config c.json --to interleaved --out o",
+                             "permute ?.json --config c.json --to interleaved --out o"],
+    ("permute", "--config"): ["permute w.safetensors --config ? --to interleaved --out o"],
+    ("identify", "TRACE"): ["identify ?.npz", "identify ?.safetensors"],
+    ("identify", "--config"): ["identify --before q.npy --after q.npy --config ?"],
+    ("identify", "--positions"): ["identify --before q.npy --after q.npy --config c.json "
+                                  "--positions ?"],
+} | {("identify", option): [f"identify {option} ?{ending} {other}"
+                            for ending in ("", ".npz", ".safetensors")]
+     for option, other in {"--before": "--after q.npy", "--after": "--before q.npy",
+                           "--ours": "--theirs q.npy --config c.json --first-position 0",
+                           "--theirs": "--ours q.npy --config c.json --first-position 0",
+                           "--cos": "--sin x.npy", "--sin": "--cos x.npy",
+                           "--inv-freq": ""}.items()}
+
+
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))
+
+
+# How each is made, and what is said of it.
+KINDS = {
+    "pipe": (os.mkfifo, "must be a regular file, got a named pipe"),
+    "socket": (make_socket, "must be a regular file, got a socket"),
+    "folder": (os.mkdir, "must be a regular file, got a folder|the folder must have a config.json"),
+    "endless": (lambda path: os.symlink("/dev/zero", path), "must be a regular file, got a device"),
+    "empty": (lambda path: os.symlink("/dev/null", path), "must be a regular file, got a device"),
+    "to-pipe": (lambda path: os.symlink("pipe", path), "must be a regular file, got a named pipe"),
+    "dangling": (lambda path: os.symlink("gone", path), "cannot open it: No such file"),
+}
+
+
+class NoFileTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.path)  # the name of a socket is short
+        self.write_config(LLAMA, "c.json")
+        np.save("q.npy", np.ones((1, 4, 2, 16), np.float32))
+        np.save("x.npy", np.ones((4, 8), np.float32))
+        safetensors_files.save(self.path / "w.safetensors",
+                               {"a.q_proj.weight": np.ones((64, 2), np.float32)})
+        for name, (make, _) in KINDS.items():
+            for ending in ("", ".npy", ".npz", ".safetensors", ".json"):
+                make(name + ending)
+
+    def check(self, arguments, path, words):
+        before = sorted(os.listdir())
+        result = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                                text=True, timeout=30)
+        said = result.stderr + result.stdout
+        self.assertEqual(result.returncode, 4, said)
+        self.assertRegex(said, f"{re.escape(path)}: (error: )?({words})")
+        self.assertEqual(sorted(os.listdir()), before)
+
+    def test_every_input_of_every_command_refuses_it(self):
+        for calls in CALLS.values():
+            for call in calls:
+                for kind, (_, words) in KINDS.items():
+                    arguments = call.replace("?", kind).split()
+                    path = next(word for word in arguments if word.startswith(kind))
+                    with self.subTest(" ".join(arguments)):
+                        self.check(arguments, path, words)
+
+    def test_every_input_that_help_lists_is_called(self):
+        names = self.run_json("help", "help")["commands"]
+        names += [f"bench {name}" for name in self.run_json("help", "help", "bench")["commands"]]
+        inputs = set()
+        for command in names:
+            facts = self.run_json("help", "help", *command.split())
+            inputs |= {(command, each["names"][-1].rstrip(".")) for each in facts["arguments"]
+                       if re.search(r"config|\.safetensors|of the same kinds", each["help"])}
+            inputs |= {(command, each["names"][-1]) for each in facts["options"]
+                       if re.search(r"^(FILE|PATH|CONFIG)$", each["value"] or "")
+                       or "NPY file" in each["help"]}
+        self.assertEqual({(command, name) for command, name in inputs
+                          if not name.startswith("--out")}, set(CALLS))
+
+    def test_a_folder_whose_config_is_no_file(self):
+        for kind in KINDS.keys() - {"dangling", "to-pipe"}:
+            make, words = KINDS[kind]
+            os.mkdir(f"of-{kind}")
+            make(f"of-{kind}/config.json")
+            for command in (["inspect"], ["check"]):
+                with self.subTest(kind=kind, command=command):
+                    self.check([*command, f"of-{kind}"], "config.json", words)
+
+    def test_an_index_that_names_it(self):
+        for kind, (_, words) in KINDS.items():
+            with open("all.index.json", "w") as file:
+                json.dump({"weight_map": {"a.q_proj.weight": kind}}, file)
+            with self.subTest(kind):
+                self.check(["permute", "all.index.json", "--config", "c.json", "--to",
+                            "interleaved", "--out", "o"], kind, words)
+
+
+class PipeOfTheShellTest(ToolTest):
+    def test_its_answer_is_that_of_the_file(self):
+        self.write_config(LLAMA, "c.json")
+        np.save(self.path / "q.npy", np.random.default_rng(1).standard_normal((5, 4, 16)))
+        expected = self.run_ok("inspect", "c.json")
+        rotate = '"$0" rotate --layout thd --force --out-q'
+        subprocess.run(["bash", "-c", f"{rotate} q --q q.npy --config c.json", TOOL], check=True,
+                       cwd=self.path, timeout=60, stdout=subprocess.DEVNULL)
+        for script in ['"$0" inspect <(cat c.json)', 'cat c.json | "$0" inspect /dev/stdin',
+                       'cat c.json | "$0" inspect -', '"$0" inspect /dev/stdin < c.json',
+                       '"$0" inspect <(sleep 0.1; head -c 9 c.json; sleep 0.1; tail -c +10 c.json)',
+                       f'{rotate} o --q <(cat q.npy) --config <(cat c.json) > /dev/null; '
+                       'cmp q o && "$0" inspect c.json']:
+            with self.subTest(script):
+                result = subprocess.run(["bash", "-c", script, TOOL], cwd=self.path, timeout=60,
+                                        capture_output=True, text=True)
+                self.assertEqual((result.stdout, result.stderr), (expected, ""))
