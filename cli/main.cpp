@@ -77,7 +77,7 @@ int run_and_report(Arguments arguments) {
 // the JSON library allocate, some functions of the command line's, too), no exception reaches
 // main().
 [[noreturn]] void end_as_a_failure() noexcept {
-  PartialFile::remove_all();
+  Made::remove_all();
   static_cast<void>(write_all(
       STDERR_FILENO, "rotary: this is a bug in rotary, or the machine is out of memory\n"));
   std::_Exit(static_cast<int>(ExitCode::internal));

@@ -22,11 +22,11 @@ namespace {
 
 // The last one begun, from which older_ leads to the others: a signal handler has no other way to
 // them. Changed while signals are blocked.
-std::atomic<PartialFile*> newest = nullptr;
-static_assert(std::atomic<PartialFile*>::is_always_lock_free);
+std::atomic<Made*> newest = nullptr;
+static_assert(std::atomic<Made*>::is_always_lock_free);
 
 extern "C" void remove_and_end(int signal) {
-  PartialFile::remove_all();
+  Made::remove_all();
   // The default action is in place again (SA_RESETHAND) and comes when this handler returns.
   static_cast<void>(::raise(signal));
 }
@@ -81,16 +81,42 @@ SignalsBlocked::SignalsBlocked() noexcept {
 
 SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-PartialFile::PartialFile(std::string target) : target_(std::move(target)) {
+Made::~Made() {
+  const SignalsBlocked blocked;
+  if (newest == this) newest = older_;
+  for (Made* newer = newest; newer != nullptr; newer = newer->older_)
+    if (newer->older_ == this) newer->older_ = older_;
+  remove();
+}
+
+void Made::exists_now() noexcept {
+  exists_ = true;
+  older_ = newest;
+  newest = this;
+}
+
+void Made::remove() const noexcept {
+  if (exists_ && ::unlink(name_.c_str()) != 0) ::rmdir(name_.c_str());
+}
+
+void Made::remove_all() noexcept {
+  for (const Made* made = newest; made != nullptr; made = made->older_) made->remove();
+}
+
+OutputFolder::OutputFolder(const std::string& path) : Made(path) {
+  const SignalsBlocked blocked;
+  const int error = ::mkdir(path.c_str(), 0777) == 0 ? 0 : errno;
+  if (error == 0) exists_now();
+  std::error_code ignored;
+  if (error == 0 || (error == EEXIST && std::filesystem::is_directory(path, ignored))) return;
+  throw Failure(ExitCode::io, fmt::format("{}: cannot create it: {}", path,
+                                          std::generic_category().message(error)));
+}
+
+PartialFile::PartialFile(std::string target) : Made({}), target_(std::move(target)) {
   struct ::stat status {};
   if (::stat(target_.c_str(), &status) == 0) old_ = status;
   create();
-}
-
-PartialFile::~PartialFile() {
-  const SignalsBlocked blocked;
-  forget();
-  if (exists_) ::unlink(name_.c_str());
 }
 
 void PartialFile::create() {
@@ -103,23 +129,10 @@ void PartialFile::create() {
     const SignalsBlocked blocked;
     number = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     error = number < 0 ? errno : 0;
-    if (error != 0) continue;
-    exists_ = true;
-    older_ = newest;
-    newest = this;
+    if (error == 0) exists_now();
   }
   if (error != 0) fail("create", error);
   descriptor_.emplace(number);
-}
-
-void PartialFile::forget() noexcept {
-  if (newest == this) {
-    newest = older_;
-    return;
-  }
-  PartialFile* newer = newest;
-  while (newer != nullptr && newer->older_ != this) newer = newer->older_;
-  if (newer != nullptr) newer->older_ = older_;
 }
 
 void PartialFile::write(std::string_view bytes) {
@@ -161,11 +174,6 @@ bool PartialFile::give_back() noexcept {
   return change == Change::none ||
          (change == Change::exchanged &&
           ::renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0);
-}
-
-void PartialFile::remove_all() noexcept {
-  for (const PartialFile* file = newest; file != nullptr; file = file->older_)
-    if (file->exists_) ::unlink(file->name_.c_str());
 }
 
 void PartialFile::fail(std::string_view verb, int error) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An output until it is complete: a file with a random name in the folder of its target, whose
-// place it then takes. Whatever ends the command before that removes it: a failure, or a signal
-// that would end the process anyway.
+// Files and folders that a command makes go again where the command does not come to its end, by a
+// failure or by a signal that would end the process anyway.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,13 +11,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 
-// While it lives, signals whose default action ends the process remove partial files first; the
-// process then ends by the signal. One at a time.
+// While it lives, signals whose default action ends the process remove first what was made; the
+// process then ends by the signal. Another one may live meanwhile, and ends before.
 class RemovalBySignals {
  public:
   RemovalBySignals() noexcept;
@@ -46,13 +46,42 @@ class SignalsBlocked {
   ::sigset_t before_{};
 };
 
-// Failures are I/O failures, and name the target.
-class PartialFile {
+// A file or an empty folder, which is removed with this object.
+class Made {
+ public:
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+  // The newest first, so folders after their files. Async-signal-safe.
+  static void remove_all() noexcept;
+
+ protected:
+  explicit Made(std::string name) : name_(std::move(name)) {}
+  ~Made();
+
+  // Called while signals are blocked.
+  void exists_now() noexcept;
+
+  std::string name_;
+  bool exists_ = false;
+
+ private:
+  void remove() const noexcept;
+
+  Made* older_ = nullptr;
+};
+
+// Made where it is not there yet, and kept where a file took its place in it.
+class OutputFolder : public Made {
+ public:
+  explicit OutputFolder(const std::string& path);
+};
+
+// An output until it is complete: a file with a random name in the folder of its target, whose
+// place it then takes. Failures are I/O failures, and name the target.
+class PartialFile : public Made {
  public:
   explicit PartialFile(std::string target);
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-  ~PartialFile();
 
   void write(std::string_view bytes);
 
@@ -66,28 +95,21 @@ class PartialFile {
   // The target is again what it was before take_place(); false where the file system cannot.
   bool give_back() noexcept;
 
-  // Where the bytes are until then.
+  // Where the bytes are until then; after an exchange the old target has this name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& target() const noexcept { return target_; }
-
-  // Async-signal-safe.
-  static void remove_all() noexcept;
 
  private:
   enum class Change { none, created, exchanged, replaced };
 
   void create();
-  void forget() noexcept;
   void keep_permissions();
   [[noreturn]] void fail(std::string_view verb, int error) const;
 
   std::string target_;
-  std::string name_;  // after an exchange the old target has it
   std::optional<struct ::stat> old_;
   std::optional<Descriptor> descriptor_;
   Change change_ = Change::none;
-  bool exists_ = false;
-  PartialFile* older_ = nullptr;
 };
 
 }  // namespace rotary::cli

@@ -3,9 +3,9 @@
 // engine that rotates half a head apart can run a checkpoint of neighbours, and the other way
 // round.
 #include <filesystem>
-#include <system_error>
 
 #include "cli/commands/commands.hpp"
+#include "cli/partial_file.hpp"
 #include "cli/permute/weights.hpp"
 
 namespace rotary::cli {
@@ -111,27 +111,6 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   return checkpoint;
 }
 
-// The folder of an index's files; removed again where nothing came into it.
-class OutputFolder {
- public:
-  explicit OutputFolder(const std::string& path) : path_(path) {
-    std::error_code error;
-    created_ = fs::create_directory(path, error);
-    if (error)
-      throw Failure(ExitCode::io, fmt::format("{}: cannot create it: {}", path, error.message()));
-  }
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
-  ~OutputFolder() {
-    std::error_code ignored;
-    if (created_) fs::remove(path_, ignored);  // only if it is empty
-  }
-
- private:
-  fs::path path_;
-  bool created_ = false;
-};
-
 std::string text_of(const Permutation& permutation, const Arguments& arguments) {
   std::string text =
       fmt::format("from {} to {}\n\n", to_string(permutation.from), to_string(permutation.to));
@@ -178,6 +157,7 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
           to_string(from), arguments.from ? "" : " by the config");
   const Permutation permutation =
       plan_permutation(checkpoint, arguments.weights, *arguments.out, to);
+  const RemovalBySignals removal;
   std::optional<OutputFolder> folder;
   if (arguments.is_index()) folder.emplace(*arguments.out);
   std::vector<std::string> outputs;

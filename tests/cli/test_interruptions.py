@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals at each moment of a command that writes: before and after each call that makes, writes,
+renames or removes something."""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+
+import numpy as np
+
+import safetensors_files
+from tool import LLAMA, ToolTest
+
+
+class InterruptionTest(ToolTest):
+    COMMANDS = [
+        ["table", "config.json", "--positions", "0:4", "--out", "t.npy", "--force"],
+        ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy", "--k", "q.npy",
+         "--out-q", "old.npy", "--out-k", "new.npy", "--force"],
+        ["permute", "all.index.json", "--to", "interleaved", "--out", "out", "--force"],
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.write_config(LLAMA)
+        np.save(self.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
+        (self.path / "old.npy").write_bytes(b"old")
+        tensors = [f"{layer}.q_proj.weight" for layer in range(2)]
+        for name in tensors:
+            safetensors_files.save(self.path / name, {name: np.ones((64, 2), np.float32)})
+        (self.path / "all.index.json").write_text(
+            json.dumps({"weight_map": {name: name for name in tensors}}))
+        self.inputs = self.contents()
+
+    def start_again(self):
+        for path in self.path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name, content in self.inputs.items():
+            (self.path / name).write_bytes(content)
+
+    def interrupted(self, command, number):
+        """What each moment leaves; ends where the command does."""
+        for moment in itertools.count():
+            self.start_again()
+            result = self.run_tool(*command, environment={
+                "LD_PRELOAD": os.environ["ROTARY_SIGNAL_LIBRARY"], "ROTARY_MOMENT": str(moment),
+                "ROTARY_SIGNAL": str(int(number))})
+            if result.returncode == 0:
+                self.assertGreater(moment, 6)
+                return
+            self.assertEqual(result.returncode, -number, result.stderr)
+            yield moment, self.contents()
+
+    def expected(self, command):
+        self.start_again()
+        self.run_ok(*command)
+        return self.contents()
+
+    def test_signals_leave_all_or_nothing(self):
+        for command in self.COMMANDS:
+            complete = self.expected(command)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                for moment, left in self.interrupted(command, number):
+                    with self.subTest(command[0], signal=number.name, moment=moment):
+                        self.assertIn(left, (self.inputs, complete))
+
+    def test_the_next_run_is_not_disturbed_by_what_a_kill_left(self):
+        for command in self.COMMANDS:
+            complete = self.expected(command)
+            for _, left in self.interrupted(command, signal.SIGKILL):
+                named = {name: content for name, content in left.items()
+                         if not re.fullmatch(r"(out/)?rotary-[0-9a-f]{16}\.partial", name)}
+                for name, content in named.items():
+                    self.assertIn(content, (self.inputs.get(name), complete[name]))
+                self.run_ok(*command)
+                self.assertEqual({name: content for name, content in self.contents().items()
+                                  if name not in left or name in named}, complete)
