@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/printable.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {
@@ -60,7 +61,7 @@ inline constexpr std::array<ExitCodeFacts, 9> exit_codes = {{
 class Failure : public std::runtime_error {
  public:
   Failure(ExitCode exit_code, const std::string& message)
-      : std::runtime_error(message), exit_code_(exit_code) {}
+      : std::runtime_error(shown_message(message)), exit_code_(exit_code) {}
 
   [[nodiscard]] ExitCode exit_code() const noexcept { return exit_code_; }
 

@@ -78,6 +78,15 @@ std::string shown_name(std::string_view name) {
   return fmt::format("{}{}", beginning, beginning.size() < name.size() ? "..." : "");
 }
 
+std::string shown_message(std::string_view message) {
+  constexpr std::size_t half = 4096;  // two of the longest paths with what is said of them
+  if (message.size() <= 2 * half) return std::string(message);
+  const std::string_view beginning = utf8_prefix(message, half);
+  const std::size_t end = utf8_prefix(message, message.size() - half).size();
+  return fmt::format("{}...({} bytes)...{}", beginning, end - beginning.size(),
+                     message.substr(end));
+}
+
 std::string printable_lines(std::string_view text) { return shown(text, "\n"); }
 
 }  // namespace rotary::cli

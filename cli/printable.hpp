@@ -26,6 +26,9 @@ namespace rotary::cli {
 // The beginning of a name, for messages: a file may have names of any length.
 [[nodiscard]] std::string shown_name(std::string_view name);
 
+// A message without its middle where it is long: text of outside that is in it has any length.
+[[nodiscard]] std::string shown_message(std::string_view message);
+
 // Line ends stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 

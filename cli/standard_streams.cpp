@@ -86,7 +86,8 @@ void write_standard_error(std::string_view text) noexcept {
 
 void print_warnings(std::string_view command, std::span<const std::string> warnings) {
   for (const std::string& warning : warnings)
-    write_standard_error(fmt::format("rotary {}: warning: {}\n", command, printable(warning)));
+    write_standard_error(
+        fmt::format("rotary {}: warning: {}\n", command, printable(shown_message(warning))));
 }
 
 }  // namespace rotary::cli

@@ -115,8 +115,9 @@ std::string text_of(const Permutation& permutation, const Arguments& arguments) 
   std::string text =
       fmt::format("from {} to {}\n\n", to_string(permutation.from), to_string(permutation.to));
   for (const PermutedTensors& tensors : permutation.permuted) {
-    text += fmt::format("  {} x {}: {} {} of {} rows\n", tensors.tensors, printable(tensors.name),
-                        tensors.heads, tensors.heads == 1 ? "head" : "heads", tensors.head_dim);
+    text += fmt::format("  {} x {}: {} {} of {} rows\n", tensors.tensors,
+                        printable(shown_name(tensors.name)), tensors.heads,
+                        tensors.heads == 1 ? "head" : "heads", tensors.head_dim);
   }
   text += fmt::format("  {} other {} as they were\n\n{}: written\n", permutation.copied_tensors,
                       permutation.copied_tensors == 1 ? "tensor" : "tensors",

@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import zipfile
 
 import numpy as np
 
@@ -55,6 +56,22 @@ class InputOutputTest(ToolTest):
                                     timeout=60)
         self.assertEqual(result.returncode, 4)
         self.assertIn(b"standard input: must have at most", result.stderr)
+
+    def test_messages_have_ends_of_long_text(self):
+        """Of arguments, of files' names and of names in files, by every way out."""
+        long = "n" * 100_000
+        with zipfile.ZipFile(self.path / "a.npz", "w") as archive:
+            archive.writestr(f"{long[:60_000]}.npy", b"no array")
+        for code, arguments in [(4, ["inspect", long]), (2, [long]),
+                                (2, ["table", "alibi", "--heads", "2", "--distances", long]),
+                                (2, ["plot", long]), (2, ["inspect", "gpt2", "--pairing", long]),
+                                (3, ["identify", "--inv-freq", "a.npz"])]:
+            for form in [(), ("--json",)]:
+                result = self.run_tool(*arguments, *form)
+                with self.subTest(arguments=arguments[:-1], form=form):
+                    self.assertEqual(result.returncode, code)
+                    self.assertIn(b"bytes)...nnn", result.stderr + result.stdout)
+                    self.assertLess(len(result.stderr + result.stdout), 20_000)
 
     def test_names_that_are_not_utf8(self):
         self.assert_fails(4, ["No such file"], "inspect", os.fsdecode(b"gone-\xff.json"))
