@@ -51,8 +51,7 @@ std::string bash_function(std::span<const CommandFacts> commands,
                           std::span<const std::string_view> cards) {
   std::string text = fmt::format(
       "_rotary() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" before=\"${{COMP_WORDS[COMP_CWORD-1]}}\"\n"
-      "  local command=\"${{COMP_WORDS[1]}}\" words='' values=''\n"
+      "  local word=\"$2\" before=\"$3\" command=\"${{COMP_WORDS[1]}}\" words='' values=''\n"
       "  local cards='{}'\n"
       "  [[ $COMP_CWORD -eq 1 ]] && command=''\n"
       "  [[ $COMP_CWORD -gt 2 && ${{COMP_WORDS[1]}} == bench && ${{COMP_WORDS[2]}} == attention ]] "
@@ -72,9 +71,9 @@ std::string bash_function(std::span<const CommandFacts> commands,
   }
   return text +
          "  esac\n"
-         "  COMPREPLY=($(compgen -W \"${values:-$words}\" -- \"$word\"))\n"
-         "  [[ -z $values && $COMP_CWORD -gt 1 && $word != -* ]] &&\n"
-         "    COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+         "  mapfile -t COMPREPLY < <(\n"
+         "    compgen -W \"${values:-$words}\" -- \"$word\"\n"
+         "    [[ -z $values && $COMP_CWORD -gt 1 && $word != -* ]] && compgen -f -- \"$word\")\n"
          "  return 0\n"
          "}\n";
 }

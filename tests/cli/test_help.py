@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help begins with examples, fits 80 columns, and the examples name real options."""
 
+import os
 import re
 import subprocess
 
@@ -79,7 +80,8 @@ class HelpTest(ToolTest):
     def test_bash_completes(self):
         def completed(*words):
             line = f"""source <({TOOL} completions bash); COMP_WORDS=(rotary {' '.join(words)})
-                COMP_CWORD={len(words)}; _rotary; printf '%s\\n' "${{COMPREPLY[@]}}" """
+                COMP_CWORD={len(words)}; _rotary rotary "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
+                printf '%s\\n' "${{COMPREPLY[@]}}" """
             result = subprocess.run(["bash", "-c", line], capture_output=True, text=True,
                                     cwd=self.path, timeout=60, check=True)
             self.assertEqual(result.stderr, "")
@@ -94,6 +96,31 @@ class HelpTest(ToolTest):
         self.assertEqual(completed("bench", "attention", "--kv"), {"--kv-heads"})
         (self.path / "mine.json").touch()
         self.assertIn("mine.json", completed("inspect", "mi"))
+
+    def test_bash_completes_any_name_as_one_word(self):
+        """At a terminal, which types the beginning of the name, bare or in quotes, and a tab."""
+        names = ["A b.json", "B*.json", "C$x.json", "D'q.json", 'E"q.json', "F;g&h.json",
+                 "G\\j.json", "H`l`.json", "I[m].json", "J~n.json", "K #o.json", "L(p).json",
+                 "M:u.json", "N=w.json", "O?.json", "é b.json", "*.json", "$HOME.json"]
+        for name in names:
+            (self.path / name).touch()
+        (self.path / "rc").write_text(f"""source <({TOOL} completions bash)
+            rotary() {{ printf '%s\\n' "$2" >> words; }}\n""")
+        typed = [quote + name[0] for name in names[:-2] for quote in ("", '"', "'")]
+        typed += ["A\\ ", "'A b", '"K #o', "\\*", "'*", "\\$", "'$"]
+        expected = [name for name in names[:-2] for _ in range(3)]
+        expected += [names[0], names[0], "K #o.json", *["*.json"] * 2, *["$HOME.json"] * 2]
+        terminal, keyboard = os.openpty()
+        with subprocess.Popen(["bash", "--noprofile", "--rcfile", "rc", "-i"], cwd=self.path,
+                              stdin=keyboard, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env=os.environ | {"LC_ALL": "C.UTF-8", "HISTFILE": ""}) as shell:
+            for each in typed:
+                os.write(terminal, f"rotary inspect {each}\t\n".encode())
+            os.write(terminal, b"exit\n")
+            said, _ = shell.communicate(timeout=60)
+        os.close(terminal)
+        os.close(keyboard)
+        self.assertEqual((self.path / "words").read_text().splitlines(), expected, said.decode())
 
     def test_other_shells_have_scripts(self):
         for shell in ["zsh", "fish"]:
