@@ -164,17 +164,12 @@ std::string command_markdown(const CommandFacts& command) {
   return text + (options.empty() ? "" : markdown_table(options));
 }
 
-// Their names, four to a line; manual pages have the meanings.
+// Names alone; manual pages have the meanings.
 std::string exit_codes_text() {
-  std::string text = "\nExit codes:";
-  for (std::size_t i = 0; i < exit_codes.size(); ++i) {
-    const ExitCodeFacts& each = exit_codes[i];
-    text +=
-        fmt::format("{}{:>4}  {}", i % 4 == 0 ? "\n" : "", static_cast<int>(each.code),
-                    i % 4 == 3 || i + 1 == exit_codes.size() ? std::string(each.name)
-                                                             : fmt::format("{:<13}", each.name));
-  }
-  return text + "\n";
+  std::vector<std::string> codes;
+  for (const ExitCodeFacts& each : exit_codes)
+    codes.push_back(fmt::format("{} {}", static_cast<int>(each.code), each.name));
+  return "\nExit codes:\n" + wrapped(fmt::format("{}", fmt::join(codes, ", ")), 2, 80);
 }
 
 }  // namespace

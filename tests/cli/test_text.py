@@ -152,7 +152,8 @@ class HostileTextTest(ToolTest):
             for command in ["inspect", "explain"]:
                 self.check(command, self.file, codes=(0, 3, 5))
             self.check("check", self.file, codes=(0, 1))
-            self.check("diff", self.file, "--between", "vllm,llama.cpp", codes=(0, 1, 3, 5))
+            self.check("diff", self.file, "--between", "vllm,llama.cpp",
+                       codes=(0, 1, 3, 5, 7))
         for text in [NAME, '{"' + NAME, json.dumps({NAME: 1})[:-1] + ", " + NAME,
                      '{"model_type": "\\u202e"}', '{"a\\u001b": 1, "a\\u001b": 2}']:
             (self.path / self.file).write_text(text)
