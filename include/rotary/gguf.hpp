@@ -95,7 +95,7 @@ struct GgufMetadata {
 // beside the window. A file that ends after its list of tensors is enough, unless it has
 // rope_tensors. Errors: malformed_input, with the byte at which the file is not what the format
 // requires; unsupported for other versions and nested arrays, and for a file with more than 65536
-// keys, 2^20 tensors, or keys and values of more than 16 MiB to keep.
+// keys, 2^20 tensors, 2^23 strings in arrays, or keys and values of more than 16 MiB to keep.
 [[nodiscard]] ROTARY_API Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept;
 
 // Information that a file lacks.

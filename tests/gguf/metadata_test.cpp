@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "rotary/gguf.hpp"
 #include "support/error_matchers.hpp"
@@ -312,6 +313,29 @@ TEST(GgufHostile, LimitsOfItsOwn) {
   EXPECT_TRUE(fails(read(many), unsupported,
                     {"names and values of keys must have at most 16777216 bytes, got more with "
                      "key 'k20"}));
+  GgufFile texts;
+  for (int i = 0; i < 20000; ++i) texts.text("k" + std::to_string(i), std::string(1024, 'v'));
+  EXPECT_TRUE(fails(read(texts), unsupported,
+                    {"names and values of keys must have at most 16777216 bytes, got more with "
+                     "key 'k14"}));
+}
+
+// A string that is empty takes 8 bytes of a file, and of a file with a hole none of a disk.
+TEST(GgufHostile, ArraysOfStringsAreWalkedUpToALimit) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 23;
+  const auto two_arrays = [](std::uint64_t first, std::uint64_t second) {
+    test::OrderedBytes file;
+    file.raw("GGUF").u32(3).u64(0).u64(2);
+    for (const auto& [name, count] : {std::pair("a", first), std::pair("b", second)})
+      file.text(name).u32(9).u32(8).u64(count).raw(std::string(8 * count, '\0'));
+    return file.bytes();
+  };
+  const std::string whole = two_arrays(most - 1, 1);
+  EXPECT_TRUE(read_gguf_metadata(byte_source(as_byte_span(whole))));
+  const std::string more = two_arrays(most - 1, 2);
+  EXPECT_TRUE(fails(read_gguf_metadata(byte_source(as_byte_span(more))), unsupported,
+                    {"arrays of strings must have at most 8388608 elements together, got more "
+                     "with the 2 of key 'b'"}));
 }
 
 TEST(GgufMetadata, AFileThatShrinksIsAnError) {

@@ -45,8 +45,16 @@ const GgufKey* find_gguf_key(const GgufMetadata& metadata, std::string_view name
   return found == metadata.keys.end() ? nullptr : &*found;
 }
 
+GgufKeys::GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings)
+    : prefix_(message(architecture, ".")), findings_(findings) {
+  by_name_.reserve(metadata.keys.size());
+  for (const GgufKey& key : metadata.keys) by_name_.push_back(&key);
+  std::ranges::stable_sort(by_name_, {}, &GgufKey::name);
+}
+
 const GgufKey* GgufKeys::find(const std::string& name) const {
-  return find_gguf_key(metadata_, name);
+  const auto found = std::ranges::lower_bound(by_name_, name, {}, &GgufKey::name);
+  return found == by_name_.end() || (*found)->name != name ? nullptr : *found;
 }
 
 bool GgufKeys::is_array(std::string_view name) const {

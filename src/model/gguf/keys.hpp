@@ -28,8 +28,7 @@ struct Stated {
 // every floating type for a number. Mistyped values are errors.
 class GgufKeys {
  public:
-  GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings)
-      : metadata_(metadata), prefix_(message(architecture, ".")), findings_(findings) {}
+  GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings);
 
   [[nodiscard]] Stated<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] Stated<double> number(std::string_view name) const;
@@ -65,7 +64,7 @@ class GgufKeys {
   template <class T, class Convert>
   Stated<T> read(std::string_view name, std::string_view wanted, Convert convert) const;
 
-  const GgufMetadata& metadata_;
+  std::vector<const GgufKey*> by_name_;  // sorted
   std::string prefix_;
   Findings& findings_;
 };

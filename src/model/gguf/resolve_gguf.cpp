@@ -150,6 +150,7 @@ void fill_layers(const GgufModelFile& file, const GgufLayers& layers, LayerEncod
                  ModelSpec& model) {
   const bool has_rope = otherwise == LayerEncoding::rotary;
   const bool differ = model.rotary.size() > 1;
+  std::array<std::optional<QueryTemperature>, 2> temperatures;  // of layers that rotate: the second
   for (const GgufLayer& each : layers.each) {
     ModelLayer layer{.encoding = otherwise};
     if (!each.attends || file.row.recurrent == Recurrent::all) {
@@ -157,7 +158,9 @@ void fill_layers(const GgufModelFile& file, const GgufLayers& layers, LayerEncod
     } else if (has_rope) {
       layer.encoding = each.rotates ? LayerEncoding::rotary : LayerEncoding::none;
       layer.rotary = each.rotates && each.slides && differ ? 1 : 0;
-      layer.query_temperature = temperature_of(file, each.rotates, model.sources);
+      auto& temperature = temperatures[each.rotates ? 1 : 0];
+      if (!temperature) temperature = temperature_of(file, each.rotates, model.sources);
+      layer.query_temperature = *temperature;
     }
     if (const auto status = validate(layer.query_temperature); !status) {
       return file.keys.findings().fail(

@@ -107,7 +107,13 @@ constexpr bool is_floating(GgufType type) {
   return type == GgufType::float32 || type == GgufType::float64;
 }
 
-void skip_strings(FileWindow& file, const GgufKey& key) {
+void skip_strings(FileWindow& file, const GgufKey& key, std::uint64_t& strings) {
+  if (key.elements > strings) {
+    file.not_supported("arrays of strings must have at most ", most_gguf_strings,
+                       " elements together, got more with the ", key.elements, " of ", named(key));
+    return;
+  }
+  strings -= key.elements;
   for (std::uint64_t i = 0; i < key.elements && !file.failed(); ++i) {
     file.skip(read_text_bytes(file, key));
   }
@@ -135,7 +141,8 @@ void read_elements(FileWindow& file, GgufKey& key) {
   if (fits) key.value = std::move(values);
 }
 
-void read_array(FileWindow& file, GgufKey& key) {
+// strings: those that may still be walked.
+void read_array(FileWindow& file, GgufKey& key, std::uint64_t& strings) {
   key.element_type = read_type(file, key);
   if (!key.element_type) return;
   if (key.element_type == GgufType::array) {
@@ -152,7 +159,7 @@ void read_array(FileWindow& file, GgufKey& key) {
   if (is_kept(key)) {
     read_elements(file, key);
   } else if (key.element_type == GgufType::string) {
-    skip_strings(file, key);
+    skip_strings(file, key, strings);
   } else {
     file.skip(key.elements * each);
   }
@@ -167,8 +174,8 @@ void read_text(FileWindow& file, GgufKey& key) {
   }
 }
 
-void read_value(FileWindow& file, GgufKey& key) {
-  if (key.type == GgufType::array) return read_array(file, key);
+void read_value(FileWindow& file, GgufKey& key, std::uint64_t& strings) {
+  if (key.type == GgufType::array) return read_array(file, key, strings);
   if (key.type == GgufType::string) return read_text(file, key);
   if (is_floating(key.type)) {
     key.value = floating_number(file, key.type);
@@ -197,21 +204,23 @@ void read_name(FileWindow& file, GgufKey& key) {
   }
 }
 
-GgufKey read_key(FileWindow& file) {
+GgufKey read_key(FileWindow& file, std::uint64_t& strings) {
   GgufKey key;
   read_name(file, key);
   if (file.failed()) return key;
   const auto type = read_type(file, key);
   if (!type) return key;
   key.type = *type;
-  read_value(file, key);
+  read_value(file, key, strings);
   return key;
 }
 
 std::uint64_t kept_bytes(const GgufKey& key) {
-  const std::uint64_t elements = key.element_type ? key.elements : 1;
-  return sizeof(GgufKey) + key.name.size() +
-         (std::holds_alternative<std::monostate>(key.value) ? 0 : elements * sizeof(double));
+  const auto on_heap = [](const auto& held) -> std::uint64_t {
+    if constexpr (requires { held.data(); }) return held.size() * sizeof(*held.data());
+    return 0;
+  };
+  return sizeof(GgufKey) + key.name.size() + std::visit(on_heap, key.value);
 }
 
 void refuse_duplicates(FileWindow& file, const std::vector<GgufKey>& keys) {
@@ -232,8 +241,9 @@ void refuse_duplicates(FileWindow& file, const std::vector<GgufKey>& keys) {
 std::vector<GgufKey> read_gguf_keys(FileWindow& file, std::uint64_t count) {
   std::vector<GgufKey> keys;
   std::uint64_t kept = 0;
+  std::uint64_t strings = most_gguf_strings;
   for (std::uint64_t i = 0; i < count && !file.failed(); ++i) {
-    keys.push_back(read_key(file));
+    keys.push_back(read_key(file, strings));
     kept += kept_bytes(keys.back());
     if (kept <= most_gguf_kept_bytes) continue;
     file.not_supported("names and values of keys must have at most ", most_gguf_kept_bytes,

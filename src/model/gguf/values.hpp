@@ -31,6 +31,8 @@ inline constexpr std::uint64_t most_gguf_tensors = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_gguf_name_bytes = (std::uint64_t{1} << 16) - 1;
 inline constexpr std::uint64_t most_gguf_text_bytes = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t most_gguf_kept_bytes = std::uint64_t{1} << 24;
+// Each string of an array is walked. A vocabulary has a few hundred thousand.
+inline constexpr std::uint64_t most_gguf_strings = std::uint64_t{1} << 23;
 inline constexpr std::uint64_t most_kept_text_bytes = 1024;
 inline constexpr std::uint64_t most_kept_elements = 4096;
 
