@@ -324,6 +324,10 @@ void try_prompt(Bytes& input) {
   if (most > many && most <= 4 * int128{most_axis_tokens}) return;
   const auto ids = m_rope_positions(groups, convention);
   const auto real = m_rope_coordinates(groups, convention);
+  const auto tokens = m_rope_token_count(groups, convention);
+  if (real && (!tokens || *tokens != real->positions.tokens))
+    fail("a prompt must have the tokens that are counted");
+  if (!tokens && ids) fail("a prompt whose tokens are not counted must be refused");
   if (!ids) check_error(ids.error());
   if (!real) check_error(real.error());
   if (most > 4 * int128{most_axis_tokens} && real) fail("more tokens than a call makes");

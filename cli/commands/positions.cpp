@@ -137,10 +137,11 @@ Answer make_answer(const Arguments& arguments) {
     else
       answer.options.back().value += fmt::format(" {} {}", option.name, option.value);
   }
-  answer.made = value_or_fail(m_rope_coordinates(groups, answer.convention));
-  require(arguments.output.path || answer.ids().tokens <= most_printed_tokens,
+  const std::int64_t tokens = value_or_fail(m_rope_token_count(groups, answer.convention));
+  require(arguments.output.path || tokens <= most_printed_tokens,
           "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
-          answer.ids().tokens);
+          tokens);
+  answer.made = value_or_fail(m_rope_coordinates(groups, answer.convention));
   return answer;
 }
 

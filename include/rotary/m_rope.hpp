@@ -173,6 +173,10 @@ struct MRopePositions {
   friend bool operator==(const MRopePositions&, const MRopePositions&) = default;
 };
 
+// How many tokens the prompt has. Errors: those of m_rope_positions() but for ids.
+[[nodiscard]] ROTARY_API Result<std::int64_t> m_rope_token_count(
+    std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
+
 // Errors: invalid_argument, with the requirement and what was got: a member of the convention or of
 // a group out of its bounds, members of the convention that do not go together, more than
 // most_axis_tokens tokens, ids beyond 2^53, frame times that are not truncated; unsupported: a

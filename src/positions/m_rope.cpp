@@ -197,6 +197,11 @@ Result<MRopePositions<Number>> made_ids(std::span<const TokenGroup> groups,
 
 }  // namespace
 
+Result<std::int64_t> m_rope_token_count(std::span<const TokenGroup> groups,
+                                        const MRopeConvention& convention) noexcept {
+  return guarded([&] { return count_tokens(groups, convention); });
+}
+
 Result<MRopePositions<std::int64_t>> m_rope_positions(std::span<const TokenGroup> groups,
                                                       const MRopeConvention& convention) noexcept {
   return guarded([&]() -> Result<MRopePositions<std::int64_t>> {

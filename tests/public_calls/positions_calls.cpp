@@ -55,6 +55,10 @@ Calls positions_calls() {
             }),
       without_sizes("rotary::m_rope_conventions(", "", [] { return m_rope_conventions().size(); }),
       without_sizes("rotary::m_rope_convention(", "", [] { return m_rope_convention("glm-4v"); }),
+      sized("rotary::m_rope_token_count(", "", {{5}, {4}, {8}, {3}},
+            [](Sizes n) {
+              return m_rope_token_count(prompt_of(n, ""), *m_rope_convention("qwen2.5-vl"));
+            }),
       sized("rotary::m_rope_positions(", "", {{5}, {4}, {8}, {3}},
             [](Sizes n) {
               return m_rope_positions(prompt_of(n, ""), *m_rope_convention("qwen2.5-vl"));
