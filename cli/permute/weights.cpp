@@ -14,6 +14,7 @@
 
 #include "bench/progress.hpp"
 #include "cli/failure.hpp"
+#include "cli/permute/weight_index.hpp"
 #include "cli/printable.hpp"
 #include "cli/safetensors/safetensors.hpp"
 
@@ -22,8 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The index of the largest published checkpoints has a few megabytes.
-constexpr std::uint64_t most_index_bytes = std::uint64_t{64} << 20;
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
 std::string name_without_layer(std::string_view name) {
@@ -103,35 +102,9 @@ class Plan {
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places_;
 };
 
-bool is_plain_name(const std::string& name) {
-  constexpr std::size_t longest = 255;  // NAME_MAX of Linux
-  return !name.empty() && name.size() <= longest && name != "." && name != ".." &&
-         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-}
-
-// Tensors of an index by the file that has them.
-using FilesOfIndex = std::map<std::string, std::set<std::string>>;
-
-FilesOfIndex read_index(const std::string& path) {
-  const SortedJson index = SortedJson::parse(read_file(path, most_index_bytes), nullptr, false);
-  const auto fail = [&path](const std::string& requirement) -> Failure {
-    return {ExitCode::malformed_input, fmt::format("{}: an index must {}", path, requirement)};
-  };
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-    throw fail("be a JSON object with the member weight_map, an object");
-  FilesOfIndex files;
-  for (const auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string() || !is_plain_name(file.get<std::string>()))
-      throw fail(fmt::format("name a file of its own folder for '{}'", shown_name(tensor)));
-    files[file.get<std::string>()].insert(tensor);
-  }
-  if (files.empty()) throw fail("name a file");
-  return files;
-}
-
 void plan_index(const std::string& path, const std::string& out, Plan& plan) {
   const fs::path folder = fs::path(path).parent_path();
-  for (const auto& [file, tensors] : read_index(path)) {
+  for (const auto& [file, tensors] : parse_weight_index(read_file(path, most_index_bytes), path)) {
     const std::string shard = (folder / file).string();
     const SafetensorsHeader header =
         plan.add({.path = shard, .out = (fs::path(out) / file).string()});

@@ -281,9 +281,20 @@ class PermuteTest(ToolTest):
         path.write_text(json.dumps({"weight_map": {"absent": next(iter(shards))}}))
         self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"], 3,
                            "must have the tensor 'absent' that the index names")
-        path.write_text("[]")
-        self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"], 3,
-                           "weight_map")
+        for text, words in (
+                ("[]", "a JSON object with the member weight_map"),
+                ("7", "weight_map"), ("{", "weight_map"), ("{}", "weight_map"),
+                ('{"weight_map": []}', "weight_map"), ('{"weight_map": 1}', "weight_map"),
+                ('{"weight_map": {}}', "must name a file"),
+                ('{"weight_map": {"a": {}}}', "a file of its own folder for 'a'"),
+                ('{"weight_map": {"a": []}}', "a file of its own folder for 'a'"),
+                ('{"weight_map": {"a": "f"}, "weight_map": {}}', "weight_map once"),
+                ('{"a": ' + "[" * 64 + "]" * 64 + "}", "not nest deeper than 64 levels"),
+                (json.dumps({"weight_map": {f"t{i}": "f" for i in range(2**20 + 1)}}),
+                 "name at most 1048576 tensors")):
+            path.write_text(text)
+            self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"],
+                               3, words)
 
     def check_failure(self, command, code, *words):
         self.assert_fails(code, words, *command)
