@@ -18,6 +18,7 @@ namespace rotary::cli {
 namespace {
 
 constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+constexpr NpyLimit most_parameters{.elements = std::uint64_t{1} << 26};
 
 // A name in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
@@ -121,7 +122,7 @@ struct Source {
   }
   [[nodiscard]] NpyArray file(std::string_view what) const {
     require(options.parameters.has_value(), "{} needs --parameters FILE: {}", options.name, what);
-    return read_npy_file(*options.parameters);
+    return read_npy_file(*options.parameters, most_parameters);
   }
 };
 

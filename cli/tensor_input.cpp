@@ -21,6 +21,9 @@
 namespace rotary::cli {
 namespace {
 
+// Tensors that are rotated or encoded, and their positions: 16 GiB of float32.
+constexpr NpyLimit most_of_tensor{.elements = std::uint64_t{1} << 32};
+
 std::string_view axes_text(Layout layout) {
   if (layout == Layout::thd) return "[tokens, heads, features]";
   return layout == Layout::bthd ? "[batch, tokens, heads, features]"
@@ -170,14 +173,14 @@ void check_element(std::string_view name, double number, std::size_t i,
                             number, shape_text(index)));
 }
 
-NpyArray read_npy_file(const std::string& path) {
+NpyArray read_npy_file(const std::string& path, const NpyLimit& limit) {
   InputFile file(path);
-  return value_or_fail(read_npy(file), input_name(path));
+  return value_or_fail(read_npy(file, limit), input_name(path));
 }
 
 Tensor read_tensor(std::string_view option, const std::string& path, const TensorForm& form) {
   const Layout layout = form.layout;
-  Tensor tensor{.array = read_npy_file(path), .extents = {}, .strides = {}};
+  Tensor tensor{.array = read_npy_file(path, most_of_tensor), .extents = {}, .strides = {}};
   require(tensor.array.shape.size() == (layout == Layout::thd ? 3 : 4),
           "{} must have the shape {} of --layout, got {}", option, axes_text(layout),
           shape_text(tensor.array.shape));
@@ -190,7 +193,7 @@ Tensor read_tensor(std::string_view option, const std::string& path, const Tenso
 
 TokensTensor read_tokens(std::string_view option, const std::string& path,
                          std::optional<DType> dtype) {
-  TokensTensor tensor{.array = read_npy_file(path), .extents = {}};
+  TokensTensor tensor{.array = read_npy_file(path, most_of_tensor), .extents = {}};
   const std::vector<std::int64_t>& shape = tensor.array.shape;
   require(shape.size() == 2 || shape.size() == 3,
           "{} must have the shape [tokens, features] or [batch, tokens, features], got {}", option,
@@ -220,7 +223,7 @@ NpyArray read_positions_file(const std::string& path) {
           "--positions must be an NPY file here, got '{}'; of consecutive tokens --first-position "
           "says where they begin",
           path);
-  return read_npy_file(path);
+  return read_npy_file(path, most_of_tensor);
 }
 
 TokenPlaces read_places(const std::optional<std::string>& first_position,

@@ -50,7 +50,10 @@ struct Tensor {
 void check_element(std::string_view name, double number, std::size_t i,
                    const std::vector<std::int64_t>& shape);
 
-[[nodiscard]] NpyArray read_npy_file(const std::string& path);
+// Frequencies, of a head of at most 65536 features.
+inline constexpr NpyLimit most_pairs{.elements = 32768};
+
+[[nodiscard]] NpyArray read_npy_file(const std::string& path, const NpyLimit& limit);
 
 // --layout and --dtype say how to read a file; without a dtype the file's own type says it, which
 // for bf16, held as uint16, it cannot.

@@ -110,8 +110,8 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
   const HeadFiles files = files_of(a);
   std::optional<DType> dtype;
   if (a.dtype) dtype = parse_dtype(*a.dtype);
-  const FloatArray before = read_floats("--before", files.before, dtype);
-  const FloatArray after = read_floats("--after", files.after, dtype);
+  const FloatArray before = read_floats("--before", files.before, dtype, most_observed);
+  const FloatArray after = read_floats("--after", files.after, dtype, most_observed);
   IntegerArray positions;
   std::optional<std::int64_t> tokens;
   if (files.positions) {
@@ -133,15 +133,15 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
 
 IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options) {
   if (a.inv_freq) {
-    const FloatArray frequencies = read_floats("--inv-freq", *a.inv_freq, {});
+    const FloatArray frequencies = read_floats("--inv-freq", *a.inv_freq, {}, most_pairs);
     return {.found = value_or_fail(identify_frequencies(frequencies.doubles(), 1, options)),
             .layout = {},
             .config = a.model.config};
   }
   std::optional<DType> dtype;
   if (a.dtype) dtype = parse_dtype(*a.dtype);
-  const FloatArray cosines = read_floats("--cos", *a.cos, dtype);
-  const FloatArray sines = read_floats("--sin", *a.sin, dtype);
+  const FloatArray cosines = read_floats("--cos", *a.cos, dtype, most_observed);
+  const FloatArray sines = read_floats("--sin", *a.sin, dtype, most_observed);
   IntegerArray positions;
   if (a.positions) {
     positions = read_integers("--positions", *a.positions);

@@ -189,6 +189,15 @@ void check_head(const Job& job, const ModelRotary& rotary) {
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 
+// Tensors without elements may have any number of tokens, for which no rows are made.
+bool forget_tokens_without_elements(std::vector<Job>& jobs) {
+  const bool has_elements =
+      std::ranges::any_of(jobs, [](const Job& job) { return !job.tensor.array.data.empty(); });
+  for (Job& job : jobs)
+    if (!has_elements) job.tensor.extents.tokens = 0;
+  return !has_elements;
+}
+
 std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
@@ -212,9 +221,10 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
+  Positions positions = places.of(tensor.extents, layout, frequencies.axes.count);
+  if (forget_tokens_without_elements(jobs)) positions = ConsecutivePositions{};
   const Rotations rotations = value_or_fail(
-      make_rotations(frequencies, places.of(tensor.extents, layout, frequencies.axes.count),
-                     {.rows = rows, .tensors = tensor.dtype}));
+      make_rotations(frequencies, positions, {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
     check_head(job, model.rotary[chosen]);
     const HeadsView view = job.tensor.view();

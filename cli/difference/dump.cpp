@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/tensor_input.hpp"
@@ -18,7 +17,10 @@
 namespace rotary::cli {
 namespace {
 
-constexpr std::uint64_t most_archive_bytes = std::uint64_t{1} << 30;
+// cos and sin, as many numbers as `rotary table --out` writes; frequencies have one axis.
+constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
+                                .of_one_axis = most_pairs.elements};
+constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};
 
 std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
   std::vector<double> numbers = array.doubles();
@@ -108,26 +110,21 @@ Dump dump_of_npy(const NpyArray& array, const std::string& path) {
   return dump;
 }
 
-NpyArray array_of(const NpzEntry& entry, const std::string& path) {
-  return value_or_fail(read_npy(std::as_bytes(std::span(entry.npy))),
-                       fmt::format("{}: {}", path, entry.name));
-}
-
-Dump dump_of_npz(const std::vector<NpzEntry>& entries, const std::string& path) {
-  const auto find = [&](std::string_view name) -> std::optional<NpyArray> {
-    const auto found = std::ranges::find(entries, name, &NpzEntry::name);
-    if (found == entries.end()) return std::nullopt;
-    return array_of(*found, path);
+Dump dump_of_npz(const NpzFile& file, const std::string& path) {
+  const auto find = [&](std::string_view name, const NpyLimit& limit) -> std::optional<NpyArray> {
+    const auto found = std::ranges::find(file.names(), name);
+    if (found == file.names().end()) return std::nullopt;
+    return file.read(static_cast<std::size_t>(found - file.names().begin()), limit);
   };
   Dump dump;
-  if (const auto inv_freq = find("inv_freq")) {
+  if (const auto inv_freq = find("inv_freq", most_pairs)) {
     dump.inv_freq = numbers_of(*inv_freq, path + ": inv_freq");
-    const auto factor = find("attention_scaling");
+    const auto factor = find("attention_scaling", {.elements = 1});
     if (factor) dump.attention_factor = numbers_of(*factor, path + ": attention_scaling").front();
     return dump;
   }
-  const auto cosines = find("cos");
-  const auto sines = find("sin");
+  const auto cosines = find("cos", most_of_one);
+  const auto sines = find("sin", most_of_one);
   require(cosines && sines, "{} must have inv_freq, or cos and sin, got neither", path);
   dump.rows = rows_of_shape(squeezed(cosines->shape, 2), path + ": cos");
   require(sines->shape == cosines->shape, "{}: sin must have the shape of cos, {}, got {}", path,
@@ -145,8 +142,8 @@ bool names_dump(const std::string& path) {
 }
 
 Dump read_dump(const std::string& path) {
-  if (path.ends_with(".npy")) return dump_of_npy(read_npy_file(path), path);
-  return dump_of_npz(read_npz(read_file(path, most_archive_bytes), path), path);
+  if (path.ends_with(".npy")) return dump_of_npy(read_npy_file(path, most_of_both), path);
+  return dump_of_npz(NpzFile(path), path);
 }
 
 }  // namespace rotary::cli

@@ -28,16 +28,20 @@ ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   return model;
 }
 
-RowsTable rows_of_side(const DumpSide& side, std::int64_t tokens,
-                       std::optional<std::int64_t> context_tokens) {
-  if (has_rows(side)) return side.dump->rows;
+// Rows of a model or of frequencies, at as many positions and of as many pairs as those of a dump.
+RowsTable rows_like(const RowsTable& rows, const DumpSide& side,
+                    std::optional<std::int64_t> context_tokens) {
   const ModelSpec model = model_alone(side, nullptr);
   const RotarySpec& spec = model.rotary.front().spec;
   require(context_tokens || !depends_on_context(spec.scaling),
           "--context is required: the frequencies of rope_type {} depend on how many tokens the "
           "context has",
           rope_type(spec.scaling));
-  return rows_of(value_or_fail(make_frequencies(spec, context_tokens)), tokens);
+  const Frequencies frequencies = value_or_fail(make_frequencies(spec, context_tokens));
+  require(std::cmp_equal(frequencies.turns.size(), rows.pairs),
+          "both sides must have as many pairs, got {} in the table and {}", rows.pairs,
+          frequencies.turns.size());
+  return rows_of(frequencies, rows.tokens);
 }
 
 }  // namespace
@@ -79,12 +83,16 @@ ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
                                         model_alone(other, chosen_rotary(one)),
                                         {.context_tokens = context_tokens}));
   }
-  std::int64_t tokens = has_rows(one) ? one.dump->rows.tokens : other.dump->rows.tokens;
-  if (has_rows(other)) tokens = std::min<std::int64_t>(tokens, other.dump->rows.tokens);
-  ModelDifference found{.context_tokens = tokens, .fields = {}, .rotary = {}};
+  std::optional<RowsTable> made;
+  if (!has_rows(one)) made = rows_like(other.dump->rows, one, context_tokens);
+  if (!has_rows(other)) made = rows_like(one.dump->rows, other, context_tokens);
+  const RowsTable& rows = has_rows(one) ? one.dump->rows : *made;
+  const RowsTable& other_rows = has_rows(other) ? other.dump->rows : *made;
+  ModelDifference found{.context_tokens = std::min<std::int64_t>(rows.tokens, other_rows.tokens),
+                        .fields = {},
+                        .rotary = {}};
   found.rotary.push_back({});
-  found.rotary.front().rows = compare_tables(rows_of_side(one, tokens, context_tokens),
-                                             rows_of_side(other, tokens, context_tokens));
+  found.rotary.front().rows = compare_tables(rows, other_rows);
   return found;
 }
 

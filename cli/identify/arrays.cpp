@@ -22,7 +22,6 @@
 namespace rotary::cli {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
 constexpr std::array endings = {std::string_view(".npz"), std::string_view(".safetensors")};
 
 // An array of any file, as an .npy file would have it; bf16 as u16.
@@ -43,10 +42,6 @@ FileAndName split_name(const std::string& path) {
     return {path.substr(0, at + ending.size()), path.substr(at + ending.size() + 1)};
   }
   return {path, ""};
-}
-
-std::vector<NpzEntry> entries_of(const std::string& path) {
-  return read_npz(read_file(path, most_bytes), path);
 }
 
 struct OpenSafetensors {
@@ -99,23 +94,21 @@ std::vector<std::string> names_of(const SafetensorsHeader& header) {
   return names;
 }
 
-std::vector<std::string> names_of(const std::vector<NpzEntry>& entries) {
-  std::vector<std::string> names;
-  names.reserve(entries.size());
-  for (const NpzEntry& entry : entries) names.push_back(entry.name);
-  return names;
-}
-
-NamedArray read_safetensors(std::string_view option, const FileAndName& wanted) {
+NamedArray read_safetensors(std::string_view option, const FileAndName& wanted,
+                            const NpyLimit& limit) {
   const OpenSafetensors opened(wanted.path);
   const SafetensorsHeader& header = opened.start.header;
   const SafetensorsTensor& tensor = header.tensors[chosen(option, wanted, names_of(header))];
-  require(tensor.size_in_bytes() <= most_bytes, "{} must have at most 1 GiB, got {} bytes", option,
-          tensor.size_in_bytes());
   NamedArray named{.array = {.type = type_of(tensor, option), .shape = {}, .data = {}},
                    .is_bf16 = tensor.type.name == "BF16"};
   for (const std::uint64_t extent : tensor.shape)
     named.array.shape.push_back(static_cast<std::int64_t>(extent));
+  if (elements_of(named.array.shape).value_or(UINT64_MAX) > limit.of(named.array.shape)) {
+    throw Failure(ExitCode::unsupported,
+                  fmt::format("{}: {} must have at most {} elements here, got the shape {}", option,
+                              shown_name(tensor.name), limit.of(named.array.shape),
+                              shape_text(named.array.shape)));
+  }
   named.array.data.resize(tensor.size_in_bytes());
   const std::size_t got =
       opened.file.read_at(opened.start.bytes.size() + tensor.begin, named.array.data);
@@ -123,16 +116,13 @@ NamedArray read_safetensors(std::string_view option, const FileAndName& wanted) 
   throw Failure(ExitCode::io, fmt::format("{}: cannot be read to its end", wanted.path));
 }
 
-NamedArray read_named(std::string_view option, const std::string& path) {
+NamedArray read_named(std::string_view option, const std::string& path, const NpyLimit& limit) {
   const FileAndName wanted = split_name(path);
-  if (wanted.path.ends_with(".safetensors")) return read_safetensors(option, wanted);
+  if (wanted.path.ends_with(".safetensors")) return read_safetensors(option, wanted, limit);
   if (!wanted.path.ends_with(".npz"))
-    return {.array = read_npy_file(wanted.path), .is_bf16 = false};
-  const auto entries = entries_of(wanted.path);
-  const NpzEntry& entry = entries[chosen(option, wanted, names_of(entries))];
-  return {.array = value_or_fail(read_npy(std::as_bytes(std::span(entry.npy))),
-                                 fmt::format("{}: {}", wanted.path, entry.name)),
-          .is_bf16 = false};
+    return {.array = read_npy_file(wanted.path, limit), .is_bf16 = false};
+  const NpzFile file(wanted.path);
+  return {.array = file.read(chosen(option, wanted, file.names()), limit), .is_bf16 = false};
 }
 
 DType dtype_of_floats(std::string_view option, const NamedArray& named,
@@ -174,9 +164,9 @@ std::vector<double> FloatArray::doubles() const {
   return numbers;
 }
 
-FloatArray read_floats(std::string_view option, const std::string& path,
-                       std::optional<DType> dtype) {
-  NamedArray named = read_named(option, path);
+FloatArray read_floats(std::string_view option, const std::string& path, std::optional<DType> dtype,
+                       const NpyLimit& limit) {
+  NamedArray named = read_named(option, path, limit);
   FloatArray floats{.dtype = dtype_of_floats(option, named, dtype),
                     .shape = std::move(named.array.shape),
                     .data = std::move(named.array.data)};
@@ -186,7 +176,7 @@ FloatArray read_floats(std::string_view option, const std::string& path,
 }
 
 IntegerArray read_integers(std::string_view option, const std::string& path) {
-  const NamedArray named = read_named(option, path);
+  const NamedArray named = read_named(option, path, most_observed);
   IntegerArray integers{.shape = named.array.shape, .numbers = {}};
   if (named.array.type == NpyType::i64) {
     const auto numbers = named.array.elements<std::int64_t>();
@@ -201,8 +191,8 @@ IntegerArray read_integers(std::string_view option, const std::string& path) {
 }
 
 bool has_array(const std::string& path, std::string_view name) {
-  const auto names = path.ends_with(".npz") ? names_of(entries_of(path))
-                                            : names_of(OpenSafetensors(path).start.header);
+  const auto names =
+      path.ends_with(".npz") ? NpzFile(path).names() : names_of(OpenSafetensors(path).start.header);
   return std::ranges::find(names, name) != names.end();
 }
 

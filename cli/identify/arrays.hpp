@@ -28,13 +28,16 @@ struct FloatArray {
   [[nodiscard]] std::vector<double> doubles() const;
 };
 
-// A file, or "FILE:NAME" of an .npz or safetensors file with several arrays. dtype: of numbers that
-// are held as uint16. Usage failure, which lists the names there are; every element is checked by
-// check_element().
-[[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
-                                     std::optional<DType> dtype);
+// Numbers of a program: 1 GiB of float32.
+inline constexpr NpyLimit most_observed{.elements = std::uint64_t{1} << 28};
 
-// Whole numbers: positions. Absent where the file has no such array.
+// A file, or "FILE:NAME" of an .npz or safetensors file with several arrays. dtype: of numbers that
+// are held as uint16. Usage failure, which lists the names there are; every element is checked
+// by check_element().
+[[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
+                                     std::optional<DType> dtype, const NpyLimit& limit);
+
+// Whole numbers: positions, at most most_observed.
 struct IntegerArray {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> numbers;

@@ -48,11 +48,11 @@ std::size_t product(const std::vector<std::int64_t>& shape, std::size_t from, st
 
 // Whether column i is column partner(i), in all rows of both.
 template <class Partner>
-bool repeats(const std::vector<double>& table, std::size_t columns, Partner partner) {
+bool repeats(const FloatArray& table, std::size_t columns, Partner partner) {
   for (std::size_t row = 0; row < table.size(); row += columns) {
     for (std::size_t i = 0; i < columns / 2; ++i) {
       const auto [one, other] = partner(i);
-      if (table[row + one] != table[row + other]) return false;
+      if (table.at(row + one) != table.at(row + other)) return false;
     }
   }
   return true;
@@ -118,13 +118,13 @@ Identification identify_tables(const FloatArray& cosines, const FloatArray& sine
           "--cos must have the shape [tokens, pairs], with axes of 1 in front, got {}",
           shape_text(shape));
   const auto columns = static_cast<std::size_t>(shape.back());
-  const std::vector<double> cos = cosines.doubles();
-  const std::vector<double> sin = sines.doubles();
   const auto halves = [&](std::size_t i) { return std::pair(i, i + columns / 2); };
   const auto beside = [](std::size_t i) { return std::pair(2 * i, 2 * i + 1); };
   const bool is_even = columns % 2 == 0 && columns >= 4;
-  const bool in_halves = is_even && repeats(cos, columns, halves) && repeats(sin, columns, halves);
-  const bool doubled = is_even && repeats(cos, columns, beside) && repeats(sin, columns, beside);
+  const bool in_halves =
+      is_even && repeats(cosines, columns, halves) && repeats(sines, columns, halves);
+  const bool doubled =
+      is_even && repeats(cosines, columns, beside) && repeats(sines, columns, beside);
   CosSinView rows{.cos = cosines.data.data(),
                   .sin = sines.data.data(),
                   .dtype = cosines.dtype,

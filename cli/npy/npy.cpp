@@ -245,22 +245,18 @@ Result<NpyArray> read_header(ByteStream& file) {
   return bad_header("must have the {} bytes it announces, got {}", *size, header.size());
 }
 
-// Dimensions of 0 count as 1 for the overflow check, so that every stride derived from the shape is
-// safe too, whatever the order of the dimensions.
 Result<std::uint64_t> data_bytes(const NpyArray& array) {
-  std::uint64_t bytes = size_in_bytes(array.type);
-  for (const std::int64_t dimension : array.shape) {
-    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(dimension, 1));
-    if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > INT64_MAX) {
-      return malformed("the shape must describe fewer than 2^63 bytes, got {}",
-                       shape_text(array.shape));
-    }
+  const auto elements = elements_of(array.shape);
+  if (!elements || *elements > INT64_MAX / size_in_bytes(array.type)) {
+    return malformed("the shape must describe fewer than 2^63 bytes, got {}",
+                     shape_text(array.shape));
   }
-  return std::ranges::count(array.shape, 0) > 0 ? 0 : bytes;
+  return std::ranges::count(array.shape, 0) > 0 ? 0 : *elements * size_in_bytes(array.type);
 }
 
 // Memory grows with what arrives: a header that announces too much costs nothing.
-Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted) {
+Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted,
+                     const NpyLimit& limit) {
   constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;
   const auto wrong_size = [&](std::string_view got) {
     return malformed("the data of shape {} and type '{}' must have {} bytes, got {}",
@@ -272,6 +268,11 @@ Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted) {
   const auto left = file.bytes_left();
   if (left && *left < wanted) return truncated(*left);
   if (left && *left > wanted) return wrong_size(fmt::format("{}", *left));
+  const std::uint64_t most = limit.of(array.shape);
+  if (elements_of(array.shape) > most) {
+    return unsupported("the array must have at most {} elements here, got the shape {}", most,
+                       shape_text(array.shape));
+  }
   std::vector<std::byte>& data = array.data;
   while (data.size() < wanted) {
     const std::size_t old_size = data.size();
@@ -309,19 +310,23 @@ std::vector<double> NpyArray::doubles() const {
   return {};
 }
 
-Result<NpyArray> read_npy(ByteStream& file) {
+std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape) {
+  std::uint64_t elements = 1;
+  for (const std::int64_t dimension : shape) {
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(dimension, 1));
+    if (__builtin_mul_overflow(elements, factor, &elements)) return {};
+  }
+  return elements;
+}
+
+Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit) {
   auto array = read_header(file);
   if (!array) return array;
   const auto bytes = data_bytes(*array);
   if (!bytes) return bytes.error();
-  Status read = read_elements(file, *array, *bytes);
+  Status read = read_elements(file, *array, *bytes, limit);
   if (!read) return std::move(read).error();
   return array;
-}
-
-Result<NpyArray> read_npy(std::span<const std::byte> file) {
-  MemoryStream source(file);
-  return read_npy(source);
 }
 
 std::string write_npy(NpyType type, std::span<const std::int64_t> shape,

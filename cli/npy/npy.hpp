@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,10 +42,24 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
+// How many elements a shape has. Dimensions of 0 count as 1, so that an array without elements is
+// as large as what is made for each of its rows. Absent beyond 2^63.
+[[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
+
+// The most elements that a caller takes.
+struct NpyLimit {
+  std::uint64_t elements = 0;
+  std::uint64_t of_one_axis = elements;
+
+  [[nodiscard]] std::uint64_t of(std::span<const std::int64_t> shape) const noexcept {
+    return shape.size() == 1 ? of_one_axis : elements;
+  }
+};
+
 // Reads no more than the magic, the header and the elements announce, each after the one before
-// was right. Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.
-[[nodiscard]] Result<NpyArray> read_npy(ByteStream& file);
-[[nodiscard]] Result<NpyArray> read_npy(std::span<const std::byte> file);
+// was right, and no element beyond the limit. Errors: malformed_input; unsupported for what NumPy
+// writes and this reader refuses, and for more elements than the limit.
+[[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 
 // Format version 1. Requires data to have the size that type and shape say.
 [[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "cli/files.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -46,32 +49,62 @@ void add_entry(zip_t* archive, const NpzEntry& entry) {
 }
 
 constexpr zip_int64_t most_entries = 64;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin take up to 10
+constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
 
 [[noreturn]] void fail_archive(const std::string& name, std::string_view why) {
   throw Failure(ExitCode::malformed_input,
                 fmt::format("{}: must be a zip archive of .npy files, got {}", name, why));
 }
 
+// The directory of an archive with zip64 may have any number of entries, of which libzip reads all
+// before it says how many; without it 65535.
+void refuse_zip64(const InputFile& file, std::uint64_t size, const std::string& name) {
+  constexpr std::size_t locator_bytes = 20;
+  std::string tail(std::min<std::uint64_t>(size, 65535 + 22 + locator_bytes), '\0');
+  tail.resize(file.read_at(size - tail.size(), std::as_writable_bytes(std::span(tail))));
+  for (std::size_t at = 0; (at = tail.find("PK\5\6", at)) != std::string::npos; ++at) {
+    if (at >= locator_bytes && tail.compare(at - locator_bytes, 4, "PK\6\7") == 0)
+      fail_archive(name, "one with a zip64 directory");
+  }
+}
+
 struct EntryCloser {
   void operator()(zip_file_t* file) const noexcept { static_cast<void>(zip_fclose(file)); }
 };
 
-// Reads as many bytes as there are, not as many as the directory announces.
-std::string entry_bytes(zip_t* archive, zip_uint64_t index, std::uint64_t limit,
-                        const std::string& name) {
-  const std::unique_ptr<zip_file_t, EntryCloser> file(zip_fopen_index(archive, index, 0));
-  if (!file) fail_archive(name, zip_strerror(archive));
-  std::string bytes;
-  std::string block(std::size_t{1} << 16, '\0');
-  for (;;) {
-    const zip_int64_t count = zip_fread(file.get(), block.data(), block.size());
-    if (count < 0) fail_archive(name, zip_file_strerror(file.get()));
-    if (count == 0) return bytes;
-    bytes.append(block, 0, static_cast<std::size_t>(count));
-    if (bytes.size() > limit) fail_archive(name, "more than 1 GiB");
+// The bytes that an entry unpacks to, as many as there are, not as many as the directory announces.
+class EntryStream : public ByteStream {
+ public:
+  EntryStream(zip_t* archive, zip_uint64_t index, std::uint64_t most_bytes, const std::string& name)
+      : file_(zip_fopen_index(archive, index, 0)), left_(most_bytes), name_(name) {
+    if (!file_) fail_archive(name, zip_strerror(archive));
   }
-}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    std::size_t filled = 0;
+    while (filled < bytes.size()) {
+      const auto rest = bytes.subspan(filled);
+      const zip_int64_t count = zip_fread(file_.get(), rest.data(), rest.size());
+      if (count < 0) fail_archive(name_, zip_file_strerror(file_.get()));
+      if (count == 0) break;
+      filled += static_cast<std::size_t>(count);
+    }
+    if (filled > left_) {
+      fail_archive(name_, fmt::format("an entry that unpacks to more than {} MiB and {} times the "
+                                      "archive",
+                                      most_unpacked_of_any >> 20, most_unpacked_times));
+    }
+    left_ -= filled;
+    return filled;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return {}; }
+
+ private:
+  std::unique_ptr<zip_file_t, EntryCloser> file_;
+  std::uint64_t left_;
+  const std::string& name_;
+};
 
 std::string bytes_of(zip_source_t* source) {
   zip_stat_t status;
@@ -104,28 +137,34 @@ std::string write_npz(std::span<const NpzEntry> entries) {
   return bytes_of(memory.get());
 }
 
-std::vector<NpzEntry> read_npz(std::string_view bytes, const std::string& name) {
-  zip_error_t error;
-  zip_error_init(&error);
-  Source memory(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error));
-  if (!memory) fail_zip("hold " + name, zip_error_strerror(&error));
-  const Archive archive(zip_open_from_source(memory.get(), ZIP_RDONLY, &error));
-  if (!archive) fail_archive(name, zip_error_strerror(&error));
-  static_cast<void>(memory.release());  // the archive owns it now
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  if (count > most_entries) fail_archive(name, fmt::format("{} entries", count));
-  std::vector<NpzEntry> entries;
-  std::uint64_t left = most_bytes;
+NpzFile::NpzFile(const std::string& path) : path_(path) {
+  const InputFile file(path);
+  bytes_ = file.size().value_or(0);
+  refuse_zip64(file, bytes_, path);
+  int code = 0;
+  zip_t* const archive = zip_open(path.c_str(), ZIP_RDONLY, &code);
+  if (archive == nullptr) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    fail_archive(path, zip_error_strerror(&error));
+  }
+  archive_.reset(archive, ArchiveDiscarder());
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  if (count > most_entries) fail_archive(path, fmt::format("{} entries", count));
   for (zip_int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<zip_uint64_t>(i);
-    const char* const found = zip_get_name(archive.get(), index, ZIP_FL_ENC_RAW);
-    const std::string_view file = found == nullptr ? "" : found;
-    if (!file.ends_with(".npy")) continue;
-    std::string npy = entry_bytes(archive.get(), index, left, name);
-    left -= npy.size();
-    entries.push_back({std::string(file.substr(0, file.size() - 4)), std::move(npy)});
+    const char* const found = zip_get_name(archive, index, ZIP_FL_ENC_RAW);
+    const std::string_view name = found == nullptr ? "" : found;
+    if (!name.ends_with(".npy")) continue;
+    names_.emplace_back(name.substr(0, name.size() - 4));
+    indices_.push_back(index);
   }
-  return entries;
+}
+
+NpyArray NpzFile::read(std::size_t index, const NpyLimit& limit) const {
+  EntryStream entry(static_cast<zip_t*>(archive_.get()), indices_[index],
+                    most_unpacked_of_any + most_unpacked_times * bytes_, path_);
+  return value_or_fail(read_npy(entry, limit), fmt::format("{}: {}", path_, names_[index]));
 }
 
 }  // namespace rotary::cli

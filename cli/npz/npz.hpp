@@ -3,10 +3,14 @@
 // not compressed, and carry a fixed time, so the same arrays always give the same bytes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "cli/npy/npy.hpp"
 
 namespace rotary::cli {
 
@@ -19,9 +23,26 @@ struct NpzEntry {
 // this build has none.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
 
-// The entries that end in .npy, at most 64 of them and 1 GiB in all, whatever the archive
-// announces. Failure: malformed_input for what is no archive, with the name in front; unsupported,
-// when this build has no libzip.
-[[nodiscard]] std::vector<NpzEntry> read_npz(std::string_view bytes, const std::string& name);
+// An archive whose arrays are read one by one. Failure: malformed_input for what is no archive, has
+// more than 64 entries or a zip64 directory, with the path in front; unsupported, when this build
+// has no libzip.
+class NpzFile {
+ public:
+  explicit NpzFile(const std::string& path);
+
+  // Entries that end in .npy, without it.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+
+  // The array of names()[index]. Besides what read_npy() refuses: an entry that unpacks to more
+  // than 4 MiB and 64 times the archive.
+  [[nodiscard]] NpyArray read(std::size_t index, const NpyLimit& limit) const;
+
+ private:
+  std::string path_;
+  std::uint64_t bytes_ = 0;  // of the archive
+  std::shared_ptr<void> archive_;
+  std::vector<std::string> names_;
+  std::vector<std::uint64_t> indices_;  // in the archive, of names_
+};
 
 }  // namespace rotary::cli

@@ -17,6 +17,8 @@ namespace {
 
 std::string write_npz(std::span<const NpzEntry>) { fail_without_libzip(); }
 
-std::vector<NpzEntry> read_npz(std::string_view, const std::string&) { fail_without_libzip(); }
+NpzFile::NpzFile(const std::string&) { fail_without_libzip(); }
+
+NpyArray NpzFile::read(std::size_t, const NpyLimit&) const { fail_without_libzip(); }
 
 }  // namespace rotary::cli

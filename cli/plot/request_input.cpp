@@ -21,7 +21,7 @@ namespace rotary::cli::plot {
 namespace {
 
 constexpr std::size_t most_configs = 6;  // more lines could not be told apart
-constexpr std::int64_t most_cells = std::int64_t{1} << 20;
+constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
 constexpr std::int64_t most_features = 4096;  // some figures take each pair 200,000 times
 
 // Options that would do nothing are refused: who gave one meant something.
@@ -125,11 +125,10 @@ std::int64_t parse_from(std::string_view option, const std::string& text, std::i
 }
 
 HeatMap read_table(const std::string& path) {
-  const NpyArray array = read_npy_file(path);
+  const NpyArray array = read_npy_file(path, most_cells);
   const auto& shape = array.shape;
-  require(shape.size() == 2 && shape[0] >= 1 && shape[1] >= 1 && shape[0] <= most_cells / shape[1],
-          "--table must be [positions, features] with 1 to {} numbers, got {} axes and {} bytes",
-          most_cells, shape.size(), array.data.size());
+  require(shape.size() == 2 && !array.data.empty(),
+          "--table must be [positions, features] with numbers, got {}", shape_text(shape));
   require(array.type == NpyType::f32 || array.type == NpyType::f64,
           "--table must be of f32 or f64, got {}", descr_of(array.type));
   return {.rows = static_cast<std::size_t>(shape[0]),

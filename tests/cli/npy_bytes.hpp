@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/byte_stream.hpp"
 #include "cli/npy/npy.hpp"
 #include "rotary/result.hpp"
 
@@ -32,8 +33,12 @@ namespace rotary::cli::test {
          "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }\n";
 }
 
-[[nodiscard]] inline Result<NpyArray> read_text(std::string_view file) {
-  return read_npy(std::as_bytes(std::span(file)));
+inline constexpr NpyLimit any_number{.elements = UINT64_MAX};
+
+[[nodiscard]] inline Result<NpyArray> read_text(std::string_view file,
+                                                const NpyLimit& limit = any_number) {
+  MemoryStream stream(std::as_bytes(std::span(file)));
+  return read_npy(stream, limit);
 }
 
 }  // namespace rotary::cli::test

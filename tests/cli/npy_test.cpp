@@ -109,23 +109,36 @@ std::string large_file() {
 
 TEST(ReadNpy, ReadsAPipe) {
   Pipe pipe(large_file());
-  EXPECT_EQ(value_of(read_npy(pipe)).data, value_of(test::read_text(large_file())).data);
+  EXPECT_EQ(value_of(read_npy(pipe, test::any_number)).data,
+            value_of(test::read_text(large_file())).data);
 }
 
 TEST(ReadNpy, KnowsAPipeThatEndsTooEarlyOrTooLate) {
   const std::string file = large_file();
   Pipe shorter(file.substr(0, file.size() - 1));
-  EXPECT_TRUE(fails(read_npy(shorter), ErrorCode::malformed_input,
+  EXPECT_TRUE(fails(read_npy(shorter, test::any_number), ErrorCode::malformed_input,
                     {"must have 3500000 bytes, got 3499999: truncated?"}));
   Pipe longer(file + "more");
-  EXPECT_TRUE(
-      fails(read_npy(longer), ErrorCode::malformed_input, {"must have 3500000 bytes, got more"}));
+  EXPECT_TRUE(fails(read_npy(longer, test::any_number), ErrorCode::malformed_input,
+                    {"must have 3500000 bytes, got more"}));
   EXPECT_EQ(longer.taken(), file.size() + 1);
+}
+
+TEST(ReadNpy, TakesNoElementBeyondTheLimit) {
+  Pipe pipe(large_file());
+  EXPECT_TRUE(fails(read_npy(pipe, {.elements = 874'999}), ErrorCode::unsupported,
+                    {"at most 874999 elements here, got the shape [875000]"}));
+  EXPECT_EQ(pipe.taken(), large_file().size() - 3'500'000);
+  EXPECT_TRUE(test::read_text(large_file(), {.elements = 875'000}));
+  EXPECT_FALSE(test::read_text(large_file(), {.elements = 875'000, .of_one_axis = 9}));
+  const std::string rows = test::npy_file(test::npy_header("<f4", "(1000, 0)"), "");
+  EXPECT_TRUE(test::read_text(rows, {.elements = 1000, .of_one_axis = 9}));
+  EXPECT_FALSE(test::read_text(rows, {.elements = 999}));
 }
 
 TEST(ReadNpy, TakesNoMoreThanItUnderstands) {
   Pipe archive("PK\x03\x04" + large_file());
-  EXPECT_FALSE(read_npy(archive));
+  EXPECT_FALSE(read_npy(archive, test::any_number));
   EXPECT_EQ(archive.taken(), 8u);
 }
 

@@ -194,6 +194,19 @@ class DumpsTest(DiffTool):
         (self.path / "bad.npz").write_bytes(b"PK but no archive")
         self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", config,
                           "bad.npz")
+        whole = (self.path / self.save("zip64.npz", inv_freq=INV_FREQ)).read_bytes()
+        end = whole.rindex(b"PK\5\6")
+        locator = b"PK\6\7" + bytes(16)
+        (self.path / "zip64.npz").write_bytes(whole[:end] + locator + whole[end:])
+        self.assert_fails(3, ["zip64.npz: ", "got one with a zip64 directory"], "diff", config,
+                          "zip64.npz")
+        zeros = np.zeros((1 << 12, 1 << 10), np.float32)
+        np.savez_compressed(self.path / "zeros.npz", cos=zeros, sin=zeros)
+        self.assert_fails(3, ["an entry that unpacks to more than 4 MiB and 64 times the archive"],
+                          "diff", config, "zeros.npz")
+        name = self.save("long.npz", inv_freq=np.ones(32769))
+        self.assert_fails(5, ["long.npz: inv_freq: the array must have at most 32768 elements "
+                              "here, got the shape [32769]"], "diff", config, name)
         name = self.save("half.npz", cos=np.ones((4, 8)))
         self.assert_fails(2, ["inv_freq, or cos and sin"], "diff", config, name)
         np.save(self.path / "four.npy", INV_FREQ[:4])
