@@ -38,8 +38,8 @@ class HelpTest(ToolTest):
         for command in COMMANDS:
             self.assertRegex(text, rf"\n  {command} +\w")
         codes = text[text.index("Exit codes:"):]
-        for code in [0, 1, 2, 3, 4, 5, 70]:
-            self.assertRegex(codes, rf"\s{code}  \w")
+        for code in [0, 1, 2, 3, 4, 5, 6, 7, 70]:
+            self.assertRegex(codes, rf"\s{code}\s+\w")
 
     def test_every_option_of_examples_is_listed(self):
         for command in ALL:

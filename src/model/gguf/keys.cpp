@@ -49,7 +49,10 @@ GgufKeys::GgufKeys(const GgufMetadata& metadata, std::string_view architecture, 
     : prefix_(message(architecture, ".")), findings_(findings) {
   by_name_.reserve(metadata.keys.size());
   for (const GgufKey& key : metadata.keys) by_name_.push_back(&key);
-  std::ranges::stable_sort(by_name_, {}, &GgufKey::name);
+  // The first of equal names first. std::stable_sort goes on without the memory that it wants.
+  std::ranges::sort(by_name_, [](const GgufKey* one, const GgufKey* other) {
+    return one->name != other->name ? one->name < other->name : one < other;
+  });
 }
 
 const GgufKey* GgufKeys::find(const std::string& name) const {
