@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "rotary/dialect.hpp"
@@ -34,18 +35,18 @@ TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
       "plain|scaling_type|scaling_rope_type|parameters_flat|parameters_nested|both";
   const std::string cell = "((" + forms + "):(default|linear|dynamic|yarn|llama3|longrope|other)" +
                            "|partial_inner|partial_outer|two_thetas)";
-  const std::regex row(R"((transformers|llama_cpp|vllm|mlx|onnxruntime) \S+ \d+\.\d+ \d+\.\d+ )"
+  const std::regex row(R"((transformers|llama_cpp|vllm|mlx|onnxruntime) \d+\.\d+ \d+\.\d+ )"
                        "(run|read|absent) (\\*|" +
-                       cell + "( " + cell + ")*)");
+                       cell + "( " + cell + ")*) \\|( \\S+)+");
   std::map<std::string, std::set<std::string>> families;
   std::ifstream file(test::source_path("src/model/dialects/evidence.txt"));
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;
     EXPECT_TRUE(std::regex_match(line, row)) << line;
     if (line.find(" absent ") != std::string::npos) continue;
-    const std::size_t space = line.find(' ');
-    families[line.substr(0, space)].insert(
-        line.substr(space + 1, line.find(' ', space + 1) - space - 1));
+    std::istringstream words(line.substr(line.find('|') + 1));
+    std::set<std::string>& of_engine = families[line.substr(0, line.find(' '))];
+    for (std::string word; words >> word;) of_engine.insert(word);
   }
   for (const Engine engine : all_engines) {
     const std::string name =

@@ -83,17 +83,18 @@ std::string words_of(const std::string& cell) {
   return colon == std::string::npos ? words : message(words, " ", cell.substr(colon + 1));
 }
 
-bool covers(const EvidenceRow& row, std::string_view cell) {
-  return row.cells == "* " ||
-         (" " + std::string(row.cells)).find(message(" ", cell, " ")) != std::string::npos;
+bool has_word(std::string_view list, std::string_view word) {
+  return list.find(message(" ", word, " ")) != std::string_view::npos;
 }
+
+constexpr std::string_view every_config = " * ";
 
 std::vector<const EvidenceRow*> rows_of(const ModelSpec& model, const Dialect& dialect) {
   const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
   std::vector<const EvidenceRow*> found;
   for (const EvidenceRow& row : evidence_rows()) {
-    if (row.engine == dialect.engine && row.family == model.model_type && row.first <= version &&
-        version <= row.last)
+    if (row.engine == dialect.engine && row.first <= version && version <= row.last &&
+        has_word(row.families, model.model_type))
       found.push_back(&row);
   }
   return found;
@@ -127,38 +128,50 @@ std::string name_of(const Dialect& dialect) {
 
 ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dialect& dialect) {
   const std::string engine = name_of(dialect);
-  const std::string family =
-      model.model_type.empty() ? "a config without a model_type" : std::string(model.model_type);
+  const std::string family = model.model_type.empty() ? "no model_type" : model.model_type;
   const auto rows = rows_of(model, dialect);
-  const bool is_absent = !rows.empty() && rows.front()->kind == Evidence::absent;
-  if (!is_absent && !was_looked_at(dialect))
+  const auto is_absent = [](const EvidenceRow* row) {
+    return row->kind == Evidence::absent && row->cells == every_config;
+  };
+  if (std::ranges::any_of(rows, is_absent))
+    return {Evidence::absent, message(engine, " has no ", family)};
+  if (!was_looked_at(dialect))
     return {Evidence::none, message(engine, " was not looked at: ", nearest_releases(dialect))};
-  if (rows.empty()) return {Evidence::none, message(engine, " was not looked at for ", family)};
+  const std::string unseen = message(engine, " was not looked at for ", family);
+  if (rows.empty()) return {Evidence::none, unseen};
   Evidence kind = Evidence::run;
   for (const std::string& cell : cells_of(part, model)) {
-    const auto row =
-        std::ranges::find_if(rows, [&](const EvidenceRow* each) { return covers(*each, cell); });
-    if (row == rows.end())
-      return {Evidence::none,
-              message(engine, " was not looked at for ", family, " with ", words_of(cell))};
+    const auto row = std::ranges::find_if(rows, [&](const EvidenceRow* each) {
+      return each->cells == every_config || has_word(each->cells, cell);
+    });
+    const std::string where = message(" with ", words_of(cell));
+    if (row == rows.end()) return {Evidence::none, unseen + where};
     if ((*row)->kind == Evidence::absent)
-      return {Evidence::absent, (*row)->cells == "* " ? message(engine, " has no ", family)
-                                                      : message(engine, " refuses ", family,
-                                                                " with ", words_of(cell))};
+      return {Evidence::absent, message(engine, " refuses ", family, where)};
     if ((*row)->kind == Evidence::read) kind = Evidence::read;
   }
-  return {kind, message(kind == Evidence::run ? "numbers of " : "the source of ", engine,
-                        kind == Evidence::run ? " were compared for " : " was read for ", family)};
+  const bool was_run = kind == Evidence::run;
+  return {kind, was_run ? message("numbers of ", engine, " were compared for ", family)
+                        : message("the source of ", engine, " was read for ", family)};
 }
 
 std::size_t families_looked_at(Engine engine) noexcept {
-  // Rows of a family stand together.
   std::size_t families = 0;
-  std::string_view last;
-  for (const EvidenceRow& row : evidence_rows()) {
-    if (row.engine != engine || row.kind == Evidence::absent || row.family == last) continue;
-    last = row.family;
-    ++families;
+  const auto rows = evidence_rows();
+  const auto is_known = [&](const EvidenceRow& row) {
+    return row.engine == engine && row.kind != Evidence::absent;
+  };
+  for (auto row = rows.begin(); row != rows.end(); ++row) {
+    if (!is_known(*row)) continue;
+    std::string_view rest = row->families;
+    while (rest.size() > 1) {
+      const std::string_view word = rest.substr(0, rest.find(' ', 1) + 1);
+      rest.remove_prefix(word.size() - 1);
+      const bool is_new = std::none_of(rows.begin(), row, [&](const EvidenceRow& before) {
+        return is_known(before) && before.families.find(word) != std::string_view::npos;
+      });
+      if (is_new) ++families;
+    }
   }
   return families;
 }

@@ -11,17 +11,17 @@
 
 namespace rotary {
 
+// Lists are words with a space before and behind each.
 struct EvidenceRow {
   Engine engine;
-  std::string_view family;
   EngineVersion first;  // both inclusive; 0.0: the engine has no releases
   EngineVersion last;
   Evidence kind;
-  // "form:rule" and properties, each followed by a space; "* ": every config.
-  std::string_view cells;
+  std::string_view cells;  // "form:rule" and properties; " * ": every config
+  std::string_view families;
 };
 
-// Made of evidence.txt by the build; those of a family stand together.
+// Made of evidence.txt by the build.
 [[nodiscard]] std::span<const EvidenceRow> evidence_rows();
 
 // How the reading of the config's object `part` as `model` is known.
