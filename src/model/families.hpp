@@ -109,7 +109,8 @@ enum class RopeDialect {
   transformers,  // no difference
   hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
   qwen,          // use_dynamic_ntk beside the dictionary is a rule of its own
-  phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
+  phi3,    // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
+  sarvam,  // "deepseek_yarn" is "yarn"
 };
 
 // Where a model says how many pairs of a head each axis of its positions has.
@@ -147,6 +148,16 @@ enum class RopeLabels {
 // Layers that an un-nested dictionary applies to.
 enum class ScaledLayers { full, all };
 
+// What a class with dictionaries of layer types makes of rope_parameters that has none.
+enum class FlatParameters {
+  ignored,
+  refused,
+  of_all_layers,  // each type has a copy, as of rope_scaling
+};
+
+// Which dictionaries a class reads.
+enum class Dictionaries { both, rope_parameters, none };
+
 // For families whose full and sliding layers have different bases, given beside the dictionary.
 struct TwoBases {
   std::string_view full_type = "full_attention";
@@ -155,15 +166,19 @@ struct TwoBases {
   std::string_view sliding_key;
   double sliding;
   ScaledLayers scaled = ScaledLayers::full;
+  FlatParameters flat = FlatParameters::ignored;
 };
 
 // The dictionaries rope_parameters and rope_scaling.
 struct RopeForm {
   bool is_read = true;  // false: fixed base, no scaling
+  Dictionaries dictionaries = Dictionaries::both;
+  bool scales = true;  // false: the class refuses every rope_type but default
   RopeDialect dialect = RopeDialect::transformers;
   std::string_view scaled_layers_key = {};  // lists the layers that scaling applies to
   RopeLabels labels = RopeLabels::layer_types;
   std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
+  bool fills_types = false;         // gaps in dictionaries of layer types are of `otherwise`
   std::optional<TwoBases> two_bases = {};
 };
 

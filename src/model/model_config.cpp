@@ -200,7 +200,7 @@ void read_base(Reader& config, ModelConfig& result) {
       family.rope.labels == RopeLabels::per_layer_lists && given != nullptr && given->is_array();
   if (!is_beside || is_list || family.rope.labels == RopeLabels::main_and_compress) return;
   auto object = config.object(base.object);
-  Reader& reader = object ? *object : config;
+  Reader& reader = object && object->find(base.key) != nullptr ? *object : config;
   result.rope_theta = read_either(reader, base.key, base.other_key);
   result.base_key = reader.find(base.key) != nullptr ? base.key : base.other_key;
   if (const auto ratio = config.number(base.ratio_key)) {

@@ -59,6 +59,7 @@ constexpr std::array vision_towers = {
     Tower{"idefics2", "idefics2_vision"},
     Tower{"idefics3", "idefics3_vision"},
     Tower{"inkling2", "inkling2_vision"},
+    Tower{"inkling2_loop", "inkling2_vision"},
     Tower{"instructblip", "instructblip_vision_model"},
     Tower{"internvl", "internvl_vision"},
     Tower{"internvl_chat", "intern_vit_6b"},

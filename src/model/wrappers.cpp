@@ -20,6 +20,7 @@ namespace {
 constexpr std::array list = {
     Wrapper{"align", "align_text_model"},
     Wrapper{"altclip", "altclip_text_model"},
+    Wrapper{"apertus1p5", "apertus1p5_text"},
     Wrapper{"aria", "aria_text"},
     Wrapper{"audioflamingo3", "qwen2"},
     Wrapper{"aya_vision", "cohere2"},
@@ -73,6 +74,7 @@ constexpr std::array list = {
     Wrapper{"granite_speech_plus", "granite"},
     Wrapper{"groupvit", "groupvit_text_model"},
     Wrapper{"hunyuan_vl", "hunyuan_vl_text"},
+    Wrapper{"hy_v4_vl", "hy_v4_vl_text"},
     Wrapper{"hyperclovax_vision_v2", "hyperclovax"},
     Wrapper{"idefics2", "mistral"},
     Wrapper{"idefics3", "llama"},
@@ -118,6 +120,7 @@ constexpr std::array list = {
     Wrapper{"musicgen_melody", "musicgen_melody_decoder", "decoder"},
     Wrapper{"nemo_speechlm", "nemotron_h"},
     Wrapper{"nemotron_h_omni", "nemotron_h"},
+    Wrapper{"omniasr", "llama"},
     Wrapper{"ovis", "", "llm_config"},
     Wrapper{"ovis2", "qwen2"},
     Wrapper{"ovis2_5", "", "llm_config"},

@@ -35,11 +35,13 @@ std::string config_of(const FamilyInfo& family) {
   members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
       "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,
       "num_transformer_layers": 4, "decoder_num_hidden_layers": 4,
-      "decoder_layers": 4, "num_layers_per_stack": 4, "rope_theta": 20000,
+      "decoder_layers": 4, "num_layers_per_stack": 4,
       "rotary_dim": 40, "depth": 4, "embed_dim": 1280, "num_heads": 16, "attention_head_dim": 128,
       "num_single_layers": 0,
       "memory_attention_hidden_size": 256, "memory_attention_num_attention_heads": 1,
       "memory_attention_num_layers": 4)");
+  members.append(family.model_type == "ultrabert" ? R"(, "rope_theta": [20, 20, 20, 20])"
+                                                  : R"(, "rope_theta": 20000)");
   if (with_listed_layers.contains(family.model_type))
     members.append(R"(, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"])");
   return test::json_object(members);

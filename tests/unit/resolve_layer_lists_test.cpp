@@ -80,8 +80,8 @@ TEST(LayerLists, ScalingOfSomeLayers) {
 
 TEST(LayerLists, MuseReadsZerosAlone) {
   EXPECT_EQ(layers_of(resolved(model_with("muse_spark_text"))), "R0 R0 R0 N");
-  const ModelSpec model = resolved(
-      model_with("muse_spark_text", R"("rope_theta": 500, "layer_rope_theta": [0, 500, 500, 9])"));
+  const ModelSpec model = resolved(model_with(
+      "muse_glimmer_text", R"("rope_theta": 500, "layer_rope_theta": [0, 500, 500, 9])"));
   EXPECT_EQ(layers_of(model), "N R0 R0 R0");
   EXPECT_TRUE(warns(model, "layer_rope_theta 9 turns as rope_theta, 500"));
 }

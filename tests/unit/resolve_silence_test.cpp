@@ -50,9 +50,13 @@ TEST(Silence, ScalingOfStepsFullLayers) {
 }
 
 TEST(Silence, OneDictionaryWhereTheClassHasOneForEachLayerType) {
-  const ModelSpec model =
-      resolved(model_with("laguna", R"("rope_parameters": {"rope_type": "default"})"));
-  EXPECT_TRUE(warns(model, "holds for all layers"));
+  EXPECT_TRUE(malformed(model_with("laguna", R"("rope_parameters": {"rope_type": "default"})"),
+                        {"rope_parameters must have a dictionary for each layer type"}));
+  const ModelSpec gemma = resolved(model_with("gemma3_text", R"("rope_theta": 700000,
+      "rope_parameters": {"rope_type": "linear", "factor": 8, "rope_theta": 300000})"));
+  EXPECT_EQ(rotary_for(gemma, "full_attention").spec.base.get(), 700000);
+  EXPECT_TRUE(warns(gemma, "rope_parameters is ignored"));
+  EXPECT_FALSE(warns(gemma, "700000"));
 }
 
 // The first ChatGLM, of the model_type of the second, turns by two positions.
@@ -126,10 +130,13 @@ TEST(Silence, ABaseBesideDictionariesThatHaveTheirOwn) {
   const std::string nested = R"("layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_theta": 500000},
                           "sliding_attention": {"rope_theta": 10000}})";
-  EXPECT_TRUE(warns(resolved(llama_with(nested + R"(, "rope_theta": 7e6)")),
-                    "rope_theta 7e+06 is ignored"));
-  EXPECT_TRUE(resolved(llama_with(nested + R"(, "rope_theta": 500000)")).warnings.empty());
-  EXPECT_TRUE(resolved(llama_with(nested)).warnings.empty());
+  const auto of_two_layers = [&](const std::string& other) {
+    return resolved(R"({"model_type": "lfm3", "num_hidden_layers": 2, )" + nested + other + "}");
+  };
+  EXPECT_TRUE(warns(of_two_layers(R"(, "rope_theta": 7e6)"), "rope_theta 7e+06 is ignored"));
+  EXPECT_TRUE(of_two_layers(R"(, "rope_theta": 500000)").warnings.empty());
+  EXPECT_TRUE(of_two_layers("").warnings.empty());
+  EXPECT_TRUE(warns(resolved(llama_with(nested)), "the class of llama one for all layers"));
   const ModelSpec gemma = resolved(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
       "rope_theta": 5, "rope_local_base_freq": 7, "rope_parameters": {
         "full_attention": {"rope_theta": 500000}, "sliding_attention": {"rope_theta": 7}}})");

@@ -221,16 +221,16 @@ TEST(Traps, LargeBases) {
 }
 
 // Transformers 5 takes rope_theta away while it fills the full layers' base and leaves the sliding
-// ones the class's 500000. Both turn with what the config says.
-TEST(Traps, Olmo3SlidingLayersHaveTheConfigsBase) {
+// ones the class's 500000.
+TEST(Traps, Olmo3SlidingLayersHaveTheClasssBase) {
   const ModelSpec model = resolved(model_with("olmo3", R"("rope_theta": 20000, "rope_scaling":
       {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 512})"));
-  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 20000);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 500000);
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 20000);
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.scaling, Scaling(NoScaling{}));
   EXPECT_EQ(yarn_of(rotary_for(model, "full_attention").spec).factor, 8);
-  EXPECT_TRUE(warns(model, "Transformers 5 gives them"));
-  EXPECT_FALSE(warns(resolved(model_with("olmo3", R"("rope_theta": 500000)")), "Transformers 5"));
+  EXPECT_TRUE(warns(model, "rope_theta 20000 is of full layers alone"));
+  EXPECT_FALSE(warns(resolved(model_with("olmo3", R"("rope_theta": 500000)")), "full layers"));
 }
 
 // Whether q and k are normalised before or after they turn changes nothing of how they turn.

@@ -72,6 +72,8 @@ constexpr std::array diffusion_rows = {
 constexpr std::string_view of_fractions = "positions between integers, which its pipeline computes";
 constexpr std::string_view not_yet =
     "a row in src/model/families/diffusion.cpp, compared with its class";
+constexpr std::string_view of_states = "a bias of the distance for each query, from its own states";
+constexpr std::string_view of_convolutions = "no rotation: convolutions alone say the position";
 
 // Where a class's numbers are, or what no spec says yet.
 constexpr std::array refusals = {
@@ -123,6 +125,12 @@ constexpr std::array refusals = {
     Refusal{"WanVACETransformer3DModel", not_yet},
     Refusal{"ZImageTransformer2DModel", not_yet},
     // These are in Transformers.
+    Refusal{"inkling2_loop", of_states},
+    Refusal{"inkling2_loop_text", of_states},
+    Refusal{"omniasr_audio", of_convolutions},
+    Refusal{"omniasr_ctc", of_convolutions},
+    Refusal{"wavtokenizer", of_convolutions},
+    Refusal{"wavtokenizer_encoder", of_convolutions},
     Refusal{"efficientloftr",
             "coordinates of averaged cells of its feature maps, and no head: all channels rotate "
             "before they are cut"},

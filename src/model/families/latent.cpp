@@ -89,6 +89,25 @@ constexpr Family hy_v4() {
   return family;
 }
 
+// hy_v4_vl/modeling_hy_v4_vl.py: q and k are float32, cos and sin are not.
+constexpr Family hy_v4_vl() {
+  Family family = deepseek_v3("hy_v4_vl_text", 10000, 192);
+  family.pairing = Pairing::interleaved;
+  family.rounding = Rounding::table;
+  family.axes = {.given_by = AxisShares::sections,
+                 .otherwise = {12, 10, 10},
+                 .arrangement = AxisArrangement::interleaved};
+  family.source = "hy_v4_vl";
+  return family;
+}
+
+// sarvam_mla/configuration_sarvam_mla.py: its model is DeepSeek-V3's.
+constexpr Family sarvam_mla() {
+  Family family = with_switch(deepseek_v3("sarvam_mla", 10000, 128));
+  family.rope.dialect = RopeDialect::sarvam;
+  return family;
+}
+
 constexpr std::string_view dots3_note_type(std::int64_t layer, std::int64_t) {
   return layer < 2 || layer % 4 == 1 ? "indexed_attention" : "sliding_attention";
 }
@@ -101,7 +120,8 @@ constexpr Family dots3_note() {
                                    .full = 8e7,
                                    .sliding_key = "swa_rope_theta",
                                    .sliding = 50000,
-                                   .scaled = ScaledLayers::all};
+                                   .scaled = ScaledLayers::all,
+                                   .flat = FlatParameters::of_all_layers};
   family.layers.pattern = {.type_of = dots3_note_type, .alias_of_full = "indexed_attention"};
   family.note = "sliding layers have a base and unrotated features of their own";
   family.source = "dots3_note";
@@ -128,6 +148,8 @@ constexpr std::array latent_rows = {
     mistral_large4(),
     bailing_hybrid(),
     hy_v4(),
+    hy_v4_vl(),
+    sarvam_mla(),
     dots3_note(),
     Family{.model_type = "minicpm3",
            .base = {10000},

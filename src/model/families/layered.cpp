@@ -34,11 +34,12 @@ constexpr std::string_view muse_type(std::int64_t layer, std::int64_t layers) {
   return (layers - 1 - layer) % 4 == 0 ? "full_attention" : "sliding_attention";
 }
 
-constexpr Family muse(std::string_view model_type, double base, std::int64_t head_dim,
+constexpr Family muse(std::string_view model_type, std::string_view rope, std::int64_t head_dim,
                       std::string_view source) {
   return {.model_type = model_type,
-          .base = {base},
+          .base = {10000},
           .head = {.dim = head_dim},
+          .rope = {.otherwise = rope},
           .layers = {.pattern = {.type_of = muse_type}, .rotating = RotaryLayers::nonzero_theta},
           .note = "layer_rope_theta is 0 where a layer does not rotate",
           .source = source};
@@ -47,6 +48,11 @@ constexpr Family muse(std::string_view model_type, double base, std::int64_t hea
 constexpr std::string_view beam_rope =
     R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
         "full_attention": null})";
+
+constexpr std::string_view lara_type(std::int64_t layer, std::int64_t) {
+  if (layer % 5 == 3) return "full_attention";
+  return layer % 5 == 1 || layer % 5 == 4 ? "sliding_attention" : "linear_attention";
+}
 
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
@@ -78,6 +84,7 @@ constexpr std::array layered_rows = {
            .base = {10000},
            .rounding = Rounding::table,
            .head = {.dim = 128},
+           .rope = {.dictionaries = Dictionaries::rope_parameters},
            .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
                       .rotating = RotaryLayers::sliding},
            .note = sliding_note},
@@ -96,13 +103,19 @@ constexpr std::array layered_rows = {
            .head = {.dim = 128},
            .layers = {.pattern = {.type_of = flint_type}, .rotating = RotaryLayers::sliding},
            .note = sliding_note},
+    Family{.model_type = "lara_mini",
+           .base = {10000},
+           .head = {.dim = 128},
+           .layers = {.pattern = {.type_of = lara_type}, .rotating = RotaryLayers::sliding},
+           .note = sliding_note},
     Family{.model_type = "kolibri1",
            .base = {10000},
            .head = {.dim = 128},
            .layers = {.pattern = {.interval = 5}, .rotating = RotaryLayers::sliding_if_windowed},
            .note = sliding_note},
-    muse("muse_glimmer_text", 500000, 128, "muse_glimmer"),
-    muse("muse_spark_text", 500000, 64, "muse_spark"),
+    muse("muse_glimmer_text", "", 128, "muse_glimmer"),
+    muse("muse_spark_text", R"({"rope_type": "default", "rope_theta": 500000.0})", 64,
+         "muse_spark"),
     Family{.model_type = "exaone4",
            .base = {10000},
            .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
@@ -176,6 +189,7 @@ constexpr std::array layered_rows = {
     Family{.model_type = "recurrent_gemma",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
+           .rope = {.scales = false},
            .layers = {.pattern = {.interval = 3,
                                   .full_type = "sliding_attention",
                                   .other_type = "linear_attention"}},

@@ -95,6 +95,7 @@ constexpr std::array llama_like_rows = {
     in_float32(llama_like("olmo2", 10000)),
     in_float32(llama_like("flex_olmo", 500000)),
     with_default_rope(llama_like("apertus", 12e6), apertus_rope),
+    with_source(with_default_rope(llama_like("apertus1p5_text", 12e6), apertus_rope), "apertus1p5"),
     with_default_rope(llama_like("cwm", 1e6, 128), cwm_rope),
     with_default_rope(llama_like("gpt_oss", 150000, 64), gpt_oss_rope),
     with_source(llama_like("aria_text", 10000), "aria"),
@@ -129,6 +130,7 @@ constexpr std::array llama_like_rows = {
            .rope = {.otherwise = ministral3_rope},
            .layers = {.temperature = TemperatureKeys::llama_4_scaling_beta},
            .note = "queries grow with the position (llama_4_scaling_beta)"},
+    Family{.model_type = "exaone", .base = {500000}, .keys = {.layers = "num_layers"}},
     // jetmoe/configuration_jetmoe.py: head_dim is kv_channels.
     Family{.model_type = "jetmoe",
            .base = {10000},

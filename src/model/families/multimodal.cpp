@@ -55,6 +55,14 @@ constexpr Family glm4v(std::string_view model_type, Pairing pairing, double frac
           .source = source};
 }
 
+constexpr Family cosmos3_edge() {
+  Family family = whole_head("cosmos3_edge_text", 1e8, 128, in_turn({24, 20, 20}));
+  family.rope = {.scales = false,
+                 .otherwise = R"({"rope_type": "default", "rope_theta": 100000000.0})"};
+  family.source = "cosmos3_edge";
+  return family;
+}
+
 constexpr std::array multimodal_rows = {
     from("qwen2_vl", whole_head("qwen2_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
     from("qwen2_5_vl", whole_head("qwen2_5_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
@@ -63,7 +71,7 @@ constexpr std::array multimodal_rows = {
     from("qwen3_vl_moe", whole_head("qwen3_vl_moe_text", 500000, 0, in_turn({24, 20, 20}))),
     from("qwen3_omni_moe", whole_head("qwen3_omni_moe_text", 1e6, 0, in_turn({24, 20, 20}))),
     from("paddleocr_vl", whole_head("paddleocr_vl_text", 500000, 128, in_chunks({16, 24, 24}))),
-    from("cosmos3_edge", whole_head("cosmos3_edge_text", 1e8, 128, in_turn({24, 20, 20}))),
+    cosmos3_edge(),
     // qwen4_exp/configuration_qwen4_exp.py calls full_attention indexed_attention.
     Family{.model_type = "qwen4_exp_text",
            .base = {10000},
@@ -102,6 +110,7 @@ constexpr std::array multimodal_rows = {
            .pairing = Pairing::interleaved,
            .base = {500000},
            .rounding = Rounding::result,
+           .rope = {.scales = false},
            .axes = {.given_by = AxisShares::sections,
                     .otherwise = {22, 22, 20},
                     .arrangement = AxisArrangement::interleaved_then_last,

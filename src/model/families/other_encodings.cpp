@@ -136,6 +136,7 @@ constexpr std::array other_encodings_rows = {
            .encoding_key = "position_embedding_type",
            .base = {10000},
            .rounding = Rounding::table,
+           .rope = {.dictionaries = Dictionaries::none},
            .note = "rotates if position_embedding_type is rotary, as in ESM-2"},
 };
 

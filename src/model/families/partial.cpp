@@ -51,6 +51,10 @@ constexpr std::array partial_rows = {
            .base = {1e6},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 128}},
+    Family{.model_type = "sarvam_moe",
+           .base = {8e6},
+           .part = {.given_by = PartialRotary::fraction},
+           .head = {.dim = 64}},
     // Published files have rotary_dim 64 of 128, from which its class computes an absent fraction.
     Family{.model_type = "minimax_m2",
            .base = {5e6},

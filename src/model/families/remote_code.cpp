@@ -51,7 +51,6 @@ constexpr std::array remote_code_rows = {
     Family{.model_type = "bailing_moe_v2",
            .part = {.given_by = PartialRotary::fraction},
            .source = remote},
-    Family{.model_type = "exaone", .keys = {.layers = "num_layers"}, .source = remote},
     // Baichuan 7B rotates and 13B has linear biases; no key says which.
     Family{.model_type = "baichuan",
            .read_encoding = baichuan_encoding,

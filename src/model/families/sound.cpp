@@ -30,8 +30,22 @@ constexpr Family neighbours(std::string_view model_type, double base, std::int64
           .source = source};
 }
 
+// The fraction is of the class's own rope_parameters alone.
+constexpr Family with_fraction(std::string_view model_type, std::string_view rope,
+                               std::string_view source) {
+  Family family = part_of_sound(model_type, 1, source);
+  family.rope.otherwise = rope;
+  return family;
+}
+
+constexpr std::string_view half_rope =
+    R"({"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5})";
+
 constexpr Family moonshine_streaming() {
-  Family family = part_of_sound("moonshine_streaming", 0.8, "moonshine_streaming");
+  Family family = with_fraction(
+      "moonshine_streaming",
+      R"({"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.8})",
+      "moonshine_streaming");
   family.pairing = Pairing::interleaved;
   family.note = "the decoder's layers";
   return family;
@@ -42,7 +56,7 @@ constexpr std::string_view higgs_audio_v2_rope =
         "low_freq_factor": 0.125, "original_max_position_embeddings": 1024})";
 
 constexpr Family higgs_audio_v2() {
-  Family family = whole_head_of_sound("higgs_audio_v2", 500000, 128, "higgs_audio_v2");
+  Family family = whole_head_of_sound("higgs_audio_v2", 10000, 128, "higgs_audio_v2");
   family.rope.otherwise = higgs_audio_v2_rope;
   family.note = "without rope_parameters its class has scaling of its own";
   return family;
@@ -95,8 +109,8 @@ constexpr std::array sound_rows = {
     whole_head_of_sound("xcodec2", 10000, 0, "xcodec2"),
     part_of_sound("dots3_note_audio_encoder", 0.5, "dots3_note"),
     part_of_sound("glmasr_encoder", 0.5, "glmasr"),
-    part_of_sound("nemotron3_5_transcribe_asr_audio", 0.5, "nemotron3_5_transcribe"),
-    part_of_sound("nemotron3_5_transcribe_word_timestamp", 0.5, "nemotron3_5_transcribe"),
+    with_fraction("nemotron3_5_transcribe_asr_audio", half_rope, "nemotron3_5_transcribe"),
+    with_fraction("nemotron3_5_transcribe_word_timestamp", half_rope, "nemotron3_5_transcribe"),
     part_of_sound("nemotron3_diarization_audio", 1, "nemotron3_diarization"),
     moonshine_streaming(),
     // pe_audio/modeling_pe_audio.py, pe_video's: products with [[cos, -sin], [sin, cos]].

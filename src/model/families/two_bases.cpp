@@ -40,7 +40,8 @@ constexpr Family modernbert(std::string_view model_type, std::string_view source
                                          .full = 160000,
                                          .sliding_key = "local_rope_theta",
                                          .sliding = 10000,
-                                         .scaled = ScaledLayers::all}},
+                                         .scaled = ScaledLayers::all,
+                                         .flat = FlatParameters::refused}},
           .layers = {.pattern = {.interval_key = "global_attn_every_n_layers",
                                  .interval = 3,
                                  .full = FullLayer::first}},
@@ -91,6 +92,12 @@ constexpr Family per_type(std::string_view model_type, std::string_view rope,
           .note = "full and sliding layers have bases and fractions of their own"};
 }
 
+constexpr Family mellum() {
+  Family family = per_type("mellum", mellum_rope, "full_attention");
+  family.part.given_by = PartialRotary::fraction_if_scaled;
+  return family;
+}
+
 constexpr std::string_view embedding_gemma2_rope =
     R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
         "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})";
@@ -104,6 +111,16 @@ constexpr std::string_view lfm3_type(std::int64_t layer, std::int64_t) {
   if (layer % 4 == 2) return "full_attention";
   return layer % 4 == 0 && layer > 0 ? "sliding_attention" : "conv";
 }
+
+constexpr std::string_view dory_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "default", "rope_theta": 10000000.0}})";
+
+constexpr std::string_view mimo_rope =
+    R"({"full_attention": {"rope_type": "default", "rope_theta": 5000000.0,
+                           "partial_rotary_factor": 0.334},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,
+                              "partial_rotary_factor": 0.334}})";
 
 constexpr std::string_view neomme_rope =
     R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,
@@ -133,18 +150,16 @@ constexpr std::array two_bases_rows = {
            .rounding = Rounding::result,
            .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
                                           .full = 500000,
-                                          .sliding_key = "rope_theta",
+                                          .sliding_key = "",
                                           .sliding = 500000}},
            .layers = {.pattern = {.interval = 4}},
-           .note = "scaling is for the full layers alone"},
-    // The model's own code uses the name swa_rope_theta.
+           .note = "scaling and rope_theta are for the full layers alone"},
+    // The model's own code reads rope_theta and swa_rope_theta.
     Family{.model_type = "mimo_v2_flash",
+           .base = {10000},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.334},
            .head = {.dim = 192},
-           .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
-                                          .full = 5e6,
-                                          .sliding_key = "swa_rope_theta",
-                                          .sliding = 10000}},
+           .rope = {.otherwise = mimo_rope},
            .layers = {.pattern = {.interval = 6, .full = FullLayer::last_and_zero}},
            .note = "a third of the head turns; sliding layers have the base 10000"},
     Family{.model_type = "embedding_gemma2_text",
@@ -162,12 +177,19 @@ constexpr std::array two_bases_rows = {
            .rope = {.otherwise = lfm3_rope},
            .layers = {.pattern = {.type_of = lfm3_type}},
            .note = "full layers turn half of the head (proportional); some are convolutions"},
+    // dory/configuration_dory.py: published files list each layer as two, attention and mlp.
+    Family{.model_type = "dory",
+           .base = {10000},
+           .head = {.dim = 256},
+           .rope = {.otherwise = dory_rope},
+           .layers = {.pattern = {.interval = 4}},
+           .note = "the layers between the first and the last 8 run twice"},
     // neomme/modeling_neomme.py: recomposition_frequencies; row and column are equal in text.
     Family{.model_type = "neomme",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 64},
-           .rope = {.otherwise = neomme_rope},
+           .rope = {.otherwise = neomme_rope, .fills_types = true},
            .axes = {.given_by = AxisShares::equal, .arrangement = AxisArrangement::interleaved},
            .layers = {.pattern = {.type_of = neomme_type}},
            .note = "pairs follow the row and the column of an image in turn"},
@@ -177,11 +199,11 @@ constexpr std::array two_bases_rows = {
            .layers = {.pattern = {.interval = 3}},
            .note = "rope_theta may be a list, one entry for each layer"},
     per_type("laguna", laguna_rope, "full_attention"),
-    per_type("mellum", mellum_rope, "full_attention"),
+    mellum(),
     per_type("zaya", zaya_rope, "hybrid"),
     Family{.model_type = "step3p5",
            .base = {10000},
-           .part = {.given_by = PartialRotary::fraction},
+           .part = {.given_by = PartialRotary::fraction, .key = ""},
            .head = {.dim = 128},
            .rope = {.labels = RopeLabels::per_layer_lists},
            .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",

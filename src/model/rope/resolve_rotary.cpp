@@ -21,7 +21,8 @@ using Dimension = std::optional<std::int64_t>;
 
 // int(head_dim * fraction), as Transformers computes it.
 Dimension partial_dimension(double fraction, std::int64_t head_dim, const ModelConfig& config) {
-  const std::string_view key = config.family.part.key;
+  const std::string_view own = config.family.part.key;
+  const std::string_view key = own.empty() ? "partial_rotary_factor" : own;
   if (!(fraction > 0) || fraction > 1) {
     config.reader.malformed(key, " must be in (0, 1], got ", fraction);
     return {};
@@ -81,14 +82,12 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
     note(sources, "rotary_dim", stated_if(config.rotary_dim.has_value()), "rotary_dim");
     return config.rotary_dim.value_or(part.rotary_dim);
   }
-  // An attribute of this name overrides the dictionary; any other only fills a gap in it.
-  const bool overwrites = part.key == "partial_rotary_factor" && !config.layout.is_nested;
-  const auto& first = overwrites ? config.partial_rotary_factor : rope.partial_rotary_factor;
-  const auto& second = overwrites ? rope.partial_rotary_factor : config.partial_rotary_factor;
-  const auto given = first ? first : second;
-  if (first && second && *first != *second && config.layout.is_nested) {
-    config.reader.warn(part.key, " ", *config.partial_rotary_factor, " is ignored for layers with ",
-                       *rope.partial_rotary_factor, " of their own");
+  const auto& inside = rope.partial_rotary_factor;
+  const auto& beside = config.partial_rotary_factor;
+  const auto given = inside ? inside : beside;
+  if (inside && beside && *inside != *beside) {
+    config.reader.warn(config.fraction_key, " ", *beside, " is ignored for layers with ", *inside,
+                       " of their own");
   }
   if (config.rotary_dim) {
     if (const auto dimension = stand_in(config, *config.rotary_dim, given)) {
@@ -113,7 +112,7 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
                        config.family.model_type, " turns the whole head when rope_type is default");
     return {};
   }
-  const bool is_beside = given && given == config.partial_rotary_factor;
+  const bool is_beside = !inside && beside;
   if (given || part.given_by == PartialRotary::fraction) {
     note(sources, "rotary_dim",
          is_beside ? Origin::stated : layout.origin_of("partial_rotary_factor"),
@@ -188,7 +187,7 @@ struct ParameterSources {
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
     const bool is_beside = !config.layout.is_nested && config.reader.find(key) != nullptr &&
-                           (key == original || key == "partial_rotary_factor");
+                           (key == original || (key == "partial_rotary_factor" && !found));
     if (is_beside && !std::holds_alternative<DynamicNtkScaling>(scaling)) {
       note(sources, name, Origin::stated, key);
     } else if (found != nullptr && !found->is_null() && *found != Json(0.0)) {
@@ -265,7 +264,8 @@ void check_spec(const RotarySpec& spec, const ModelConfig& config, const Resolve
 RopeContext context_of(const ModelConfig& config) {
   RopeContext context{.max_position_embeddings = config.max_position_embeddings,
                       .original_max_position_embeddings = {},
-                      .dialect = config.family.rope.dialect};
+                      .dialect = config.family.rope.dialect,
+                      .scales = config.family.rope.scales};
   if (!config.layout.is_nested) {
     context.original_max_position_embeddings = config.original_max_position_embeddings;
     context.partial_rotary_factor = config.partial_rotary_factor;

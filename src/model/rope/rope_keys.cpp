@@ -84,10 +84,10 @@ bool reads_label_key(const Family& family, std::string_view key) {
 }
 
 // Keys that some family reads, so a config may have inherited them.
-constexpr std::array<std::string_view, 11> known = {
-    "rope_theta",      "rope_scaling",          "rope_parameters", "rotary_pct",
-    "rotary_emb_base", "partial_rotary_factor", "rotary_dim",      "rope_interleave",
-    "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
+constexpr std::array<std::string_view, 12> known = {
+    "swa_rope_theta",  "rope_theta",      "rope_scaling",          "rope_parameters",
+    "rotary_pct",      "rotary_emb_base", "partial_rotary_factor", "rotary_dim",
+    "rope_interleave", "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
 // Sizes of the grids, and what training drops, of the attention to memories of SAM 2.
 constexpr std::array<std::string_view, 6> of_memories = {"memory_attention_rope_feat_sizes",
@@ -134,7 +134,7 @@ bool reads_key(const Family& family, std::string_view key) {
   if (!family.rope.is_read) return false;
   const auto& bases = family.rope.two_bases;
   if (bases && (key == bases->full_key || key == bases->sliding_key)) return true;
-  const bool is_base = key == family.base.key && family.base.object.empty() && !bases;
+  const bool is_base = key == family.base.key && !bases;
   return is_base || key == "rope_scaling" || key == "rope_parameters" || key == family.part.key ||
          key == family.base.other_key || key == family.part.other_key ||
          key == family.base.ratio_key;

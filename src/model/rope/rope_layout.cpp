@@ -25,12 +25,18 @@ struct Dictionary {
   Origin origin = Origin::stated;
 };
 
+// Whether the class has a dictionary for each layer type, or label.
+bool reads_types(const Family& family) {
+  const bool has_defaults = family.rope.otherwise.find('{', 1) != std::string_view::npos;
+  return family.rope.two_bases || has_defaults || family.rope.labels != RopeLabels::layer_types ||
+         family.layers.rotating == RotaryLayers::with_parameters;
+}
+
 // For classes that name the layer types themselves, so that a model may lack layers of a type.
 bool may_be_unused(const Family& family, std::string_view label) {
   constexpr std::array<std::string_view, 5> labels = {full, sliding, "indexed_attention", "hybrid",
                                                       "hybrid_sliding"};
-  const bool names_them = family.rope.two_bases || !family.rope.otherwise.empty();
-  return names_them && std::find(labels.begin(), labels.end(), label) != labels.end();
+  return reads_types(family) && std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
 bool is_nested(const Json& dictionary) {
@@ -40,44 +46,81 @@ bool is_nested(const Json& dictionary) {
   });
 }
 
-// null for a layer type means that it has no dictionary.
-void drop_null_types(Json& dictionary) {
-  const Json::Object& members = dictionary.object();
-  for (const auto& [key, value] : members) {
-    if (!value.is_null() && !value.is_object()) return;
+// null for a layer type means that it has no dictionary. Classes pass over what is beside them.
+void keep_types(Reader& config, const Family& family, Dictionary& found) {
+  Json::Object& members = found.json.object();
+  const auto is_object = [](const auto& member) { return member.second.is_object(); };
+  const auto is_null = [](const auto& member) { return member.second.is_null(); };
+  if (std::none_of(members.begin(), members.end(), is_object) &&
+      !std::all_of(members.begin(), members.end(), is_null)) {
+    return;
   }
-  std::erase_if(dictionary.object(), [](const auto& member) { return member.second.is_null(); });
+  for (const auto& [key, value] : members) {
+    if (value.is_null() || value.is_object() || !reads_types(family)) continue;
+    config.findings().warn(found.path, shorten(key),
+                           " is ignored: it is beside those of layer types");
+  }
+  const bool drops_all = reads_types(family);
+  std::erase_if(members, [&](const auto& member) {
+    return member.second.is_null() || (drops_all && !member.second.is_object());
+  });
+}
+
+// A base beside the dictionaries fills gaps before those of the class do.
+void fill_types(Reader& config, const Family& family, Dictionary& found) {
+  const auto defaults = parse_json(family.rope.otherwise, "RopeForm::otherwise");
+  if (!defaults) return;
+  const auto base = config.number("rope_theta");
+  for (const auto& [type, otherwise] : defaults->object()) {
+    Json::Object& own =
+        found.json.object().try_emplace(type, Json::Object()).first->second.object();
+    if (base) own.try_emplace("rope_theta", *base);
+    for (const auto& [key, value] : otherwise.object()) own.try_emplace(key, value);
+  }
+  if (found.path.empty()) found.path = message(config.path(), "rope_parameters.");
 }
 
 // The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
-// empty. Without either, the default of the family's class.
+// empty. Without either, the default of the family's class, which an empty rope_parameters
+// replaces.
 Dictionary find_dictionary(Reader& config, const Family& family) {
   Dictionary found;
   if (!family.rope.is_read) return found;
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     const auto object = config.object(key);
     if (!object || object->members().empty()) continue;
+    const Dictionaries read = family.rope.dictionaries;
+    if (read == Dictionaries::none || (read != Dictionaries::both && key == "rope_scaling")) {
+      config.warn(key, " is ignored: the family ", family.model_type, " does not read it");
+      continue;
+    }
     if (found.json.size() > 0 && found.json != object->json()) {
       config.warn("rope_scaling and ", config.path(),
                   "rope_parameters differ; rope_scaling is used, as Transformers does");
     }
     found = {.json = object->json(), .path = object->path()};
   }
-  drop_null_types(found.json);
+  keep_types(config, family, found);
+  if (family.rope.fills_types && (found.json.size() == 0 || is_nested(found.json))) {
+    fill_types(config, family, found);
+    return found;
+  }
   const Json* const bases = config.find("rope_theta");
   const bool has_list = bases != nullptr && bases->is_array();
-  if (found.json.size() > 0 || has_list || family.rope.otherwise.empty()) return found;
+  const bool is_empty = config.find("rope_parameters") != nullptr;
+  if (found.json.size() > 0 || has_list || is_empty || family.rope.otherwise.empty()) return found;
   auto parameters = parse_json(family.rope.otherwise, "RopeForm::otherwise");
   if (!parameters) {
     config.findings().fail(std::move(parameters).error());
     return found;
   }
-  drop_null_types(*parameters);
   config.warn("rope_parameters is absent; that of the family's class is used: ",
               shorten(parameters->text(), 200));
-  return {.json = *std::move(parameters),
-          .path = message(config.path(), "rope_parameters."),
-          .origin = Origin::class_default};
+  found = {.json = *std::move(parameters),
+           .path = message(config.path(), "rope_parameters."),
+           .origin = Origin::class_default};
+  keep_types(config, family, found);
+  return found;
 }
 
 LayerTypeRope labelled(std::string label, Json dictionary, const std::string& path) {
@@ -127,7 +170,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
 
 // Sets the dictionary's base, if it has none, to the one beside the dictionaries.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
-  const auto base = config.number(key);
+  const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
       rope.dictionary.object().try_emplace("rope_theta", base.value_or(otherwise)).second;
   const Json& own = rope.dictionary.object().at("rope_theta");
@@ -139,32 +182,105 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
-// Full and sliding layers with different bases: convert_rope_params_to_dict of Gemma 3 and similar.
-RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dictionary,
+// What rope_scaling adds to a dictionary that has a rope_type, which an older type does not
+// replace.
+Json added_by(Reader& scaling) {
+  Json added = scaling.json();
+  const Json* const type = scaling.find("type");
+  if (type == nullptr || scaling.find("rope_type") != nullptr) return added;
+  if (*type != Json("default")) {
+    scaling.warn("type ", describe(*type), " is ignored: the class reads rope_type alone");
+  }
+  std::erase_if(added.object(), [](const auto& member) { return member.first != "rope_theta"; });
+  return added;
+}
+
+void refuse_flat(Reader& config, const Family& family, const Dictionary& flat) {
+  config.malformed(
+      "rope_parameters must have a dictionary for each layer type, because the family ",
+      family.model_type, " has no other; got ",
+      flat.json.size() > 0 ? shorten(flat.json.text()) : "none");
+}
+
+// UltraBERT: a list of bases stands for rope_parameters, and one base does not.
+void check_bases(Reader& config, const Family& family, const Dictionary& dictionary) {
+  const bool is_given = config.find("rope_parameters") != nullptr;
+  const Json* const base = config.find("rope_theta");
+  if (!is_given && base != nullptr && base->is_number()) {
+    config.malformed("rope_theta must be a list, a base for each layer, got ", describe(*base));
+  } else if (!is_nested(dictionary.json) && (is_given || dictionary.json.size() > 0)) {
+    refuse_flat(config, family, dictionary);
+  }
+}
+
+// rope_parameters that hold for all layers, where the class wants a dictionary for each layer type.
+void find_flat(Reader& config, const Family& family) {
+  const Json* const flat = config.find("rope_parameters");
+  if (flat == nullptr || flat->size() == 0) return;
+  if (family.rope.two_bases && family.rope.two_bases->flat == FlatParameters::refused) {
+    config.malformed("rope_parameters must have a dictionary for each layer type, got ",
+                     shorten(flat->text()));
+  } else {
+    config.warn("rope_parameters is ignored: the family ", family.model_type,
+                " reads dictionaries of layer types there, and no others");
+  }
+}
+
+// convert_rope_params_to_dict of Gemma 3 and similar: rope_scaling adds to the dictionaries.
+void add_scaling(Reader& config, const TwoBases& bases, Json::Object& types) {
+  auto scaling = config.object("rope_scaling");
+  if (!scaling || scaling->members().empty()) return;
+  const Json added = added_by(*scaling);
+  for (const std::string_view type : {bases.full_type, sliding}) {
+    if (type == sliding && bases.scaled == ScaledLayers::full) continue;
+    const auto [own, is_new] = types.try_emplace(std::string(type), Json::Object());
+    if (is_new && config.find("rope_parameters") != nullptr) {
+      config.malformed("rope_scaling must be absent, because rope_parameters has no dictionary of ",
+                       type, ", to which it adds; got ", shorten(scaling->json().text()));
+      return;
+    }
+    for (const auto& [key, value] : added.object())
+      own->second.object().insert_or_assign(key, value);
+  }
+}
+
+// Full and sliding layers with different bases.
+RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary found,
                           const std::vector<std::string>& types) {
   const TwoBases& bases = *family.rope.two_bases;
-  const Json unscaled = Json(Json::Object());
-  Json full_rope = dictionary.json;
-  Json sliding_rope = bases.scaled == ScaledLayers::all ? full_rope : unscaled;
-  if (is_nested(dictionary.json)) {
-    const Json* const of_full = dictionary.json.find(bases.full_type);
-    const Json* const of_sliding = dictionary.json.find(sliding);
-    full_rope = of_full == nullptr ? unscaled : *of_full;
-    sliding_rope = of_sliding == nullptr ? unscaled : *of_sliding;
-  } else if (bases.full_key == bases.sliding_key && config.find(bases.full_key) != nullptr &&
-             *config.find(bases.full_key) != Json(bases.sliding)) {
-    config.findings().dispute(transformers_5, "sliding layers turn with the same ",
-                              bases.sliding_key, " as full ones; Transformers 5 gives them ",
-                              bases.sliding, " when it reads a config of this form");
+  const bool copies = bases.flat == FlatParameters::of_all_layers;
+  if (copies && config.find("rope_parameters") != nullptr &&
+      found.path.ends_with("rope_scaling.")) {
+    config.malformed("rope_scaling must be absent, because rope_parameters is given, too; got ",
+                     shorten(found.json.text()));
   }
-  if (!is_nested(dictionary.json)) dictionary.json = Json(Json::Object());
-  dictionary.json.object().insert_or_assign(std::string(bases.full_type), std::move(full_rope));
-  dictionary.json.object().insert_or_assign(std::string(sliding), std::move(sliding_rope));
-  if (dictionary.path.empty()) dictionary.path = message(config.path(), "rope_parameters.");
-  RopeLayout layout = nested(dictionary, family, types, config.findings());
+  if (!copies) {
+    if (const auto given = config.object("rope_parameters")) found.json = given->json();
+    keep_types(config, family, found);
+  }
+  const bool is_flat = !is_nested(found.json);
+  const bool is_shared =
+      copies && is_flat && (found.json.size() > 0 || config.find("rope_parameters") != nullptr);
+  Json::Object by_type;
+  if (!is_flat) by_type = found.json.object();
+  if (!copies && is_flat) find_flat(config, family);
+  if (!copies) add_scaling(config, bases, by_type);
+  for (const std::string_view type : {bases.full_type, sliding}) {
+    const auto [own, is_new] = by_type.try_emplace(std::string(type), Json::Object());
+    if (is_new && is_shared) own->second = found.json;
+  }
+  found.json = Json(std::move(by_type));
+  if (found.path.empty()) found.path = message(config.path(), "rope_parameters.");
+  RopeLayout layout = nested(found, family, types, config.findings());
+  const Json* const beside = config.find(bases.full_key);
+  if (bases.sliding_key.empty() && beside != nullptr && *beside != Json(bases.sliding)) {
+    config.warn(bases.full_key, " ", describe(*beside),
+                " is of full layers alone; sliding ones turn with ", bases.sliding);
+  }
   for (LayerTypeRope& rope : layout.ropes) {
-    if (rope.layer_type == bases.full_type) fill_base(config, bases.full_key, bases.full, rope);
-    if (rope.layer_type == sliding) fill_base(config, bases.sliding_key, bases.sliding, rope);
+    const bool is_sliding = rope.layer_type == sliding && !is_shared;
+    fill_base(config, is_sliding ? bases.sliding_key : bases.full_key,
+              is_sliding ? bases.sliding : bases.full, rope);
   }
   return layout;
 }
@@ -193,39 +309,22 @@ void warn_about_nested_truncate(const RopeLayout& layout, Findings& findings) {
   }
 }
 
-// Layers out of the list have the base of the dictionary and no scaling.
-void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout) {
-  const auto list = config.numbers(key);
-  const std::size_t layers = layout.of_layer.size();
-  if (!list || layers == 0) return;
-  std::vector<std::size_t> of_layer(layers, 1);
-  for (const double index : *list) {
-    if (!(index >= 0) || index >= static_cast<double>(layers)) {
-      config.malformed(key, " must hold indices of layers, 0 to ", layers - 1, "; got ", index);
-      return;
-    }
-    of_layer[static_cast<std::size_t>(index)] = 0;
-  }
-  const bool are_alike = std::find(of_layer.begin(), of_layer.end(), 1) == of_layer.end();
-  const LayerTypeRope& scaled = layout.ropes.front();
-  const Json* type = scaled.dictionary.find("rope_type");
-  if (type == nullptr) type = scaled.dictionary.find("type");
-  if (are_alike || type == nullptr || *type == "default") return;
-  LayerTypeRope unscaled = scaled;
-  unscaled.dictionary = Json(Json::Object());
-  if (const Json* const base = scaled.dictionary.find("rope_theta")) {
-    unscaled.dictionary.object().try_emplace("rope_theta", *base);
-  }
-  unscaled.layer_type = "unscaled";
-  layout.ropes.front().layer_type = "scaled";
-  layout.ropes.push_back(std::move(unscaled));
-  layout.of_layer = std::move(of_layer);
-}
-
 RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::string>& types) {
-  Dictionary dictionary = find_dictionary(config, family);
+  Dictionary dictionary;
+  const auto& bases = family.rope.two_bases;
+  if (!bases || bases->flat == FlatParameters::of_all_layers) {
+    dictionary = find_dictionary(config, family);
+  }
   const std::string expanded_path = message(config.path(), "rope_parameters.");
-  if (family.rope.labels == RopeLabels::per_layer_lists) {
+  const bool has_lists = family.rope.labels == RopeLabels::per_layer_lists;
+  if (has_lists && family.rope.otherwise.empty() && !is_nested(dictionary.json)) {
+    find_flat(config, family);
+    dictionary.json.object().clear();
+    if (auto scaling = config.object("rope_scaling")) dictionary.json = added_by(*scaling);
+  } else if (has_lists) {
+    check_bases(config, family, dictionary);
+  }
+  if (has_lists) {
     Json lists = expand_lists(config, dictionary.json, types);
     if (lists.size() > 0) dictionary = {.json = std::move(lists), .path = expanded_path};
   }
@@ -246,12 +345,16 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
     return layer_bases(config, dictionary.json, path);
   }
   if (family.rope.two_bases) return with_two_bases(config, family, std::move(dictionary), types);
-  if (is_nested(dictionary.json)) return nested(dictionary, family, types, config.findings());
-  const bool wants_nested = family.rope.otherwise.find('{', 1) != std::string_view::npos;
-  if (wants_nested && dictionary.json.size() > 0) {
-    config.findings().warn(dictionary.path,
-                           " holds for all layers, although the class has parameters of its own "
-                           "for each layer type");
+  if (is_nested(dictionary.json)) {
+    if (!reads_types(family) && !family.model_type.empty()) {
+      config.findings().warn(dictionary.path, " has dictionaries of layer types, and the class of ",
+                             family.model_type, " one for all layers");
+    }
+    return nested(dictionary, family, types, config.findings());
+  }
+  if (reads_types(family) && !has_lists &&
+      (dictionary.json.size() > 0 || !family.rope.otherwise.empty())) {
+    refuse_flat(config, family, dictionary);
   }
   RopeLayout layout;
   layout.ropes.push_back({.layer_type = {},

@@ -79,6 +79,11 @@ Labelled main_and_compress(Reader& config, const Json& dictionary,
         config.number("compress_rope_theta").value_or(default_compress_base);
     Json::Object compress = dictionary.object();
     compress.insert_or_assign("rope_theta", Json(compress_base));
+    if (compress.erase("partial_rotary_factor") != 0) {
+      config.warn(
+          "partial_rotary_factor among the rope parameters is ignored: the class reads the "
+          "one beside them");
+    }
     const Json* type = dictionary.find("rope_type");
     if (type == nullptr) type = dictionary.find("type");
     if (type != nullptr && *type == "yarn") {
@@ -97,6 +102,34 @@ Labelled main_and_compress(Reader& config, const Json& dictionary,
   }
   if (layer_types.empty()) labelled.of_layer = {"main", "compress"};
   return labelled;
+}
+
+void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout) {
+  const auto list = config.numbers(key);
+  const std::size_t layers = layout.of_layer.size();
+  if (!list || layers == 0) return;
+  std::vector<std::size_t> of_layer(layers, 1);
+  for (const double index : *list) {
+    if (!(index >= 0) || index >= static_cast<double>(layers)) {
+      config.malformed(key, " must hold indices of layers, 0 to ", layers - 1, "; got ", index);
+      return;
+    }
+    of_layer[static_cast<std::size_t>(index)] = 0;
+  }
+  const bool are_alike = std::find(of_layer.begin(), of_layer.end(), 1) == of_layer.end();
+  const LayerTypeRope& scaled = layout.ropes.front();
+  const Json* type = scaled.dictionary.find("rope_type");
+  if (type == nullptr) type = scaled.dictionary.find("type");
+  if (are_alike || type == nullptr || *type == "default") return;
+  LayerTypeRope unscaled = scaled;
+  unscaled.dictionary = Json(Json::Object());
+  if (const Json* const base = scaled.dictionary.find("rope_theta")) {
+    unscaled.dictionary.object().try_emplace("rope_theta", *base);
+  }
+  unscaled.layer_type = "unscaled";
+  layout.ropes.front().layer_type = "scaled";
+  layout.ropes.push_back(std::move(unscaled));
+  layout.of_layer = std::move(of_layer);
 }
 
 RopeLayout layer_bases(Reader& config, const Json& dictionary, const std::string& path) {

@@ -28,6 +28,9 @@ struct Labelled {
 [[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
                                          const std::vector<std::string>& layer_types);
 
+// Of Molmo 2: layers out of the list under this key have the base of the dictionary and no scaling.
+void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout);
+
 // layer_rope_theta: one dictionary for each base other than 0.
 [[nodiscard]] RopeLayout layer_bases(Reader& config, const Json& dictionary,
                                      const std::string& path);

@@ -83,9 +83,9 @@ Scaling read_dynamic(RopeReader& reader) {
 
 // The fraction belongs to the rule and does not make rotary_dim smaller.
 Scaling read_proportional(RopeReader& reader) {
-  const auto inside = reader.number("partial_rotary_factor");
+  const double beside = reader.context().partial_rotary_factor.value_or(1);
   ProportionalScaling rule{.turning_fraction =
-                               reader.context().partial_rotary_factor.value_or(inside.value_or(1))};
+                               reader.number("partial_rotary_factor").value_or(beside)};
   rule.factor = reader.number("factor").value_or(1);
   reader.warn_below_one(rule.factor);
   return rule;
@@ -141,6 +141,7 @@ constexpr std::array config_rope_types = {
     RopeType{"longrope", read_longrope},
     RopeType{"su", read_longrope},
     RopeType{"yarn", read_phi3_yarn, PartialRotaryFactor::sets_rotary_dim, RopeDialect::phi3},
+    RopeType{"deepseek_yarn", read_yarn, PartialRotaryFactor::sets_rotary_dim, RopeDialect::sarvam},
     RopeType{"proportional", read_proportional, PartialRotaryFactor::is_of_the_rule}};
 
 void fail_unknown_rope_type(RopeReader& reader, std::span<const std::string_view> accepted,
@@ -220,6 +221,12 @@ RopeParameters read_rope_parameters(const Reader& dictionary, const RopeContext&
   parameters.partial_rotary_factor = reader.number("partial_rotary_factor");
   parameters.partial_rotary_factor_says = rope_type->partial_rotary_factor;
   parameters.scaling = rope_type->read(reader);
+  const bool is_phi3 = context.dialect == RopeDialect::phi3;
+  const bool is_longrope = std::holds_alternative<LongRopeScaling>(parameters.scaling);
+  if (name != "default" && (!context.scales || (is_phi3 && !is_longrope))) {
+    reader.not_supported("rope_type must be ", is_phi3 ? "default or longrope" : "default",
+                         ", because the class has no other; got ", describe(name));
+  }
   refuse_other_keys(reader, name);
   return parameters;
 }

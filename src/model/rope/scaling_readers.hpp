@@ -18,12 +18,14 @@ namespace rotary {
 // The kind of file that the dictionary is in.
 enum class Document { config, spec };
 
-// The values outside the dictionary that rules need. The second and third override those inside it.
+// The values outside the dictionary that rules need. The second overrides the one inside it, the
+// third fills a gap in it.
 struct RopeContext {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
   std::optional<double> partial_rotary_factor = {};
   RopeDialect dialect = RopeDialect::transformers;
+  bool scales = true;  // false: every rule but default is refused
 };
 
 // Reads the dictionary; knows the values outside it.

@@ -44,10 +44,10 @@ TEST(ProportionalRule, InAConfig) {
   expect_of_the_whole_head(
       llama_with(R"("rope_parameters": {"rope_type": "proportional", "factor": 8})"),
       {.turning_fraction = 1, .factor = 8});
-  // Beside the dictionary wins, as for every rule.
+  // The one in the dictionary wins, as for every rule.
   expect_of_the_whole_head(llama_with(R"("partial_rotary_factor": 0.5, "rope_parameters": {
           "rope_type": "proportional", "partial_rotary_factor": 0.25})"),
-                           {.turning_fraction = 0.5});
+                           {.turning_fraction = 0.25});
   // A fraction that gives no even number of features, which would be refused elsewhere.
   expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
           "partial_rotary_factor": 0.3})"),
@@ -55,10 +55,11 @@ TEST(ProportionalRule, InAConfig) {
 }
 
 TEST(ProportionalRule, InAConfigOfLayerTypes) {
-  const auto model = test::resolved(R"({"model_type": "llama", "head_dim": 64,
-      "num_hidden_layers": 2, "layer_types": ["full", "sliding"], "rope_parameters": {
-        "full": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6},
-        "sliding": {"rope_type": "default", "rope_theta": 1e4}}})");
+  const auto model = test::resolved(R"({"model_type": "lfm3", "head_dim": 64,
+      "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
+      "rope_parameters": {"full_attention": {"rope_type": "proportional",
+        "partial_rotary_factor": 0.25, "rope_theta": 1e6},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}})");
   ASSERT_EQ(model.rotary.size(), 2U);
   EXPECT_EQ(model.rotary[0].spec.scaling, Scaling(ProportionalScaling{.turning_fraction = 0.25}));
   EXPECT_EQ(model.rotary[1].spec.scaling, Scaling(NoScaling{}));

@@ -9,17 +9,19 @@ settings.json pins the packages, completes configs whose defaults make no model,
 class cannot agree. Exit status 1: one neither agrees nor has a reason. Then the ids that
 get_rope_index gives random prompts, which must be those of `rotary positions`. --write: keeps a
 part of the numbers for the tests, tests/golden/classes.json and rope_index.json. --vllm: compares
-vllm/model_executor/models/qwen2_5_vl.py, too.
+vllm/model_executor/models/qwen2_5_vl.py, too. --forms: instead, the rope keys of a config of each
+model_type written in every form (forms.py).
 """
 
 import argparse
 import collections
+import fnmatch
 import json
 import pathlib
 import subprocess
 import sys
 
-from judge import Verdict, judged
+from judge import Verdict, judged, judged_form
 from keep import recorded, write
 from scratch import ScratchError, python_with
 
@@ -42,10 +44,13 @@ def main():
     parser.add_argument("model_types", nargs="*", metavar="MODEL_TYPE", help="default: all")
     parser.add_argument("--write", action="store_true", help="write tests/golden/classes.json")
     parser.add_argument("--vllm", metavar="FILE", help="qwen2_5_vl.py of vLLM, for its ids")
+    parser.add_argument("--forms", action="store_true", help="compare forms of rope keys alone")
     parser.add_argument("--positions", action="store_true", help="compare ids alone")
     arguments = parser.parse_args()
     try:
         failed = 0
+        if arguments.forms:
+            return compare_forms(arguments.model_types)
         if not arguments.positions:
             failed = compare_classes(arguments.model_types, [] if arguments.write else None)
         return max(failed, compare_ids(arguments)) if not arguments.model_types else failed
@@ -76,6 +81,25 @@ def compare_classes(model_types, kept):
     return 1 if failed or not counts else 0
 
 
+def compare_forms(model_types):
+    """Prints each form that the tool reads otherwise than its class, or the class refuses; 0 if
+    there is none without a reason."""
+    settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
+    counts = collections.Counter()
+    for line in survey(settings, model_types, "forms.py"):
+        verdict = judged_form(line, TOOL)
+        name = f"{line['model_type']} {line['variant']}"
+        reasons = (why for pattern, why in settings["reasons_of_forms"].items()
+                   if fnmatch.fnmatchcase(name, pattern))
+        if verdict.kind in ("differs", "resolved"):
+            verdict = next((Verdict("has a reason", why) for why in reasons), verdict)
+        counts[verdict.kind] += 1
+        if verdict.kind not in ("agrees", "both refuse"):
+            print(f"{name} {verdict.kind}: {verdict.text}", flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    return 1 if counts["differs"] + counts["resolved"] + counts["fails"] or not counts else 0
+
+
 def compare_ids(arguments):
     packages = json.loads(SETTINGS.read_text(encoding="utf-8"))["python"]
     kept = [] if arguments.write else None
@@ -87,15 +111,15 @@ def compare_ids(arguments):
     return failed
 
 
-def survey(settings, model_types):
+def survey(settings, model_types, program="survey.py"):
     python = python_with(settings["python"], ENVIRONMENTS)
-    command = [python, "-B", HERE / "survey.py", SETTINGS, *model_types]
+    command = [python, "-B", HERE / program, SETTINGS, *model_types]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as process:
         for line in process.stdout:
             yield json.loads(line)
     if process.returncode != 0:
-        yield {"config_class": "-", "variant": "class", "is_axial": False,
+        yield {"config_class": "-", "model_type": "-", "variant": "class", "is_axial": False,
                "error": f"the survey ended with {process.returncode}"}
 
 

@@ -43,6 +43,13 @@ def judged(line, tool):
     return Verdict("agrees", f"{worst} ulp{ran}")
 
 
+def judged_form(line, tool):
+    if "refusal" not in line:
+        return judged(line, tool)
+    is_refused = ask(tool, "inspect", line).returncode != 0
+    return Verdict("both refuse" if is_refused else "resolved", line["refusal"])
+
+
 def ask(tool, command, line, *options):
     if line.get("context"):
         options += ("--context", str(line["context"]))

@@ -74,7 +74,21 @@ def uses():
         module = importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
         for rotary, config, model in uses_in(module, ast.parse(source)):
             found.setdefault((rotary, config), Use(module, rotary, config, [])).models.append(model)
-    return found.values()
+    return [*found.values(), *borrowed()]
+
+
+def borrowed():
+    """Config classes without modeling code beside them, and the model that Auto classes give them."""
+    for config in transformers.CONFIG_MAPPING.values():
+        folder = pathlib.Path(inspect.getfile(config)).parent
+        if any(folder.glob("modeling_*.py")) or config not in transformers.MODEL_MAPPING:
+            continue
+        model = transformers.MODEL_MAPPING[config]
+        module = importlib.import_module(model.__module__)
+        source = pathlib.Path(module.__file__).read_text(encoding="utf-8")
+        for rotary, _, user in uses_in(module, ast.parse(source)):
+            if user is model:
+                yield Use(module, rotary, config, [model])
 
 
 def uses_in(module, tree):
@@ -241,12 +255,14 @@ def in_shape(module, ids):
     return ids.T[None] if "Gemma4" in type(module).__name__ else ids.T
 
 
-def ropes_of(rotary, config, context):
-    """label -> frequencies, factor and rows; in a context of so many tokens."""
+def ropes_of(rotary, config, context, positions=POSITIONS):
+    """label -> frequencies, factor and rows; in a context of so many tokens. positions: of the
+    rows in no context; None: no rows then."""
     module = rotary(config=config)
-    found = {}
+    found = {} if labels_of(module) else of_table(module)
     for label in labels_of(module):
-        rows = rows_of(module, label, POSITIONS if context is None else [0, context - 1])
+        asked = positions if context is None else [0, context - 1]
+        rows = rows_of(module, label, asked) if asked else None
         prefix = f"{label}_" if label else ""
         found[label] = {"inv_freq": getattr(module, prefix + "inv_freq").tolist(),
                         "factor": float(getattr(module, prefix + "attention_scaling"))}
@@ -255,6 +271,12 @@ def ropes_of(rotary, config, context):
         elif rows is not None:  # PhiMoE's factor in a context is not its attribute
             found[label]["factor"] = rows["cos"][0][0]
     return found
+
+
+def of_table(module):
+    """As ropes_of, of GPT-J's class, which keeps a table of sines and cosines alone."""
+    sines, cosines = module.embed_positions[1].double().chunk(2)
+    return {"": {"inv_freq": torch.atan2(sines, cosines).tolist(), "factor": 1.0}}
 
 
 def rows_of(module, label, positions):

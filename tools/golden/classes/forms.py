@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What configuration and rotary classes of a transformers release make of one config whose rope
+keys are written in every form, one JSON line each.
+
+    forms.py SETTINGS.json [MODEL_TYPE]...
+
+Runs in the environment of scratch.py. The config is the class's default one without rope keys; a
+line has it with the keys of one form, and frequencies and factors, or what the class raises.
+"""
+
+import copy
+import json
+import multiprocessing
+import pathlib
+import sys
+
+import survey
+from transformers import CONFIG_MAPPING
+
+OUTER, INNER = 70000.0, 30000.0  # bases that no class has by itself
+OUTER_PART, INNER_PART = 0.25, 0.5
+ORIGINAL, TRAINED = 2048, 8192
+WORKERS = 2
+ROPE_KEYS = ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor",
+             "compress_rope_theta", "default_theta", "layer_rope_theta")
+IN_CONTEXT = ("dynamic", "longrope")
+
+
+def main():
+    survey.prepare()
+    complete = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))["complete"]
+    uses = [use for use in survey.uses() if use.config.model_type in (sys.argv[2:] or known(use))]
+
+    def examine(number):
+        use = uses[number]
+        line = {"model_type": use.config.model_type, "variant": "class"}
+        try:
+            found = [*lines(use, complete.get(use.config.__name__, {}))]
+        except Exception as error:
+            found = [line | {"error": survey.text_of(error)}]
+        return [json.dumps(each) for each in found]
+
+    for texts in in_workers(examine, range(len(uses))):
+        print("\n".join(texts), flush=True)
+
+
+def known(use):
+    """Its model_type, unless the class reads no rules."""
+    reads_rules = not hasattr(use.rotary, "compute_axial_rope_parameters") and (
+        use.rotary.__name__ not in survey.WITHOUT_RULES)
+    return [use.config.model_type] if reads_rules else []
+
+
+def in_workers(function, numbers):
+    """What the function returns for each number; forked, so that the imports are done once."""
+    global call  # a fork inherits it
+    call = function
+    with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
+        yield from pool.imap(called, numbers)
+
+
+def called(number):
+    return call(number)
+
+
+def lines(use, complete):
+    default = use.config(**complete)
+    whole = default.to_dict()
+    config = {key: value for key, value in whole.items()
+              if key not in ROPE_KEYS}
+    size = whole.get("head_dim") or default.hidden_size // default.num_attention_heads
+    if whole.get("head_dim", size) is None:
+        config["head_dim"] = size  # functions of scaled rules fail with null
+    positions = "max_position_embeddings"
+    config[use.config.attribute_map.get(positions, positions)] = TRAINED
+    extra = {key: value for key, value in (complete.get("rope_parameters") or {}).items()
+             if key == "mrope_section"}
+    types = getattr(default, "layer_types", None) or ["full_attention"]
+    labels = getattr(default, "_rope_type_labels", None) or sorted(set(types))
+    for rule in RULES:
+        for form, keys in forms(rule, size, extra, labels):
+            yield made(use, form, rule, config | keys)
+
+
+def made(use, form, rule, config):
+    line = {"config_class": use.config.__name__, "model_type": use.config.model_type,
+            "variant": f"{form}:{rule}", "config": config, "rotating": None,
+            "context": 2 * TRAINED if rule in IN_CONTEXT else None}
+    try:
+        read = CONFIG_MAPPING[use.config.model_type].from_dict(copy.deepcopy(config))
+        line["ropes"] = survey.ropes_of(use.rotary, read, line["context"], positions=None)
+    except Exception as error:
+        line["refusal"] = survey.text_of(error)
+    return line
+
+
+RULES = {
+    "default": {},
+    "linear": {"factor": 4.0},
+    "dynamic": {"factor": 2.0},
+    "yarn": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
+    "llama3": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+               "original_max_position_embeddings": ORIGINAL},
+    "longrope": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
+}
+
+
+def parameters(rule, size, extra, **others):
+    found = copy.deepcopy(RULES[rule] | extra) | others
+    if rule == "longrope":
+        pairs = size // 2
+        short = [1 + 0.01 * i for i in range(pairs)]
+        found |= {"short_factor": short, "long_factor": [3 * each for each in short]}
+    return found
+
+
+def forms(rule, size, extra, labels):
+    """Names and rope keys; those that only say where a value stands are of two rules, and those
+    without a rule of "default"."""
+    def of(**others):
+        return {"rope_type": rule} | parameters(rule, size, extra, **others)
+
+    old = {"type": rule} | parameters(rule, size, extra)
+    outer, part = {"rope_theta": OUTER}, {"partial_rotary_factor": OUTER_PART}
+    yield "scaling_type", outer | {"rope_scaling": old}
+    yield "scaling_rope_type", outer | {"rope_scaling": of()}
+    yield "parameters_flat", {"rope_parameters": of(rope_theta=INNER)}
+    if rule not in ("default", "yarn"):
+        return
+    yield "both", outer | {
+        "rope_scaling": of(),
+        "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": INNER} | extra}
+    yield "parameters_nested", {"rope_parameters": {
+        label: of(rope_theta=INNER + i) for i, label in enumerate(labels)}}
+    yield "scaling_two_thetas", outer | {"rope_scaling": of(rope_theta=INNER)}
+    yield "parameters_type", {"rope_parameters": old | {"rope_theta": INNER}}
+    yield "parameters_without_theta", {"rope_parameters": of()}
+    yield "two_thetas", outer | {"rope_parameters": of(rope_theta=INNER)}
+    yield "partial_inner", {
+        "rope_parameters": of(rope_theta=INNER, partial_rotary_factor=INNER_PART)}
+    yield "partial_outer", part | {"rope_parameters": of(rope_theta=INNER)}
+    yield "partial_both", part | {
+        "rope_parameters": of(rope_theta=INNER, partial_rotary_factor=INNER_PART)}
+    if rule == "yarn":
+        return
+    yield "plain", {}
+    yield "plain_theta", outer
+    yield "plain_partial", outer | part
+    for key in ("rope_scaling", "rope_parameters"):
+        yield f"{key}_empty", {key: {}}
+        yield f"{key}_null", {key: None}
+
+
+if __name__ == "__main__":
+    main()
