@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Releases of transformers beside what the library says of each: evidence/transformers.json.
+
+    matrix.py READINGS [--write] [--families A,B] [RELEASE]...
+
+READINGS is the program of readings.cpp. Every release of releases.json's "lines" runs every family
+(observe.py), in one environment, with the packages that the release wants; what it said is kept in
+build/golden/matrix, and a family that is there is not run again. Without --write: compares.
+"""
+
+import argparse
+import email
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "classes")]
+
+from scratch import python_with  # noqa: E402
+from verdicts import rows_of, verdicts  # noqa: E402
+from wheels import pins, wheel_of  # noqa: E402
+
+BUILD = ROOT / "build/golden"
+KEPT = BUILD / "matrix"
+PATH = ROOT / "tests/golden/evidence/transformers.json"
+BESIDE = ("tokenizers", "huggingface-hub", "safetensors")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("readings", type=pathlib.Path)
+    parser.add_argument("releases", nargs="*", metavar="RELEASE")
+    parser.add_argument("--families", type=lambda text: text.split(","))
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    families = json.loads(subprocess.check_output([arguments.readings, "--families"]))
+    releases = arguments.releases or pins()["lines"]
+    found = {}
+    for release in releases:
+        wanted = arguments.families or [family for family, _ in families]
+        lines = lines_of(release, wanted)
+        found[release] = verdicts(release, lines, dict(families), arguments.readings)
+    text = text_of(rows_of(found))
+    if arguments.write:
+        PATH.parent.mkdir(exist_ok=True)
+        PATH.write_text(text, encoding="utf-8")
+        return 0
+    if PATH.read_text(encoding="utf-8") != text:
+        print("matrix: evidence/transformers.json says something else", file=sys.stderr)
+        return 1
+    return 0
+
+
+def text_of(rows):
+    head = {"engine": "transformers", "produced_by": "./dev golden --matrix", **rows.pop("head")}
+    parts = [f'"{name}": [\n' + ",\n".join(map(json.dumps, each)) + "\n]"
+             for name, each in rows.items()]
+    return json.dumps(head)[:-1] + ",\n" + ",\n".join(parts) + "}\n"
+
+
+def lines_of(release, families):
+    """What observe.py said of these families; those that are not there yet are run."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    path = KEPT / f"{release}.jsonl"
+    while missing := [family for family in families if family not in begun(path)]:
+        observe(release, missing, path)
+    return [line for line in read(path) if line["family"] in families]
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def begun(path):
+    """A family that ended the process is not tried again."""
+    return {line["family"] for line in read(path)}
+
+
+def observe(release, families, path):
+    python = python_with(pins()["environment"], BUILD / "environments")
+    place = package_of(release)
+    print(f"transformers {release}: {len(families)} families", file=sys.stderr)
+    environment = os.environ | {"PYTHONPATH": str(place), "HF_HUB_OFFLINE": "1",
+                                "PYTHONWARNINGS": "ignore", "USE_TF": "0", "USE_FLAX": "0"}
+    with path.open("a") as out, path.with_suffix(".log").open("a") as log:
+        subprocess.run([python, "-B", HERE / "observe.py", *families], stdout=out, stderr=log,
+                       env=environment, check=False)
+
+
+def package_of(release):
+    """The folder of the release and of what it wants beside torch."""
+    place = BUILD / "releases" / release
+    if (place / "installed").exists():
+        return place
+    wheel = wheel_of(release, BUILD / "wheels")
+    install(place, wheel)
+    metadata = place / f"transformers-{release}.dist-info/METADATA"
+    wanted = [requirement.split(";")[0].replace(" ", "")
+              for requirement in email.message_from_string(metadata.read_text())
+              .get_all("Requires-Dist") if "extra" not in requirement]
+    install(place, *(each for each in wanted if re.match("|".join(BESIDE), each)))
+    (place / "installed").touch()
+    return place
+
+
+def install(place, *packages):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile",
+                    "--no-cache-dir", "--upgrade", "--target", place, *packages], check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release of transformers makes of configs of families, one JSON line each.
+
+    observe.py FAMILY...
+
+The release is on PYTHONPATH. Each config goes to the release's own class and its model, which runs
+a few tokens with weights of no meaning; what its functions that rotate are given in each layer is
+what the release makes of the config. Where the model does not run, its rotary modules are called.
+"""
+
+import collections
+import copy
+import functools
+import importlib
+import inspect
+import json
+import pathlib
+import re
+import signal
+import sys
+
+import torch
+import transformers
+from transformers import PretrainedConfig, PreTrainedModel
+
+from configs import base_of, calls_of, cases, first_case, labels_of
+
+MODELS = pathlib.Path(transformers.__file__).parent / "models"
+ROTATES = re.compile(r"^_?(vision_)?apply_.*rot|^rotate_queries")
+LAYERS = ("layers", "layer", "h", "blocks", "block")
+MOST_SECONDS = 30
+
+
+class NoModel(Exception):
+    """The release does not run the config."""
+
+
+def main():
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    without_weights()
+    signal.signal(signal.SIGALRM, too_long)
+    classes = config_classes()
+    for family in sys.argv[1:]:
+        put({"family": family, "begins": True})
+        for line in observed(family, classes.get(family, [])):
+            put({"family": family} | line)
+        put({"family": family, "ends": True})
+
+
+def put(line):
+    print(json.dumps(line), flush=True)
+
+
+def too_long(*_):
+    raise TimeoutError(f"longer than {MOST_SECONDS} s")
+
+
+def without_weights():
+    """Weights are memory as it comes."""
+    nothing = lambda *_, **__: None  # noqa: E731
+    PreTrainedModel.init_weights = nothing
+    for name, one in inspect.getmembers(torch.nn, inspect.isclass):
+        if name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm"):
+            one.reset_parameters = nothing
+
+
+def config_classes():
+    """model_type -> the classes that have it."""
+    found = collections.defaultdict(list)
+    for path in sorted(MODELS.glob("*/configuration_*.py")):
+        try:
+            module = importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
+        except Exception:
+            continue
+        for _, one in inspect.getmembers(module, inspect.isclass):
+            if issubclass(one, PretrainedConfig) and one.__module__ == module.__name__:
+                found[one.model_type].append(one)
+    return found
+
+
+def observed(family, classes):
+    if not classes:
+        yield {"absent": "the release has no such model"}
+        return
+    try:
+        config_class, model_class = model_of(classes)
+        base = base_of(family, config_class)
+        labels = labels_of(config_class, base)
+        cell, tried, config = first_case(base)
+        seen = result_of(config_class, model_class, config, (cell, run_model, call_modules))
+    except Exception as error:
+        yield {"fails": text_of(error)}
+        return
+    yield {"cell": cell, "tried": tried, "config": config} | seen
+    ropes = seen.get("ropes", [])
+    if not ropes:
+        return
+    ways = [way for way in (run_model, call_modules) if way.__name__ == seen["by"]]
+    if len(ropes) == 1 and seen["layers"] and len(seen["layers"][0]) == 6:
+        base = with_one_layer(base, config_class)
+    for cell, tried, config in cases(base, labels, len(ropes[0]["inv_freq"])):
+        seen = result_of(config_class, model_class, config, (cell, *ways))
+        yield {"cell": cell, "tried": tried, "config": config} | seen
+
+
+def with_one_layer(base, config_class):
+    """Layers are alike: one is enough."""
+    name = (getattr(config_class, "attribute_map", None) or {}).get("num_hidden_layers",
+                                                                     "num_hidden_layers")
+    return base | {name: 1} if "layer_types" not in base else base
+
+
+def text_of(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
+
+
+def model_of(classes):
+    """A config class and the model that is made of it: the base model, where there are several."""
+    found = []
+    for config_class in classes:
+        folder = MODELS / config_class.__module__.split(".")[2]
+        for path in folder.glob("modeling_*.py"):
+            if path.stem.startswith(("modeling_tf_", "modeling_flax_")):
+                continue
+            module = importlib.import_module(f"transformers.models.{folder.name}.{path.stem}")
+            for name, one in inspect.getmembers(module, inspect.isclass):
+                if one.__module__ == module.__name__ and is_model_of(one, config_class):
+                    found.append((not name.endswith("Model"), "For" in name, len(name), name,
+                                  config_class, one))
+    if not found:
+        raise NoModel("no model is made of its config class")
+    return min(found)[-2:]
+
+
+def is_model_of(one, config_class):
+    if not issubclass(one, PreTrainedModel) or "PreTrained" in one.__name__:
+        return False
+    parameter = inspect.signature(one.__init__).parameters.get("config")
+    given = parameter.annotation if parameter else None
+    if given in (config_class, config_class.__name__):
+        return True
+    is_named = inspect.isclass(given) and issubclass(given, PretrainedConfig)
+    return not is_named and one.config_class is config_class
+
+
+def result_of(config_class, model_class, config, how):
+    """calls, ropes and layers; or why there is none. how: the cell, then what is tried in turn."""
+    cell, *ways = how
+    calls = calls_of(cell.partition(":")[2])
+    signal.alarm(MOST_SECONDS)
+    try:
+        made = config_class.from_dict(copy.deepcopy(config))
+        made._attn_implementation = "eager"
+        model = model_class(made).eval()
+    except Exception as error:
+        return {"refused": text_of(error)}
+    finally:
+        signal.alarm(0)
+    why = ""
+    for run in ways:
+        signal.alarm(MOST_SECONDS)
+        try:
+            return {"calls": calls, "by": run.__name__, "why": why} | run(model, calls)
+        except Exception as error:
+            why = why or text_of(error)
+        finally:
+            signal.alarm(0)
+    return {"refused": why}
+
+
+def run_model(model, calls):
+    """calls -> {layer: rope}, by the arguments of the functions that rotate."""
+    seen, stack = [], [None]
+    module = sys.modules[type(model).__module__]
+    originals = {name: one for name, one in vars(module).items()
+                 if ROTATES.match(name) and callable(one)}
+    hooks = [hook for index, layer in layers_of(model) for hook in (
+        layer.register_forward_pre_hook(lambda *_, index=index: stack.append(index)),
+        layer.register_forward_hook(lambda *_: forget(stack)))]
+    for name, one in originals.items():
+        setattr(module, name, watched(one, seen, stack))
+    try:
+        for tokens in calls:
+            seen.append({})
+            with torch.no_grad():
+                model(**inputs_of(model, tokens), use_cache=False)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for name, one in originals.items():
+            setattr(module, name, one)
+    if not any(seen) and any("Rotary" in type(part).__name__ for part in model.modules()):
+        raise NoModel("no function that rotates was seen")
+    return in_ropes(seen)
+
+
+def forget(stack):
+    stack.pop()
+
+
+def layers_of(model):
+    for part in model.modules():
+        if "Experts" in type(part).__name__:
+            part.forward = lambda hidden, *_, **__: hidden  # numbers choose which run
+        for name, child in part.named_children():
+            if name in LAYERS and isinstance(child, torch.nn.ModuleList):
+                yield from enumerate(child)
+
+
+def inputs_of(model, tokens):
+    if "input_ids" in inspect.signature(model.forward).parameters:
+        return {"input_ids": torch.full((1, tokens), 5, dtype=torch.long)}
+    return {"inputs_embeds": torch.zeros(1, tokens, model.config.hidden_size)}
+
+
+def watched(function, seen, stack):
+    @functools.wraps(function)
+    def call(*given, **named):
+        rows = rows_of(function, given, named)
+        if rows is not None and stack[-1] != "rotates":
+            seen[-1].setdefault(stack[-1], rows)
+            stack.append("rotates")
+            try:
+                return function(*given, **named)
+            finally:
+                stack.pop()
+        return function(*given, **named)
+    return call
+
+
+def rows_of(function, given, named):
+    """cos and sin of positions 0 and 1 among the arguments; None where there are none."""
+    try:
+        values = inspect.signature(function).bind(*given, **named).arguments
+    except (TypeError, ValueError):
+        values = dict(enumerate(given)) | named
+    flat = {}
+    for name, value in values.items():
+        parts = value if isinstance(value, tuple) else [value]
+        flat |= {(name, i): part for i, part in enumerate(parts) if torch.is_tensor(part)}
+    for part in flat.values():
+        if part.is_complex():
+            return as_rope(part.real, part.imag)
+    if ("cos", 0) in flat and ("sin", 0) in flat:
+        return as_rope(flat["cos", 0], flat["sin", 0])
+    pairs = [value for value in values.values() if isinstance(value, tuple) and len(value) == 2]
+    return as_rope(*pairs[0]) if pairs else None
+
+
+def as_rope(cos, sin):
+    """Frequencies and factor, of tables that have positions before the features."""
+    while cos.shape[-2] == 1 and cos.dim() > 2:
+        cos, sin = cos.squeeze(-2), sin.squeeze(-2)
+    cos, sin = (part.double().reshape(-1, *part.shape[-2:])[0][:2] for part in (cos, sin))
+    angles = torch.atan2(sin[1], cos[1])
+    size = len(angles) // 2
+    for once, twice in ((angles[:size], angles[size:]), (angles[::2], angles[1::2])):
+        if torch.equal(once, twice):
+            angles = once
+            break
+    return {"inv_freq": [float(f"{each:.9g}") for each in angles.tolist()],
+            "factor": float(f"{torch.hypot(cos[0], sin[0])[0].item():.9g}")}
+
+
+def in_ropes(seen):
+    """Each rope once: ropes, and for each call the rope of each layer."""
+    ropes, layers = [], []
+    for call in seen:
+        for rope in call.values():
+            if rope not in ropes:
+                ropes.append(rope)
+        layers.append([[layer, ropes.index(rope)] for layer, rope in call.items()])
+    return {"ropes": ropes, "layers": layers}
+
+
+def call_modules(model, calls):
+    """The same of the model's rotary modules, called as its layers call them; no layer is known."""
+    seen = []
+    for tokens in calls:
+        seen.append({})
+        for name, part in model.named_modules():
+            if "Rotary" in type(part).__name__ and not list(part.children()):
+                for label in [each.removesuffix("_inv_freq") for each, _ in part.named_buffers()
+                              if each.endswith("_inv_freq") and "original" not in each] or [None]:
+                    seen[-1][f"{name} {label}"] = called(part, tokens, label)
+    if not any(seen):
+        raise NoModel("its model has no rotary module")
+    return in_ropes(seen) | {"layers": None} | {
+        "each_call": [list({json.dumps(rope): rope for rope in call.values()}.values())
+                      for call in seen]}
+
+
+def called(part, tokens, label):
+    takes = inspect.signature(part.forward).parameters
+    x, positions = torch.zeros(1, 1, tokens, 8), torch.arange(tokens)[None]
+    for given in ((x, positions, label) if label else (x, positions), (x, tokens),
+                  (positions,), (tokens,), (x,), (positions.expand(3, 1, tokens),)):
+        if label is None and "seq_len" in takes and given[-1] is positions:
+            continue
+        try:
+            tables = part(*given)
+        except Exception:
+            continue
+        if torch.is_tensor(tables) and not tables.is_complex():
+            tables = (tables.cos(), tables.sin())
+        elif torch.is_tensor(tables):
+            tables = (tables.real, tables.imag)
+        return as_rope(*tables)
+    raise NoModel(f"{type(part).__name__} was not called")
+
+
+if __name__ == "__main__":
+    main()
