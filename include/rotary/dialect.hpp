@@ -66,8 +66,8 @@ struct Dialect {
 enum class Evidence : std::int32_t {
   run = 1,     // its own code was run, and its numbers were compared with the reading
   read = 2,    // its source was read
-  absent = 3,  // it has no such model, or fails on such a config
-  none = 4,    // nobody looked
+  absent = 3,  // it has no such model
+  none = 4,    // nobody looked, or it failed on the config that was tried
 };
 
 // "run", "read", "absent", "none".

@@ -33,13 +33,16 @@ struct Describe<Evidence> {
 
 namespace {
 
-constexpr std::array transformers_releases = {EngineVersion{5, 23}};
+constexpr std::array transformers_releases = {
+    EngineVersion{4, 38}, EngineVersion{4, 43}, EngineVersion{4, 45}, EngineVersion{4, 48},
+    EngineVersion{4, 51}, EngineVersion{4, 53}, EngineVersion{4, 55}, EngineVersion{4, 57},
+    EngineVersion{5, 0},  EngineVersion{5, 8},  EngineVersion{5, 13}, EngineVersion{5, 24}};
 
 constexpr std::array engines = {
     EngineFacts{.engine = Engine::transformers,
-                .source = "the wheels of Transformers 4.33.3 to 5.23.0",
+                .source = "the wheels of Transformers 4.33.3 to 5.24.0",
                 .oldest = {4, 33},
-                .newest = {5, 23},
+                .newest = {5, 24},
                 .numerics = Numerics::transformers,
                 .looked_at = "2026-11-27",
                 .releases = transformers_releases},
@@ -90,10 +93,13 @@ Status check(const Dialect& dialect) {
                           version_text(*dialect.version));
 }
 
+EngineVersion version_of(const Dialect& dialect) {
+  return dialect.version.value_or(facts_of(dialect.engine).newest);
+}
+
 bool is_in_force(const DialectRule& rule, const Dialect& dialect) {
-  if (rule.last == EngineVersion{}) return true;
-  const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
-  return rule.first <= version && version <= rule.last;
+  const EngineVersion version = version_of(dialect);
+  return rule.last == EngineVersion{} || (rule.first <= version && version <= rule.last);
 }
 
 void note(const DialectRule& rule, DialectReading& reading) {
@@ -103,12 +109,13 @@ void note(const DialectRule& rule, DialectReading& reading) {
 
 // Applies the rule to each embedding. A rule may be about the model alone: one without any
 // embedding is given to it, too.
-void apply(const DialectRule& rule, const StatedKeys& stated, DialectReading& reading) {
+void apply(const DialectRule& rule, const StatedKeys& stated, const EngineVersion& version,
+           DialectReading& reading) {
   ModelRotary nothing{.layer_type = {},
                       .spec = {.head_dim = 2, .base = 10000.0, .pairing = Pairing::half},
                       .trained_context_tokens = {}};
   const auto apply_to = [&](ModelRotary& rotary) {
-    RuleTarget target{reading.model, rotary, stated, reading.lengths, reading.refusal};
+    RuleTarget target{reading.model, rotary, stated, reading.lengths, reading.refusal, version};
     rule.apply(target);
     if (target.acted || target.refusal) note(rule, reading);
   };
@@ -122,7 +129,7 @@ void apply(const DialectRule& rule, const StatedKeys& stated, DialectReading& re
 void apply_rules(const StatedKeys& stated, const Dialect& dialect, DialectReading& reading) {
   for (const DialectRule& rule : rules_of(dialect.engine)) {
     if (reading.refusal) break;
-    if (is_in_force(rule, dialect)) apply(rule, stated, reading);
+    if (is_in_force(rule, dialect)) apply(rule, stated, version_of(dialect), reading);
   }
 }
 
@@ -162,13 +169,16 @@ StatedKeys stated_keys(const Json& part) {
     if (factor != nullptr && factor->is_null()) stated.factor_is_null = true;
   }
   take(member(&part, "partial_rotary_factor"), stated.partial_rotary_factor);
+  constexpr std::string_view original = "original_max_position_embeddings";
+  stated.original_inside = member(member(&part, "rope_scaling"), original) != nullptr;
+  stated.original_beside = member(&part, original) != nullptr;
   return stated;
 }
 
 // Edits the part of the config that was resolved, by the rules that change keys.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
-  ConfigEdit target{part.object(), model.model_type};
+  ConfigEdit target{part.object(), model.model_type, version_of(dialect)};
   for (const DialectRule& rule : rules_of(dialect.engine)) {
     if (rule.edit != nullptr && is_in_force(rule, dialect) && rule.edit(target))
       acted.push_back(&rule);
@@ -177,7 +187,7 @@ std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const D
 }
 
 bool concerns(const Dispute& dispute, const Dialect& dialect) {
-  const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
+  const EngineVersion version = version_of(dialect);
   return dispute.by.engine == dialect.engine && dispute.by.first <= version &&
          version <= dispute.by.last;
 }
@@ -204,8 +214,9 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   for (const Dispute& dispute : resolved->disputes)
     if (concerns(dispute, dialect)) reading.disputes.push_back(dispute.text);
   reading.model = std::move(resolved->model);
-  if (reading.evidence.kind == Evidence::absent) reading.refusal = reading.evidence.sentence;
   apply_rules(stated_keys(part), dialect, reading);
+  if (reading.evidence.kind == Evidence::absent && !reading.refusal)
+    reading.refusal = reading.evidence.sentence;
   return reading;
 }
 
@@ -294,7 +305,7 @@ Result<DialectReading> apply_rule(const DialectRule& rule, const ModelSpec& mode
       return invalid_argument("a rule must be one of rules_of()");
     DialectReading reading;
     reading.model = model;
-    apply(rule, {}, reading);
+    apply(rule, {}, {}, reading);
     return reading;
   });
 }

@@ -147,7 +147,8 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
     const std::string where = message(" with ", words_of(cell));
     if (row == rows.end()) return {Evidence::none, unseen + where};
     if ((*row)->kind == Evidence::absent)
-      return {Evidence::absent, message(engine, " refuses ", family, where)};
+      return {Evidence::none,
+              message(engine, " failed on the config of ", family, where, " that was tried")};
     if ((*row)->kind == Evidence::read) kind = Evidence::read;
   }
   const bool was_run = kind == Evidence::run;

@@ -21,12 +21,16 @@ struct StatedKeys {
   std::optional<std::int64_t> heads = {};
   std::optional<std::int64_t> rotary_dim = {};
   bool factor_is_null = false;  // of the rope dictionary
+  // original_max_position_embeddings is in the rope dictionary; beside it.
+  std::optional<bool> original_inside = {};
+  std::optional<bool> original_beside = {};
 };
 
 // The object of a config that has the model's keys, before it is resolved.
 struct ConfigEdit {
   Json::Object& keys;
   std::string_view model_type;
+  EngineVersion version = {};
 };
 
 struct RuleTarget {
@@ -35,6 +39,7 @@ struct RuleTarget {
   const StatedKeys& stated;
   LengthPolicy& lengths;
   std::optional<std::string>& refusal;
+  EngineVersion version = {};  // 0.0: any
   bool acted = false;
 };
 

@@ -6,13 +6,16 @@
 #include <string_view>
 
 #include "base/message.hpp"
-#include "model/dialects/rule_target.hpp"
+#include "model/dialects/own_classes.hpp"
 
 namespace rotary {
 namespace {
 
+using dialects::own_class;
+using dialects::OwnClass;
+
 constexpr EngineVersion first_release = {4, 33};
-constexpr EngineVersion last_release = {5, 23};
+constexpr EngineVersion last_release = {5, 24};
 
 bool is_scaled(const RuleTarget& target) {
   return !std::holds_alternative<NoScaling>(target.rotary.spec.scaling);
@@ -20,13 +23,22 @@ bool is_scaled(const RuleTarget& target) {
 
 // Phi-3 and its like pass the length on to their lists.
 bool passes_length(const RuleTarget& target) {
-  return std::string_view(target.model.model_type).starts_with("phi");
+  const std::string_view family = target.model.model_type;
+  return family.starts_with("phi") && family != "phi";
+}
+
+// Whether the family's class of this release has nothing but linear and dynamic.
+bool has_two_rules(const RuleTarget& target) {
+  const OwnClass kind = own_class(target.model.model_type, target.version);
+  return kind == OwnClass::last_call || kind == OwnClass::longest_call ||
+         target.version <= EngineVersion{4, 42};
 }
 
 void refuse_rope_types(RuleTarget& target) {
   const std::string_view type = rope_type(target.rotary.spec.scaling);
   if (type != "yarn" && type != "llama3" && type != "longrope") return;
-  target.refusal = message("rope_type ", type, " came with 4.43");
+  if (!has_two_rules(target)) return;
+  target.refusal = message("rope_type ", type, " is unknown to the family's own class");
   target.acted = true;
 }
 
@@ -68,8 +80,14 @@ void take_yarn_factor_of_lengths(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   const auto trained = target.rotary.trained_context_tokens;
   if (yarn == nullptr || !trained || yarn->original_context_tokens < 1) return;
+  if (!target.stated.original_inside.value_or(true)) return;
   set(target, yarn->factor,
       static_cast<double>(*trained) / static_cast<double>(yarn->original_context_tokens));
+}
+
+void take_longrope_factor_of_lengths(RuleTarget& target) {
+  if (target.stated.original_beside.value_or(true))
+    dialects::take_longrope_factor_of_lengths(target);
 }
 
 void choose_list(RuleTarget& target, LongRopeSwitch list) {
@@ -91,38 +109,116 @@ void remember_lengths(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) != nullptr) set(target, target.lengths, policy);
 }
 
+// The same of classes of this kind alone, or of every class until a release.
+template <LengthPolicy policy, OwnClass kind, EngineVersion last>
+void remember_lengths_of(RuleTarget& target) {
+  if (own_class(target.model.model_type, target.version) == kind || target.version <= last)
+    remember_lengths<policy>(target);
+}
+
+// Parameters by layer type remember their lengths by its name, those of the whole model by None.
+void forget_lengths(RuleTarget& target) {
+  if (target.rotary.layer_type && target.model.model_type != "olmo3")
+    remember_lengths<LengthPolicy::kept_above_trained>(target);
+  else
+    remember_lengths<LengthPolicy::last_long_call>(target);
+}
+
+void read_partial_rotary_factor(RuleTarget& target) {
+  const bool is_any = target.version == EngineVersion{};
+  if (is_any || own_class(target.model.model_type, target.version) == OwnClass::none)
+    dialects::read_partial_rotary_factor(target);
+}
+
+void take_rope_of_full_layers(RuleTarget& target) {
+  if (target.model.model_type != "olmo3") return;
+  for (const ModelRotary& rotary : target.model.rotary)
+    if (rotary.layer_type == "full_attention" && &rotary != &target.rotary) {
+      target.rotary.spec = rotary.spec;
+      target.acted = true;
+    }
+}
+
 void forget_softmax_factor(RuleTarget& target) {
   if (target.model.model_type == "deepseek_v2") set(target, target.rotary.softmax_factor, 1.0);
 }
 
-bool drop_parameters(ConfigEdit& config) {
-  const auto found = config.keys.find("rope_parameters");
-  if (found == config.keys.end() || found->second.is_null()) return false;
-  config.keys.erase(found);
-  return true;
-}
-
+constexpr EngineVersion last_of_4 = {4, 57};
 constexpr std::string_view rope_utils = "transformers/modeling_rope_utils.py";
 
 constexpr std::array releases = {
     DialectRule{"rope_parameters_unread",
-                "rope_parameters came with 5.0 and is not read: scaling and base in it are lost.",
-                "the configuration classes of 4.33 to 4.57 read rope_scaling and rope_theta",
+                "rope_parameters came with version 5: its base and its rule are not read.",
+                "transformers/models/*/configuration_*.py", Evidence::run, Engine::transformers,
+                first_release, last_of_4, nullptr, dialects::forget_rope_parameters},
+    DialectRule{"keys_inside_unread",
+                "rope_theta and partial_rotary_factor within rope_scaling are not read.",
+                rope_utils, Evidence::run, Engine::transformers, first_release, last_of_4, nullptr,
+                dialects::forget_keys_inside},
+    DialectRule{"rules_of_family_unread",
+                "The family's own rotary class does not read rope_scaling.",
+                "transformers/models/*/modeling_*.py; families in own_classes.cpp",
                 Evidence::run,
                 Engine::transformers,
                 first_release,
-                {4, 57},
+                {5, 5},
                 nullptr,
-                drop_parameters},
-    DialectRule{"rope_type_unknown",
-                "There is no modeling_rope_utils.py yet: rope_type is linear or dynamic.",
-                "transformers/models/llama/modeling_llama.py of 4.40.2; Phi-3's own class of 4.41 "
-                "and 4.42 is not described",
+                dialects::forget_rules},
+    DialectRule{"head_dim_of_family_unread",
+                "The family divides hidden_size by num_attention_heads, and does not read "
+                "head_dim.",
+                "transformers/models/*/modeling_*.py; families in own_classes.cpp",
                 Evidence::run,
                 Engine::transformers,
                 first_release,
-                {4, 42},
-                refuse_rope_types},
+                {5, 5},
+                nullptr,
+                dialects::forget_head_dim},
+    DialectRule{"partial_of_family_unread",
+                "The family's class does not read partial_rotary_factor.",
+                "transformers/models/*/modeling_*.py; families in own_classes.cpp", Evidence::run,
+                Engine::transformers, first_release, last_of_4, nullptr, dialects::forget_partial},
+    DialectRule{"base_of_class",
+                "The family's class has another base for a config that gives none.",
+                "transformers/models/*/configuration_*.py; families in own_classes.cpp",
+                Evidence::run,
+                Engine::transformers,
+                first_release,
+                {5, 12},
+                nullptr,
+                dialects::take_base_of_class},
+    DialectRule{"head_dim_is_rope_dim",
+                "GLM's sparse attention takes head_dim for qk_rope_head_dim.",
+                "transformers/models/glm_moe_dsa/configuration_glm_moe_dsa.py, attribute_map",
+                Evidence::read,
+                Engine::transformers,
+                {5, 4},
+                {5, 9},
+                nullptr,
+                dialects::take_head_dim_as_rope_dim},
+    DialectRule{"olmo3_one_rope",
+                "OLMo 3 has one rotary embedding: its sliding layers are scaled, too.",
+                "transformers/models/olmo3/modeling_olmo3.py of 5.0.0 to 5.12.1",
+                Evidence::run,
+                Engine::transformers,
+                {5, 0},
+                {5, 12},
+                take_rope_of_full_layers},
+    DialectRule{"longrope_original_inside_unread",
+                "LongRoPE's original_max_position_embeddings within rope_scaling is not read: "
+                "max_position_embeddings stands for it.",
+                rope_utils,
+                Evidence::run,
+                Engine::transformers,
+                {4, 43},
+                last_of_4,
+                nullptr,
+                dialects::take_maximum_as_longrope_original},
+    DialectRule{"rope_type_unknown",
+                "Without modeling_rope_utils.py rope_type is linear or dynamic.",
+                "transformers/models/llama/modeling_llama.py of 4.40.2, families in "
+                "own_classes.cpp; Phi-3's own class of 4.41 to 4.47 is not described",
+                Evidence::run, Engine::transformers, first_release, last_of_4, refuse_rope_types},
     DialectRule{"head_dim_unread",
                 "Functions of scaled rules divide hidden_size by num_attention_heads, and do not "
                 "read head_dim.",
@@ -167,7 +263,8 @@ constexpr std::array releases = {
                 ignore_mscale},
     DialectRule{"yarn_factor_of_lengths",
                 "YaRN's factor is replaced by max_position_embeddings / "
-                "original_max_position_embeddings, which is 1, and no YaRN at all, where both are "
+                "original_max_position_embeddings, if that is given, which is 1, and no YaRN at "
+                "all, where both are "
                 "the trained length.",
                 "modeling_rope_utils.py; #38224, undone by #40320",
                 Evidence::run,
@@ -191,7 +288,7 @@ constexpr std::array releases = {
                 Engine::transformers,
                 {4, 43},
                 {4, 57},
-                dialects::take_longrope_factor_of_lengths},
+                take_longrope_factor_of_lengths},
     DialectRule{"longrope_list_of_factor",
                 "LongRoPE of models that do not pass the length on takes the long list at every "
                 "length, since its factor is above 1.",
@@ -216,35 +313,39 @@ constexpr std::array releases = {
                 Evidence::run,
                 Engine::transformers,
                 first_release,
-                {4, 37},
-                remember_lengths<LengthPolicy::longest_call>},
-    DialectRule{"dynamic_of_last_long_call",
-                "Dynamic NTK's base is that of the last call beyond the trained length, also in "
-                "shorter calls after it.",
-                "transformers/models/llama/modeling_llama.py of 4.38.2 to 4.40.2",
-                Evidence::run,
-                Engine::transformers,
-                {4, 38},
-                {4, 42},
-                remember_lengths<LengthPolicy::last_long_call>},
-    DialectRule{"dynamic_kept_above_trained",
-                "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
-                "trained length.",
-                rope_utils,
-                Evidence::run,
-                Engine::transformers,
-                {4, 43},
-                {4, 57},
-                remember_lengths<LengthPolicy::kept_above_trained>},
+                {4, 44},
+                remember_lengths_of<LengthPolicy::longest_call, OwnClass::longest_call,
+                                    EngineVersion{4, 37}>},
+    DialectRule{
+        "dynamic_of_last_long_call",
+        "Dynamic NTK's base is that of the last call beyond the trained length, also in "
+        "shorter calls after it.",
+        "transformers/models/llama/modeling_llama.py of 4.38.2 to 4.40.2",
+        Evidence::run,
+        Engine::transformers,
+        {4, 38},
+        last_of_4,
+        remember_lengths_of<LengthPolicy::last_long_call, OwnClass::last_call, EngineVersion{}>},
+    DialectRule{
+        "dynamic_kept_above_trained",
+        "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
+        "trained length.",
+        rope_utils,
+        Evidence::run,
+        Engine::transformers,
+        {4, 43},
+        last_of_4,
+        remember_lengths_of<LengthPolicy::kept_above_trained, OwnClass::none, EngineVersion{}>},
     DialectRule{"dynamic_never_reset",
                 "Dynamic NTK's base is that of the last call beyond the trained length, also in "
-                "shorter calls after it: the longest call is written to None_max_seq_len_cached.",
+                "shorter calls after it: the longest call is written to None_max_seq_len_cached. "
+                "Parameters by layer type are not concerned.",
                 "modeling_rope_utils.py; #39847, undone by #46624",
                 Evidence::run,
                 Engine::transformers,
                 {5, 0},
                 {5, 12},
-                remember_lengths<LengthPolicy::last_long_call>},
+                forget_lengths},
     DialectRule{"dynamic_reset",
                 "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
                 "trained length.",
@@ -262,7 +363,7 @@ constexpr std::array releases = {
                 Engine::transformers,
                 {4, 43},
                 {4, 57},
-                dialects::read_partial_rotary_factor},
+                read_partial_rotary_factor},
     DialectRule{"deepseek_v2_softmax",
                 "DeepSeek-V2's softmax scale lacks the square of YaRN's factor.",
                 "transformers/models/deepseek_v2/modeling_deepseek_v2.py of 4.54.1 and 4.57.6",

@@ -18,7 +18,7 @@ MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
         "granitemoehybrid": {"position_embedding_type": "rope", "layer_types": ["attention"] * 6},
         "falcon": {"alibi": False}, "zamba2": {"use_mem_rope": True},
         "bamba": {"attn_layer_indices": [0, 2, 4]}, "gptj": {"rotary_dim": 32},
-        "codegen": {"rotary_dim": 32}}
+        "codegen": {"rotary_dim": 32}, "jetmoe": {"kv_channels": 64}}
 
 
 def base_of(family, config_class):
@@ -27,8 +27,11 @@ def base_of(family, config_class):
     names = getattr(config_class, "attribute_map", None) or {}
     base = {"model_type": family}
     for key, value in SMALL.items():
-        if hasattr(default, key) and key not in KEPT.get(family, ()):
+        is_computed = isinstance(getattr(config_class, key, None), property)
+        if hasattr(default, key) and not is_computed and key not in KEPT.get(family, ()):
             base[names.get(key, key)] = value
+    if "qk_rope_head_dim" in base:
+        base.pop("head_dim", None)
     return base | MORE.get(family, {})
 
 

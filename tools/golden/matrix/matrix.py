@@ -87,9 +87,10 @@ def observe(release, families, path):
     place = package_of(release)
     print(f"transformers {release}: {len(families)} families", file=sys.stderr)
     environment = os.environ | {"PYTHONPATH": str(place), "HF_HUB_OFFLINE": "1",
-                                "PYTHONWARNINGS": "ignore", "USE_TF": "0", "USE_FLAX": "0"}
+                                "PYTHONWARNINGS": "ignore",
+                                "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"), "USE_TF": "0", "USE_FLAX": "0"}
     with path.open("a") as out, path.with_suffix(".log").open("a") as log:
-        subprocess.run([python, "-B", HERE / "observe.py", *families], stdout=out, stderr=log,
+        subprocess.run([python, HERE / "observe.py", *families], stdout=out, stderr=log,
                        env=environment, check=False)
 
 

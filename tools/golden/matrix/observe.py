@@ -27,6 +27,7 @@ from configs import base_of, calls_of, cases, first_case, labels_of
 
 MODELS = pathlib.Path(transformers.__file__).parent / "models"
 ROTATES = re.compile(r"^_?(vision_)?apply_.*rot|^rotate_queries")
+MASKS = re.compile(r"^create_\w*mask$")
 LAYERS = ("layers", "layer", "h", "blocks", "block")
 MOST_SECONDS = 30
 
@@ -40,10 +41,10 @@ def main():
     torch.set_num_threads(1)
     without_weights()
     signal.signal(signal.SIGALRM, too_long)
-    classes = config_classes()
+    files = config_files()
     for family in sys.argv[1:]:
         put({"family": family, "begins": True})
-        for line in observed(family, classes.get(family, [])):
+        for line in observed(family, files.get(family, [])):
             put({"family": family} | line)
         put({"family": family, "ends": True})
 
@@ -60,31 +61,34 @@ def without_weights():
     """Weights are memory as it comes."""
     nothing = lambda *_, **__: None  # noqa: E731
     PreTrainedModel.init_weights = nothing
+    PretrainedConfig.__repr__ = lambda _: ""  # from_dict() makes it for a log that nobody reads
     for name, one in inspect.getmembers(torch.nn, inspect.isclass):
         if name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm"):
             one.reset_parameters = nothing
 
 
-def config_classes():
-    """model_type -> the classes that have it."""
+def config_files():
+    """model_type -> the files whose classes have it."""
     found = collections.defaultdict(list)
     for path in sorted(MODELS.glob("*/configuration_*.py")):
-        try:
-            module = importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
-        except Exception:
-            continue
-        for _, one in inspect.getmembers(module, inspect.isclass):
-            if issubclass(one, PretrainedConfig) and one.__module__ == module.__name__:
-                found[one.model_type].append(one)
+        for name in set(re.findall(r'^    model_type\b.*= "(.+)"', path.read_text(), re.MULTILINE)):
+            found[name].append(path)
     return found
 
 
-def observed(family, classes):
-    if not classes:
+def config_classes(family, paths):
+    modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
+               for path in paths]
+    return [one for module in modules for _, one in inspect.getmembers(module, inspect.isclass)
+            if one.__module__ == module.__name__ and getattr(one, "model_type", "") == family]
+
+
+def observed(family, paths):
+    if not paths:
         yield {"absent": "the release has no such model"}
         return
     try:
-        config_class, model_class = model_of(classes)
+        config_class, model_class = model_of(config_classes(family, paths))
         base = base_of(family, config_class)
         labels = labels_of(config_class, base)
         cell, tried, config = first_case(base)
@@ -174,17 +178,17 @@ def run_model(model, calls):
     seen, stack = [], [None]
     module = sys.modules[type(model).__module__]
     originals = {name: one for name, one in vars(module).items()
-                 if ROTATES.match(name) and callable(one)}
+                 if callable(one) and (ROTATES.match(name) or MASKS.match(name))}
     hooks = [hook for index, layer in layers_of(model) for hook in (
         layer.register_forward_pre_hook(lambda *_, index=index: stack.append(index)),
         layer.register_forward_hook(lambda *_: forget(stack)))]
     for name, one in originals.items():
-        setattr(module, name, watched(one, seen, stack))
+        setattr(module, name, watched(one, seen, stack) if ROTATES.match(name) else without_mask)
     try:
         for tokens in calls:
             seen.append({})
             with torch.no_grad():
-                model(**inputs_of(model, tokens), use_cache=False)
+                model(**inputs_of(model, tokens))
     finally:
         for hook in hooks:
             hook.remove()
@@ -195,13 +199,17 @@ def run_model(model, calls):
     return in_ropes(seen)
 
 
+def without_mask(*_, **__):
+    """Positions do not depend on it, and making it takes longer than all else."""
+
+
 def forget(stack):
     stack.pop()
 
 
 def layers_of(model):
     for part in model.modules():
-        if "Experts" in type(part).__name__:
+        if re.search("(?<!Parallel)Experts", type(part).__name__):
             part.forward = lambda hidden, *_, **__: hidden  # numbers choose which run
         for name, child in part.named_children():
             if name in LAYERS and isinstance(child, torch.nn.ModuleList):
@@ -209,9 +217,11 @@ def layers_of(model):
 
 
 def inputs_of(model, tokens):
-    if "input_ids" in inspect.signature(model.forward).parameters:
-        return {"input_ids": torch.full((1, tokens), 5, dtype=torch.long)}
-    return {"inputs_embeds": torch.zeros(1, tokens, model.config.hidden_size)}
+    takes = inspect.signature(model.forward).parameters
+    given = {"use_cache": False} if "use_cache" in takes else {}
+    if "input_ids" in takes:
+        return given | {"input_ids": torch.full((1, tokens), 5, dtype=torch.long)}
+    return given | {"inputs_embeds": torch.zeros(1, tokens, model.config.hidden_size)}
 
 
 def watched(function, seen, stack):

@@ -29,8 +29,9 @@ def verdicts(release, lines, encodings, readings):
 
 
 def worst(found):
-    """differs, else run where one was run, else absent."""
-    order = {"differs": 0, "run": 1, "absent": 2}
+    """differs, else run where one was run, else absent; a file that the library refuses with an
+    error says nothing, and nothing wrong."""
+    order = {"differs": 0, "run": 1, "absent": 2, "refused": 3}
     return min(found, key=lambda each: order[each[0]])
 
 
@@ -39,8 +40,10 @@ def verdict(line, answer):
     note = f"{line['tried']}: " if line["tried"] else ""
     if "refused" in line:
         return "absent", "", note + line["refused"]
-    if "error" in answer or "refusal" in answer:
-        return "differs", note + (answer.get("error") or answer["refusal"]), "runs"
+    if "error" in answer:
+        return "refused", note + answer["error"], "runs"
+    if "refusal" in answer:
+        return "differs", note + answer["refusal"], "runs"
     try:
         compare(line, answer)
     except Differs as error:

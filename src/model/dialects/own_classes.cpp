@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dialects/own_classes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "model/families.hpp"
+
+namespace rotary::dialects {
+namespace {
+
+constexpr EngineVersion always = {4, 57};
+
+struct OwnRow {
+  std::string_view family;
+  OwnClass kind = OwnClass::none;
+  EngineVersion last = {};  // inclusive
+};
+
+constexpr std::array own_rows = {
+    OwnRow{"chameleon", OwnClass::last_call, always},
+    OwnRow{"cohere", OwnClass::without_rules, {4, 44}},
+    OwnRow{"dbrx", OwnClass::without_rules, always},
+    OwnRow{"esm", OwnClass::fixed, {5, 5}},
+    OwnRow{"falcon", OwnClass::longest_call, {4, 44}},
+    OwnRow{"gemma", OwnClass::without_rules, {4, 47}},
+    OwnRow{"gemma2", OwnClass::without_rules, {4, 47}},
+    OwnRow{"glm", OwnClass::without_rules, {4, 47}},
+    OwnRow{"gpt_neox", OwnClass::longest_call, {4, 44}},
+    OwnRow{"gpt_neox_japanese", OwnClass::without_rules, {4, 44}},
+    OwnRow{"jetmoe", OwnClass::without_rules, {4, 47}},
+    OwnRow{"llama", OwnClass::last_call, {4, 42}},
+    OwnRow{"mimi", OwnClass::without_rules, {4, 47}},
+    OwnRow{"mistral", OwnClass::without_rules, {4, 47}},
+    OwnRow{"mixtral", OwnClass::without_rules, {4, 47}},
+    OwnRow{"modernbert-decoder", OwnClass::without_rules, {4, 55}},
+    OwnRow{"moshi", OwnClass::without_rules, {4, 47}},
+    OwnRow{"nemotron", OwnClass::without_rules, always},
+    OwnRow{"olmo", OwnClass::last_call, {4, 47}},
+    OwnRow{"olmo2", OwnClass::last_call, {4, 47}},
+    OwnRow{"persimmon", OwnClass::longest_call, {4, 44}},
+    OwnRow{"phi", OwnClass::longest_call, {4, 44}},
+    OwnRow{"qwen2", OwnClass::without_rules, {4, 44}},
+    OwnRow{"qwen2_moe", OwnClass::without_rules, {4, 44}},
+    OwnRow{"recurrent_gemma", OwnClass::without_rules, always},
+    OwnRow{"stablelm", OwnClass::longest_call, {4, 44}},
+    OwnRow{"starcoder2", OwnClass::without_rules, {4, 44}},
+};
+
+struct LastRelease {
+  std::string_view family;
+  EngineVersion last = {};
+};
+
+// hidden_size / num_attention_heads until then.
+constexpr std::array heads_divided = {
+    LastRelease{"cohere", {4, 47}},    LastRelease{"esm", {5, 5}},
+    LastRelease{"falcon", always},     LastRelease{"gpt_neox", {4, 44}},
+    LastRelease{"granite", {4, 47}},   LastRelease{"llama", {4, 43}},
+    LastRelease{"mistral", {4, 42}},   LastRelease{"mixtral", {4, 46}},
+    LastRelease{"modernbert", always}, LastRelease{"olmo", {4, 47}},
+    LastRelease{"olmo2", {4, 47}},     LastRelease{"persimmon", {4, 44}},
+    LastRelease{"phi", {4, 47}},       LastRelease{"phi3", {4, 47}},
+    LastRelease{"qwen2", {4, 47}},     LastRelease{"qwen2_moe", {4, 52}},
+    LastRelease{"stablelm", {4, 44}},  LastRelease{"starcoder2", {4, 47}}};
+
+constexpr std::array whole_heads = {LastRelease{"modernbert", always},
+                                    LastRelease{"phi3", {4, 47}}};
+
+struct BaseOfClass {
+  std::string_view family;
+  EngineVersion last = {};
+  double base = 0;
+};
+
+// Where later releases have another.
+constexpr std::array bases = {
+    BaseOfClass{"cohere", always, 10000}, BaseOfClass{"esm", {5, 5}, 10000},
+    BaseOfClass{"olmo3", {5, 12}, 10000}, BaseOfClass{"persimmon", always, 25000}};
+
+template <class Rows>
+const auto* row_of(const Rows& rows, std::string_view model_type) {
+  const auto* const found =
+      std::ranges::find(rows, family_of(model_type), [](const auto& row) { return row.family; });
+  return found == rows.end() ? nullptr : found;
+}
+
+bool forget(ConfigEdit& config, std::string_view key) {
+  const auto found = config.keys.find(key);
+  if (found == config.keys.end() || found->second.is_null()) return false;
+  config.keys.erase(found);
+  return true;
+}
+
+// A key that a family of the rows does not read until a release.
+template <class Rows>
+bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
+  const LastRelease* const row = row_of(rows, config.model_type);
+  return row != nullptr && config.version <= row->last && forget(config, key);
+}
+
+// The dictionary rope_scaling; nullptr if there is none.
+Json::Object* rope_scaling(ConfigEdit& config) {
+  const auto found = config.keys.find("rope_scaling");
+  const bool is_there = found != config.keys.end() && found->second.is_object();
+  return is_there ? &found->second.object() : nullptr;
+}
+
+bool is_longrope(const Json::Object& rope) {
+  return std::ranges::any_of(std::array{"rope_type", "type"}, [&](const char* key) {
+    const auto found = rope.find(key);
+    return found != rope.end() && found->second == std::string_view("longrope");
+  });
+}
+
+}  // namespace
+
+OwnClass own_class(std::string_view model_type, const EngineVersion& version) {
+  const OwnRow* const row = row_of(own_rows, model_type);
+  return row != nullptr && version <= row->last ? row->kind : OwnClass::none;
+}
+
+bool forget_rope_parameters(ConfigEdit& config) { return forget(config, "rope_parameters"); }
+
+bool forget_keys_inside(ConfigEdit& config) {
+  Json::Object* const rope = rope_scaling(config);
+  return rope != nullptr && rope->erase("rope_theta") + rope->erase("partial_rotary_factor") > 0;
+}
+
+bool forget_rules(ConfigEdit& config) {
+  const OwnClass kind = own_class(config.model_type, config.version);
+  const bool is_fixed = kind == OwnClass::fixed;
+  bool acted = (is_fixed || kind == OwnClass::without_rules) && forget(config, "rope_scaling");
+  if (!is_fixed) return acted;
+  for (const char* key : {"rope_parameters", "rope_theta"}) acted = forget(config, key) || acted;
+  return acted;
+}
+
+bool forget_head_dim(ConfigEdit& config) { return forget_until(heads_divided, config, "head_dim"); }
+
+bool forget_partial(ConfigEdit& config) {
+  return forget_until(whole_heads, config, "partial_rotary_factor");
+}
+
+bool take_base_of_class(ConfigEdit& config) {
+  const BaseOfClass* const row = row_of(bases, config.model_type);
+  const auto found = config.keys.find("rope_theta");
+  if (row == nullptr || row->last < config.version) return false;
+  if (found != config.keys.end() && !found->second.is_null()) return false;
+  config.keys.insert_or_assign("rope_theta", Json(row->base));
+  return true;
+}
+
+bool take_head_dim_as_rope_dim(ConfigEdit& config) {
+  if (config.model_type != "glm_moe_dsa") return false;
+  const auto given = config.keys.find("head_dim");
+  if (given == config.keys.end() || !given->second.is_integer()) return false;
+  Json& rope_dim = config.keys["qk_rope_head_dim"];
+  if (rope_dim == given->second) return false;
+  rope_dim = given->second;
+  return true;
+}
+
+bool take_maximum_as_longrope_original(ConfigEdit& config) {
+  Json::Object* const rope = rope_scaling(config);
+  if (rope == nullptr || !is_longrope(*rope)) return false;
+  constexpr std::string_view key = "original_max_position_embeddings";
+  const auto maximum = config.keys.find("max_position_embeddings");
+  const auto inside = rope->find(key);
+  if (inside == rope->end() || maximum == config.keys.end() || config.keys.contains(key))
+    return false;
+  if (inside->second == maximum->second) return false;
+  inside->second = maximum->second;
+  return true;
+}
+
+}  // namespace rotary::dialects

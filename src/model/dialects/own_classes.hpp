@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families of Transformers whose class reads a config otherwise for some releases: their modeling
+// and configuration files, seen in every minor release of 4 and in most of 5.
+#pragma once
+
+#include <string_view>
+
+#include "model/dialects/rule_target.hpp"
+
+namespace rotary::dialects {
+
+enum class OwnClass {
+  none,           // modeling_rope_utils.py is used
+  without_rules,  // reads no rope_scaling
+  fixed,          // nor a base
+  last_call,      // knows linear and dynamic; dynamic is that of the last call beyond the trained
+  longest_call,   // the same, of the longest call
+};
+
+[[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);
+
+// DialectRule::edit.
+bool forget_rope_parameters(ConfigEdit& config);
+bool forget_keys_inside(ConfigEdit& config);
+bool forget_rules(ConfigEdit& config);
+bool forget_head_dim(ConfigEdit& config);
+bool forget_partial(ConfigEdit& config);
+bool take_base_of_class(ConfigEdit& config);
+bool take_head_dim_as_rope_dim(ConfigEdit& config);
+bool take_maximum_as_longrope_original(ConfigEdit& config);
+
+}  // namespace rotary::dialects
