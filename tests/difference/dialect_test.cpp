@@ -25,6 +25,11 @@ constexpr std::string_view qwen3_vl = R"({"model_type": "qwen3_vl_text", "hidden
   "rope_theta": 5000000.0, "rope_scaling": {"rope_type": "default",
   "mrope_section": [24, 20, 20], "mrope_interleaved": true}})";
 
+std::string of_family(std::string_view llama, std::string_view family) {
+  std::string config(llama);
+  return config.replace(config.find("llama"), 5, family);
+}
+
 DialectReading reading_of(std::string_view config, std::string_view dialect) {
   return test::value_of(read_as(config, test::value_of(parse_dialect(dialect))));
 }
@@ -61,9 +66,11 @@ TEST(Dialect, NamesThatAreNone) {
             "the version of a dialect must be two numbers, such as 4.51, got 'new'");
   EXPECT_EQ(parse_dialect("transformers@6.0").error().message,
             "the version of transformers must be from 4.33 to 5.24, got 6.0");
-  EXPECT_EQ(parse_dialect("mlx@0.32").error().message,
-            "a dialect must be mlx without a version, of which only mlx-lm 0.32.2 is known; got "
-            "0.32");
+  EXPECT_EQ(parse_dialect("mlx@0.31").error().message,
+            "the version of mlx must be from 0.32 to 0.32, got 0.31");
+  EXPECT_EQ(parse_dialect("llama.cpp@1.0").error().message,
+            "a dialect must be llama.cpp without a version, of which only llama.cpp 0c1e5709, in "
+            "llama_cpp_python 0.3.36 is known; got 1.0");
 }
 
 TEST(Dialect, EachRuleSaysWhatItIs) {
@@ -77,8 +84,6 @@ TEST(Dialect, EachRuleSaysWhatItIs) {
       EXPECT_EQ(rule.engine, engine);
       EXPECT_TRUE(rule.apply != nullptr || rule.edit != nullptr);
       EXPECT_LE(rule.first, rule.last);
-      // Nothing of vLLM can be run without a GPU.
-      EXPECT_TRUE(engine != Engine::vllm || rule.evidence == Evidence::read);
     }
     EXPECT_FALSE(names.empty());
   }
@@ -143,11 +148,70 @@ TEST(Dialect, WhatAnEngineDoesNotRun) {
   constexpr std::string_view yarn = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_theta": 10000.0,
     "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";
-  EXPECT_EQ(reading_of(yarn, "transformers@4.40").refusal, "rope_type yarn is unknown to the family's own class");
-  EXPECT_EQ(reading_of(yarn, "onnxruntime").refusal,
+  EXPECT_EQ(reading_of(yarn, "transformers@4.40").refusal,
+            "rope_type yarn is unknown to the family's own class");
+  EXPECT_EQ(reading_of(of_family(yarn, "qwen2"), "onnxruntime").refusal,
             "the builder takes an absent beta_fast or beta_slow for 0, and fails");
-  EXPECT_EQ(reading_of(dynamic_config, "onnxruntime").refusal,
+  EXPECT_EQ(reading_of(of_family(dynamic_config, "qwen2"), "onnxruntime").refusal,
             "the builder has no rope_type dynamic");
+}
+
+TEST(Dialect, VllmReadsTheFactorOfYarnSince030) {
+  constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 4096,
+    "num_attention_heads": 32, "max_position_embeddings": 131072, "rope_theta": 1000000.0,
+    "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "attention_factor": 0.9,
+    "original_max_position_embeddings": 32768}})";
+  EXPECT_FALSE(between(config, "transformers", "vllm").differs());
+  EXPECT_FALSE(between(config, "transformers", "vllm@0.30").differs());
+  EXPECT_EQ(names_of(reading_of(config, "vllm@0.29")), Names{"yarn_factor_computed"});
+}
+
+TEST(Dialect, FamiliesDecideWhatAnEngineReads) {
+  struct Reading {
+    std::string_view family;
+    std::string_view engine;
+    Names rules;
+  };
+  constexpr std::string_view linear = R"({"model_type": "llama", "hidden_size": 128,
+    "num_attention_heads": 2, "max_position_embeddings": 2048, "rope_theta": 10000.0,
+    "rope_scaling": {"rope_type": "linear", "factor": 4.0}})";
+  const std::vector<Reading> readings = {
+      {"llama", "mlx", {}},
+      {"qwen3_moe", "mlx", {"scaling_unread"}},
+      {"deepseek", "mlx", {}},
+      {"llama", "llama.cpp", {}},
+      {"cohere", "llama.cpp", {"scaling_unwritten"}},
+      {"gemma", "llama.cpp", {"scaling_unwritten"}},
+      {"llama", "onnxruntime", {"scaling_unread"}},
+      {"qwen2", "onnxruntime", {}},
+  };
+  for (const Reading& each : readings) {
+    const std::string config = of_family(linear, each.family);
+    EXPECT_EQ(names_of(reading_of(config, each.engine)), each.rules)
+        << each.family << " " << each.engine;
+  }
+}
+
+TEST(Dialect, MlxReadsRopeParametersOfFewFamilies) {
+  constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
+    "num_attention_heads": 2, "max_position_embeddings": 2048,
+    "rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 500000.0}})";
+  const auto spec_of = [&](std::string_view family) {
+    return reading_of(of_family(config, family), "mlx").model.rotary.front().spec;
+  };
+  EXPECT_EQ(spec_of("llama").base.get(), 10000);
+  EXPECT_EQ(spec_of("qwen2").base.get(), 1000000);
+  EXPECT_TRUE(std::holds_alternative<NoScaling>(spec_of("llama").scaling));
+  EXPECT_EQ(spec_of("qwen3").base.get(), 500000);
+  EXPECT_TRUE(std::holds_alternative<LinearScaling>(spec_of("qwen3").scaling));
+  EXPECT_EQ(reading_of(of_family(config, "qwen3_moe"), "mlx").refusal,
+            "its class must have rope_theta, beside rope_parameters");
+}
+
+TEST(Dialect, ModelsWithoutRotationReadNoPartOfIt) {
+  constexpr std::string_view config = R"({"model_type": "gpt2", "n_embd": 128, "n_head": 2,
+    "n_layer": 2, "partial_rotary_factor": 0.5})";
+  EXPECT_FALSE(reading_of(config, "vllm").refusal);
 }
 
 TEST(Dialect, OneRuleAloneIsAHypothesis) {

@@ -38,6 +38,8 @@ constexpr std::array transformers_releases = {
     EngineVersion{4, 51}, EngineVersion{4, 53}, EngineVersion{4, 55}, EngineVersion{4, 57},
     EngineVersion{5, 0},  EngineVersion{5, 8},  EngineVersion{5, 13}, EngineVersion{5, 24}};
 
+constexpr std::array vllm_releases = {EngineVersion{0, 33}};
+
 constexpr std::array engines = {
     EngineFacts{.engine = Engine::transformers,
                 .source = "the wheels of Transformers 4.33.3 to 5.24.0",
@@ -51,15 +53,22 @@ constexpr std::array engines = {
                 .numerics = Numerics::ggml,
                 .looked_at = "2026-11-27"},
     EngineFacts{.engine = Engine::vllm,
-                .source = "vLLM 4ff865c3",
+                .source = "vLLM 0.22.1 to 0.33.0",
+                .oldest = {0, 22},
+                .newest = {0, 33},
                 .numerics = Numerics::transformers,
-                .looked_at = "2026-11-27"},
+                .looked_at = "2026-11-27",
+                .releases = vllm_releases},
     EngineFacts{.engine = Engine::mlx,
                 .source = "mlx-lm 0.32.2",
+                .oldest = {0, 32},
+                .newest = {0, 32},
                 .numerics = Numerics::exact,
                 .looked_at = "2026-11-27"},
     EngineFacts{.engine = Engine::onnxruntime,
                 .source = "onnxruntime-genai 0.18.0",
+                .oldest = {0, 18},
+                .newest = {0, 18},
                 .numerics = Numerics::transformers,
                 .looked_at = "2026-11-27"},
 };
@@ -157,6 +166,10 @@ Json& object_at(Json& config, std::string_view path) {
   return *object;
 }
 
+bool has_members(const Json* object) {
+  return object != nullptr && object->is_object() && object->size() > 0;
+}
+
 StatedKeys stated_keys(const Json& part) {
   StatedKeys stated;
   take(member(&part, "hidden_size"), stated.hidden_size);
@@ -165,10 +178,14 @@ StatedKeys stated_keys(const Json& part) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     const Json* const rope = member(&part, key);
     take(member(rope, "partial_rotary_factor"), stated.partial_rotary_factor);
+    take(member(rope, "rope_theta"), stated.theta_within);
     const Json* const factor = member(rope, "factor");
     if (factor != nullptr && factor->is_null()) stated.factor_is_null = true;
   }
   take(member(&part, "partial_rotary_factor"), stated.partial_rotary_factor);
+  take(member(&part, "rope_theta"), stated.theta_beside);
+  stated.has_parameters = has_members(member(&part, "rope_parameters"));
+  stated.has_scaling = has_members(member(&part, "rope_scaling"));
   constexpr std::string_view original = "original_max_position_embeddings";
   stated.original_inside = member(member(&part, "rope_scaling"), original) != nullptr;
   stated.original_beside = member(&part, original) != nullptr;

@@ -15,8 +15,41 @@
 namespace rotary {
 namespace {
 
-bool is_one_of(std::string_view type, std::span<const std::string_view> types) {
-  return std::ranges::find(types, type) != types.end();
+using dialects::is_of;
+
+// Families whose class of the converter writes more or fewer keys than most.
+constexpr std::string_view scaling_unwritten =
+    "bitnet cohere cohere2 dbrx deepseek eurobert exaone_moe falcon gemma gemma2 gpt_neox "
+    "mellum minicpm3 orion";
+constexpr std::string_view llama3_written =
+    "afmoe apertus arcee exaone exaone4 exaone_moe granite granite_swa granitemoe "
+    "granitemoe_swa granitemoeshared internlm3 iquestcoder llama llama4_text ministral3 "
+    "mistral mixtral nanbeige nemotron-nas smollm3 step3p5";
+constexpr std::string_view longrope_written = "minicpm minicpm3 phi3 phimoe";
+constexpr std::string_view theta_unwritten = "falcon gemma gemma2 glm gpt_neox minicpm3 orion";
+constexpr std::string_view part_unwritten =
+    "afmoe apertus arcee bailing_moe bitnet chameleon cohere cohere2 dbrx deepseek dots1 "
+    "dots_ocr ernie4_5 ernie4_5_moe eurobert exaone_moe falcon gemma gemma2 gpt_oss granite "
+    "granite_swa granitemoe granitemoe_swa granitemoeshared hunyuan_v1_dense hunyuan_vl_text "
+    "hy_v3 internlm2 internlm3 iquestcoder jais2 lfm2 lfm2_moe llama llama4_text minicpm "
+    "mistral mixtral olmo olmo2 olmo3 olmoe orion qwen2 qwen2_moe qwen3 qwen3_moe seed_oss "
+    "smollm3 starcoder2 xverse";
+
+void drop_unwritten_scaling(RuleTarget& target) {
+  const Scaling& scaling = target.rotary.spec.scaling;
+  const bool is_longrope = std::holds_alternative<LongRopeScaling>(scaling);
+  const bool is_llama3 = std::holds_alternative<Llama3Scaling>(scaling);
+  const bool is_phi = target.model.model_type == "phi3" || target.model.model_type == "phimoe";
+  const bool is_dropped = (is_longrope && !is_of(target, longrope_written)) ||
+                          (is_llama3 && !is_of(target, llama3_written)) ||
+                          (!is_longrope && !is_llama3 && is_of(target, scaling_unwritten)) ||
+                          (std::holds_alternative<LinearScaling>(scaling) && is_phi);
+  if (is_dropped) dialects::drop_scaling(target);
+}
+
+void forget_theta(RuleTarget& target) {
+  if (is_of(target, theta_unwritten))
+    set(target, target.rotary.spec.base, Required<double>(10000.0));
 }
 
 // Latent attention with mscale_all_dim: A is 1, whatever mscale says, and the softmax scale has the
@@ -31,10 +64,8 @@ void compute_yarn_factor(RuleTarget& target) {
 }
 
 void take_usual_betas(RuleTarget& target) {
-  constexpr std::array<std::string_view, 4> read_them = {"grok", "grok-1", "mistral3",
-                                                         "ministral3"};
   auto* const yarn = rule_of<YarnScaling>(target);
-  if (yarn == nullptr || is_one_of(target.model.model_type, read_them)) return;
+  if (yarn == nullptr || is_of(target, "grok grok-1 mistral3 ministral3")) return;
   set(target, yarn->beta_fast, 32.0);
   set(target, yarn->beta_slow, 1.0);
 }
@@ -63,14 +94,10 @@ void stop_tail_pairs(RuleTarget& target) {
   target.acted = true;
 }
 
-void refuse_partial(RuleTarget& target) {
-  constexpr std::array<std::string_view, 4> whole_heads = {"llama", "mistral", "mixtral", "falcon"};
-  const RotarySpec& spec = target.rotary.spec;
-  const std::int64_t features = spec.rotary_dim.value_or(spec.head_dim);
-  if (!is_one_of(target.model.model_type, whole_heads) || features == spec.head_dim) return;
-  target.refusal = message("its architecture must turn whole heads: rope.dimension_count ",
-                           features, " is not head_dim ", spec.head_dim);
-  target.acted = true;
+void turn_whole_head(RuleTarget& target) {
+  RotarySpec& spec = target.rotary.spec;
+  if (spec.rotary_dim.value_or(spec.head_dim) != spec.head_dim && is_of(target, part_unwritten))
+    set(target, spec.rotary_dim, std::optional(spec.head_dim));
 }
 
 void take_t5_distance(RuleTarget& target) {
@@ -80,6 +107,33 @@ void take_t5_distance(RuleTarget& target) {
 }
 
 constexpr std::array llama_cpp = {
+    DialectRule{"default_scaling_unknown",
+                "Where the config has no rope dictionary, nothing is scaled: the one of the "
+                "model's configuration class is not known.",
+                "conversion/base.py, TextModel.__init__",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                dialects::drop_default_scaling},
+    DialectRule{"scaling_unwritten",
+                "The converter's classes of some families write no scaling, or not that rule: "
+                "llama3 is written for Llama's relatives, LongRoPE for Phi and MiniCPM.",
+                "conversion/*.py, set_gguf_parameters and generate_extra_tensors",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                drop_unwritten_scaling},
+    DialectRule{"rope_theta_unwritten",
+                "The base is 10000: the converter's classes of these families do not write "
+                "rope_theta.",
+                "conversion/gemma.py, falcon.py, orion.py and others",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                forget_theta},
     DialectRule{"yarn_whole_pairs",
                 "YaRN's ramp always ends at whole pairs: the file has no key for truncate.",
                 "ggml/src/ggml.c, ggml_rope_yarn_corr_dims",
@@ -141,14 +195,15 @@ constexpr std::array llama_cpp = {
                 {},
                 {},
                 stop_tail_pairs},
-    DialectRule{"partial_refused",
-                "A file of these architectures must turn whole heads.",
-                "src/llama-model.cpp, n_rot_full",
+    DialectRule{"whole_head_turns",
+                "The whole head turns: the converter's classes of these families do not read "
+                "partial_rotary_factor.",
+                "conversion/llama.py, qwen.py and others, add_rope_dimension_count",
                 Evidence::read,
                 Engine::llama_cpp,
                 {},
                 {},
-                refuse_partial},
+                turn_whole_head},
     DialectRule{"rotary_dim_read",
                 "As many features turn as rotary_dim says; Transformers turns whole heads.",
                 "conversion/minimax.py, rope_dimension_count",

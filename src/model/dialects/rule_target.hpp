@@ -20,7 +20,11 @@ struct StatedKeys {
   std::optional<std::int64_t> hidden_size = {};
   std::optional<std::int64_t> heads = {};
   std::optional<std::int64_t> rotary_dim = {};
-  bool factor_is_null = false;  // of the rope dictionary
+  bool factor_is_null = false;              // of the rope dictionary
+  std::optional<double> theta_beside = {};  // rope_theta outside of it
+  std::optional<double> theta_within = {};
+  bool has_parameters = false;  // rope_parameters is there, and not empty
+  bool has_scaling = false;     // rope_scaling is
   // original_max_position_embeddings is in the rope dictionary; beside it.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
@@ -60,10 +64,19 @@ void set(RuleTarget& target, Value& member, const New& value) {
 // Rules that several engines have.
 namespace dialects {
 
+// model_types: "llama qwen2".
+[[nodiscard]] bool is_of(const RuleTarget& target, std::string_view model_types);
+// Nothing is scaled.
+void drop_scaling(RuleTarget& target);
+// The dictionary that a configuration class has where the config has none is not known.
+void drop_default_scaling(RuleTarget& target);
 // YaRN's ramp ends at whole pairs, whatever the config says.
 void round_yarn_ramp(RuleTarget& target);
 // A is 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
 void compute_yarn_attention_factor(RuleTarget& target);
+// A follows from mscale, 1 where the config has none, and mscale_all_dim, 0 there; each acts
+// without the other.
+void compute_yarn_factor_of_mscales(RuleTarget& target);
 // LongRoPE's factor is max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
 // The same, and A follows from it alone, but for lists with an A of their own.

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "model/families.hpp"
 
@@ -16,7 +18,26 @@ std::optional<double> ratio_of_lengths(const RuleTarget& target, std::int64_t or
   return static_cast<double>(*trained) / static_cast<double>(original);
 }
 
+double yarn_scale(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
+
 }  // namespace
+
+bool is_of(const RuleTarget& target, std::string_view model_types) {
+  return message(" ", model_types, " ").find(message(" ", target.model.model_type, " ")) !=
+         std::string::npos;
+}
+
+void drop_scaling(RuleTarget& target) {
+  set(target, target.rotary.spec.scaling, Scaling(NoScaling{}));
+}
+
+void drop_default_scaling(RuleTarget& target) {
+  constexpr std::string_view with_default = "apertus gpt_oss";
+  const bool is_stated = target.stated.has_parameters || target.stated.has_scaling;
+  if (is_of(target, with_default) && !is_stated) drop_scaling(target);
+}
 
 void round_yarn_ramp(RuleTarget& target) {
   if (auto* const yarn = rule_of<YarnScaling>(target))
@@ -31,6 +52,17 @@ void compute_yarn_attention_factor(RuleTarget& target) {
   if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0) return;
   set(target, yarn->mscale, std::optional<double>());
   set(target, yarn->mscale_all_dim, std::optional<double>());
+}
+
+void compute_yarn_factor_of_mscales(RuleTarget& target) {
+  auto* const yarn = rule_of<YarnScaling>(target);
+  if (yarn == nullptr) return;
+  const double mscale = yarn->mscale.value_or(1);
+  const double all = yarn->mscale_all_dim.value_or(0);
+  const bool is_usual = (!yarn->mscale && !yarn->mscale_all_dim) || (mscale != 0 && all != 0);
+  std::optional<double> factor;
+  if (!is_usual) factor = yarn_scale(yarn->factor, mscale) / yarn_scale(yarn->factor, all);
+  set(target, yarn->attention_factor, factor);
 }
 
 void take_longrope_factor_of_lengths(RuleTarget& target) {
@@ -56,12 +88,11 @@ void choose_longrope_list_once(RuleTarget& target) {
 }
 
 void drop_dynamic(RuleTarget& target) {
-  if (rule_of<DynamicNtkScaling>(target) == nullptr) return;
-  target.rotary.spec.scaling = NoScaling{};
-  target.acted = true;
+  if (rule_of<DynamicNtkScaling>(target) != nullptr) drop_scaling(target);
 }
 
 void read_partial_rotary_factor(RuleTarget& target) {
+  if (target.model.rotary.empty()) return;
   RotarySpec& spec = target.rotary.spec;
   const auto fraction = target.stated.partial_rotary_factor;
   const bool is_whole = !spec.rotary_dim || *spec.rotary_dim == spec.head_dim;

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and what each model's own
+// file reads of a config. ./dev golden --dialects mlx runs them all.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/message.hpp"
+#include "model/dialects/rule_target.hpp"
+
+namespace rotary {
+namespace {
+
+using dialects::drop_scaling;
+using dialects::is_of;
+
+constexpr EngineVersion seen = {0, 32};  // no release before was looked at
+
+// long_mscale is not passed on.
+void take_long_list(RuleTarget& target) {
+  dialects::compute_longrope_attention_factor(target);
+  auto* const longrope = rule_of<LongRopeScaling>(target);
+  if (longrope == nullptr) return;
+  set(target, longrope->attention_factor, std::optional<double>());
+  set(target, longrope->long_mscale, std::optional<double>());
+  set(target, longrope->lists, LongRopeSwitch::always_long);
+}
+
+void pair_halves(RuleTarget& target) {
+  if (rule_of<LongRopeScaling>(target) != nullptr)
+    set(target, target.rotary.spec.pairing, Pairing::half);
+}
+
+// Families whose file reads other keys than most.
+constexpr std::string_view scaling_unread =
+    "cohere cohere2 dbrx ernie4_5 ernie4_5_moe gemma gemma2 gemma3n_text glm glm4 glm4_moe "
+    "gpt_neox granitemoehybrid helium lfm2 lfm2_moe mimo_v2_flash minimax_m2 mixtral "
+    "muse_glimmer_text nanochat olmo_hybrid openelm phi phi3small qwen qwen2_moe qwen3_moe "
+    "qwen3_vl_moe_text recurrent_gemma solar_open stablelm starcoder2";
+
+constexpr std::string_view part_read =
+    "bailing_hybrid bailing_moe bailing_moe_v2 gemma4 gemma4_text glm4 glm4_moe gpt_neox gptj "
+    "laguna mimo_v2_flash minimax_m2 minimax_m3_vl_text nemotron phi phi-msft phi3 phimoe "
+    "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
+    "step3p5";
+
+// Families that do not read rope_parameters, with the theta that they take then.
+struct ThetaOtherwise {
+  double theta;
+  std::string_view model_types;
+};
+constexpr auto parameters_unread = std::to_array<ThetaOtherwise>({
+    {1e4,
+     "afmoe bitnet deepseek deepseek_v3 deepseek_v32 gemma gemma2 glm hunyuan_v1_dense "
+     "internlm2 internlm3 iquestcoder kimi_k2 llama mimo mistral nanochat nemotron olmo2 olmoe "
+     "phi phi3 phimoe seed_oss smollm3 step3p5 xverse"},
+    {8e6, "cohere"},
+    {5e4, "cohere2"},
+    {1e11, "falcon_h1"},
+    {1e6, "glm4_moe_lite minicpm mixtral qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text"},
+    {150000, "gpt_oss"},
+    {5e5, "nemotron-nas"},
+    {1e5, "starcoder2"},
+});
+constexpr std::string_view theta_required =
+    "apertus bailing_moe bailing_moe_v2 dots1 ernie4_5 ernie4_5_moe exaone exaone4 "
+    "gemma3n_text glm4 glm4_moe granite granitemoe helium longcat_flash mimo_v2_flash "
+    "minimax_m2 olmo3 qwen3_moe qwen3_next qwen3_vl_moe_text recurrent_gemma solar_open "
+    "stablelm";
+constexpr std::string_view theta_of_parameters =
+    "exaone_moe granitemoehybrid lfm2 lfm2_moe muse_glimmer_text olmo_hybrid";
+constexpr std::string_view parameters_read =
+    "glm_moe_dsa minimax_m3_vl_text ministral3 mistral4 qwen3_5_moe_text qwen3_5_text";
+
+void forget_theta_of_mlx(RuleTarget& target) {
+  if (target.model.model_type == "recurrent_gemma")
+    set(target, target.rotary.spec.base, Required<double>(10000.0));
+}
+
+void drop_unread_scaling(RuleTarget& target) {
+  const Scaling& scaling = target.rotary.spec.scaling;
+  const std::string_view type = target.model.model_type;
+  const bool is_dropped =
+      is_of(target, scaling_unread) ||
+      (type == "deepseek" && !std::holds_alternative<LinearScaling>(scaling)) ||
+      (type == "minicpm3" && !std::holds_alternative<LongRopeScaling>(scaling)) ||
+      (type == "mellum" && std::holds_alternative<LinearScaling>(scaling));
+  if (is_dropped) drop_scaling(target);
+}
+
+void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
+  RotarySpec& spec = target.rotary.spec;
+  const bool is_whole = spec.rotary_dim.value_or(spec.head_dim) == spec.head_dim;
+  if (is_whole || target.rotary.nope_head_dim > 0 || is_of(target, part_read)) return;
+  set(target, spec.rotary_dim, std::optional(spec.head_dim));
+}
+
+// The dictionary of the config is rope_parameters, for all layers.
+bool is_of_parameters(const RuleTarget& target) {
+  return target.stated.has_parameters && !target.stated.has_scaling && !target.rotary.layer_type;
+}
+
+void refuse_absent_theta(RuleTarget& target) {
+  if (!is_of_parameters(target) || target.stated.theta_beside || !is_of(target, theta_required))
+    return;
+  target.refusal = "its class must have rope_theta, beside rope_parameters";
+  target.acted = true;
+}
+
+void forget_parameters(RuleTarget& target) {
+  if (!is_of_parameters(target)) return;
+  const auto otherwise = std::ranges::find_if(
+      parameters_unread, [&](const ThetaOtherwise& row) { return is_of(target, row.model_types); });
+  const bool is_unread = otherwise != parameters_unread.end();
+  if (is_unread && !target.stated.theta_beside)
+    set(target, target.rotary.spec.base, Required<double>(otherwise->theta));
+  if (is_unread || is_of(target, theta_required) || is_of(target, theta_of_parameters))
+    drop_scaling(target);
+}
+
+void take_theta_beside(RuleTarget& target) {
+  const StatedKeys& stated = target.stated;
+  if (!stated.theta_beside || !stated.theta_within || target.rotary.layer_type) return;
+  const bool is_within = is_of(target, theta_of_parameters) || is_of(target, parameters_read);
+  if (is_of_parameters(target) && is_within) return;
+  set(target, target.rotary.spec.base, Required<double>(*stated.theta_beside));
+}
+
+constexpr DialectRule rule(std::string_view name, std::string_view sentence,
+                           std::string_view source, void (*apply)(RuleTarget&)) {
+  return {name, sentence, source, Evidence::run, Engine::mlx, seen, seen, apply};
+}
+
+constexpr std::array mlx = {
+    rule("rope_theta_required",
+         "Files of some families must have rope_theta beside rope_parameters, which they do not "
+         "read.",
+         "mlx_lm/models, ModelArgs of exaone4, olmo3, qwen3_moe and others", refuse_absent_theta),
+    rule("rope_parameters_unread",
+         "Files of most families do not read rope_parameters: the base is their own, and nothing "
+         "is scaled; some read its rope_theta alone.",
+         "mlx_lm/models, ModelArgs of each family", forget_parameters),
+    rule("rope_theta_beside",
+         "rope_theta beside the dictionary wins over one within, but where a family reads "
+         "rope_parameters.",
+         "mlx_lm/models, ModelArgs of each family", take_theta_beside),
+    rule("rope_theta_unread", "RecurrentGemma's base is 10000: rope_theta is not read.",
+         "mlx_lm/models/recurrent_gemma.py", forget_theta_of_mlx),
+    rule("default_scaling_unknown",
+         "Where the config has no rope dictionary, nothing is scaled: the one of the model's "
+         "configuration class is not known.",
+         "mlx_lm/models/apertus.py, gpt_oss.py", dialects::drop_default_scaling),
+    rule("scaling_unread",
+         "Files of some families make nn.RoPE of the base alone: rope_scaling is not read, or one "
+         "rule of it alone.",
+         "mlx_lm/models/qwen3_moe.py, lfm2.py, cohere.py and others", drop_unread_scaling),
+    rule("whole_head_turns",
+         "The whole head turns: files of most families do not read partial_rotary_factor.",
+         "mlx_lm/models/glm.py, llama.py and others", turn_whole_head_of_mlx_of_mlx),
+    rule("yarn_whole_pairs", "YaRN's ramp always ends at whole pairs: truncate is not read.",
+         "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::round_yarn_ramp),
+    rule("yarn_factor_computed",
+         "YaRN's factor on cos and sin follows from mscale, 1 where it is not given, and "
+         "mscale_all_dim, 0 where it is not: attention_factor is not read.",
+         "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::compute_yarn_factor_of_mscales),
+    rule("longrope_long_list",
+         "LongRoPE takes the long list at every length, and computes its factor on cos and sin "
+         "from the lengths: short_factor, factor and attention_factor are not read.",
+         "mlx_lm/models/rope_utils.py, SuScaledRoPE", take_long_list),
+    rule("longrope_halves",
+         "LongRoPE pairs features i and i + d/2, also in families that pair 2i and 2i + 1.",
+         "mlx_lm/models/rope_utils.py, SuScaledRoPE", pair_halves),
+};
+
+}  // namespace
+
+std::span<const DialectRule> mlx_rules() { return mlx; }
+
+}  // namespace rotary
