@@ -23,7 +23,8 @@ cmd_golden() {
   case ${1:-} in
     --classes) golden_classes "${@:2}" ;;
     --dialects)
-      install_packages "${packages_golden[@]}" g++
+      install_packages "${packages_golden[@]}" python3-venv g++
+      [[ " $* " != *" --cells "* ]] || build release native bin/rotary_readings
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
       ;;
     --gguf)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files that llama.cpp's own converter makes of configs: their keys, and the tensors of rope.
+
+    llama_cpp_survey.py LLAMA_CPP    its folder
+
+{"config": {...}} of each line of standard input is answered with {"gguf": the file in base64} or
+{"error": ...}; {"names": true} with the architectures that are registered.
+"""
+
+import base64
+import json
+import logging
+import pathlib
+import sys
+import tempfile
+
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/gguf-py"]
+logging.disable(logging.CRITICAL)
+
+import conversion  # noqa: E402
+import gguf  # noqa: E402
+
+
+class Lenient(dict):
+    """A config with a number for each key that a converter requires and that is not about rope."""
+
+    def __missing__(self, key):
+        if "rope" in key or "rotary" in key or "original" in key:
+            raise KeyError(key)
+        return 1
+
+
+def convert(config):
+    cls = conversion.get_model_class(config["architectures"][0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.gguf")
+        pathlib.Path(folder, "config.json").write_text(json.dumps(config), encoding="utf-8")
+        model = cls(pathlib.Path(folder), gguf.LlamaFileType.ALL_F32, path,
+                    hparams=Lenient(config))
+        model.set_gguf_parameters()
+        for tensor_name, tensor in model.generate_extra_tensors():
+            model.gguf_writer.add_tensor(tensor_name, tensor.numpy())
+        writer = model.gguf_writer
+        writer.write_header_to_file(path)
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return {"gguf": base64.b64encode(path.read_bytes()).decode()}
+
+
+def main():
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = {"names": sorted(conversion.TEXT_MODEL_MAP)} if "names" in asked else \
+                convert(asked["config"])
+        except (Exception, SystemExit) as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mlx-lm makes of configs: for each layer, the frequencies that its own forward pass gives
+mlx.fast.rope. One JSON line for each line of standard input.
+
+    {"config": {...}, "contexts": [16, 8192]}
+    {"calls": [[null, {"inv_freq": [...], "pairing": "half", "factor": 1.0}], ...]}
+
+calls has the layers in each context; null: a layer that does not rotate. What another project's
+code raises is an answer, too.
+"""
+
+import contextlib
+import dataclasses
+import json
+import sys
+import types
+import typing
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx_lm.models.base import BaseModelArgs
+from mlx_lm.models.bitlinear_layers import BitLinear
+from mlx_lm.utils import _get_classes as classes_of
+
+TOKENS = 1
+fast_rope = mx.fast.rope
+
+
+def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
+    """The class's own, with a value for each field that has no default and is not stated, but for
+    those of rope."""
+    values = dict(config)
+    for field in dataclasses.fields(cls):
+        required = (field.default is dataclasses.MISSING and
+                    field.default_factory is dataclasses.MISSING)
+        if required and field.name not in values and not is_rope_key(field.name):
+            values[field.name] = placeholder(field)
+    return original(cls, values)
+
+
+def is_rope_key(name):
+    return name.startswith(("rope", "rotary", "partial_rotary"))
+
+
+def placeholder(field):
+    kinds = typing.get_args(field.type) or (field.type,)
+    for kind, value in ((bool, False), (int, 4), (float, 1.0), (str, "silu"), (list, []),
+                        (dict, {})):
+        if kind in kinds or typing.get_origin(field.type) is kind or field.type == kind.__name__:
+            return value
+    return None
+
+
+class Spy:
+    """Stands for mlx.fast.rope: keeps what it is given for the layer that calls it."""
+
+    def __init__(self):
+        self.layer = [None]
+        self.module = [None]
+        self.calls = {}
+
+    def __call__(self, x, dims, *, traditional, base, scale, offset, freqs=None, **_):
+        rows = [pair_frequency(dims, base, scale, pair) for pair in range(dims // 2)] \
+            if freqs is None else [scale / each for each in freqs.tolist()]
+        seen = {"inv_freq": rows, "pairing": "interleaved" if traditional else "half"}
+        self.calls.setdefault(self.layer[-1], []).append((self.module[-1], seen, x))
+        return x
+
+
+def pair_frequency(dims, base, scale, pair):
+    return scale * float(base) ** (-2 * pair / dims)
+
+
+@contextlib.contextmanager
+def spied():
+    spy = Spy()
+    mx.fast.rope = spy
+    try:
+        yield spy
+    finally:
+        mx.fast.rope = fast_rope
+
+
+def watched(cls, stack, value_of):
+    """Calls of the class's instances push value_of(instance)."""
+    original = cls.__call__
+
+    def call(self, *arguments, **named):
+        stack.append(value_of(self))
+        try:
+            return original(self, *arguments, **named)
+        finally:
+            stack.pop()
+    cls.__call__ = call
+    return lambda: setattr(cls, "__call__", original)
+
+
+def is_rope(module):
+    name = type(module).__name__.lower()
+    return "rope" in name or "rotary" in name
+
+
+def run(model, spy):
+    """The model's forward pass; its layers and rope modules are watched."""
+    layers = {id(layer): index for index, layer in enumerate(model.layers)}
+    kinds = {type(layer) for layer in model.layers}
+    ropes = {type(module) for _, module in model.named_modules() if is_rope(module)}
+    indexers = {type(module) for _, module in model.named_modules()
+                if "Indexer" in type(module).__name__}
+    undo = [watched(cls, spy.layer, lambda one: layers.get(id(one))) for cls in kinds]
+    undo += [watched(cls, spy.layer, lambda one: "of an indexer") for cls in indexers]
+    undo += [watched(cls, spy.module, lambda one: one) for cls in ropes | {nn.RoPE}]
+    try:
+        model(mx.zeros((1, TOKENS), mx.int32))
+    finally:
+        for each in undo:
+            each()
+    return len(model.layers)
+
+
+def factor_of(module, seen):
+    """What position 0 multiplies a feature by."""
+    if module is None:
+        return 1.0
+    with spied() as spy:
+        module(mx.ones((1, 1, 1, 2 * len(seen["inv_freq"]))), offset=0)
+    return spy.calls[None][-1][2][0, 0, 0, 0].item()
+
+
+def in_context(module, seen, context):
+    if module is None:
+        return seen
+    with spied() as spy:
+        module(mx.ones((1, 1, 1, 2 * len(seen["inv_freq"]))), offset=context - 1)
+    return spy.calls[None][-1][1]
+
+
+def observed(config, contexts):
+    model_class, arguments = classes_of(config)
+    model = model_class(arguments.from_dict(config))
+    with spied() as spy:
+        count = run(model, spy)
+    calls = []
+    for context in contexts:
+        layers = []
+        for layer in range(count):
+            found = spy.calls.get(layer)
+            if found is None:
+                layers.append(None)
+                continue
+            alternatives = {json.dumps(in_context(module, seen, context)):
+                            factor_of(module, seen) for module, seen, _ in found}
+            text, factor = next(iter(alternatives.items()))
+            layers.append(json.loads(text) | {"factor": factor, "kinds": len(alternatives)})
+        calls.append(layers)
+    return {"calls": calls, "unplaced": len(spy.calls.get(None, []))}
+
+
+def has(model_type):
+    try:
+        classes_of({"model_type": model_type})
+    except ValueError:
+        return {"has": False}
+    return {"has": True}
+
+
+def main():
+    mx.set_default_device(mx.cpu)
+    BaseModelArgs.from_dict = classmethod(from_dict)
+    BitLinear.__call__ = lambda self, x: mx.zeros((*x.shape[:-1], self.out_features))  # for Metal
+    sys.modules["hf_olmo"] = types.ModuleType("hf_olmo")  # olmo.py looks whether it is there
+    answers, sys.stdout = sys.stdout, sys.stderr  # some models print
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = has(asked["has"]) if "has" in asked else \
+                observed(asked["config"], asked["contexts"])
+        except (Exception, SystemExit) as error:
+            answer = {"has": True, "error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts on cells, as the rows of tests/golden/evidence/ENGINE.json."""
+
+import collections
+import datetime
+import json
+import pathlib
+import re
+
+from families import language_models
+
+FOLDER = pathlib.Path(__file__).resolve().parents[3] / "tests/golden/evidence"
+
+
+# An engine that fails on a file has no such model.
+KINDS = {"fails": "absent"}
+
+
+class Evidence:
+    """kinds: {family: {kind: [cell]}}; not_run: {family: why no model of it was made}."""
+
+    def __init__(self, engine, release, produced_by, agreed="run"):
+        """agreed: the kind of a cell in which both are the same."""
+        self.engine, self.produced_by, self.agreed = engine, produced_by, agreed
+        self.releases = {"first": release, "last": release} if release else {}
+        self.kinds = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.sources, self.differs, self.not_run = {}, [], {}
+
+    def add(self, family, cell, kind, tool="", engine=""):
+        if kind == "differs":
+            self.differs.append({"family": family} | self.releases |
+                                {"cell": cell, "tool": tool, "engine": engine})
+        self.kinds[family][self.agreed if kind == "run" else kind].append(cell)
+
+    def add_absent(self, family):
+        self.kinds[family]["absent"] = []
+
+    def describe_parts(self):
+        """A part of a model that the engine has is not absent: its text is what was run."""
+        for family, within in language_models().items():
+            if self.has(family) and not self.has(within):
+                self.kinds[within] = self.kinds[family]
+        for family in [each for each in self.kinds if not self.has(each)]:
+            whole = re.sub("_(text|vision|audio|encoder|decoder|talker)(_.*)?$", "", family)
+            if whole != family and (self.has(whole) or whole in self.not_run):
+                del self.kinds[family]
+
+    def has(self, family):
+        return "absent" not in self.kinds.get(family, {"absent": []})
+
+    def rows(self):
+        for family, kinds in sorted(self.kinds.items()):
+            if "absent" in kinds:
+                yield {"family": family} | self.releases | {"kind": "absent"}
+            for kind in ("run", "read", "fails"):
+                if kinds.get(kind):
+                    source = {"source": self.sources[family]} if family in self.sources else {}
+                    yield ({"family": family} | self.releases | source |
+                           {"kind": KINDS.get(kind, kind), "cells": kinds[kind]})
+
+    def write(self):
+        self.describe_parts()
+        FOLDER.mkdir(exist_ok=True)
+        rows = ",\n".join(map(json.dumps, self.rows()))
+        differs = ",\n".join(map(json.dumps, self.differs))
+        head = json.dumps({"engine": self.engine, "produced_by": self.produced_by,
+                           "date": datetime.date.today().isoformat()})[:-1]
+        not_run = json.dumps({family: re.sub("'/[^']*/", "'", why)
+                              for family, why in self.not_run.items()})
+        (FOLDER / f"{self.engine}.json").write_text(
+            f'{head}, "rows": [\n{rows}\n], "differs": [\n{differs}\n],\n"not_run": {not_run}}}\n')
+
+    def counts(self):
+        found = collections.Counter()
+        for kinds in self.kinds.values():
+            known = [kind for kind in ("run", "read", "absent", "fails", "differs")
+                     if kind in kinds]
+            found.update(known[:1])
+        return found + collections.Counter({"not run": len(self.not_run)})
