@@ -64,17 +64,15 @@ TEST(Evidence, AReadingSaysHowItIsKnown) {
   EXPECT_EQ(test::value_of(read_as(model, Dialect{})).evidence.kind, Evidence::none);
 }
 
-TEST(Evidence, AFormThatNobodyLookedAtIsUnknown) {
+TEST(Evidence, AFormOnWhichAReleaseFailedIsUnknown) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
-    "num_attention_heads": 2, "rope_theta": 10000.0, "rope_scaling": {"rope_type": "linear",
-    "factor": 2}, "rope_parameters": {"rope_type": "linear", "factor": 2, "rope_theta": 10000.0}})";
-  const DialectReading reading = reading_in(config, "onnxruntime");
+    "num_attention_heads": 2, "rope_theta": 10000.0, "partial_rotary_factor": 0.5})";
+  const DialectReading reading = reading_in(config, "transformers@4.57");
   EXPECT_EQ(reading.evidence.kind, Evidence::none);
-  EXPECT_NE(reading.evidence.sentence.find("was not looked at for llama with rope_scaling beside "
-                                           "rope_parameters, linear"),
-            std::string::npos)
-      << reading.evidence.sentence;
-  EXPECT_EQ(agreement_of(config, "transformers", "onnxruntime"), Agreement::unknown);
+  EXPECT_EQ(reading.evidence.sentence,
+            "transformers 4.57 failed on the config of llama with partial_rotary_factor beside the "
+            "rope dictionary that was tried");
+  EXPECT_FALSE(reading.refusal);
 }
 
 TEST(Evidence, AReleaseBetweenTwoThatWereLookedAtIsUnknown) {
