@@ -148,7 +148,7 @@ enum class RopeLabels {
 // Layers that an un-nested dictionary applies to.
 enum class ScaledLayers { full, all };
 
-// What a class with dictionaries of layer types makes of rope_parameters that has none.
+// Classes with dictionaries of layer types, given rope_parameters that hold for all layers.
 enum class FlatParameters {
   ignored,
   refused,

@@ -182,8 +182,7 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
-// What rope_scaling adds to a dictionary that has a rope_type, which an older type does not
-// replace.
+// rope_scaling adds this to a dictionary that has a rope_type. An older type does not replace it.
 Json added_by(Reader& scaling) {
   Json added = scaling.json();
   const Json* const type = scaling.find("type");

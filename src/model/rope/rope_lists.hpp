@@ -28,7 +28,7 @@ struct Labelled {
 [[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
                                          const std::vector<std::string>& layer_types);
 
-// Of Molmo 2: layers out of the list under this key have the base of the dictionary and no scaling.
+// Molmo 2: layers out of the list under this key have the base of the dictionary and no scaling.
 void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout);
 
 // layer_rope_theta: one dictionary for each base other than 0.

@@ -78,7 +78,7 @@ def uses():
 
 
 def borrowed():
-    """Config classes without modeling code beside them, and the model that Auto classes give them."""
+    """Config classes without modeling code beside them, with the model that Auto classes give."""
     for config in transformers.CONFIG_MAPPING.values():
         folder = pathlib.Path(inspect.getfile(config)).parent
         if any(folder.glob("modeling_*.py")) or config not in transformers.MODEL_MAPPING:
