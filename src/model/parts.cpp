@@ -24,7 +24,7 @@ struct Tower {
 
 constexpr std::string_view backbone_key = "backbone_config";
 
-// From sub_configs of the configuration files in Transformers 5.23 and, for internvl_chat, kimi_k3,
+// From sub_configs of the configuration files in Transformers 5.24 and, for internvl_chat, kimi_k3,
 // kimi_vl, locateanything and ernie4_5_moe_vl, from the files of the models' authors.
 constexpr std::array vision_towers = {
     Tower{"aria", "idefics3_vision"},

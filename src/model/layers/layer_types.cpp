@@ -18,7 +18,7 @@ constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 constexpr std::string_view linear = "linear_attention";
 
-// ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.23, the older names that it
+// ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.24, the older names that it
 // replaces, and those of models with code of their own. window_attention is of images.
 constexpr std::array<std::string_view, 15> with_attention = {full,
                                                              sliding,

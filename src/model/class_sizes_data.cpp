@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/class_sizes.hpp"
-
 #include <algorithm>
 #include <span>
+
+#include "model/class_sizes.hpp"
 
 namespace rotary {
 namespace {
 
-// Printed by tools/golden/class_sizes.py from Transformers 5.23: hidden size, heads, layers,
+// Printed by tools/golden/class_sizes.py from Transformers 5.24: hidden size, heads, layers,
 // positions.
 constexpr ClassSizes of_classes[] = {
     {"afmoe", 2048, 16, 32, 16384},
@@ -15,6 +15,7 @@ constexpr ClassSizes of_classes[] = {
     {"align_text_model", 768, 12, 12, 512},
     {"altclip_text_model", 1024, 16, 24, 514},
     {"apertus", 4096, 32, 32, 65536},
+    {"apertus1p5_text", 4096, 32, 32, 65536},
     {"arcee", 2560, 32, 32, 4096},
     {"aria_text", 4096, 32, 32, 2048},
     {"audio-spectrogram-transformer", 768, 12, 12, 0},
@@ -81,6 +82,7 @@ constexpr ClassSizes of_classes[] = {
     {"dinov3_vit", 384, 6, 12, 0},
     {"distilbert", 768, 12, 6, 512},
     {"doge", 1024, 8, 32, 2048},
+    {"dory", 2560, 16, 36, 8192},
     {"dots1", 4608, 32, 62, 2048},
     {"dots3_note_audio_encoder", 1280, 20, 32, 6000},
     {"dots3_note_text", 5120, 0, 46, 524288},
@@ -99,6 +101,7 @@ constexpr ClassSizes of_classes[] = {
     {"esmc", 2560, 40, 80, 2048},
     {"eurobert", 768, 12, 12, 8192},
     {"evolla", 4096, 32, 32, 8192},
+    {"exaone", 4096, 32, 32, 4096},
     {"exaone4", 4096, 32, 32, 2048},
     {"exaone4_5_vision", 3584, 16, 32, 0},
     {"exaone_moe", 4096, 32, 32, 2048},
@@ -162,6 +165,7 @@ constexpr ClassSizes of_classes[] = {
     {"hunyuan_vl_vision", 1152, 16, 27, 0},
     {"hy_v3", 4096, 64, 80, 131072},
     {"hy_v4", 2816, 32, 34, 262144},
+    {"hy_v4_vl_text", 6144, 64, 78, 262144},
     {"hyperclovax", 4096, 32, 32, 2048},
     {"ibert", 768, 12, 12, 512},
     {"idefics2_vision", 768, 12, 12, 0},
@@ -186,6 +190,7 @@ constexpr ClassSizes of_classes[] = {
     {"kosmos_2_vision_model", 1024, 16, 24, 0},
     {"kyutai_speech_to_text", 2048, 32, 48, 750},
     {"laguna", 2048, 48, 40, 131072},
+    {"lara_mini", 1024, 16, 34, 131072},
     {"lasr_encoder", 512, 8, 17, 10000},
     {"led", 1024, 16, 12, 0},
     {"lfm2", 2560, 32, 32, 128000},
@@ -327,6 +332,8 @@ constexpr ClassSizes of_classes[] = {
     {"sam3_tracker_video", 0, 0, 0, 0},
     {"sam3_vit_model", 1024, 16, 32, 0},
     {"sapiens2", 1024, 16, 24, 0},
+    {"sarvam_mla", 4096, 64, 32, 4096},
+    {"sarvam_moe", 4096, 64, 19, 131072},
     {"seed_oss", 4096, 80, 64, 524288},
     {"siglip2_text_model", 768, 12, 12, 64},
     {"siglip2_vision_model", 768, 12, 12, 0},
@@ -379,6 +386,7 @@ constexpr ClassSizes of_classes[] = {
 // sub_configs_defaults of the wrappers' configuration files.
 constexpr ClassSizes of_wrappers[] = {
     {"glmasr", 2048, 16, 28, 8192},
+    {"omniasr", 4096, 8, 12, 8192},
     {"voxtral", 3072, 32, 30, 131072, 128, 1e8},
     {"voxtral_realtime", 3072, 32, 26, 131072, 128, 1e6},
 };
