@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that a model family's implementation assumes and its config does not say, as data: one
 // row for each model_type, in families/. Taken from the model and configuration files of Hugging
-// Face Transformers at c49429ed (5.16.0.dev0), and held against every class of 5.23.0 since
+// Face Transformers at c49429ed (5.16.0.dev0), and held against every class of 5.24.0 since
 // (./dev golden --classes), unless the row says otherwise.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The default configs of every rotary class of Transformers, resolved: frequencies, factor and the
-// layers that rotate, as the classes themselves have them.
+// layers that rotate, as the classes themselves have them; and configs in every form of rope keys.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,17 +25,17 @@ const ModelRotary* find_rotary(const ModelSpec& model, const std::string& label)
   return model.rotary.size() == 1 ? &model.rotary.front() : nullptr;
 }
 
-std::vector<double> falling_frequencies(const RotarySpec& spec) {
-  std::vector<double> falling = test::value_of(make_frequencies(spec, 1)).inv_freq;
+std::vector<double> falling_frequencies(const Frequencies& frequencies) {
+  std::vector<double> falling = frequencies.inv_freq;
   for (double& each : falling) each = std::abs(each);
   std::sort(falling.begin(), falling.end(), std::greater<>());
   return falling;
 }
 
-void expect_rope(const ModelRotary& rotary, const nlohmann::json& wanted) {
-  const std::vector<double> got = falling_frequencies(rotary.spec);
-  EXPECT_NEAR(test::value_of(make_frequencies(rotary.spec, 1)).attention_factor,
-              wanted.at("factor").get<double>(), 1e-6);
+void expect_rope(const ModelRotary& rotary, const nlohmann::json& wanted, std::int64_t context) {
+  const Frequencies frequencies = test::value_of(make_frequencies(rotary.spec, context));
+  const std::vector<double> got = falling_frequencies(frequencies);
+  EXPECT_NEAR(frequencies.attention_factor, wanted.at("factor").get<double>(), 1e-6);
   for (const auto& [place, frequency] : wanted.at("inv_freq").items()) {
     const auto i = static_cast<std::size_t>(std::stoul(place));
     const auto there = frequency.get<double>();
@@ -55,20 +55,40 @@ std::vector<std::size_t> rotating_layers(const ModelSpec& model) {
   return layers;
 }
 
+void expect_ropes(const ModelSpec& model, const nlohmann::json& ropes, std::int64_t context) {
+  for (const auto& [label, wanted] : ropes.items()) {
+    const ModelRotary* const rotary = find_rotary(model, label);
+    ASSERT_NE(rotary, nullptr) << label;
+    expect_rope(*rotary, wanted, context);
+  }
+}
+
 TEST(ClassesGolden, EveryClassOfTransformers) {
   const nlohmann::json file = test::read_golden("classes");
   ASSERT_GT(file.at("classes").size(), 180U);
   for (const auto& each : file.at("classes")) {
     SCOPED_TRACE(each.at("class").get<std::string>());
     const ModelSpec model = test::value_of(resolve(each.at("config").dump()));
-    for (const auto& [label, wanted] : each.at("ropes").items()) {
-      const ModelRotary* const rotary = find_rotary(model, label);
-      ASSERT_NE(rotary, nullptr) << label;
-      expect_rope(*rotary, wanted);
-    }
+    expect_ropes(model, each.at("ropes"), 1);
     const auto& rotating = each.at("rotating");
     if (rotating.is_null()) continue;
     EXPECT_EQ(rotating_layers(model), rotating.get<std::vector<std::size_t>>());
+  }
+}
+
+// Null ropes: the class refuses the config.
+TEST(ClassesGolden, EveryFormOfRopeKeys) {
+  const nlohmann::json file = test::read_golden("config_forms");
+  ASSERT_GT(file.at("config_forms").size(), 70U);
+  for (const auto& each : file.at("config_forms")) {
+    const std::string config = each.at("config").dump();
+    SCOPED_TRACE(each.at("form").get<std::string>() + " " + config);
+    const auto model = resolve(config);
+    const auto& ropes = each.at("ropes");
+    ASSERT_EQ(model.has_value(), !ropes.is_null());
+    if (!model) continue;
+    const auto& context = each.at("context");
+    expect_ropes(*model, ropes, context.is_null() ? 1 : context.get<std::int64_t>());
   }
 }
 

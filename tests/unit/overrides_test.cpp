@@ -69,6 +69,14 @@ TEST(Overrides, OfAKeyThatNobodyReadsAreRefused) {
                     {"got rotary_dim"}));
   EXPECT_TRUE(fails(with(test::model_with("gptj"), {"rope_scaling.factor", "2"}),
                     ErrorCode::invalid_argument, {"got rope_scaling.factor"}));
+  for (const std::string_view family : {"llama", "deepseek_v3"}) {
+    const std::string scaled = test::model_with(family, R"(
+        "rope_scaling": {"rope_type": "linear", "factor": 2})");
+    EXPECT_TRUE(fails(with(scaled, {"factor", "4"}), ErrorCode::invalid_argument,
+                      {"got factor; did you mean rope_scaling.factor?"}));
+    EXPECT_TRUE(fails(with(test::model_with(family), {"factor", "4"}), ErrorCode::invalid_argument,
+                      {"got factor"}));
+  }
 }
 
 TEST(Overrides, BesideTheLanguageModelNameItsKey) {

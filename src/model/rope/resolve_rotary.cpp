@@ -186,8 +186,10 @@ struct ParameterSources {
     }
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
-    const bool is_beside = !config.layout.is_nested && config.reader.find(key) != nullptr &&
-                           (key == original || (key == "partial_rotary_factor" && !found));
+    // Nobody else looks for other keys there, so a key to set there must be refused.
+    const bool may_be_beside = key == original || (key == "partial_rotary_factor" && !found);
+    const bool is_beside =
+        may_be_beside && !config.layout.is_nested && config.reader.find(key) != nullptr;
     if (is_beside && !std::holds_alternative<DynamicNtkScaling>(scaling)) {
       note(sources, name, Origin::stated, key);
     } else if (found != nullptr && !found->is_null() && *found != Json(0.0)) {
@@ -256,7 +258,7 @@ void check_spec(const RotarySpec& spec, const ModelConfig& config, const Resolve
   // "rope_scaling." -> "config (rope_scaling): factor must be …"
   const std::string& path = dictionary.path();
   const std::string within =
-      path.empty() ? "" : message(" (", path.substr(0, path.size() - 1), ")");
+      dictionary.members().empty() ? "" : message(" (", path.substr(0, path.size() - 1), ")");
   config.reader.findings().fail(
       blamed(ErrorCode::malformed_input, message("config", within, ": "), status.error()));
 }

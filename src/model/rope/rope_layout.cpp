@@ -339,7 +339,7 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
     }
     return layout;
   }
-  const std::string& path = dictionary.path.empty() ? config.path() : dictionary.path;
+  const std::string& path = dictionary.path.empty() ? expanded_path : dictionary.path;
   if (family.layers.rotating == RotaryLayers::layer_rope_theta) {
     return layer_bases(config, dictionary.json, path);
   }

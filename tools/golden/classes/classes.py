@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 from judge import Verdict, judged, judged_form
-from keep import recorded, write
+from keep import recorded, recorded_form, write
 from scratch import ScratchError, python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -50,7 +50,7 @@ def main():
     try:
         failed = 0
         if arguments.forms:
-            return compare_forms(arguments.model_types)
+            return compare_forms(arguments.model_types, [] if arguments.write else None)
         if not arguments.positions:
             failed = compare_classes(arguments.model_types, [] if arguments.write else None)
         return max(failed, compare_ids(arguments)) if not arguments.model_types else failed
@@ -81,9 +81,9 @@ def compare_classes(model_types, kept):
     return 1 if failed or not counts else 0
 
 
-def compare_forms(model_types):
+def compare_forms(model_types, kept):
     """Prints each form that the tool reads otherwise than its class, or the class refuses; 0 if
-    there is none without a reason."""
+    there is none without a reason. kept: as of compare_classes, of the kept_forms."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
     for line in survey(settings, model_types, "forms.py"):
@@ -91,12 +91,17 @@ def compare_forms(model_types):
         name = f"{line['model_type']} {line['variant']}"
         reasons = (why for pattern, why in settings["reasons_of_forms"].items()
                    if fnmatch.fnmatchcase(name, pattern))
+        if kept is not None and verdict.kind in ("agrees", "both refuse") and any(
+                fnmatch.fnmatchcase(name, pattern) for pattern in settings["kept_forms"]):
+            kept.append(recorded_form(line, TOOL))
         if verdict.kind in ("differs", "resolved"):
             verdict = next((Verdict("has a reason", why) for why in reasons), verdict)
         counts[verdict.kind] += 1
         if verdict.kind not in ("agrees", "both refuse"):
             print(f"{name} {verdict.kind}: {verdict.text}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    if kept is not None:
+        write(kept, settings["python"], ROOT / "tests/golden/config_forms.json")
     return 1 if counts["differs"] + counts["resolved"] + counts["fails"] or not counts else 0
 
 

@@ -85,6 +85,7 @@ def lines(use, complete):
 def made(use, form, rule, config):
     line = {"config_class": use.config.__name__, "model_type": use.config.model_type,
             "variant": f"{form}:{rule}", "config": config, "rotating": None,
+            "form_keys": [key for key in config if key in ROPE_KEYS],
             "context": 2 * TRAINED if rule in IN_CONTEXT else None}
     try:
         read = CONFIG_MAPPING[use.config.model_type].from_dict(copy.deepcopy(config))

@@ -28,12 +28,20 @@ def rotating(calls):
     return layers or None
 
 
+def recorded_form(line, tool):
+    """A config with its rope keys and what its class makes of it, or null: it is refused."""
+    ropes = line.get("ropes")
+    return {"form": line["variant"], "config": read_part(line, tool), "context": line["context"],
+            "ropes": ropes and {label: sample(rope) for label, rope in ropes.items()}}
+
+
 def read_part(line, tool):
-    """The config without the keys that change nothing in the tool's answer."""
+    """The config without the keys that change nothing in the tool's answer, but those that a form
+    is of."""
     config = dict(line["config"])
     whole = answer(config, line, tool)
     for key in list(config):
-        if key == "model_type":
+        if key == "model_type" or key in line.get("form_keys", ()):
             continue
         without = {name: value for name, value in config.items() if name != key}
         if answer(without, line, tool) == whole:
@@ -44,7 +52,7 @@ def read_part(line, tool):
 def answer(config, line, tool):
     asked = ask(tool, "inspect", line | {"config": config})
     if asked.returncode != 0:
-        return None
+        return asked.stderr.splitlines()[0]
     said = json.loads(asked.stdout)
     for part in (said, *said["rotary"]):
         part.pop("sources", None)
@@ -52,6 +60,7 @@ def answer(config, line, tool):
 
 
 def write(classes, packages, path):
+    """The file has its name's list: classes.json "classes"."""
     rows = ",\n".join(json.dumps(each, sort_keys=True) for each in classes)
-    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "classes": [\n{rows}\n]}}\n',
+    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "{path.stem}": [\n{rows}\n]}}\n',
                     encoding="utf-8")
