@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/families.hpp"
+#include "model/json/config_json.hpp"
 
 namespace rotary::dialects {
 namespace {
@@ -55,19 +56,32 @@ struct LastRelease {
 };
 
 // hidden_size / num_attention_heads until then.
-constexpr std::array heads_divided = {
-    LastRelease{"cohere", {4, 47}},    LastRelease{"esm", {5, 5}},
-    LastRelease{"falcon", always},     LastRelease{"gpt_neox", {4, 44}},
-    LastRelease{"granite", {4, 47}},   LastRelease{"llama", {4, 43}},
-    LastRelease{"mistral", {4, 42}},   LastRelease{"mixtral", {4, 46}},
-    LastRelease{"modernbert", always}, LastRelease{"olmo", {4, 47}},
-    LastRelease{"olmo2", {4, 47}},     LastRelease{"persimmon", {4, 44}},
-    LastRelease{"phi", {4, 47}},       LastRelease{"phi3", {4, 47}},
-    LastRelease{"qwen2", {4, 47}},     LastRelease{"qwen2_moe", {4, 52}},
-    LastRelease{"stablelm", {4, 44}},  LastRelease{"starcoder2", {4, 47}}};
+constexpr std::array heads_divided = {LastRelease{"chameleon", always},
+                                      LastRelease{"cohere", {4, 47}},
+                                      LastRelease{"dbrx", always},
+                                      LastRelease{"esm", {5, 5}},
+                                      LastRelease{"falcon", always},
+                                      LastRelease{"gpt_neox", {4, 44}},
+                                      LastRelease{"gpt_neox_japanese", {4, 44}},
+                                      LastRelease{"granite", {4, 47}},
+                                      LastRelease{"llama", {4, 43}},
+                                      LastRelease{"mistral", {4, 42}},
+                                      LastRelease{"mixtral", {4, 46}},
+                                      LastRelease{"modernbert", always},
+                                      LastRelease{"olmo", {4, 47}},
+                                      LastRelease{"olmo2", {4, 47}},
+                                      LastRelease{"persimmon", {4, 44}},
+                                      LastRelease{"phi", {4, 47}},
+                                      LastRelease{"phi3", {4, 47}},
+                                      LastRelease{"qwen2", {4, 47}},
+                                      LastRelease{"qwen2_moe", {4, 52}},
+                                      LastRelease{"stablelm", {4, 44}},
+                                      LastRelease{"starcoder2", {4, 47}}};
 
 constexpr std::array whole_heads = {LastRelease{"modernbert", always},
                                     LastRelease{"phi3", {4, 47}}};
+
+constexpr std::array bases_beside = {LastRelease{"afmoe", {5, 3}}};
 
 struct BaseOfClass {
   std::string_view family;
@@ -76,9 +90,33 @@ struct BaseOfClass {
 };
 
 // Where later releases have another.
-constexpr std::array bases = {
-    BaseOfClass{"cohere", always, 10000}, BaseOfClass{"esm", {5, 5}, 10000},
-    BaseOfClass{"olmo3", {5, 12}, 10000}, BaseOfClass{"persimmon", always, 25000}};
+constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
+                              BaseOfClass{"falcon_h1", always, 100000},
+                              BaseOfClass{"kyutai_speech_to_text", always, 100000},
+                              BaseOfClass{"qwen3_vl_moe_text", always, 5e6},
+                              BaseOfClass{"qwen3_vl_text", always, 5e6},
+                              BaseOfClass{"esm", {5, 5}, 10000},
+                              BaseOfClass{"olmo3", {5, 12}, 10000},
+                              BaseOfClass{"persimmon", always, 25000}};
+
+struct RulesOfClass {
+  std::string_view family;
+  EngineVersion last = {};
+  std::string_view rope_scaling;  // of a config without the key
+};
+
+constexpr std::array rules_of_classes = {
+    RulesOfClass{"apertus", always,
+                 R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                     "original_max_position_embeddings": 8192, "high_freq_factor": 4.0})"},
+    RulesOfClass{"gpt_oss", {4, 55}, R"({"rope_type": "yarn", "factor": 32.0, "truncate": false})"},
+    RulesOfClass{"gpt_oss", always,
+                 R"({"rope_type": "yarn", "factor": 32.0, "truncate": false,
+                     "original_max_position_embeddings": 4096})"}};
+
+// Their class writes its own fraction over that of the dictionary.
+constexpr std::array fixed_fractions = {LastRelease{"qwen3_next"}, LastRelease{"qwen3_5_text"},
+                                        LastRelease{"qwen3_5_moe_text"}, LastRelease{"solar_open"}};
 
 template <class Rows>
 const auto* row_of(const Rows& rows, std::string_view model_type) {
@@ -101,9 +139,9 @@ bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   return row != nullptr && config.version <= row->last && forget(config, key);
 }
 
-// The dictionary rope_scaling; nullptr if there is none.
-Json::Object* rope_scaling(ConfigEdit& config) {
-  const auto found = config.keys.find("rope_scaling");
+// The dictionary of this name; nullptr if there is none.
+Json::Object* rope_dictionary(ConfigEdit& config, std::string_view name) {
+  const auto found = config.keys.find(name);
   const bool is_there = found != config.keys.end() && found->second.is_object();
   return is_there ? &found->second.object() : nullptr;
 }
@@ -125,7 +163,7 @@ OwnClass own_class(std::string_view model_type, const EngineVersion& version) {
 bool forget_rope_parameters(ConfigEdit& config) { return forget(config, "rope_parameters"); }
 
 bool forget_keys_inside(ConfigEdit& config) {
-  Json::Object* const rope = rope_scaling(config);
+  Json::Object* const rope = rope_dictionary(config, "rope_scaling");
   return rope != nullptr && rope->erase("rope_theta") + rope->erase("partial_rotary_factor") > 0;
 }
 
@@ -144,6 +182,10 @@ bool forget_partial(ConfigEdit& config) {
   return forget_until(whole_heads, config, "partial_rotary_factor");
 }
 
+bool forget_base_beside(ConfigEdit& config) {
+  return forget_until(bases_beside, config, "rope_theta");
+}
+
 bool take_base_of_class(ConfigEdit& config) {
   const BaseOfClass* const row = row_of(bases, config.model_type);
   const auto found = config.keys.find("rope_theta");
@@ -151,6 +193,30 @@ bool take_base_of_class(ConfigEdit& config) {
   if (found != config.keys.end() && !found->second.is_null()) return false;
   config.keys.insert_or_assign("rope_theta", Json(row->base));
   return true;
+}
+
+bool take_rules_of_class(ConfigEdit& config) {
+  const auto row = std::ranges::find_if(rules_of_classes, [&](const RulesOfClass& each) {
+    return each.family == family_of(config.model_type) && config.version <= each.last;
+  });
+  if (row == rules_of_classes.end()) return false;
+  const auto found = config.keys.find("rope_scaling");
+  const bool is_null = found != config.keys.end();
+  if (is_null && !found->second.is_null()) return false;
+  auto rules = parse_config(is_null ? R"({"rope_type": "default"})" : row->rope_scaling);
+  if (!rules) return false;
+  config.keys.insert_or_assign("rope_scaling", *std::move(rules));
+  return true;
+}
+
+bool forget_partial_inside(ConfigEdit& config) {
+  if (row_of(fixed_fractions, config.model_type) == nullptr) return false;
+  bool acted = false;
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+    Json::Object* const rope = rope_dictionary(config, key);
+    if (rope != nullptr && rope->erase("partial_rotary_factor") > 0) acted = true;
+  }
+  return acted;
 }
 
 bool take_head_dim_as_rope_dim(ConfigEdit& config) {
@@ -164,7 +230,7 @@ bool take_head_dim_as_rope_dim(ConfigEdit& config) {
 }
 
 bool take_maximum_as_longrope_original(ConfigEdit& config) {
-  Json::Object* const rope = rope_scaling(config);
+  Json::Object* const rope = rope_dictionary(config, "rope_scaling");
   if (rope == nullptr || !is_longrope(*rope)) return false;
   constexpr std::string_view key = "original_max_position_embeddings";
   const auto maximum = config.keys.find("max_position_embeddings");

@@ -17,6 +17,7 @@ enum class OwnClass {
   longest_call,   // the same, of the longest call
 };
 
+// The class of the target's family in the target's version.
 [[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);
 
 // DialectRule::edit.
@@ -25,7 +26,10 @@ bool forget_keys_inside(ConfigEdit& config);
 bool forget_rules(ConfigEdit& config);
 bool forget_head_dim(ConfigEdit& config);
 bool forget_partial(ConfigEdit& config);
+bool forget_base_beside(ConfigEdit& config);
 bool take_base_of_class(ConfigEdit& config);
+bool take_rules_of_class(ConfigEdit& config);
+bool forget_partial_inside(ConfigEdit& config);
 bool take_head_dim_as_rope_dim(ConfigEdit& config);
 bool take_maximum_as_longrope_original(ConfigEdit& config);
 
