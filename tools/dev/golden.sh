@@ -27,6 +27,12 @@ cmd_golden() {
       [[ " $* " != *" --cells "* ]] || build release native bin/rotary_readings
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
       ;;
+    --matrix)
+      install_packages "${packages_classes[@]}"
+      build release native bin/rotary_readings_of_calls
+      /usr/bin/python3 -B tools/golden/matrix/matrix.py build/release/bin/rotary_readings_of_calls \
+        "${@:2}"
+      ;;
     --gguf)
       build release native bin/rotary
       /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"

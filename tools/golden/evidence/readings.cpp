@@ -41,7 +41,9 @@ Json answer(const Json& asked) {
   auto reading = read_as(asked.at("config").dump(), *dialect);
   if (!reading) return {{"error", reading.error().message}};
   Json json = model_json(std::move(reading->model), context);
-  json["refusal"] = reading->refusal;
+  // A refusal by evidence is what this program helps to find.
+  const bool is_known = reading->evidence.kind == Evidence::absent;
+  json["refusal"] = is_known ? Json() : Json(reading->refusal);
   json["rules"] = json_array(reading->acted, [](const auto* rule) { return rule->name; });
   json["lengths"] = to_string(reading->lengths);
   return json;

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on cells, as the rows of tests/golden/evidence/ENGINE.json."""
+"""Verdicts on cells, as the rows of an engine in evidence.txt."""
 
 import collections
-import datetime
-import json
-import pathlib
 import re
 
+from evidence_rows import write_rows
 from families import language_models
-
-FOLDER = pathlib.Path(__file__).resolve().parents[3] / "tests/golden/evidence"
-
 
 # An engine that fails on a file has no such model.
 KINDS = {"fails": "absent"}
@@ -60,15 +55,7 @@ class Evidence:
 
     def write(self):
         self.describe_parts()
-        FOLDER.mkdir(exist_ok=True)
-        rows = ",\n".join(map(json.dumps, self.rows()))
-        differs = ",\n".join(map(json.dumps, self.differs))
-        head = json.dumps({"engine": self.engine, "produced_by": self.produced_by,
-                           "date": datetime.date.today().isoformat()})[:-1]
-        not_run = json.dumps({family: re.sub("'/[^']*/", "'", why)
-                              for family, why in self.not_run.items()})
-        (FOLDER / f"{self.engine}.json").write_text(
-            f'{head}, "rows": [\n{rows}\n], "differs": [\n{differs}\n],\n"not_run": {not_run}}}\n')
+        write_rows(self.engine, list(self.rows()), self.differs)
 
     def counts(self):
         found = collections.Counter()

@@ -13,19 +13,28 @@ SMALL = {"vocab_size": 512, "hidden_size": 256, "intermediate_size": 128, "num_h
          "sliding_window": 512, "num_nextn_predict_layers": 0}
 # Sizes with another meaning here: shrunk, they contradict each other.
 KEPT = {"zamba2": ("head_dim",), "recurrent_gemma": ("head_dim",)}
-# What a family needs besides to rotate, or to be built this small.
+# Keys that a family needs besides, to rotate or to be built this small.
 MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
         "granitemoehybrid": {"position_embedding_type": "rope", "layer_types": ["attention"] * 6},
         "falcon": {"alibi": False}, "zamba2": {"use_mem_rope": True},
         "bamba": {"attn_layer_indices": [0, 2, 4]}, "gptj": {"rotary_dim": 32},
-        "codegen": {"rotary_dim": 32}, "jetmoe": {"kv_channels": 64}}
+        "codegen": {"rotary_dim": 32}, "jetmoe": {"kv_channels": 64},
+        "longcat_flash": {"head_dim": 16},
+        "mimi": {"upsample_groups": 256}, "chameleon": {"vocabulary_map": {"<image>": 4}},
+        "dbrx": {"attn_config": {"clip_qkv": 8.0, "kv_n_heads": 4, "rope_theta": THETA},
+                 "ffn_config": {"ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2}}}
+# Their rope dictionary must say how many pairs each axis has.
+SECTIONS = {"mrope_section": [8, 12, 12]}
+WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
+                 "qwen3_vl_text", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "paddleocr_vl_text",
+                 "qwen3_omni_moe_talker_text", "cosmos3_edge_text")
 
 
 def base_of(family, config_class):
     """The family's smallest config.json, by the names of the release's own class."""
     default = config_class()
     names = getattr(config_class, "attribute_map", None) or {}
-    base = {"model_type": family}
+    base = {"model_type": family, "pad_token_id": 0}
     for key, value in SMALL.items():
         is_computed = isinstance(getattr(config_class, key, None), property)
         if hasattr(default, key) and not is_computed and key not in KEPT.get(family, ()):
@@ -46,8 +55,14 @@ def labels_of(config_class, base):
     return nested or sorted(each for each in types if isinstance(each, str))
 
 
-def rules(pairs):
+def rules(family, pairs):
     """rule -> its keys, and those beside the dictionary."""
+    axes = SECTIONS if family in WITH_SECTIONS else {}
+    return {rule: (keys | axes, beside)
+            for rule, (keys, beside) in rules_of_one_axis(pairs).items()}
+
+
+def rules_of_one_axis(pairs):
     short = [1 + 0.01 * i for i in range(pairs)]
     trained = {"max_position_embeddings": 2048}
     return {
@@ -80,7 +95,7 @@ def cases(base, labels, pairs):
     yield "plain:default", "no base", without_base
     yield "plain:default", "rope_scaling null", plain | {"rope_scaling": None}
     yield "plain:default", "another head_dim", plain | {"head_dim": 48}
-    for rule, (keys, beside) in rules(pairs).items():
+    for rule, (keys, beside) in rules(base["model_type"], pairs).items():
         body = {"rope_type": rule} | keys
         inner = body | {"rope_theta": THETA}
         yield f"scaling_type:{rule}", "", plain | beside | {"rope_scaling": {"type": rule} | keys}
@@ -97,12 +112,16 @@ def cases(base, labels, pairs):
             lists = {"type": rule} | {key: keys[key] for key in ("short_factor", "long_factor")}
             outside = beside | {"original_max_position_embeddings": 64}
             yield f"scaling_type:{rule}", "lists alone", plain | outside | {"rope_scaling": lists}
+    if base["model_type"] in WITH_SECTIONS:
+        yield "scaling_type:other", "", plain | {"rope_scaling": {"type": "mrope"} | SECTIONS}
     yield from variants(plain, without_base)
 
 
 def variants(plain, without_base):
     half = {"partial_rotary_factor": 0.5}
+    axes = SECTIONS if plain["model_type"] in WITH_SECTIONS else {}
     for rule in ({"rope_type": "default"}, {"rope_type": "linear", "factor": 4.0}):
+        rule = rule | axes
         scaled = {} if rule["rope_type"] == "default" else {"rope_scaling": rule}
         name = rule["rope_type"]
         inner = rule | {"rope_theta": THETA}

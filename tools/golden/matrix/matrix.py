@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Releases of transformers beside what the library says of each: evidence/transformers.json.
+"""Releases of transformers beside what the library says of each: its rows of evidence.txt.
 
-    matrix.py READINGS [--write] [--families A,B] [RELEASE]...
+    matrix.py READINGS [--families A,B] [RELEASE]...
 
 READINGS is the program of readings.cpp. Every release of releases.json's "lines" runs every family
 (observe.py), in one environment, with the packages that the release wants; what it said is kept in
-build/golden/matrix, and a family that is there is not run again. Without --write: compares.
+build/golden/matrix, and a family that is there is not run again.
 """
 
 import argparse
@@ -22,13 +22,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "classes")]
 
+from evidence_rows import write_rows  # noqa: E402
 from scratch import python_with  # noqa: E402
 from verdicts import rows_of, verdicts  # noqa: E402
 from wheels import pins, wheel_of  # noqa: E402
 
 BUILD = ROOT / "build/golden"
 KEPT = BUILD / "matrix"
-PATH = ROOT / "tests/golden/evidence/transformers.json"
+# Positions of these have two axes: tools/golden/classes compares them.
+OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 BESIDE = ("tokenizers", "huggingface-hub", "safetensors")
 
 
@@ -37,31 +39,18 @@ def main():
     parser.add_argument("readings", type=pathlib.Path)
     parser.add_argument("releases", nargs="*", metavar="RELEASE")
     parser.add_argument("--families", type=lambda text: text.split(","))
-    parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     families = json.loads(subprocess.check_output([arguments.readings, "--families"]))
     releases = arguments.releases or pins()["lines"]
     found = {}
     for release in releases:
-        wanted = arguments.families or [family for family, _ in families]
+        wanted = arguments.families or [family for family, encoding in families
+                                        if encoding == "rotary" and not OF_IMAGES.search(family)]
         lines = lines_of(release, wanted)
-        found[release] = verdicts(release, lines, dict(families), arguments.readings)
-    text = text_of(rows_of(found))
-    if arguments.write:
-        PATH.parent.mkdir(exist_ok=True)
-        PATH.write_text(text, encoding="utf-8")
-        return 0
-    if PATH.read_text(encoding="utf-8") != text:
-        print("matrix: evidence/transformers.json says something else", file=sys.stderr)
-        return 1
+        found[release] = verdicts(release, lines, arguments.readings)
+    made = rows_of(found)
+    write_rows("transformers", made["rows"], made["differs"])
     return 0
-
-
-def text_of(rows):
-    head = {"engine": "transformers", "produced_by": "./dev golden --matrix", **rows.pop("head")}
-    parts = [f'"{name}": [\n' + ",\n".join(map(json.dumps, each)) + "\n]"
-             for name, each in rows.items()]
-    return json.dumps(head)[:-1] + ",\n" + ",\n".join(parts) + "}\n"
 
 
 def lines_of(release, families):
@@ -88,7 +77,8 @@ def observe(release, families, path):
     print(f"transformers {release}: {len(families)} families", file=sys.stderr)
     environment = os.environ | {"PYTHONPATH": str(place), "HF_HUB_OFFLINE": "1",
                                 "PYTHONWARNINGS": "ignore",
-                                "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"), "USE_TF": "0", "USE_FLAX": "0"}
+                                "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"),
+                                "USE_TF": "0", "USE_FLAX": "0"}
     with path.open("a") as out, path.with_suffix(".log").open("a") as log:
         subprocess.run([python, HERE / "observe.py", *families], stdout=out, stderr=log,
                        env=environment, check=False)

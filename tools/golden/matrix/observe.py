@@ -71,7 +71,8 @@ def config_files():
     """model_type -> the files whose classes have it."""
     found = collections.defaultdict(list)
     for path in sorted(MODELS.glob("*/configuration_*.py")):
-        for name in set(re.findall(r'^    model_type\b.*= "(.+)"', path.read_text(), re.MULTILINE)):
+        text = path.read_text(encoding="utf-8")
+        for name in set(re.findall(r'^    model_type\b.*= "(.+)"', text, re.MULTILINE)):
             found[name].append(path)
     return found
 
@@ -98,12 +99,12 @@ def observed(family, paths):
         return
     yield {"cell": cell, "tried": tried, "config": config} | seen
     ropes = seen.get("ropes", [])
-    if not ropes:
+    if not ropes and "refused" not in seen:
         return
-    ways = [way for way in (run_model, call_modules) if way.__name__ == seen["by"]]
+    ways = [way for way in (run_model, call_modules) if seen.get("by") in (None, way.__name__)]
     if len(ropes) == 1 and seen["layers"] and len(seen["layers"][0]) == 6:
         base = with_one_layer(base, config_class)
-    for cell, tried, config in cases(base, labels, len(ropes[0]["inv_freq"])):
+    for cell, tried, config in cases(base, labels, len(ropes[0]["inv_freq"]) if ropes else 32):
         seen = result_of(config_class, model_class, config, (cell, *ways))
         yield {"cell": cell, "tried": tried, "config": config} | seen
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What read_as says, for tools/golden/matrix: one JSON line for each line of standard input.
+// The readings of read_as for matrix.py: one JSON line for each line of standard input.
 //
 //   readings --families        [[model_type, encoding]] of all families
 //   readings < questions       {"config": {…}, "dialect": "transformers@4.51", "calls": [7, 149]}
@@ -20,9 +20,9 @@ Json families_json() {
   Json json = Json::array();
   const auto families = rotary::known_families();  // outlives the loop
   for (const rotary::FamilyInfo& family : *families)
-    json.push_back(Json::array({family.model_type, family.text_model_type.empty()
-                                                       ? to_string(family.encoding)
-                                                       : "around another"}));
+    json.push_back(
+        Json::array({family.model_type, family.text_model_type.empty() ? to_string(family.encoding)
+                                                                       : "around another"}));
   return json;
 }
 
@@ -47,7 +47,9 @@ Json answer_to(const Json& question) {
   if (!dialect) return {{"error", dialect.error().message}};
   const auto reading = rotary::read_as(question.at("config").dump(), *dialect);
   if (!reading) return {{"error", reading.error().message}};
-  if (reading->refusal) return {{"refusal", *reading->refusal}};
+  // A refusal by evidence is what this program helps to find.
+  if (reading->refusal && reading->evidence.kind != rotary::Evidence::absent)
+    return {{"refusal", *reading->refusal}};
   Json answer = {{"layers", Json::array()}, {"calls", Json::array()}, {"acted", Json::array()}};
   for (const rotary::ModelLayer& layer : reading->model.layers) {
     const bool rotates = layer.encoding == rotary::LayerEncoding::rotary;
