@@ -67,7 +67,8 @@ enum class Evidence : std::int32_t {
   run = 1,     // its own code was run, and its numbers were compared with the reading
   read = 2,    // its source was read
   absent = 3,  // it has no such model
-  none = 4,    // nobody looked, or it failed on the config that was tried
+  none = 4,    // nobody looked, it failed on the config that was tried, or it computes something
+               // that no rule explains
 };
 
 // "run", "read", "absent", "none".

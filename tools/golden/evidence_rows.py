@@ -13,10 +13,11 @@ HEAD = "# engine first last kind cells | families: what was looked at (docs/theo
 def write_rows(engine, rows, differs):
     """Puts the rows of an engine in the place of those that were there. rows: {"family", "first",
     "last" (absent: the engine has no releases), "kind", "cells" (absent: every config)}. differs:
-    cells without evidence, kept beside the answers for whoever mends them."""
+    {"family", "first", "last", "cell", "tool", "engine"}, rows of the kind none; what differs is
+    kept beside the answers."""
     name = engine.replace(".", "_")
     groups = collections.defaultdict(set)
-    for row in rows:
+    for row in [*rows, *rows_without_evidence(differs)]:
         cells = " ".join(sorted(row.get("cells") or ["*"]))
         groups[row.get("first", "0.0"), row.get("last", "0.0"), row["kind"], cells].add(
             row["family"])
@@ -29,6 +30,15 @@ def write_rows(engine, rows, differs):
     beside.parent.mkdir(parents=True, exist_ok=True)
     beside.write_text("[\n" + ",\n".join(map(json.dumps, differs)) + "\n]\n", encoding="utf-8")
     print(f"{engine}: {len(made)} rows, {len(differs)} cells differ ({beside})")
+
+
+def rows_without_evidence(differs):
+    cells = collections.defaultdict(list)
+    for each in differs:
+        cells[each["family"], each.get("first", "0.0"), each.get("last", "0.0")].append(
+            each["cell"])
+    return [{"family": family, "first": first, "last": last, "kind": "none", "cells": found}
+            for (family, first, last), found in cells.items()]
 
 
 def order(group):

@@ -146,6 +146,9 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
     });
     const std::string where = message(" with ", words_of(cell));
     if (row == rows.end()) return {Evidence::none, unseen + where};
+    if ((*row)->kind == Evidence::none)
+      return {Evidence::none, message("numbers of ", engine, " for ", family, where,
+                                      " are not those computed here")};
     if ((*row)->kind == Evidence::absent)
       return {Evidence::none,
               message(engine, " failed on the config of ", family, where, " that was tried")};
@@ -160,7 +163,7 @@ std::size_t families_looked_at(Engine engine) noexcept {
   std::size_t families = 0;
   const auto rows = evidence_rows();
   const auto is_known = [&](const EvidenceRow& row) {
-    return row.engine == engine && row.kind != Evidence::absent;
+    return row.engine == engine && (row.kind == Evidence::run || row.kind == Evidence::read);
   };
   for (auto row = rows.begin(); row != rows.end(); ++row) {
     if (!is_known(*row)) continue;
