@@ -29,8 +29,8 @@ cmd_golden() {
       ;;
     --matrix)
       install_packages "${packages_classes[@]}"
-      build release native bin/rotary_readings_of_calls
-      /usr/bin/python3 -B tools/golden/matrix/matrix.py build/release/bin/rotary_readings_of_calls \
+      build release native bin/rotary_readings
+      /usr/bin/python3 -B tools/golden/matrix/matrix.py build/release/bin/rotary_readings \
         "${@:2}"
       ;;
     --gguf)

@@ -152,7 +152,7 @@ RULES = (
         (PUBLIC, "cuda/include/rotary/", "src/c_api/handles.hpp", "tests/support/"),
         STANDARD, ("cuda_", "gtest/"), REACH,
     ),
-    Rule("tools/golden/evidence/", (PUBLIC, "cli/"), STANDARD, (), REACH),
+    Rule("tools/golden/", (PUBLIC, "cli/"), STANDARD, (), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
         "fuzz/", (PUBLIC, "reference/", "cli/", "tests/support/"), STANDARD, ("sanitizer/",), REACH,

@@ -4,8 +4,8 @@
 
     matrix.py READINGS [--families A,B] [RELEASE]...
 
-READINGS is the program of readings.cpp. Every release of releases.json's "lines" runs every family
-(observe.py), in one environment, with the packages that the release wants; what it said is kept in
+READINGS is the program of evidence/readings.cpp. Every release of releases.json's "lines" runs
+every family (observe.py), in one environment, with the packages that the release wants; what it said is kept in
 build/golden/matrix, and a family that is there is not run again.
 """
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("releases", nargs="*", metavar="RELEASE")
     parser.add_argument("--families", type=lambda text: text.split(","))
     arguments = parser.parse_args()
-    families = json.loads(subprocess.check_output([arguments.readings, "--families"]))
+    families = json.loads(subprocess.check_output([arguments.readings], input=b'{"families": 1}'))
     releases = arguments.releases or pins()["lines"]
     found = {}
     for release in releases:

@@ -47,7 +47,7 @@ def verdict(line, answer):
         return "absent", "", note + line["refused"]
     if "error" in answer:
         return "unknown", note + answer["error"], "runs"
-    if "refusal" in answer:
+    if answer["refusal"]:
         return "differs", note + answer["refusal"], "runs"
     if not line["ropes"] and any(rope is not None for rope in answer["layers"]):
         return "unknown", "rotates", note + "no function that rotates was seen"
