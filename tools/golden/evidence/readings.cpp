@@ -9,7 +9,7 @@
 //   other
 //   {"refusal": null, "layers": [0, null], "calls": [[{"inv_freq": [], "factor": 1}]]}
 //
-//   {"error": "..."}, and for "families": [["llama", "rotary"]]
+//   {"error": "..."}, and for "families": [["llama", "rotary", "llama"]]
 #include <iostream>
 #include <string>
 
@@ -42,7 +42,8 @@ Json file_answer(const std::string& path, std::optional<std::int64_t> context) {
 Json families_json() {
   return json_array(value_or_fail(known_families()), [](const FamilyInfo& family) -> Json {
     const bool is_around = !family.text_model_type.empty();
-    return {family.model_type, is_around ? "around another" : to_string(family.encoding)};
+    return {family.model_type, is_around ? "around another" : to_string(family.encoding),
+            family.source};
   });
 }
 

@@ -5,8 +5,8 @@
     matrix.py READINGS [--families A,B] [RELEASE]...
 
 READINGS is the program of evidence/readings.cpp. Every release of releases.json's "lines" runs
-every family (observe.py), in one environment, with the packages that the release wants; what it said is kept in
-build/golden/matrix, and a family that is there is not run again.
+every family (observe.py), in one environment, with the packages that the release wants; what it
+said is kept in build/golden/matrix, and a family that is there is not run again.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -44,13 +45,25 @@ def main():
     releases = arguments.releases or pins()["lines"]
     found = {}
     for release in releases:
-        wanted = arguments.families or [family for family, encoding in families
+        wanted = arguments.families or [family for family, encoding, _ in families
                                         if encoding == "rotary" and not OF_IMAGES.search(family)]
         lines = lines_of(release, wanted)
         found[release] = verdicts(release, lines, arguments.readings)
+        found[release] |= absent_ones(release, families)
     made = rows_of(found)
     write_rows("transformers", made["rows"], made["differs"])
     return 0
+
+
+def absent_ones(release, families):
+    """Families of Transformers whose name no configuration file of the release has."""
+    with zipfile.ZipFile(wheel_of(release, BUILD / "wheels")) as wheel:
+        text = "".join(wheel.read(name).decode() for name in wheel.namelist()
+                       if re.search(r"/(configuration_\w+|\w*auto\w*)\.py$", name))
+    named = set(re.findall(r"""["']([\w.-]+)["']""", text))
+    return {family: {"absent": True, "why": "", "cells": {}}
+            for family, encoding, source in families
+            if source and encoding != "around another" and family not in named}
 
 
 def lines_of(release, families):
