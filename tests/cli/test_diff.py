@@ -97,7 +97,7 @@ class EnginesTest(DiffTool):
 
     def test_releases_that_agree(self):
         config = self.write_config(LLAMA)
-        self.assertEqual(self.diff(config, "--between", "transformers@4.33,vllm")[0], 0)
+        self.assertEqual(self.diff(config, "--between", "transformers@4.57,vllm")[0], 0)
 
     def test_without_evidence_there_is_no_verdict(self):
         config = self.write_config(LLAMA)
