@@ -24,6 +24,16 @@ class CardsTest(ToolTest):
     def setUpClass(cls):
         cls.cards = {path.stem: path.read_text() for path in CARDS.glob("*.json")}
 
+    def test_engines_and_when_they_were_looked_at(self):
+        found = self.run_json("models", "models", "--engines")
+        engines = {each["engine"]: each for each in found["engines"]}
+        self.assertEqual(list(engines), ["transformers", "llama.cpp", "vllm", "mlx", "onnxruntime"])
+        self.assertIn("4.57", engines["transformers"]["releases"])
+        for each in engines.values():
+            self.assertGreater(each["families"], 20)
+            self.assertIn(f"{each['looked_at']}  ", self.run_ok("models", "--engines"))
+        self.assert_fails(2, ["--engines stands alone"], "models", "search", "x", "--engines")
+
     def test_the_tool_has_every_card_of_the_folder(self):
         self.assertGreaterEqual(len(self.cards), 30)
         names = [model["name"] for model in self.run_json("models", "models")["models"]]
