@@ -2,6 +2,7 @@
 // rotate: q' = A R(position) q, the one operation of rotary embedding, for any layout.
 //
 //   rotate(q, q, rotations);                                     // in place
+//   rotate_qk({q_out, q}, {k_out, k}, rotations);                // both of a step, out of place
 //   rotate(d_q, d_q, rotations, {.direction = Direction::transpose});  // its gradient
 #pragma once
 
@@ -66,6 +67,18 @@ struct RotateOptions {
 // batch or tokens, and share no element. Refuses rotations with a role, which are for one of the
 // two only. On an error neither has been written.
 [[nodiscard]] ROTARY_API Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
+                                          RotateOptions options = {}) noexcept;
+
+// Heads to write and those to read: the same view twice to work in place.
+struct Transfer {
+  HeadsView dst;
+  ConstHeadsView src;
+};
+
+// The same out of place, or one of the two: each as in rotate(). What is written shares no element
+// with the other's views.
+[[nodiscard]] ROTARY_API Status rotate_qk(const Transfer& q, const Transfer& k,
+                                          const Rotations& rotations,
                                           RotateOptions options = {}) noexcept;
 
 }  // namespace rotary

@@ -88,48 +88,36 @@ void fill_rows(const Rotations& rotations, nb::handle cos, nb::handle sin) {
             : copy_rows<float>(rotations, to_cos, to_sin);
 }
 
-HeadsView target(nb::handle out, std::string_view layout, const char* what) {
-  return heads_of(array_to_write(out, what), layout, what);
+struct ArrayNames {
+  const char* out;
+  const char* source;
+};
+
+// The arrays to write and to read, which may be the same. `read` holds the second.
+Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
+                     const ArrayNames& names, Array& read) {
+  const HeadsView dst = heads_of(array_to_write(out, names.out), layout, names.out);
+  if (source.is(out)) return {dst, dst};
+  read = array_to_read(source, names.source);
+  return {dst, heads_of(read, layout, names.source)};
 }
 
 void rotate_one(const Rotations& rotations, nb::handle out, nb::handle x, std::string_view layout,
                 std::int32_t direction) {
   const RotateOptions options{.direction = static_cast<Direction>(direction)};
-  const HeadsView dst = target(out, layout, "out");
-  if (x.is(out)) {
-    run(elements_of(dst), [&] { return rotate(dst, dst, rotations, options); });
-    return;
-  }
-  const Array source = array_to_read(x, "x");
-  const HeadsView src = heads_of(source, layout, "x");
-  run(elements_of(dst), [&] { return rotate(dst, src, rotations, options); });
+  Array read;
+  const Transfer of = transfer_of(out, x, layout, {"out", "x"}, read);
+  run(elements_of(of.dst), [&] { return rotate(of.dst, of.src, rotations, options); });
 }
 
-// q and k into q_out and k_out, or both in place.
+// q and k into q_out and k_out, either of them in place where both are the same.
 void rotate_both(const Rotations& rotations, const nb::tuple& outs, const nb::tuple& sources,
                  std::string_view layout, std::int32_t direction) {
   const RotateOptions options{.direction = static_cast<Direction>(direction)};
-  const HeadsView q_out = target(outs[0], layout, "q");
-  const HeadsView k_out = target(outs[1], layout, "k");
-  const std::int64_t elements = elements_of(q_out) + elements_of(k_out);
-  if (sources[0].is(outs[0]) && sources[1].is(outs[1])) {
-    run(elements, [&] { return rotate_qk(q_out, k_out, rotations, options); });
-    return;
-  }
-  const Array q_source = array_to_read(sources[0], "q");
-  const Array k_source = array_to_read(sources[1], "k");
-  const HeadsView q = heads_of(q_source, layout, "q");
-  const HeadsView k = heads_of(k_source, layout, "k");
-  run(elements, [&]() -> Status {
-    // The same call without heads checks k before anything of q is written.
-    HeadsView no_heads_out = k_out;
-    HeadsView no_heads = k;
-    if (k_out.extents == k.extents) no_heads_out.extents.heads = no_heads.extents.heads = 0;
-    if (k_out.extents != k.extents) return rotate(k_out, k, rotations, options);
-    if (auto status = rotate(no_heads_out, no_heads, rotations, options); !status) return status;
-    if (auto status = rotate(q_out, q, rotations, options); !status) return status;
-    return rotate(k_out, k, rotations, options);
-  });
+  Array q_read, k_read;
+  const Transfer q = transfer_of(outs[0], sources[0], layout, {"q", "q"}, q_read);
+  const Transfer k = transfer_of(outs[1], sources[1], layout, {"k", "k"}, k_read);
+  run(elements_of(q.dst) + elements_of(k.dst), [&] { return rotate_qk(q, k, rotations, options); });
 }
 
 nb::dict facts_of(const Rotations& rotations) {

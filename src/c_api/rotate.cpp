@@ -20,7 +20,8 @@ rotary_status rotary_rotate_qk(const rotary_heads_view* q, const rotary_heads_vi
                                const rotary_rotations* rotations,
                                const rotary_rotate_options* options) {
   return c_api::run([&] {
-    return c_api::with(rotary::rotate_qk, c_api::heads_view("q", q), c_api::heads_view("k", k),
+    return c_api::with([](const auto&... call) { return rotary::rotate_qk(call...); },
+                       c_api::heads_view("q", q), c_api::heads_view("k", k),
                        c_api::held_by("rotations", rotations), c_api::rotate_options(options));
   });
 }

@@ -32,6 +32,18 @@ TEST(RotateQk, RotatesBothAsRotateWould) {
       const RotateOptions options{.direction = direction};
       test::require(rotate(q_alone.view(), q_alone.view(), rotations, options));
       test::require(rotate(k_alone.view(), k_alone.view(), rotations, options));
+      Tensor q_out({dtype, q.extents(), test::Layout::bhtd});
+      Tensor k_out({dtype, k.extents(), test::Layout::padded});
+      test::require(
+          rotate_qk({q_out.view(), q.view()}, {k_out.view(), k.view()}, rotations, options));
+      EXPECT_EQ(q_out.all_bits(), q_alone.all_bits());
+      EXPECT_EQ(k_out.all_bits(), k_alone.all_bits());
+      Tensor k_in_place = k;
+      const HeadsView in_place = k_in_place.view();
+      q_out = Tensor({dtype, q.extents()});
+      test::require(rotate_qk({q_out.view(), q.view()}, {in_place, in_place}, rotations, options));
+      EXPECT_EQ(q_out.all_bits(), q_alone.all_bits());
+      EXPECT_EQ(k_in_place.bytes(), k_alone.bytes());
       test::require(rotate_qk(q.view(), k.view(), rotations, options));
       EXPECT_EQ(q.bytes(), q_alone.bytes());
       EXPECT_EQ(k.bytes(), k_alone.bytes());

@@ -245,10 +245,17 @@ Calls rotating_calls() {
   add_rotating(calls, "rotary::rotate(", "apart", [](Sizes n, const Rotations& by) {
     return rotate(heads(extents_of(n)), heads(extents_of(n)), by, {.executor = in_parts()});
   });
-  add_rotating(calls, "rotary::rotate_qk(", "",
+  add_rotating(calls, "rotary::rotate_qk(rotary::HeadsView", "",
                [](Sizes n, const Rotations& by) {
                  return rotate_qk(heads(extents_of(n)), heads({n[0], n[1], n[4], n[3]}), by,
                                   {.executor = in_parts()});
+               },
+               {{1}});
+  add_rotating(calls, "rotary::rotate_qk(rotary::Transfer", "",
+               [](Sizes n, const Rotations& by) {
+                 const Extents of_k{n[0], n[1], n[4], n[3]};
+                 return rotate_qk({heads(extents_of(n)), heads(extents_of(n))},
+                                  {heads(of_k), heads(of_k)}, by, {.executor = in_parts()});
                },
                {{1}});
   add_rotating(calls, "rotary::shift(rotary::HeadsView, rotary::Rotations", "",

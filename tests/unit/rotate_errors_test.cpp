@@ -98,6 +98,39 @@ TEST_F(RotateErrors, QAndKThatShareElements) {
   expect_qk_refused({"q and k", "overlap"});
 }
 
+// Each written view is apart from all others, and nothing is written before
+// all is checked.
+TEST_F(RotateErrorsOfTheCpuAlone, QAndKOutOfPlace) {
+  Tensor q_tensor = test::random_tensor({.dtype = DType::f32, .extents = extents}, 30);
+  Tensor k_tensor = test::random_tensor({.dtype = DType::f32, .extents = extents}, 31);
+  const HeadsView q_out = dst, k_out = k;
+  const Transfer good_q{q_out, q_tensor.view()}, good_k{k_out, k_tensor.view()};
+  const auto refused = [&](const Transfer& of_q, const Transfer& of_k,
+                           std::initializer_list<std::string_view> parts) {
+    const auto status = rotate_qk(of_q, of_k, rotations);
+    EXPECT_TRUE(test::fails(status, ErrorCode::invalid_argument, parts));
+    expect_nothing_written();
+  };
+  refused({q_out, good_q.src}, {q_out, good_k.src}, {"q_out and k_out", "overlap"});
+  refused({q_out, good_q.src}, {k_out, q_out}, {"q_out and k ", "overlap"});
+  refused({q_out, k_out}, {k_out, good_k.src}, {"k_out and q ", "overlap"});
+  refused({q_out, q_out}, {k_out, q_out}, {"q and k ", "overlap"});
+  HeadsView one_further = q_out;
+  one_further.data = static_cast<float*>(q_out.data) + 1;
+  refused({q_out, one_further}, good_k, {"q_out and q ", "overlap"});
+  HeadsView bad = k_out;
+  bad.strides.token = 0;
+  refused(good_q, {bad, good_k.src}, {"k_out: elements of a destination"});
+  bad = k_out;
+  bad.extents.heads = 3;
+  refused(good_q, {bad, good_k.src}, {"k_out and k must have the same extents"});
+  bad = k_out;
+  bad.extents.tokens = 2;
+  refused(good_q, {bad, good_k.src}, {"k_out: tokens", "got 2"});
+  refused(good_q, {k_out, bad}, {"k: tokens", "got 2"});
+  EXPECT_TRUE(rotate_qk({q_out, good_q.src}, {k_out, good_q.src}, rotations)) << "one source";
+}
+
 TEST_F(RotateErrors, DifferentBatches) {
   rotations = rotations_with(1, 3);
   k.extents.batch = 1;

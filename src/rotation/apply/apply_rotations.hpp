@@ -13,12 +13,6 @@
 
 namespace rotary {
 
-// Rotates from src to dst; in place if both are the same view.
-struct Transfer {
-  HeadsView dst;
-  ConstHeadsView src;
-};
-
 // From one feature of a head to the next.
 struct ElementBytes {
   std::int64_t src;

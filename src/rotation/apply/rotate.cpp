@@ -24,22 +24,26 @@ bool is_plain(Direction direction) {
   return direction == Direction::forward || direction == Direction::transpose;
 }
 
-bool is_plain_rotate(const HeadsView& dst, const ConstHeadsView& src, const Rotations& rotations,
-                     Direction direction) {
-  const auto written = plain_span(dst, rotations);
-  if (!is_plain(direction) || !written) return false;
-  if (src == dst) return true;
-  const auto read = plain_span(src, rotations);
-  return read && src.dtype == dst.dtype && src.extents == dst.extents &&
-         share_no_byte(*written, *read);
+// The bytes that a plain call writes and reads.
+using Spans = std::array<ByteSpan, 2>;
+
+std::optional<Spans> plain_spans(const HeadsView& in_place, const Rotations& rotations) {
+  const auto span = plain_span(in_place, rotations);
+  return span ? std::optional(Spans{*span, *span}) : std::nullopt;
 }
 
-bool is_plain_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& rotations,
-                        Direction direction) {
-  const auto span_of_q = plain_span(q, rotations);
-  const auto span_of_k = plain_span(k, rotations);
-  return is_plain(direction) && !rotations.role() && span_of_q && span_of_k &&
-         q.extents.batch == k.extents.batch && share_no_byte(*span_of_q, *span_of_k);
+std::optional<Spans> plain_spans(const Transfer& of, const Rotations& rotations) {
+  const auto& [dst, src] = of;
+  if (src == dst) return plain_spans(dst, rotations);
+  const auto written = plain_span(dst, rotations);
+  const auto read = plain_span(src, rotations);
+  const bool is_plain = written && read && src.dtype == dst.dtype && src.extents == dst.extents &&
+                        share_no_byte(*written, *read);
+  return is_plain ? std::optional(Spans{*written, *read}) : std::nullopt;
+}
+
+bool are_apart(const Spans& q, const Spans& k) {
+  return share_no_byte(q[0], k[0]) && share_no_byte(q[0], k[1]) && share_no_byte(k[0], q[1]);
 }
 
 // One call of rotate() or rotate_qk() after all checks.
@@ -82,33 +86,55 @@ Status apply(std::span<const Transfer> transfers, const Rotations& rotations,
   return {};
 }
 
+Transfer transfer_of(const HeadsView& in_place) { return {.dst = in_place, .src = in_place}; }
+const Transfer& transfer_of(const Transfer& of) { return of; }
+
+Transfer without_unused(const Transfer& of) {
+  return {.dst = without_unused_strides(of.dst), .src = without_unused_strides(of.src)};
+}
+
+// View: a Transfer, or the HeadsView of one in place, which need not be compared with itself.
+template <class View>
+Status rotate_both(const View& q, const View& k, const Rotations& rotations,
+                   const RotateOptions& options) noexcept {
+  return guarded<NearestRounding>([&]() -> Status {
+    std::array both{transfer_of(q), transfer_of(k)};
+    const auto q_spans = plain_spans(q, rotations);
+    const auto k_spans = plain_spans(k, rotations);
+    const bool is_plain_call = is_plain(options.direction) && !rotations.role() && q_spans &&
+                               k_spans && both[0].dst.extents.batch == both[1].dst.extents.batch &&
+                               are_apart(*q_spans, *k_spans);
+    if (!is_plain_call) {
+      for (Transfer& each : both) each = without_unused(each);
+      auto status = check_rotate_qk(both[0], both[1], rotations, options.direction);
+      if (!status) return status;
+    }
+    return apply(both, rotations, options);
+  });
+}
+
 }  // namespace
 
 Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
               RotateOptions options) noexcept {
   return guarded<NearestRounding>([&]() -> Status {
-    if (!is_plain_rotate(dst, src, rotations, options.direction)) {
-      dst = without_unused_strides(dst);
-      src = without_unused_strides(src);
-      auto status = check_rotate(dst, src, rotations, options.direction);
-      if (!status) return status;
+    Transfer of{.dst = dst, .src = src};
+    if (!is_plain(options.direction) || !plain_spans(of, rotations)) {
+      of = without_unused(of);
+      if (auto status = check_rotate(of, rotations, options.direction); !status) return status;
     }
-    return apply(std::array{Transfer{.dst = dst, .src = src}}, rotations, options);
+    return apply({&of, 1}, rotations, options);
   });
 }
 
 Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
-  return guarded<NearestRounding>([&]() -> Status {
-    if (!is_plain_rotate_qk(q, k, rotations, options.direction)) {
-      q = without_unused_strides(q);
-      k = without_unused_strides(k);
-      auto status = check_rotate_qk(q, k, rotations, options.direction);
-      if (!status) return status;
-    }
-    return apply(std::array{Transfer{.dst = q, .src = q}, Transfer{.dst = k, .src = k}}, rotations,
-                 options);
-  });
+  return rotate_both(q, k, rotations, options);
+}
+
+Status rotate_qk(const Transfer& q, const Transfer& k, const Rotations& rotations,
+                 RotateOptions options) noexcept {
+  return rotate_both(q, k, rotations, options);
 }
 
 }  // namespace rotary

@@ -72,6 +72,12 @@ Status check_inverse(const Rotations& rotations) {
                           "; transpose is the backward pass");
 }
 
+// Names that messages use for a transfer.
+struct TransferNames {
+  std::string_view dst;
+  std::string_view src;
+};
+
 Status check(Direction direction, const Rotations& rotations) {
   switch (direction) {
     case Direction::forward:
@@ -84,31 +90,35 @@ Status check(Direction direction, const Rotations& rotations) {
                           static_cast<std::int32_t>(direction));
 }
 
-Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
-                    const Rotations& rotations) {
+// Checks one transfer by itself.
+Status check_transfer(const TransferNames& names, const Transfer& of, const Rotations& rotations) {
+  const auto& [dst, src] = of;
+  if (auto status = check_view(names.dst, dst, rotations); !status) return status;
+  if (auto status = check_distinct(names.dst, dst); !status) return status;
   if (src == dst) return {};  // in place: dst is already checked
-  if (auto status = check_view("src", src, rotations); !status) return status;
+  if (auto status = check_view(names.src, src, rotations); !status) return status;
   if (dst.dtype != src.dtype)
-    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
-                            " and ", to_string(src.dtype));
+    return invalid_argument(names.dst, " and ", names.src, " must have the same dtype, got ",
+                            to_string(dst.dtype), " and ", to_string(src.dtype));
   if (dst.extents != src.extents) {
-    return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
-                            " and ", describe(src.extents));
+    return invalid_argument(names.dst, " and ", names.src, " must have the same extents, got ",
+                            describe(dst.extents), " and ", describe(src.extents));
   }
-  return check_apart("dst", dst, "src", src);
+  return check_apart(names.dst, dst, names.src, src);
+}
+
+TransferNames names_of(const Transfer& of, const TransferNames& apart) {
+  return {.dst = of.src == of.dst ? apart.src : apart.dst, .src = apart.src};
 }
 
 }  // namespace
 
-Status check_rotate(const HeadsView& dst, const ConstHeadsView& src, const Rotations& rotations,
-                    Direction direction) {
+Status check_rotate(const Transfer& of, const Rotations& rotations, Direction direction) {
   if (auto status = check(direction, rotations); !status) return status;
-  if (auto status = check_view("dst", dst, rotations); !status) return status;
-  if (auto status = check_distinct("dst", dst); !status) return status;
-  return check_source(src, dst, rotations);
+  return check_transfer({.dst = "dst", .src = "src"}, of, rotations);
 }
 
-Status check_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& rotations,
+Status check_rotate_qk(const Transfer& q, const Transfer& k, const Rotations& rotations,
                        Direction direction) {
   if (auto status = check(direction, rotations); !status) return status;
   if (rotations.role()) {
@@ -116,15 +126,17 @@ Status check_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& 
                             to_string(*rotations.role()),
                             ": call rotate for each with rows of its own");
   }
-  if (auto status = check_view("q", q, rotations); !status) return status;
-  if (auto status = check_view("k", k, rotations); !status) return status;
-  if (q.extents.batch != k.extents.batch) {
-    return invalid_argument("q and k must have the same batch, got ", q.extents.batch, " and ",
-                            k.extents.batch);
+  const TransferNames of_q = names_of(q, {.dst = "q_out", .src = "q"});
+  const TransferNames of_k = names_of(k, {.dst = "k_out", .src = "k"});
+  if (auto status = check_transfer(of_q, q, rotations); !status) return status;
+  if (auto status = check_transfer(of_k, k, rotations); !status) return status;
+  if (q.dst.extents.batch != k.dst.extents.batch) {
+    return invalid_argument("q and k must have the same batch, got ", q.dst.extents.batch, " and ",
+                            k.dst.extents.batch);
   }
-  if (auto status = check_distinct("q", q); !status) return status;
-  if (auto status = check_distinct("k", k); !status) return status;
-  return check_apart("q", q, "k", k);
+  if (auto status = check_apart(of_q.dst, q.dst, of_k.dst, k.dst); !status) return status;
+  if (auto status = check_apart(of_q.dst, q.dst, of_k.src, k.src); !status) return status;
+  return check_apart(of_k.dst, k.dst, of_q.src, q.src);
 }
 
 }  // namespace rotary

@@ -22,9 +22,9 @@ namespace rotary {
 
 // The requirements of rotate() and rotate_qk(). Both require strides of 0 along extents of 1
 // (without_unused_strides).
-[[nodiscard]] Status check_rotate(const HeadsView& dst, const ConstHeadsView& src,
-                                  const Rotations& rotations, Direction direction);
-[[nodiscard]] Status check_rotate_qk(const HeadsView& q, const HeadsView& k,
+[[nodiscard]] Status check_rotate(const Transfer& of, const Rotations& rotations,
+                                  Direction direction);
+[[nodiscard]] Status check_rotate_qk(const Transfer& q, const Transfer& k,
                                      const Rotations& rotations, Direction direction);
 
 }  // namespace rotary
