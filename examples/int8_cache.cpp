@@ -66,7 +66,7 @@ int main() {
   const rotary::KvHeads heads{.k = view(k, kv_heads), .v = view(v, kv_heads)};
   Int8Heads k8, v8;
   require(append(rotary::QuantizedKvCache{.k = k8.view(), .v = v8.view()}, heads,
-                 rotary::ConsecutiveSlots{}, *of_keys));
+                 rotary::ConsecutiveSlots{}, {.rotations = &*of_keys}));
 
   auto q = numbers(q_heads * head_dim, 3);
   std::vector<float> out(q.size()), wanted(q.size());
@@ -78,7 +78,7 @@ int main() {
 
   std::vector<float> k32(k.size()), v32(v.size());
   const rotary::KvCache cache{.k = view(k32, kv_heads), .v = view(v32, kv_heads)};
-  require(append(cache, heads, rotary::ConsecutiveSlots{}, *of_keys));
+  require(append(cache, heads, rotary::ConsecutiveSlots{}, {.rotations = &*of_keys}));
   require(attend(view(wanted, q_heads), view(q, q_heads), cache.k, *cache.v, options));
 
   float off = 0, most = 0;

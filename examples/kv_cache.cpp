@@ -45,8 +45,9 @@ rotary::Status store(const rotary::KvCache& cache, const rotary::Frequencies& fr
   return append(cache,
                 {.k = {k.data(), DType::f32, n, strides_bthd(n)},
                  .v = {{v.data(), DType::f32, n, strides_bthd(n)}}},
-                rotary::slots_of(slots), *rotations,
-                {.k_norm = {{.norm = norm, .order = rotary::NormOrder::before_rotation}}});
+                rotary::slots_of(slots),
+                {.rotations = &*rotations,
+                 .k_norm = {{.norm = norm, .order = rotary::NormOrder::before_rotation}}});
 }
 
 float widened(std::uint16_t bf16) { return std::bit_cast<float>(std::uint32_t{bf16} << 16); }

@@ -76,7 +76,7 @@ void store(const rotary::KvCache& cache, const Tokens& tokens, const rotary::Rot
   std::vector<std::int64_t> slots;
   for (const Token& token : tokens) slots.push_back(token.slot());
   require(append(cache, {.k = view(k, kv_heads), .v = view(v, kv_heads)}, rotary::slots_of(slots),
-                 rotations));
+                 {.rotations = &rotations}));
 }
 
 // One decode step, a token of each sequence: [sequences, q_heads, head_dim].

@@ -69,7 +69,7 @@ struct Block {
     require(append({.k = keys, .v = values},
                    {.k = {k.data(), DType::f32, kv, strides_bthd(kv)},
                     .v = {{v.data(), DType::f32, kv, strides_bthd(kv)}}},
-                   rotary::ConsecutiveSlots{.first = past}, rotations));
+                   rotary::ConsecutiveSlots{.first = past}, {.rotations = &rotations}));
     Numbers mixed(q.size());
     require(attend({mixed.data(), DType::f32, n, strides_bthd(n)},
                    {q.data(), DType::f32, n, strides_bthd(n)}, keys, values,

@@ -103,7 +103,7 @@ class Operations {
       all_.push_back({fmt::format("append {} half, {}", to_string(dtype), tokens_text(tokens)),
                       [k, cache, rows = *rotations] {
                         return append({.k = cache.view()}, {.k = k.view()}, ConsecutiveSlots{},
-                                      rows);
+                                      {.rotations = &rows});
                       }});
       all_.push_back({fmt::format("shift {} half, {}", to_string(dtype), tokens_text(tokens)),
                       [cache, rows = *by] { return shift(cache.view(), rows); }});

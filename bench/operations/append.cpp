@@ -79,9 +79,10 @@ class Append : public CacheJob {
     const KvCache into = cache().all();
     const KvHeads heads{.k = keys().view()};
     const Slots slots = cache().next_slots();
-    const AppendOptions options{.executor = rows().setup().executor};
+    const AppendOptions options{.rotations = &rows().rotations(),
+                                .executor = rows().setup().executor};
     for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = append(into, heads, slots, rows().rotations(), options);
+      auto status = append(into, heads, slots, options);
       if (!status) return status;
     }
     return {};

@@ -8,13 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "attention/cache/kv_cache_checks.hpp"
 #include "attention/cache/shift_checks.hpp"
+#include "attention/cache/slot_checks.hpp"
 #include "base/message.hpp"
 #include "c_api/kv_cache_values.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
-#include "tensor/stored_heads.hpp"
 #include "tensor/view_checks.hpp"
 #include "values.hpp"
 
@@ -53,6 +52,7 @@ using cuda::Transfer;
 using cuda::view_of;
 using rotary::ConstHeadsView;
 using rotary::Direction;
+using rotary::Extents;
 using rotary::HeadsView;
 using rotary::HeadWindow;
 using rotary::invalid_argument;
@@ -112,14 +112,9 @@ Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
 Status store(const std::optional<Transfer>& q, const Storing& of,
              const std::optional<KeyNorm>& k_norm, const At& at, const Options& how) {
   if (auto status = check_forward(how); !status) return status;
-  const rotary::AppendOptions options;
-  rotary::AppendCall call{.cache = {.k = rotary::stored(of.cache.k)},
-                          .heads = of.heads,
-                          .slots = of.slots,
-                          .rotations = nullptr,
-                          .options = options};
-  if (of.cache.v) call.cache.v = rotary::stored(*of.cache.v);
-  if (auto status = rotary::check_v_beside_k(call); !status) return status;
+  const Extents& blocks = of.cache.k.extents;
+  auto status = check_v_beside_k(of.heads, blocks, of.cache.v ? &of.cache.v->extents : nullptr);
+  if (!status) return status;
   std::array<Transfer, cuda::most_tensors> transfers;
   std::size_t count = 0;
   if (q) transfers[count++] = *q;
@@ -134,13 +129,14 @@ Status store(const std::optional<Transfer>& q, const Storing& of,
   const auto given = std::span(transfers).first(count);
   Launching launching = cuda::launching(at, how);
   launching.slots = of.slots;
-  auto status = cuda::check(given, at.frequencies.window, tokens_of(at), launching.reads);
+  status = cuda::check(given, at.frequencies.window, tokens_of(at), launching.reads);
   if (!status) return status;
-  if (status = rotary::check_map(call); !status) return status;
-  if (q) {
-    const auto slots = cuda::read_of("slots", of.slots);
-    if (status = rotary::check_apart(q->dst_name, q->dst, slots.name, slots.view); !status)
-      return status;
+  status = rotary::check_slots(of.slots, blocks, of.heads.k.extents);
+  if (!status) return status;
+  const auto slots = cuda::read_of("slots", of.slots);
+  for (const Transfer& each : given) {
+    status = rotary::check_apart(each.dst_name, each.dst, slots.name, slots.view);
+    if (!status) return status;
   }
   return cuda::launch(given, launching);
 }

@@ -43,12 +43,7 @@ struct Read {
 };
 template <class Numbers>  // Positions or Slots
 [[nodiscard]] Read read_of(std::string_view name, const Numbers& numbers) {
-  return std::visit(
-      [&](const auto& each) -> Read {
-        if constexpr (requires { each.data; }) return {name, heads_view(each)};
-        return {name};
-      },
-      numbers);
+  return {name, heads_view(numbers)};
 }
 using Reads = std::array<Read, 2>;
 

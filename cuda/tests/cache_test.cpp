@@ -29,7 +29,7 @@ TEST_F(Cuda, AppendHasTheBitsOfTheCpu) {
     const auto rotations = make_rotations(frequencies.host(), numbers.host());
     const Slots slots = contiguous ? Slots(ConsecutiveSlots{.first = 0}) : paged.slots();
     const auto appended = append(KvCache{k_cache.host(), v_cache.host()},
-                                 KvHeads{k.host(), v.host()}, slots, *rotations);
+                                 KvHeads{k.host(), v.host()}, slots, {.rotations = &*rotations});
     ASSERT_TRUE(appended) << appended.error().message;
     const auto positions = numbers.device();
     const auto at = at_of(frequencies, positions);

@@ -129,7 +129,8 @@ Status called::rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations
 }
 
 Status called::append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
-                      const Rotations& rotations, const AppendOptions& options) {
+                      const AppendOptions& options) {
+  const Rotations& rotations = *options.rotations;
   const At at(rotations);
   const Kv to(cache);
   const Kv from(heads);

@@ -73,7 +73,8 @@ TEST_F(Cuda, CanBeCapturedInAGraph) {
     expect_success(
         cudaMemcpy(slots_memory.bytes().device(), to_slots.data(), 16, cudaMemcpyHostToDevice));
     const auto rotations = make_rotations(frequencies.host(), positions_of(at_step, 2));
-    ASSERT_TRUE(append({.k = cache.host()}, {.k = k.host()}, slots_of(to_slots, 2), *rotations));
+    ASSERT_TRUE(append({.k = cache.host()}, {.k = k.host()}, slots_of(to_slots, 2),
+                       {.rotations = &*rotations}));
     expect_success(cudaGraphLaunch(replayed, stream));
     expect_success(cudaStreamSynchronize(stream));
     ASSERT_TRUE(cache.bytes().agree()) << step;

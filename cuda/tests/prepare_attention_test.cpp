@@ -119,13 +119,13 @@ class Preparing {
     ASSERT_TRUE(rotations);
     const auto of_q =
         append({.k = q_out_.host()}, {.k = part(fused_.host(), 0, q_heads_, head_dim())},
-               ConsecutiveSlots{}, *rotations, options(q_norm_));
+               ConsecutiveSlots{}, options(q_norm_, *rotations));
     ASSERT_TRUE(of_q) << of_q.error().message;
     const auto of_kv =
         append(KvCache{k_cache_.host(), v_cache_.host()},
                KvHeads{part(fused_.host(), k_first(), of_.shape.heads, head_dim()),
                        part(fused_.host(), v_first(), of_.shape.heads, of_.v_features)},
-               slots_.slots(), *rotations, options(k_norm_));
+               slots_.slots(), options(k_norm_, *rotations));
     ASSERT_TRUE(of_kv) << of_kv.error().message;
   }
 
@@ -202,8 +202,8 @@ class Preparing {
     view.strides[2] = features;
     return view;
   }
-  [[nodiscard]] AppendOptions options(const WeightsCase& norm) const {
-    AppendOptions made;
+  [[nodiscard]] AppendOptions options(const WeightsCase& norm, const Rotations& rotations) const {
+    AppendOptions made{.rotations = &rotations};
     if (with_norms_) made.k_norm = KeyNorm{norm.host, order_};
     return made;
   }

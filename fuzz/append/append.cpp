@@ -52,15 +52,13 @@ Rotations rows_of(const AppendRotations& made) {
 
 Status run(const AppendCase& append, const Rotations* rotations) {
   Backwards backwards;
-  const AppendOptions options{.executor = append.has_executor ? backwards.executor() : Executor{},
+  const AppendOptions options{.rotations = rotations,
+                              .executor = append.has_executor ? backwards.executor() : Executor{},
                               .k_norm = append.k_norm};
   const Slots slots = slots_of(append.slots);
-  const auto store_in = [&](const auto& cache) {
-    return rotations == nullptr ? rotary::append(cache, append.heads, slots, options)
-                                : rotary::append(cache, append.heads, slots, *rotations, options);
-  };
   const std::size_t allocated = allocated_bytes();
-  auto status = append.quantized ? store_in(*append.quantized) : store_in(append.cache);
+  auto status = append.quantized ? rotary::append(*append.quantized, append.heads, slots, options)
+                                 : rotary::append(append.cache, append.heads, slots, options);
   if (status && allocated_bytes() != allocated) fail("success must allocate nothing");
   const Extents& n = append.heads.k.extents;
   const bool is_cut = status && static_cast<int128>(n.batch) * n.tokens >= 64;

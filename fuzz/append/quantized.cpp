@@ -48,12 +48,8 @@ Floats stored_keys(const AppendCase& append, const Rotations* rotations, const M
   Floats keys = floats_of(append.heads.k, memory);
   if (rotations == nullptr && !append.k_norm) return keys;
   Floats cache{.numbers = std::vector<float>(keys.numbers.size()), .extents = keys.extents};
-  const AppendOptions options{.k_norm = append.k_norm};
-  const auto status =
-      rotations == nullptr
-          ? rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, options)
-          : rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, *rotations,
-                           options);
+  const auto status = rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{},
+                                     {.rotations = rotations, .k_norm = append.k_norm});
   if (!status) fail("a cache of f32 must take what one in 8 bits takes", status.error().message);
   return cache;
 }

@@ -182,12 +182,12 @@ void Session::append_to() {
   const auto to = kv_of<Kind>(cache, value_of(cached_k), value_of(cached_v));
   const auto from = kv_of<InFloats>(heads, value_of(k), value_of(v));
   const auto where = value_of(slots);
-  const auto how = value_of(passed, executor, norm);
+  auto how = value_of(passed, executor, norm);
   if (!to || !from || !where || !how || (is_rotated && by == nullptr)) return check(status, {});
   KvHeads stored{.k = from->k};
   if (from->v) stored.v = *from->v;
-  check(status,
-        is_rotated ? append(*to, stored, *where, *by, *how) : append(*to, stored, *where, *how));
+  how->rotations = by;
+  check(status, append(*to, stored, *where, *how));
 }
 
 void Session::append_heads() { append_to<InFloats>(); }

@@ -2,7 +2,8 @@
 // append: stores a step's keys and values in a KV cache and rotates the keys, in one pass.
 //
 //   const KvCache cache{.k = k_cache, .v = v_cache};
-//   append(cache, {.k = k, .v = v}, ConsecutiveSlots{.first = 7}, rotations);
+//   append(cache, {.k = k, .v = v}, ConsecutiveSlots{.first = 7},
+//          {.rotations = &rotations});
 #pragma once
 
 #include <cstdint>
@@ -76,11 +77,17 @@ struct KeyNorm {
 };
 
 struct AppendOptions {
+  // Turns the keys; null: they are stored unrotated, for layers without positions, and for caches
+  // whose keys are rotated when they are read. Rotating stored keys again rounds each time, so a
+  // cache whose positions or frequencies change often should keep them unrotated.
+  const Rotations* rotations = nullptr;
   Executor executor = {};
+  // A norm after the rotation is refused without rotations: apply it when the keys are rotated.
   std::optional<KeyNorm> k_norm = {};
 };
 
-// Stores A R(position) k in the slots of its tokens, and v unchanged. Other slots keep their bytes.
+// Stores A R(position) k, or k where there are no rotations, in the slots of its tokens, and v
+// unchanged. Other slots keep their bytes.
 //
 // k has the head_dim, tokens and batch of the rotations, as in rotate() with direction forward.
 // Elements keep their dtype, or are converted from f32 to bf16 or f16; cache.k and cache.v may
@@ -102,14 +109,6 @@ struct AppendOptions {
 // invalid_argument, with the requirement and what was got, also for rotations of role query;
 // unsupported, as rotate().
 [[nodiscard]] ROTARY_API Status append(const KvCache& cache, const KvHeads& heads,
-                                       const Slots& slots, const Rotations& rotations,
-                                       const AppendOptions& options = {}) noexcept;
-
-// Stores k unrotated: for layers without positions, and for caches whose keys are rotated when they
-// are read. Rotating stored keys again rounds each time, so a cache whose positions or frequencies
-// change often should keep them unrotated. A norm after the rotation is refused: apply it when the
-// keys are rotated.
-[[nodiscard]] ROTARY_API Status append(const KvCache& cache, const KvHeads& heads,
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;
 
@@ -121,9 +120,6 @@ struct AppendOptions {
 // head whose m is below 2^-100 gets zeros and scale 0; one with a number that is not finite, zeros
 // and a NaN scale, so that it shows in whatever attends to it. The same bits on every instruction
 // set for the same z.
-[[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
-                                       const Slots& slots, const Rotations& rotations,
-                                       const AppendOptions& options = {}) noexcept;
 [[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;

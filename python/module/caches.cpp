@@ -45,20 +45,11 @@ std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
   return key_norm;
 }
 
-KvCache cache_of(const nb::tuple& caches, std::string_view layout) {
-  KvCache cache{.k = heads_of(array_to_write(caches[0], "k_cache"), layout, "k_cache")};
-  if (!caches[1].is_none()) {
-    cache.v = heads_of(array_to_write(caches[1], "v_cache"), layout, "v_cache");
-  }
-  return cache;
-}
-
-QuantizedKvCache quantized_cache_of(const nb::tuple& caches, std::string_view layout) {
-  QuantizedKvCache cache{.k =
-                             heads_of(quantized_to_write(caches[0], "k_cache"), layout, "k_cache")};
-  if (!caches[1].is_none()) {
-    cache.v = heads_of(quantized_to_write(caches[1], "v_cache"), layout, "v_cache");
-  }
+// Cache: a KvCache, or a QuantizedKvCache. to_write: array_to_write or quantized_to_write.
+template <class Cache, class ToWrite>
+Cache cache_of(const nb::tuple& caches, std::string_view layout, ToWrite to_write) {
+  Cache cache{.k = heads_of(to_write(caches[0], "k_cache"), layout, "k_cache")};
+  if (!caches[1].is_none()) cache.v = heads_of(to_write(caches[1], "v_cache"), layout, "v_cache");
   return cache;
 }
 
@@ -75,14 +66,14 @@ void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_v
   }
   const TokenNumbers slots(slots_and_norm[0], "slots");
   Array weight;
-  const AppendOptions options{.k_norm = norm_of(slots_and_norm[1], weight)};
+  const AppendOptions options{
+      .rotations = rotations.is_none() ? nullptr : &nb::cast<const Rotations&>(rotations),
+      .k_norm = norm_of(slots_and_norm[1], weight)};
   const Slots where = slots_of_numbers(slots.positions);
-  const auto append_to = [&](const auto& cache) {
-    if (rotations.is_none()) return append(cache, sources, where, options);
-    return append(cache, sources, where, nb::cast<const Rotations&>(rotations), options);
-  };
-  check(is_quantized(caches[0]) ? append_to(quantized_cache_of(caches, layout))
-                                : append_to(cache_of(caches, layout)));
+  const auto append_to = [&](const auto& cache) { return append(cache, sources, where, options); };
+  check(is_quantized(caches[0])
+            ? append_to(cache_of<QuantizedKvCache>(caches, layout, quantized_to_write))
+            : append_to(cache_of<KvCache>(caches, layout, array_to_write)));
 }
 
 // before and after: (frequencies, positions).

@@ -10,27 +10,18 @@ namespace c_api = rotary::c_api;
 
 namespace {
 
-// cache: a rotary_kv or a rotary_int8_kv.
-template <class Cache>
+// cache: a rotary_kv or a rotary_int8_kv. rotations: one, or none where keys do not turn.
+template <class Cache, class... Handles>
 rotary_status append(const Cache* cache, const rotary_kv* heads, const rotary_slots* slots,
-                     const rotary_rotations* rotations, const rotary_append_options* options) {
-  const auto rotated = [](const auto& to, const auto& from, const auto& where, const auto& how,
-                          const rotary::Rotations& turned) {
-    return rotary::append(to, from, where, turned, how);
+                     const rotary_append_options* options, const Handles*... rotations) {
+  const auto store = [](const auto& to, const auto& from, const auto& where,
+                        rotary::AppendOptions how, const auto&... turned) {
+    ((how.rotations = &turned.get()), ...);
+    return rotary::append(to, from, where, how);
   };
   return c_api::run([&] {
-    return c_api::with(rotated, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots),
-                       c_api::append_options(options), c_api::held_by("rotations", rotations));
-  });
-}
-
-template <class Cache>
-rotary_status append_unrotated(const Cache* cache, const rotary_kv* heads,
-                               const rotary_slots* slots, const rotary_append_options* options) {
-  const auto as_it_is = [](const auto&... call) { return rotary::append(call...); };
-  return c_api::run([&] {
-    return c_api::with(as_it_is, c_api::kv_cache(cache), c_api::kv_heads(heads),
-                       c_api::slots(slots), c_api::append_options(options));
+    return c_api::with(store, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots),
+                       c_api::append_options(options), c_api::held_by("rotations", rotations)...);
   });
 }
 
@@ -39,25 +30,25 @@ rotary_status append_unrotated(const Cache* cache, const rotary_kv* heads,
 rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                             const rotary_slots* slots, const rotary_rotations* rotations,
                             const rotary_append_options* options) {
-  return append(cache, heads, slots, rotations, options);
+  return append(cache, heads, slots, options, rotations);
 }
 
 rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
                                       const rotary_slots* slots,
                                       const rotary_append_options* options) {
-  return append_unrotated(cache, heads, slots, options);
+  return append(cache, heads, slots, options);
 }
 
 rotary_status rotary_append_int8(const rotary_int8_kv* cache, const rotary_kv* heads,
                                  const rotary_slots* slots, const rotary_rotations* rotations,
                                  const rotary_append_options* options) {
-  return append(cache, heads, slots, rotations, options);
+  return append(cache, heads, slots, options, rotations);
 }
 
 rotary_status rotary_append_int8_unrotated(const rotary_int8_kv* cache, const rotary_kv* heads,
                                            const rotary_slots* slots,
                                            const rotary_append_options* options) {
-  return append_unrotated(cache, heads, slots, options);
+  return append(cache, heads, slots, options);
 }
 
 rotary_status rotary_normalize_heads(const rotary_heads_view* dst, const rotary_heads_view* src,

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
@@ -71,6 +72,17 @@ template <class Number>
       .extents = {array.batch, array.tokens, array.axes, 1},
       .strides = {
           .batch = array.batch_stride, .token = array.token_stride, .head = array.axis_stride}});
+}
+
+// The numbers of positions or slots: nothing of consecutive ones.
+template <class... Kinds>
+[[nodiscard]] ConstHeadsView heads_view(const std::variant<Kinds...>& numbers) noexcept {
+  return std::visit(
+      [](const auto& each) -> ConstHeadsView {
+        if constexpr (requires { each.data; }) return heads_view(each);
+        return {};
+      },
+      numbers);
 }
 
 }  // namespace rotary

@@ -160,11 +160,12 @@ TEST(Allocations, OfAppendAreNone) {
   const HeadNorm norm{.epsilon = 1e-6, .over = NormOver::all_heads};
   for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
     EXPECT_TRUE(allocates_nothing([&] {
-      return append(cache, heads, slots_of(slots), rotations, {.k_norm = KeyNorm{norm, order}});
+      return append(cache, heads, slots_of(slots),
+                    {.rotations = &rotations, .k_norm = KeyNorm{norm, order}});
     }));
   }
-  EXPECT_TRUE(
-      allocates_nothing([&] { return append(cache, heads, ConsecutiveSlots{}, rotations); }));
+  EXPECT_TRUE(allocates_nothing(
+      [&] { return append(cache, heads, ConsecutiveSlots{}, {.rotations = &rotations}); }));
   EXPECT_TRUE(allocates_nothing([&] { return append(cache, heads, ConsecutiveSlots{}); }));
   Tensor q = k;
   EXPECT_TRUE(allocates_nothing([&] { return normalize_heads(q.view(), q.view(), norm); }));

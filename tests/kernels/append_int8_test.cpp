@@ -84,7 +84,6 @@ void store_stored(const Tensor& floats, const std::vector<std::int64_t>& stored,
 struct Given {
   Tensor k;
   Tensor v;
-  const Rotations* rotations;
   AppendOptions options;
 };
 
@@ -93,12 +92,6 @@ Tensor widened(const Tensor& tensor) {
   for_each_element(tensor.extents(),
                    [&](const HeadIndex& at, std::int64_t f) { wide.set(at, f, tensor.at(at, f)); });
   return wide;
-}
-
-template <class Cache>
-Status append_given(const Cache& cache, const KvHeads& heads, const Slots& to, const Given& given) {
-  if (given.rotations == nullptr) return append(cache, heads, to, given.options);
-  return append(cache, heads, to, *given.rotations, given.options);
 }
 
 void expect_stored(const Given& given, Lying lying) {
@@ -110,15 +103,15 @@ void expect_stored(const Given& given, Lying lying) {
   const Tensor v = widened(given.v);
   const auto to = slots_of(slots, 2);
   test::require(
-      append_given(KvCache{k_floats.view(), v_floats.view()}, {k.view(), v.view()}, to, given));
+      append({k_floats.view(), v_floats.view()}, {k.view(), v.view()}, to, given.options));
   const Int8Heads k_wanted(of_k, lying);
   const Int8Heads v_wanted(of_v, lying);
   const Int8Heads k_cache(of_k, lying);
   const Int8Heads v_cache(of_v, lying);
   store_stored(k_floats, slots, k_wanted);
   store_stored(v_floats, slots, v_wanted);
-  test::require(append_given(QuantizedKvCache{k_cache.view(), v_cache.view()},
-                             {given.k.view(), given.v.view()}, to, given));
+  test::require(append(QuantizedKvCache{k_cache.view(), v_cache.view()},
+                       {given.k.view(), given.v.view()}, to, given.options));
   ASSERT_EQ(k_cache.bytes(), k_wanted.bytes());
   ASSERT_EQ(v_cache.bytes(), v_wanted.bytes());
 }
@@ -141,8 +134,8 @@ TEST(AppendInt8, StoresKeysAndValuesByASlotMap) {
                      std::to_string(static_cast<int>(lying)));
         const Tensor k = test::random_tensor({dtype, k_extents, Layout::bhtd}, 50);
         const Tensor v = test::random_tensor({dtype, v_extents, Layout::padded}, 51);
-        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, &rotations, {}}, lying));
-        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, nullptr, {}}, lying));
+        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, {.rotations = &rotations}}, lying));
+        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, {}}, lying));
       }
     }
   }
@@ -160,10 +153,11 @@ TEST(AppendInt8, NormalizesKeys) {
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const Tensor k = test::random_tensor({dtype, k_extents}, 52);
         const Tensor v = test::random_tensor({dtype, v_extents}, 53);
-        const AppendOptions options{.k_norm = KeyNorm{norm, order}};
-        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, &rotations, options}, Lying::padded));
+        AppendOptions options{.rotations = &rotations, .k_norm = KeyNorm{norm, order}};
+        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, options}, Lying::padded));
         if (order == NormOrder::after_rotation) continue;
-        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, nullptr, options}, Lying::bhtd));
+        options.rotations = nullptr;
+        ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, options}, Lying::bhtd));
       }
     }
   }
@@ -186,7 +180,7 @@ TEST(AppendInt8, StoresHeadsOfEveryLength) {
     Extents odd = n;
     odd.features -= 1;
     const Tensor v = test::random_tensor({DType::f16, odd}, 55);
-    ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, &rotations, {}}, Lying::bthd));
+    ASSERT_NO_FATAL_FAILURE(expect_stored({k, v, {.rotations = &rotations}}, Lying::bthd));
   }
 }
 
@@ -200,8 +194,9 @@ TEST(AppendInt8, IsWithinTheBoundOfTheReference) {
   const Extents n{.tokens = 6, .heads = 2, .features = 40};
   const Tensor k = test::random_tensor({DType::f32, n}, 56);
   const Int8Heads cache(n, Lying::bhtd);
+  const Rotations rotations = test::rotations_of(frequencies, positions);
   test::require(append(QuantizedKvCache{cache.view()}, {k.view()}, ConsecutiveSlots{},
-                       test::rotations_of(frequencies, positions)));
+                       {.rotations = &rotations}));
   const reference::AngleRows rows({positions, frequencies.inv_freq});
   for_each_rotated_head(
       k.view(), rows, {.window = window, .attention_factor = 1.25},
@@ -263,12 +258,13 @@ TEST(AppendInt8, GivesTheSameBytesForAnySplit) {
   std::vector<std::int64_t> to;
   for (std::int64_t i = 0; i < 2 * tokens; ++i) to.push_back(i / 10 * 10 + (i * 7 + 3) % 10);
   const Int8Heads whole(cache_of(n, 75, 8), Lying::bhtd);
-  test::require(append(QuantizedKvCache{whole.view()}, {k.view()}, slots_of(to, 2), rotations));
+  test::require(append(QuantizedKvCache{whole.view()}, {k.view()}, slots_of(to, 2),
+                       {.rotations = &rotations}));
   for (const std::int64_t concurrency : {2, 64}) {
     test::CountingExecutor executor(test::run_backwards, concurrency);
     const Int8Heads parts(cache_of(n, 75, 8), Lying::bhtd);
-    test::require(append(QuantizedKvCache{parts.view()}, {k.view()}, slots_of(to, 2), rotations,
-                         {.executor = executor.executor()}));
+    test::require(append(QuantizedKvCache{parts.view()}, {k.view()}, slots_of(to, 2),
+                         {.rotations = &rotations, .executor = executor.executor()}));
     EXPECT_EQ(executor.tasks(), std::min<std::int64_t>(concurrency, 600 / 32));
     ASSERT_EQ(parts.bytes(), whole.bytes());
   }
@@ -281,12 +277,13 @@ TEST(AppendInt8, OfNothingSucceeds) {
   const QuantizedHeadsView no_heads{
       nullptr, nullptr, cache_of(none, pages, page_size), {1, 2, 3, 1}, {5, 6, 7}};
   EXPECT_TRUE(append(QuantizedKvCache{no_heads}, {{nullptr, DType::f32, none, {5, 6, 7, 1}}},
-                     slots_of(slots, 2), rotations));
+                     slots_of(slots, 2), {.rotations = &rotations}));
   const Tensor k = test::random_tensor({DType::f32, k_extents}, 60);
   const std::vector<std::int64_t> padding(14, -1);
   const Int8Heads cache(cache_of(k_extents, pages, page_size), Lying::bthd);
   const auto before = cache.bytes();
-  EXPECT_TRUE(append(QuantizedKvCache{cache.view()}, {k.view()}, slots_of(padding, 2), rotations));
+  EXPECT_TRUE(append(QuantizedKvCache{cache.view()}, {k.view()}, slots_of(padding, 2),
+                     {.rotations = &rotations}));
   EXPECT_EQ(cache.bytes(), before);
 }
 

@@ -207,8 +207,8 @@ void expect_steps_one_by_one(const Extents& n, const HeadWindow& window) {
       if (!before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
       for (const DType to : normalized_dtypes) {
         Tensor cache = empty_cache(to, n);
-        test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
-                             {.k_norm = KeyNorm{each.norm, order}}));
+        test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4},
+                             {.rotations = &rotations, .k_norm = KeyNorm{each.norm, order}}));
         ASSERT_NO_FATAL_FAILURE(expect_stored(cache, rounded_to(to, steps)));
         ASSERT_TRUE(cache.guards_intact());
       }
@@ -311,8 +311,8 @@ TEST(AppendNorm, IsTheReferenceWithinTheBound) {
           const Tensor k = any_magnitudes({dtype, extents, Layout::padded}, 67);
           Tensor cache = empty_cache(dtype, extents);
           const KeyNorm k_norm{each.norm, order};
-          test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
-                               {.k_norm = k_norm}));
+          test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4},
+                               {.rotations = &rotations, .k_norm = k_norm}));
           for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
             const std::int64_t b = i / extents.tokens;
             const std::int64_t t = i % extents.tokens;

@@ -125,7 +125,7 @@ TEST(Append, StoresKeysAndValuesByASlotMap) {
     const Tensor k_before = k_cache;
     const Tensor v_before = v_cache;
     test::require(append({k_cache.view(), v_cache.view()}, {k.view(), v.view()}, slots_of(paged, 2),
-                         rotations));
+                         {.rotations = &rotations}));
     ASSERT_TRUE(holds(k_cache, k_before, rotated(k, rotations), paged));
     ASSERT_TRUE(holds(v_cache, v_before, v, paged));
   });
@@ -138,7 +138,8 @@ TEST(Append, StoresInConsecutiveSlotsOfEachBatchRow) {
     const Tensor k = test::random_tensor({dtypes.from, k_extents, Layout::fused_qkv}, 54);
     Tensor cache = test::random_tensor({dtypes.to, cache_of(k_extents, 3, 12), layout}, 55);
     const Tensor before = cache;
-    test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations));
+    test::require(
+        append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, {.rotations = &rotations}));
     ASSERT_TRUE(holds(cache, before, rotated(k, rotations), slots));
     test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}));
     ASSERT_TRUE(holds(cache, before, k, slots)) << "not rotated";
@@ -155,7 +156,8 @@ TEST(Append, RotatesByTheRowsOfEachBatchRow) {
   for (const DType to : {DType::f32, DType::bf16}) {
     Tensor cache({to, cache_of(k_extents, pages, page_size)});
     const Tensor before = cache;
-    test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), rotations));
+    test::require(
+        append({cache.view()}, {k.view()}, slots_of(paged, 2), {.rotations = &rotations}));
     EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));
   }
 }
@@ -172,7 +174,7 @@ TEST(Append, RotatesByTheOneRowOfAShift) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     Tensor cache({dtype, cache_of(k_extents, pages, page_size)});
     const Tensor before = cache;
-    test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), one));
+    test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), {.rotations = &one}));
     EXPECT_TRUE(holds(cache, before, rotated(k, one), paged));
   }
 }
@@ -189,7 +191,7 @@ TEST(Append, ReadsAMapWithStrides) {
   }
   const TokenArray<std::int32_t> map{
       .data = &numbers[50], .batch = 2, .tokens = 7, .batch_stride = -30, .token_stride = -3};
-  test::require(append({cache.view()}, {k.view()}, map, rotations));
+  test::require(append({cache.view()}, {k.view()}, map, {.rotations = &rotations}));
   EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));
 }
 
@@ -212,7 +214,7 @@ TEST(Append, NarrowsHeadsOfEveryLength) {
         const Tensor before = k_cache;
         const std::vector<std::int64_t> slots = {0, 1, 2};
         test::require(append({k_cache.view(), v_cache.view()}, {k.view(), k.view()},
-                             ConsecutiveSlots{}, rotations));
+                             ConsecutiveSlots{}, {.rotations = &rotations}));
         ASSERT_TRUE(holds(k_cache, before, rotated(k, rotations), slots));
         ASSERT_TRUE(holds(v_cache, before, k, slots));
       }
@@ -228,13 +230,14 @@ TEST(Append, IsWithinTheBoundOfTheReference) {
     const Frequencies frequencies = test::frequencies_of(window, 1.25);
     const ConsecutivePositions positions{.first = 131'069, .tokens = 6};
     const test::Oracle oracle(frequencies, positions);
+    const Rotations rotations = test::rotations_of(frequencies, positions);
     const Tensor k = test::random_tensor(
         {.dtype = DType::f32, .extents = {.tokens = 6, .heads = 2, .features = 40}}, 58);
     for (const DType to : {DType::f32, DType::bf16, DType::f16}) {
       SCOPED_TRACE(test::describe(to, pairing, Direction::forward));
       Tensor cache({to, {.tokens = 9, .heads = 2, .features = 40}, Layout::bhtd});
-      test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{2},
-                           test::rotations_of(frequencies, positions)));
+      test::require(
+          append({cache.view()}, {k.view()}, ConsecutiveSlots{2}, {.rotations = &rotations}));
       HeadsView stored = cache.view();
       stored.data = static_cast<std::byte*>(stored.data) + 2 * 40 * size_in_bytes(to);
       stored.extents.tokens = 6;
@@ -252,16 +255,17 @@ TEST(Append, GivesTheSameBytesForAnySplit) {
   std::vector<std::int64_t> slots;
   for (std::int64_t i = 0; i < 2 * tokens; ++i) slots.push_back(i / 10 * 10 + (i * 7 + 3) % 10);
   const HeadNorm norm{.epsilon = 1e-6, .over = NormOver::all_heads};
-  for (const AppendOptions& options :
-       {AppendOptions{}, AppendOptions{.k_norm = KeyNorm{norm, NormOrder::after_rotation}}}) {
+  for (const AppendOptions& options : {AppendOptions{.rotations = &rotations},
+                                       AppendOptions{.rotations = &rotations,
+                                       .k_norm = KeyNorm{norm, NormOrder::after_rotation}}}) {
     Tensor whole({DType::bf16, cache_of(n, 75, 8), Layout::bhtd});
-    test::require(append({whole.view()}, {k.view()}, slots_of(slots, 2), rotations, options));
+    test::require(append({whole.view()}, {k.view()}, slots_of(slots, 2), options));
     for (const std::int64_t concurrency : {2, 3, 64}) {
       test::CountingExecutor executor(test::run_backwards, concurrency);
       Tensor parts({DType::bf16, cache_of(n, 75, 8), Layout::bhtd});
       AppendOptions cut = options;
       cut.executor = executor.executor();
-      test::require(append({parts.view()}, {k.view()}, slots_of(slots, 2), rotations, cut));
+      test::require(append({parts.view()}, {k.view()}, slots_of(slots, 2), cut));
       EXPECT_EQ(executor.tasks(), std::min<std::int64_t>(concurrency, 600 / 32));
       ASSERT_EQ(parts.bytes(), whole.bytes());
     }
@@ -276,15 +280,16 @@ TEST(Append, OfNothingSucceeds) {
   none.heads = 0;
   const HeadsView no_heads{nullptr, DType::f32, cache_of(none, pages, page_size), {1, 2, 3, 1}};
   EXPECT_TRUE(append({no_heads}, {{nullptr, DType::f32, none, {5, 6, 7, 1}}}, slots_of(paged, 2),
-                     rotations));
+                     {.rotations = &rotations}));
   const Tensor v = test::random_tensor({DType::f32, k_extents}, 60);
   EXPECT_TRUE(append({no_heads, cache.view()},
                      {{nullptr, DType::f32, none, {5, 6, 7, 1}}, v.view()}, slots_of(paged, 2),
-                     rotations));
+                     {.rotations = &rotations}));
   EXPECT_TRUE(holds(cache, before, v, paged)) << "v alone";
   const std::vector<std::int64_t> padding(14, -1);
   Tensor untouched = before;
-  EXPECT_TRUE(append({untouched.view()}, {v.view()}, slots_of(padding, 2), rotations));
+  EXPECT_TRUE(
+      append({untouched.view()}, {v.view()}, slots_of(padding, 2), {.rotations = &rotations}));
   EXPECT_EQ(untouched.bytes(), before.bytes());
 }
 

@@ -99,7 +99,8 @@ TEST(Blocks, AreAppendedAsTheyAreRotated) {
     test::require(rotate(wanted.view(), keys.view(), rotations));
     for (const DType dtype : {DType::f32, DType::bf16}) {
       test::Tensor cache = random_heads(frequencies.window, 3, dtype);
-      test::require(append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, rotations));
+      test::require(append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{},
+                           {.rotations = &rotations}));
       const double unit = dtype == DType::f32 ? 0 : 0x1p-8;
       test::for_each_element(keys.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
         EXPECT_NEAR(cache.at(at, f), wanted.at(at, f), unit * std::abs(wanted.at(at, f)));

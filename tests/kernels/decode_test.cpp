@@ -285,9 +285,9 @@ TEST(Decode, StepByStepIsWhatPrefillMakes) {
     const std::vector<std::int64_t> slot = {t};
     const std::vector<std::int64_t> paged_slot = {
         blocks[static_cast<std::size_t>(t / slots)] * slots + t % slots};
-    ASSERT_TRUE(append({.k = all_k, .v = all_v}, heads, slots_of(slot), rotations));
-    ASSERT_TRUE(
-        append({.k = paged_k.view(), .v = paged_v.view()}, heads, slots_of(paged_slot), rotations));
+    ASSERT_TRUE(append({.k = all_k, .v = all_v}, heads, slots_of(slot), {.rotations = &rotations}));
+    ASSERT_TRUE(append({.k = paged_k.view(), .v = paged_v.view()}, heads, slots_of(paged_slot),
+                       {.rotations = &rotations}));
     test::Tensor out(row);
     test::Tensor paged_out(row);
     AttendOptions options{.scale = 0.1, .mask = causal};

@@ -58,28 +58,18 @@ AppendOptions options_with_norm() {
                             .order = NormOrder::before_rotation}};
 }
 
-struct Symbols {
-  std::string_view rotated;
-  std::string_view unrotated;
-};
-constexpr Symbols of_dtypes{
-    .rotated = "rotary::append(rotary::KvCache*rotary::Rotations",
-    .unrotated = "rotary::append(rotary::KvCache*> const&, rotary::AppendOptions"};
-constexpr Symbols of_8_bits{
-    .rotated = "rotary::append(rotary::QuantizedKvCache*rotary::Rotations",
-    .unrotated = "rotary::append(rotary::QuantizedKvCache*> const&, rotary::AppendOptions"};
-
 // cache: makes a cache of these sizes.
 template <class Cache>
-void add_append(Calls& calls, const Symbols& symbols, const NamedSlots& slots,
+void add_append(Calls& calls, std::string_view symbol, const NamedSlots& slots,
                 const SizeList& sizes, Cache (*cache)(Sizes)) {
-  calls.push_back(
-      sized(symbols.rotated, slots.what, sizes, [of = slots.of, cache](Sizes n) -> Status {
-        auto by = rotations_for(n[1]);
-        if (!by) return std::move(by).error();
-        return append(cache(n), heads_of(n), of(n), *by, options_with_norm());
-      }));
-  calls.push_back(sized(symbols.unrotated, slots.what, sizes, [of = slots.of, cache](Sizes n) {
+  calls.push_back(sized(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) -> Status {
+    auto by = rotations_for(n[1]);
+    if (!by) return std::move(by).error();
+    AppendOptions options = options_with_norm();
+    options.rotations = &*by;
+    return append(cache(n), heads_of(n), of(n), options);
+  }));
+  calls.push_back(sized(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) {
     return append(cache(n), heads_of(n), of(n), options_with_norm());
   }));
 }
@@ -103,8 +93,9 @@ Calls cache_calls() {
   for (const std::int64_t token_count : {3, 200}) {
     for (const NamedSlots& slots : slots_of_calls) {
       const SizeList sizes = cache_sizes(token_count);
-      add_append(calls, of_dtypes, slots, sizes, cache_of);
-      add_append(calls, of_8_bits, slots, sizes, quantized_cache_of);
+      add_append(calls, "rotary::append(rotary::KvCache", slots, sizes, cache_of);
+      add_append(calls, "rotary::append(rotary::QuantizedKvCache", slots, sizes,
+                 quantized_cache_of);
     }
     for (const NamedNorm& each_norm : norms) {
       const SizeList sizes = {{}, {token_count}, {2}, each(16)};

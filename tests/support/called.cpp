@@ -13,8 +13,8 @@ Status called::rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations
 }
 
 Status called::append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
-                      const Rotations& rotations, const AppendOptions& options) {
-  return rotary::append(cache, heads, slots, rotations, options);
+                      const AppendOptions& options) {
+  return rotary::append(cache, heads, slots, options);
 }
 
 Status called::shift(const HeadsView& keys, const RotatedAt& from, const RotatedAt& to) {

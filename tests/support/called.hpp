@@ -13,7 +13,7 @@ namespace rotary::test::called {
                             const Rotations& rotations, const RotateOptions& options);
 [[nodiscard]] Status rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& rotations);
 [[nodiscard]] Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
-                            const Rotations& rotations, const AppendOptions& options);
+                            const AppendOptions& options);
 [[nodiscard]] Status shift(const HeadsView& keys, const RotatedAt& from, const RotatedAt& to);
 // Takes somebody's rows.
 [[nodiscard]] Status rows(const HeadWindow& window, const CosSinView& view);

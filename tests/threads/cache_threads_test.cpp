@@ -47,9 +47,10 @@ TEST(CacheOnThreads, AppendGivesTheSameBytes) {
   Tensor cut_k = whole_k;
   Tensor cut_v = whole_v;
   const KvHeads heads{.k = k.view(), .v = {v.view()}};
-  test::require(append({whole_k.view(), {whole_v.view()}}, heads, slots_of(slots), rotations));
-  test::require(append({cut_k.view(), {cut_v.view()}}, heads, slots_of(slots), rotations,
-                       {.executor = threads.executor()}));
+  test::require(append({whole_k.view(), {whole_v.view()}}, heads, slots_of(slots),
+                       {.rotations = &rotations}));
+  test::require(append({cut_k.view(), {cut_v.view()}}, heads, slots_of(slots),
+                       {.rotations = &rotations, .executor = threads.executor()}));
   EXPECT_EQ(cut_k.bytes(), whole_k.bytes());
   EXPECT_EQ(cut_v.bytes(), whole_v.bytes());
 }

@@ -53,10 +53,12 @@ class AppendErrors : public testing::Test {
         v_before_(v_cache_.bytes()) {}
 
   void expect_refused(std::initializer_list<std::string_view> parts) {
-    expect(test::called::append(cache, heads, slots, rotations, options), parts);
+    expect(test::called::append(cache, heads, slots, options), parts);
   }
   void expect_refused_unrotated(std::initializer_list<std::string_view> parts) {
+    options.rotations = nullptr;
     expect(append(cache, heads, slots, options), parts);
+    options.rotations = &rotations;
   }
   // With a norm, and with one thing about it changed.
   void expect_norm_refused(const KeyNorm& norm, std::initializer_list<std::string_view> parts) {
@@ -85,7 +87,7 @@ class AppendErrors : public testing::Test {
   std::vector<std::int64_t> numbers = {0, 19, 7, 8, -1, 3};
   Slots slots = slots_of(numbers, 2);
   Rotations rotations = rotations_with();
-  AppendOptions options;
+  AppendOptions options{.rotations = &rotations};
   const KeyNorm good_norm{.norm = {.epsilon = 1e-6, .over = NormOver::each_head},
                           .order = NormOrder::before_rotation};
 
@@ -97,11 +99,11 @@ class AppendErrors : public testing::Test {
 using AppendErrorsOfTheCpuAlone = AppendErrors;
 
 TEST_F(AppendErrors, NoneToBeginWith) {
-  EXPECT_TRUE(append(cache, heads, slots, rotations, options));
   EXPECT_TRUE(append(cache, heads, slots, options));
+  EXPECT_TRUE(append(cache, heads, slots));
   options.k_norm = good_norm;
-  EXPECT_TRUE(append(cache, heads, slots, rotations, options));
-  EXPECT_TRUE(append(cache, heads, ConsecutiveSlots{1}, rotations, options));
+  EXPECT_TRUE(append(cache, heads, slots, options));
+  EXPECT_TRUE(append(cache, heads, ConsecutiveSlots{1}, options));
 }
 
 TEST_F(AppendErrors, Shapes) {
@@ -233,7 +235,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, OneSlotForMany) {
     const std::vector<std::int64_t> padding(6, -1);
     map.data = padding.data();
     slots = map;
-    EXPECT_TRUE(append(cache, heads, slots, rotations));
+    EXPECT_TRUE(append(cache, heads, slots, options));
     expect_nothing_written();
   }
 }
@@ -253,7 +255,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfTheQuery) {
   rotations = rotations_with({.role = Role::query});
   expect_refused({"keys", "role query"});
   rotations = rotations_with({.role = Role::key});
-  EXPECT_TRUE(append(cache, heads, slots, rotations));
+  EXPECT_TRUE(append(cache, heads, slots, options));
 }
 
 TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfAnotherType) {

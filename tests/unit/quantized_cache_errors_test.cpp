@@ -40,7 +40,7 @@ class QuantizedCacheErrors : public testing::Test {
  protected:
   void expect_append_refused(std::initializer_list<std::string_view> parts,
                              ErrorCode code = ErrorCode::invalid_argument) {
-    EXPECT_TRUE(test::fails(append(cache, heads, slots, rotations, options), code, parts));
+    EXPECT_TRUE(test::fails(append(cache, heads, slots, options), code, parts));
     expect_nothing_written();
   }
   void expect_attend_refused(std::initializer_list<std::string_view> parts) {
@@ -70,7 +70,7 @@ class QuantizedCacheErrors : public testing::Test {
   Rotations rotations = test::rotations_of(
       test::frequencies_of({.head_dim = 16, .rotary_dim = 16, .pairing = Pairing::half}),
       ConsecutivePositions{.first = 9, .tokens = 3});
-  AppendOptions options;
+  AppendOptions options{.rotations = &rotations};
 
   Tensor q = test::random_tensor({.extents = {5, 3, 4, 16}}, 5);
   Tensor out = test::random_tensor({.extents = {5, 3, 4, 6}}, 6);
@@ -84,8 +84,8 @@ class QuantizedCacheErrors : public testing::Test {
 TEST_F(QuantizedCacheErrors, NoneToBeginWith) {
   EXPECT_TRUE(attend_bytes(q.view(), keys, attend_options));
   EXPECT_TRUE(attend(out.view(), q.view(), keys, attend_options));
-  EXPECT_TRUE(append(cache, heads, slots, rotations, options));
   EXPECT_TRUE(append(cache, heads, slots, options));
+  EXPECT_TRUE(append(cache, heads, slots));
 }
 
 TEST_F(QuantizedCacheErrors, OfShapesToAppend) {

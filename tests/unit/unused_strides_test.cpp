@@ -38,7 +38,8 @@ TEST(UnusedStrides, OfHeadsMeanNothing) {
   const Rotations rotations = test::rotations_of(frequencies, positions);
   std::array<float, 8> keys = {1, 2, 3, 4, 5, 6, 7, 8};
   std::array<float, 8> cache{};
-  test::require(append({heads_of(cache)}, {heads_of(keys)}, ConsecutiveSlots{}, rotations));
+  test::require(
+      append({heads_of(cache)}, {heads_of(keys)}, ConsecutiveSlots{}, {.rotations = &rotations}));
   test::require(rotate(heads_of(keys), heads_of(keys), rotations));
   EXPECT_EQ(cache, keys);
   test::require(normalize_heads(heads_of(cache), heads_of(cache),

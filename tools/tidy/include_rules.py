@@ -142,8 +142,8 @@ RULES = (
     Rule(
         "cuda/",
         (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",
-         "src/kernels/turn_polynomials.hpp", "src/attention/cache/kv_cache_checks.hpp",
-         "src/attention/cache/norm_checks.hpp", "src/attention/cache/shift_checks.hpp"),
+         "src/kernels/turn_polynomials.hpp", "src/attention/cache/norm_checks.hpp",
+         "src/attention/cache/shift_checks.hpp", "src/attention/cache/slot_checks.hpp"),
         CORE, ("cuda_",), because="what GPUs do is written here and nowhere else",
     ),
     Rule("cuda/emulation/", (), STANDARD, ("ucontext.h",), "CUDA's part, on the CPU"),

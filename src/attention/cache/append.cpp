@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <variant>
 
-#include "attention/cache/kv_cache_checks.hpp"
-#include "attention/cache/slot_reader.hpp"
+#include "attention/cache/checked_append.hpp"
 #include "attention/cache/token_run.hpp"
 #include "base/guard.hpp"
-#include "kernels/kernels.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotation/apply/apply_rotations.hpp"
-#include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
 #include "tensor/view_checks.hpp"
 
@@ -34,15 +28,6 @@ StoredCache stored_cache(const Cache& cache) {
   if (cache.v) drop_unused_strides(to.v.emplace(stored(*cache.v)));
   return to;
 }
-
-struct Storing {
-  const StoredCache& cache;
-  const KvHeads& heads;
-  SlotReader slots;
-  const Rotations* rotations;  // null: stores keys unrotated
-  const std::optional<KeyNorm>& k_norm;
-  const kernels::KernelTable& kernels;
-};
 
 struct Run {
   std::int64_t batch;
@@ -89,94 +74,68 @@ TokenRun token_run(const Run& run, std::int64_t slots_per_block, const WrittenHe
   return of;
 }
 
-void store_keys(const Storing& storing, const Run& run) {
-  const TokenRun k =
-      token_run(run, storing.slots.slots_per_block(), storing.cache.k, storing.heads.k);
-  if (storing.k_norm) {
-    store_normalized(k, *storing.k_norm, storing.rotations, storing.kernels);
-  } else if (k.quantized) {
-    store_quantized(k, storing.rotations, storing.kernels);
-  } else if (storing.rotations != nullptr) {
-    store_rotated(k, *storing.rotations, storing.kernels);
+void store_keys(const CheckedAppend& call, const Run& run) {
+  const auto& [cache, heads, slots, options] = call.args;
+  const TokenRun k = token_run(run, call.slots.slots_per_block(), cache.k, heads.k);
+  if (options.k_norm || k.quantized) {
+    const KeyNorm* const k_norm = options.k_norm ? &*options.k_norm : nullptr;
+    store_through_floats(k, k_norm, options.rotations, call.kernels);
+  } else if (options.rotations != nullptr) {
+    store_rotated(k, *options.rotations, call.kernels);
   } else {
-    store_features(k.transfer, 0, k.transfer.src.extents.features, *storing.kernels.cache);
+    store_features(k.transfer, 0, k.transfer.src.extents.features, *call.kernels.cache);
   }
 }
 
-void store_values(const Storing& storing, const Run& run) {
+void store_values(const CheckedAppend& call, const Run& run) {
   const TokenRun v =
-      token_run(run, storing.slots.slots_per_block(), *storing.cache.v, *storing.heads.v);
-  if (v.quantized) return store_quantized(v, nullptr, storing.kernels);
-  store_features(v.transfer, 0, v.transfer.src.extents.features, *storing.kernels.cache);
+      token_run(run, call.slots.slots_per_block(), *call.args.cache.v, *call.args.heads.v);
+  if (v.quantized) return store_through_floats(v, nullptr, nullptr, call.kernels);
+  store_features(v.transfer, 0, v.transfer.src.extents.features, *call.kernels.cache);
 }
 
-void store_run(const Storing& storing, const Run& run) {
-  if (has_elements(storing.heads.k.extents)) store_keys(storing, run);
-  if (storing.heads.v && has_elements(storing.heads.v->extents)) store_values(storing, run);
-}
-
-// Reads only tokens of the range and writes only their slots: cannot fail, allocates nothing.
+// Reads only tokens of the range and writes only their slots: allocates nothing.
 void store_tokens(const void* state, TokenRange range) noexcept {
-  const auto& storing = *static_cast<const Storing*>(state);
-  const std::int64_t tokens = storing.heads.k.extents.tokens;
+  const auto& call = *static_cast<const CheckedAppend*>(state);
+  const auto& [k, v] = call.args.heads;
+  const std::int64_t tokens = k.extents.tokens;
   for (std::int64_t i = range.begin; i < range.end;) {
     const std::int64_t batch = i / tokens;
     const std::int64_t token = i - batch * tokens;
     const std::int64_t end = std::min(tokens, token + range.end - i);
-    const Run run = run_at(storing.slots, batch, token, end);
-    if (run.slot >= 0) store_run(storing, run);
+    const Run run = run_at(call.slots, batch, token, end);
+    if (run.slot >= 0 && has_elements(k.extents)) store_keys(call, run);
+    if (run.slot >= 0 && v && has_elements(v->extents)) store_values(call, run);
     i += run.tokens;
   }
 }
 
-Status append_checked(const AppendCall& call) {
-  if (auto status = check_append(call); !status) return status;
-  const auto kernels = active_kernels();
-  if (!kernels) return kernels.error();
-  const KvHeads& heads = call.heads;
-  const bool stores_nothing =
-      std::visit([](const auto& slots) { return repeats_a_slot(slots); }, call.slots);
-  if (!has_elements(heads) || stores_nothing) return {};
-  const Storing storing{.cache = call.cache,
-                        .heads = heads,
-                        .slots = SlotReader(call.slots, call.cache.k.extents.tokens),
-                        .rotations = call.rotations,
-                        .k_norm = call.options.k_norm,
-                        .kernels = **kernels};
-  // Cannot overflow: k or v has elements, and their number fits.
-  run_in_parts(heads.k.extents.batch * heads.k.extents.tokens,
-               {.apply = store_tokens, .state = &storing}, call.options.executor);
-  return {};
-}
-
+// Cache: of either form.
 template <class Cache>
 Status append_to(const Cache& cache, const KvHeads& heads, const Slots& slots,
-                 const Rotations* rotations, const AppendOptions& options) noexcept {
+                 const AppendOptions& options) noexcept {
   return guarded<NearestRounding>([&]() -> Status {
-    return append_checked({stored_cache(cache), without_unused(heads), slots, rotations, options});
+    const AppendCall call{stored_cache(cache), without_unused(heads), slots, options};
+    const auto checked = check_append(call);
+    if (!checked) return checked.error();
+    if (checked->stores_nothing) return {};
+    // Cannot overflow: k or v has elements, and their number fits.
+    run_in_parts(heads.k.extents.batch * heads.k.extents.tokens,
+                 {.apply = store_tokens, .state = &*checked}, options.executor);
+    return {};
   });
 }
 
 }  // namespace
 
 Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
-              const Rotations& rotations, const AppendOptions& options) noexcept {
-  return append_to(cache, heads, slots, &rotations, options);
-}
-
-Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
               const AppendOptions& options) noexcept {
-  return append_to(cache, heads, slots, nullptr, options);
-}
-
-Status append(const QuantizedKvCache& cache, const KvHeads& heads, const Slots& slots,
-              const Rotations& rotations, const AppendOptions& options) noexcept {
-  return append_to(cache, heads, slots, &rotations, options);
+  return append_to(cache, heads, slots, options);
 }
 
 Status append(const QuantizedKvCache& cache, const KvHeads& heads, const Slots& slots,
               const AppendOptions& options) noexcept {
-  return append_to(cache, heads, slots, nullptr, options);
+  return append_to(cache, heads, slots, options);
 }
 
 }  // namespace rotary

@@ -2,6 +2,7 @@
 // The requirements on a norm and on what heads are stored as, of every function that takes them.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "rotary/head_norm.hpp"
@@ -9,6 +10,9 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {
+
+// Most features of a head that is normalised or quantized: it goes through a buffer of fixed size.
+inline constexpr std::int64_t longest_normalized_head = 2048;
 
 // Checks that the norm is well-formed and fits this well-formed view.
 [[nodiscard]] Status check_norm(std::string_view name, const HeadNorm& norm,

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "attention/cache/head_norm.hpp"
-#include "attention/cache/kv_cache_checks.hpp"
+#include "attention/cache/norm_checks.hpp"
 #include "attention/cache/token_run.hpp"
 #include "kernels/int8_kernels.hpp"
 
@@ -182,34 +182,28 @@ void rotate_then_normalize(const FloatRun& of, std::int64_t t) {
   });
 }
 
-}  // namespace
-
-void store_quantized(const TokenRun& run, const Rotations* rotations,
-                     const kernels::KernelTable& kernels) noexcept {
-  const FloatRun of{run, nullptr, rotations, kernels};
-  for (std::int64_t t = 0; t < run.transfer.src.extents.tokens; ++t) {
-    for_each_block(token_at(run, t), [&](const HeadBlock& block) {
-      alignas(64) Buffer done;
-      if (rotations == nullptr) {
-        widen_block(of, block, done.data());
-      } else {
-        rotate_block(of, t, block, done.data());
-      }
-      store_block(of, t, block, done.data());
-    });
-  }
+void store_as_it_is(const FloatRun& of, std::int64_t t) {
+  for_each_block(token_at(of.run, t), [&](const HeadBlock& block) {
+    alignas(64) Buffer done;
+    if (of.rotations == nullptr) {
+      widen_block(of, block, done.data());
+    } else {
+      rotate_block(of, t, block, done.data());
+    }
+    store_block(of, t, block, done.data());
+  });
 }
 
-void store_normalized(const TokenRun& run, const KeyNorm& k_norm, const Rotations* rotations,
-                      const kernels::KernelTable& kernels) noexcept {
-  const FloatRun normalizing{run, &k_norm, rotations, kernels};
-  for (std::int64_t t = 0; t < run.transfer.src.extents.tokens; ++t) {
-    if (k_norm.order == NormOrder::before_rotation) {
-      normalize_then_rotate(normalizing, t);
-    } else {
-      rotate_then_normalize(normalizing, t);
-    }
-  }
+}  // namespace
+
+void store_through_floats(const TokenRun& run, const KeyNorm* k_norm, const Rotations* rotations,
+                          const kernels::KernelTable& kernels) noexcept {
+  const bool norm_first = k_norm != nullptr && k_norm->order == NormOrder::before_rotation;
+  const auto store = k_norm == nullptr ? store_as_it_is
+                     : norm_first      ? normalize_then_rotate
+                                       : rotate_then_normalize;
+  for (std::int64_t t = 0; t < run.transfer.src.extents.tokens; ++t)
+    store({run, k_norm, rotations, kernels}, t);
 }
 
 }  // namespace rotary

@@ -2,29 +2,20 @@
 // Reads the slots of a call's tokens in any of the forms they are given in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <variant>
 
 #include "rotary/kv_cache.hpp"
 
 namespace rotary {
 
-// Whether a stride of 0 gives several tokens the same slot. append() then accepts the map only if
-// all of its tokens are padding.
-[[nodiscard]] inline bool repeats_a_slot(const ConsecutiveSlots& /*slots*/) noexcept {
-  return false;
-}
-template <class Number>
-[[nodiscard]] bool repeats_a_slot(const TokenArray<Number>& map) noexcept {
-  return (map.batch > 1 && map.batch_stride == 0) || (map.tokens > 1 && map.token_stride == 0);
-}
-
 class SlotReader {
  public:
-  // Requires slots that append() has checked; a map must outlive this.
-  SlotReader(const Slots& slots, std::int64_t slots_per_block) noexcept
-      : slots_per_block_(slots_per_block) {
+  // Requires slots that check_slots() accepts for these extents of cache and k; a map must outlive
+  // this.
+  SlotReader(const Slots& slots, const Extents& cache, const Extents& k) noexcept
+      : batch_(k.batch), tokens_(k.tokens), slots_per_block_(cache.tokens) {
     std::visit([this](const auto& each) { read(each); }, slots);
   }
 
@@ -36,6 +27,11 @@ class SlotReader {
   }
 
   [[nodiscard]] std::int64_t slots_per_block() const noexcept { return slots_per_block_; }
+  [[nodiscard]] bool is_map() const noexcept { return map32_ != nullptr || map64_ != nullptr; }
+
+  // Tokens that have slots of their own, and one more along a stride of 0.
+  [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }
+  [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
 
  private:
   void read(const ConsecutiveSlots& slots) noexcept {
@@ -51,6 +47,8 @@ class SlotReader {
       map64_ = map.data;
     batch_stride_ = map.batch_stride;
     token_stride_ = map.token_stride;
+    if (batch_stride_ == 0) batch_ = std::min<std::int64_t>(batch_, 2);
+    if (token_stride_ == 0) tokens_ = std::min<std::int64_t>(tokens_, 2);
   }
 
   const std::int32_t* map32_ = nullptr;
@@ -58,24 +56,9 @@ class SlotReader {
   std::int64_t first_ = 0;
   std::int64_t batch_stride_ = 0;
   std::int64_t token_stride_ = 0;
+  std::int64_t batch_;
+  std::int64_t tokens_;
   std::int64_t slots_per_block_;
 };
-
-struct SlotRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-// The tokens of all batch rows of a call.
-struct SlotTokens {
-  const SlotReader& slots;
-  std::int64_t batch;
-  std::int64_t tokens;
-};
-
-// A slot that two tokens share: exact, in memory of a fixed size (distinct_slots.cpp). Requires
-// slots that are within range, or negative, which never count as the same.
-[[nodiscard]] std::optional<std::int64_t> find_repeated_slot(const SlotTokens& of,
-                                                             const SlotRange& range) noexcept;
 
 }  // namespace rotary

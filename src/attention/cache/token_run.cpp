@@ -11,11 +11,16 @@
 namespace rotary {
 namespace {
 
-const kernels::NarrowingRotate& narrowing_kernels(const kernels::CacheKernels& kernels,
-                                                  const PairOrder& order) {
-  if (order.read == FeatureOrder::halves) return kernels.rotate_half;
-  return order.written == FeatureOrder::halves ? kernels.rotate_interleaved_to_half
-                                               : kernels.rotate_interleaved;
+// The forward kernel that reads and writes these dtypes.
+kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations& rotations,
+                           DType from, DType to) {
+  const PairOrder order = pair_order(rotations.window().pairing, Direction::forward);
+  if (from == to) return kernel_for(kernels_for(kernels, order), rotations, to);
+  const kernels::CacheKernels& cache = *kernels.cache;
+  const auto& neighbours = order.written == FeatureOrder::halves ? cache.rotate_interleaved_to_half
+                                                                 : cache.rotate_interleaved;
+  const auto& narrowing = order.read == FeatureOrder::halves ? cache.rotate_half : neighbours;
+  return to == DType::bf16 ? narrowing.bf16 : narrowing.f16;
 }
 
 // The tokens or heads of a run: count and strides, in elements.
@@ -87,19 +92,11 @@ void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
   store_stretches(stretches, tokens, heads);
 }
 
-kernels::Rotate forward_kernel(const kernels::KernelTable& kernels, const Rotations& rotations,
-                               DType from, DType to) noexcept {
-  const PairOrder order = pair_order(rotations.window().pairing, Direction::forward);
-  if (from == to) return kernel_for(kernels_for(kernels, order), rotations, to);
-  const auto& narrowing = narrowing_kernels(*kernels.cache, order);
-  return to == DType::bf16 ? narrowing.bf16 : narrowing.f16;
-}
-
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept {
   const auto& [dst, src] = run.transfer;
   const HeadWindow& window = rotations.window();
-  const auto kernel = forward_kernel(kernels, rotations, src.dtype, dst.dtype);
+  const auto kernel = kernel_for(kernels, rotations, src.dtype, dst.dtype);
   const ElementBytes bytes{size_in_bytes(src.dtype), size_in_bytes(dst.dtype)};
   for_each_block(
       {.src = static_cast<const std::byte*>(src.data) + window.first_feature * bytes.src,

@@ -29,17 +29,9 @@ void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
 
-// Stores heads in 8 bits. rotations: null if they do not turn.
-void store_quantized(const TokenRun& run, const Rotations* rotations,
-                     const kernels::KernelTable& kernels) noexcept;
-
-// Stores normalised keys; k_norm says whether before or after rotation. rotations may be null.
-void store_normalized(const TokenRun& run, const KeyNorm& k_norm, const Rotations* rotations,
-                      const kernels::KernelTable& kernels) noexcept;
-
-// The forward kernel that reads and writes these dtypes.
-[[nodiscard]] kernels::Rotate forward_kernel(const kernels::KernelTable& kernels,
-                                             const Rotations& rotations, DType from,
-                                             DType to) noexcept;
+// Stores heads with a norm, or in 8 bits: each number is rounded once, from float32. k_norm,
+// rotations: null for none.
+void store_through_floats(const TokenRun& run, const KeyNorm* k_norm, const Rotations* rotations,
+                          const kernels::KernelTable& kernels) noexcept;
 
 }  // namespace rotary

@@ -9,6 +9,7 @@
 
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
+#include "tensor/overlap.hpp"
 
 namespace rotary {
 
@@ -45,23 +46,29 @@ struct ByteSpan {
   return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
 }
 
-// The bytes of a view that is recognised to pass check_view() and check_distinct(); otherwise
-// nothing.
+// The bytes of a view that is recognised to pass check_view(), check_adjacent_features() and
+// check_distinct(); otherwise nothing.
+[[nodiscard]] inline std::optional<ByteSpan> plain_span(const ElementsView& view) noexcept {
+  const auto size = static_cast<std::uint64_t>(view.element_bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+  if (size == 0 || begin == 0 || (begin & (size - 1)) != 0) return std::nullopt;
+  const auto reach = plain_reach(view.extents, view.strides);
+  if (!reach) return std::nullopt;
+  return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
+}
+
+// The same for a view that also fits the rotations.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
                                                         const Rotations& rotations) noexcept {
   const auto& n = view.extents;
-  const auto size = static_cast<std::uint64_t>(size_in_bytes(view.dtype));
   const bool wants_f64 = view.dtype == DType::f64;
-  const bool has_rows = size != 0 && wants_f64 == (rotations.row_dtype() == RowDType::f64) &&
+  const bool has_rows = wants_f64 == (rotations.row_dtype() == RowDType::f64) &&
                         (!rotations.tensors() || *rotations.tensors() == view.dtype);
   const bool has_shape = n.features == rotations.window().head_dim &&
                          n.tokens == rotations.tokens() &&
                          (rotations.batch() == 1 || rotations.batch() == n.batch);
-  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-  if (!has_rows || !has_shape || begin == 0 || (begin & (size - 1)) != 0) return std::nullopt;
-  const auto reach = plain_reach(n, view.strides);
-  if (!reach) return std::nullopt;
-  return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
+  if (!has_rows || !has_shape) return std::nullopt;
+  return plain_span(elements_of(view));
 }
 
 }  // namespace rotary

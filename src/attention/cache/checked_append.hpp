@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of append() that has passed every check, with all that follows from its arguments: nothing
+// that takes a CheckedAppend can fail.
+#pragma once
+
+#include <optional>
+
+#include "attention/cache/slot_reader.hpp"
+#include "kernels/kernels.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/result.hpp"
+#include "tensor/stored_heads.hpp"
+
+namespace rotary {
+
+// A cache of elements of a dtype, or in 8 bits.
+struct StoredCache {
+  WrittenHeads k;
+  std::optional<WrittenHeads> v = {};
+};
+
+// Unused strides of its views are 0.
+struct AppendCall {
+  StoredCache cache;
+  KvHeads heads;
+  const Slots& slots;
+  const AppendOptions& options;
+};
+
+struct CheckedAppend {
+  const AppendCall& args;
+  const kernels::KernelTable& kernels;
+  SlotReader slots;
+  bool stores_nothing;  // no heads, or padding alone
+};
+
+[[nodiscard]] Result<CheckedAppend> check_append(const AppendCall& call);
+
+}  // namespace rotary
