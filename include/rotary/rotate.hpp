@@ -2,7 +2,7 @@
 // rotate: q' = A R(position) q, the one operation of rotary embedding, for any layout.
 //
 //   rotate(q, q, rotations);                                     // in place
-//   rotate_qk({q_out, q}, {k_out, k}, rotations);                // both of a step, out of place
+//   rotate_qk_into({q_out, q}, {k_out, k}, rotations);           // both of a step, out of place
 //   rotate(d_q, d_q, rotations, {.direction = Direction::transpose});  // its gradient
 #pragma once
 
@@ -77,8 +77,8 @@ struct Transfer {
 
 // The same out of place, or one of the two: each as in rotate(). What is written shares no element
 // with the other's views.
-[[nodiscard]] ROTARY_API Status rotate_qk(const Transfer& q, const Transfer& k,
-                                          const Rotations& rotations,
-                                          RotateOptions options = {}) noexcept;
+[[nodiscard]] ROTARY_API Status rotate_qk_into(const Transfer& q, const Transfer& k,
+                                               const Rotations& rotations,
+                                               RotateOptions options = {}) noexcept;
 
 }  // namespace rotary

@@ -117,7 +117,8 @@ void rotate_both(const Rotations& rotations, const nb::tuple& outs, const nb::tu
   Array q_read, k_read;
   const Transfer q = transfer_of(outs[0], sources[0], layout, {"q", "q"}, q_read);
   const Transfer k = transfer_of(outs[1], sources[1], layout, {"k", "k"}, k_read);
-  run(elements_of(q.dst) + elements_of(k.dst), [&] { return rotate_qk(q, k, rotations, options); });
+  run(elements_of(q.dst) + elements_of(k.dst),
+      [&] { return rotate_qk_into(q, k, rotations, options); });
 }
 
 nb::dict facts_of(const Rotations& rotations) {

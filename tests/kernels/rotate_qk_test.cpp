@@ -35,13 +35,14 @@ TEST(RotateQk, RotatesBothAsRotateWould) {
       Tensor q_out({dtype, q.extents(), test::Layout::bhtd});
       Tensor k_out({dtype, k.extents(), test::Layout::padded});
       test::require(
-          rotate_qk({q_out.view(), q.view()}, {k_out.view(), k.view()}, rotations, options));
+          rotate_qk_into({q_out.view(), q.view()}, {k_out.view(), k.view()}, rotations, options));
       EXPECT_EQ(q_out.all_bits(), q_alone.all_bits());
       EXPECT_EQ(k_out.all_bits(), k_alone.all_bits());
       Tensor k_in_place = k;
       const HeadsView in_place = k_in_place.view();
       q_out = Tensor({dtype, q.extents()});
-      test::require(rotate_qk({q_out.view(), q.view()}, {in_place, in_place}, rotations, options));
+      test::require(
+          rotate_qk_into({q_out.view(), q.view()}, {in_place, in_place}, rotations, options));
       EXPECT_EQ(q_out.all_bits(), q_alone.all_bits());
       EXPECT_EQ(k_in_place.bytes(), k_alone.bytes());
       test::require(rotate_qk(q.view(), k.view(), rotations, options));

@@ -251,11 +251,11 @@ Calls rotating_calls() {
                                   {.executor = in_parts()});
                },
                {{1}});
-  add_rotating(calls, "rotary::rotate_qk(rotary::Transfer", "",
+  add_rotating(calls, "rotary::rotate_qk_into(", "",
                [](Sizes n, const Rotations& by) {
                  const Extents of_k{n[0], n[1], n[4], n[3]};
-                 return rotate_qk({heads(extents_of(n)), heads(extents_of(n))},
-                                  {heads(of_k), heads(of_k)}, by, {.executor = in_parts()});
+                 return rotate_qk_into({heads(extents_of(n)), heads(extents_of(n))},
+                                       {heads(of_k), heads(of_k)}, by, {.executor = in_parts()});
                },
                {{1}});
   add_rotating(calls, "rotary::shift(rotary::HeadsView, rotary::Rotations", "",

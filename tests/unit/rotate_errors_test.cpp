@@ -107,7 +107,7 @@ TEST_F(RotateErrorsOfTheCpuAlone, QAndKOutOfPlace) {
   const Transfer good_q{q_out, q_tensor.view()}, good_k{k_out, k_tensor.view()};
   const auto refused = [&](const Transfer& of_q, const Transfer& of_k,
                            std::initializer_list<std::string_view> parts) {
-    const auto status = rotate_qk(of_q, of_k, rotations);
+    const auto status = rotate_qk_into(of_q, of_k, rotations);
     EXPECT_TRUE(test::fails(status, ErrorCode::invalid_argument, parts));
     expect_nothing_written();
   };
@@ -128,7 +128,7 @@ TEST_F(RotateErrorsOfTheCpuAlone, QAndKOutOfPlace) {
   bad.extents.tokens = 2;
   refused(good_q, {bad, good_k.src}, {"k_out: tokens", "got 2"});
   refused(good_q, {k_out, bad}, {"k: tokens", "got 2"});
-  EXPECT_TRUE(rotate_qk({q_out, good_q.src}, {k_out, good_q.src}, rotations)) << "one source";
+  EXPECT_TRUE(rotate_qk_into({q_out, good_q.src}, {k_out, good_q.src}, rotations)) << "one source";
 }
 
 TEST_F(RotateErrors, DifferentBatches) {

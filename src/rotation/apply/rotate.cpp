@@ -132,8 +132,8 @@ Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
   return rotate_both(q, k, rotations, options);
 }
 
-Status rotate_qk(const Transfer& q, const Transfer& k, const Rotations& rotations,
-                 RotateOptions options) noexcept {
+Status rotate_qk_into(const Transfer& q, const Transfer& k, const Rotations& rotations,
+                      RotateOptions options) noexcept {
   return rotate_both(q, k, rotations, options);
 }
 
