@@ -212,6 +212,7 @@ enum class RotaryLayers {
   no_rope_layers,       // the list of that name; 1 means that a layer rotates
   layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
   nonzero_theta,        // as layer_rope_theta, but others have one base; absent: as sliding
+  but_cross_attention,  // those out of the list cross_attention_layers
   with_parameters,      // those whose type has a dictionary, and not null
 };
 

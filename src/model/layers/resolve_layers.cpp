@@ -50,6 +50,16 @@ Rotates by_no_rope_layers(const ModelConfig& config) {
   return rotates;
 }
 
+// mllama's class has layer 3 and every fifth after it without the key.
+Rotates by_cross_attention(const ModelConfig& config) {
+  const auto list = config.reader.numbers("cross_attention_layers");
+  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
+  for (std::size_t i = 0; i < rotates.size(); ++i)
+    rotates[i] =
+        list ? std::ranges::find(*list, static_cast<double>(i)) == list->end() : i % 5 != 3;
+  return rotates;
+}
+
 Rotates by_base(const ModelConfig& config) {
   const auto list = read_per_layer(config, "layer_rope_theta");
   Rotates rotates(static_cast<std::size_t>(*config.layers), true);
@@ -111,6 +121,9 @@ Rotates rotating_layers(const ModelConfig& config, ModelSpec& model) {
       note_list(config, "layer_rope_theta", sources);
       if (config.reader.find("layer_rope_theta") == nullptr) return by_window(config);
       return by_nonzero_theta(config, model.rotary.front().spec.base.get());
+    case RotaryLayers::but_cross_attention:
+      note_list(config, "cross_attention_layers", sources);
+      return by_cross_attention(config);
     case RotaryLayers::with_parameters:
       return by_parameters(config);
   }

@@ -62,6 +62,7 @@ bool reads_layer_key(const Family& family, std::string_view key) {
     case RotaryLayers::layer_rope_theta:
     case RotaryLayers::nonzero_theta:
       return key == "layer_rope_theta";
+    case RotaryLayers::but_cross_attention:
     case RotaryLayers::with_parameters:
     case RotaryLayers::all:
     case RotaryLayers::sliding:
