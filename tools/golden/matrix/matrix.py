@@ -70,7 +70,7 @@ def lines_of(release, families):
     """What observe.py said of these families; those that are not there yet are run."""
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / f"{release}.jsonl"
-    while missing := [family for family in families if family not in begun(path)]:
+    while missing := sorted(set(families) - begun(path)):
         observe(release, missing, path)
     return [line for line in read(path) if line["family"] in families]
 
