@@ -117,12 +117,7 @@ void list_attention_factors(const Start& start, EditList& list) {
              [factor](Operation& operation) { operation.attention_factor = factor; });
   };
   add(1, 1e-9);
-  if (configured != 1) {
-    listed.push_back(configured * configured);
-    list.add(attention_aspect,
-             rows_field("attention_factor", to_text(configured), to_text(configured * configured)),
-             [](Operation& operation) { operation.attention_power = 2; });
-  }
+  if (configured != 1) add(configured * configured, 1e-9);
   const auto factor = factor_of(start.operation.spec.scaling);
   if (factor && *factor > 1) {
     const double formula = 1 + 0.1 * std::log(*factor);
