@@ -53,7 +53,8 @@ fuzz_options() {
     merge_attention) echo -max_len=160 -len_control=0 ;;
     safetensors) echo -max_len=1024 -dict=fuzz/dictionaries/safetensors.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
-    instruction_sets | views) echo -max_len=64 -len_control=0 ;;
+    identify) echo -max_len=512 -dict=fuzz/dictionaries/json.dict ;;
+    instruction_sets | permute | views) echo -max_len=64 -len_control=0 ;;
     gguf) echo -max_len=4096 ;;
     positions) echo -max_len=128 -len_control=0 ;;
     absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;

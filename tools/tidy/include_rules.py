@@ -155,7 +155,8 @@ RULES = (
     Rule("tools/golden/", (PUBLIC, "cli/"), STANDARD, (), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
-        "fuzz/", (PUBLIC, "reference/", "cli/", "tests/support/"), STANDARD, ("sanitizer/",), REACH,
+        "fuzz/", (PUBLIC, "reference/", "cli/", "tests/identify/", "tests/support/"), STANDARD,
+        ("sanitizer/",), REACH,
     ),
     Rule(
         "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
