@@ -346,8 +346,8 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
   if (family.rope.two_bases) return with_two_bases(config, family, std::move(dictionary), types);
   if (is_nested(dictionary.json)) {
     if (!reads_types(family) && !family.model_type.empty()) {
-      config.findings().warn(dictionary.path, " has dictionaries of layer types, and the class of ",
-                             family.model_type, " one for all layers");
+      config.findings().warn("a dictionary for each layer type is used; the class of ",
+                             family.model_type, " has one for all layers, and fails");
     }
     return nested(dictionary, family, types, config.findings());
   }
