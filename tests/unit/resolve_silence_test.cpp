@@ -136,7 +136,7 @@ TEST(Silence, ABaseBesideDictionariesThatHaveTheirOwn) {
   EXPECT_TRUE(warns(of_two_layers(R"(, "rope_theta": 7e6)"), "rope_theta 7e+06 is ignored"));
   EXPECT_TRUE(of_two_layers(R"(, "rope_theta": 500000)").warnings.empty());
   EXPECT_TRUE(of_two_layers("").warnings.empty());
-  EXPECT_TRUE(warns(resolved(llama_with(nested)), "the class of llama one for all layers"));
+  EXPECT_TRUE(warns(resolved(llama_with(nested)), "the class of llama has one for all layers"));
   const ModelSpec gemma = resolved(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
       "rope_theta": 5, "rope_local_base_freq": 7, "rope_parameters": {
         "full_attention": {"rope_theta": 500000}, "sliding_attention": {"rope_theta": 7}}})");
