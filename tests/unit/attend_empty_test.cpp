@@ -19,7 +19,7 @@ constexpr std::byte untouched{0xA5};
 // More than a worker's memory for the smallest block; calls get only the first line of it.
 alignas(64) std::array<std::byte, std::size_t{1} << 20> guarded_room;
 
-class AttendEmpty : public test::AttendErrors {
+class AttendEmpty : public testing::Test, protected test::AttendCall {
  protected:
   AttendEmpty() {
     for (AttentionSequence& sequence : sequences) sequence.queries = 0;

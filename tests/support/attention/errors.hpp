@@ -6,14 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
-#include <string_view>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "rotary/attention.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 
@@ -35,39 +35,16 @@ inline Rotations rotations_for(std::int64_t head_dim, std::int64_t tokens,
 }
 
 // A call that attend() accepts until one thing about it is changed.
-class AttendErrors : public testing::Test {
- protected:
-  void expect_refused(std::initializer_list<std::string_view> parts,
-                      ErrorCode code = ErrorCode::invalid_argument) {
-    expect(attend(out, q, k, v, options), code, parts);
-    // attend_bytes() does not see outputs; if it fails, it gives the same error.
-    const auto bytes = attend_bytes(q, k, v, options);
-    if (!bytes) {
-      EXPECT_TRUE(says(bytes.error(), code, parts));
-    }
-  }
-  void expect_paged_refused(std::initializer_list<std::string_view> parts) {
-    expect(attend(out, q, pages, options), ErrorCode::invalid_argument, parts);
-  }
-
- private:
-  void expect(const Status& status, ErrorCode code, std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(fails(status, code, parts));
-    EXPECT_EQ(out_.bytes(), out_before_) << "out has been written";
-    EXPECT_EQ(sums, sums_before_) << "log_sum_exp has been written";
-  }
-
-  Tensor q_ = random_tensor({.extents = q_extents}, 1);
-  Tensor k_ = random_tensor({.extents = k_extents}, 2);
-  Tensor v_ = random_tensor({.extents = v_extents}, 3);
-  Tensor out_ = random_tensor({.extents = out_extents}, 4);
-
- protected:
+struct AttendCall {
+  Tensor q_tensor = random_tensor({.extents = q_extents}, 1);
+  Tensor k_tensor = random_tensor({.extents = k_extents}, 2);
+  Tensor v_tensor = random_tensor({.extents = v_extents}, 3);
+  Tensor out_tensor = random_tensor({.extents = out_extents}, 4);
   std::vector<float> sums = std::vector<float>(24, 5.0F);
-  HeadsView q = q_.view();
-  HeadsView k = k_.view();
-  HeadsView v = v_.view();
-  HeadsView out = out_.view();
+  HeadsView q = q_tensor.view();
+  HeadsView k = k_tensor.view();
+  HeadsView v = v_tensor.view();
+  HeadsView out = out_tensor.view();
   AttendOptions options{
       .scale = 0.4,
       .mask = {.order = AttentionOrder::causal},
@@ -77,9 +54,28 @@ class AttendErrors : public testing::Test {
   std::vector<std::int32_t> blocks = {1, 0};
   PagedKeys pages{.k = k, .v = v, .table = {blocks.data(), 2, 1, 1}};
 
- private:
-  std::vector<std::byte> out_before_ = out_.bytes();
-  std::vector<float> sums_before_ = sums;
+  [[nodiscard]] auto written() const { return std::pair(out_tensor.bytes(), sums); }
+  [[nodiscard]] Status run() const {
+    auto status = attend(out, q, k, v, options);
+    // attend_bytes() does not see outputs; if it fails, it gives the same error.
+    const auto bytes = attend_bytes(q, k, v, options);
+    if (!bytes) refused(status, {bytes.error().message}, bytes.error().code);
+    return status;
+  }
 };
+
+struct PagedAttendCall : AttendCall {
+  PagedAttendCall() { options.sequences = sequences; }
+  [[nodiscard]] Status run() const { return attend(out, q, pages, options); }
+};
+
+// Memory of this size from the next address of a cache line on.
+inline std::span<std::byte> aligned_part(std::vector<std::byte>& room, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(room.data());
+  return std::span(room).subspan((64 - address % 64) % 64, bytes);
+}
+
+using AttendErrors = Refusals<AttendCall>;
+using PagedAttendErrors = Refusals<PagedAttendCall>;
 
 }  // namespace rotary::test
