@@ -12,7 +12,7 @@
 #include "rotary/rotate.hpp"
 #include "support/called.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 
 namespace rotary {
 namespace {
@@ -31,85 +31,60 @@ Rotations rotations_with(std::int64_t batch, std::int64_t tokens, RowDType rows 
 }
 
 // A destination and a source that rotate() accepts until one thing about them is changed.
-class RotateErrors : public testing::Test {
- protected:
-  RotateErrors()
-      : dst_tensor_(test::random_tensor({.dtype = DType::f32, .extents = extents}, 28)),
-        src_tensor_(test::random_tensor({.dtype = DType::f32, .extents = extents}, 29)),
-        dst(dst_tensor_.view()),
-        src(static_cast<const Tensor&>(src_tensor_).view()),
-        q(dst),
-        k(src_tensor_.view()),
-        dst_bytes_(dst_tensor_.bytes()),
-        src_bytes_(src_tensor_.bytes()) {}
-
-  void expect_refused(std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(test::fails(test::called::rotate(dst, src, rotations, options),
-                            ErrorCode::invalid_argument, parts));
-    expect_nothing_written();
-  }
-  void expect_qk_refused(std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(
-        test::fails(test::called::rotate_qk(q, k, rotations), ErrorCode::invalid_argument, parts));
-    expect_nothing_written();
-  }
-  void expect_nothing_written() const {
-    EXPECT_EQ(dst_tensor_.bytes(), dst_bytes_) << "dst has been written";
-    EXPECT_EQ(src_tensor_.bytes(), src_bytes_) << "src has been written";
-  }
-
- private:
-  Tensor dst_tensor_;
-  Tensor src_tensor_;
-
- protected:
-  HeadsView dst;
-  ConstHeadsView src;
-  HeadsView q;
-  HeadsView k;
+struct RotateCall {
+  Tensor dst_tensor = test::random_tensor({.extents = extents}, 28);
+  Tensor src_tensor = test::random_tensor({.extents = extents}, 29);
+  HeadsView dst = dst_tensor.view();
+  ConstHeadsView src = src_tensor.view();
   Rotations rotations = rotations_with(2, 3);
   RotateOptions options;
 
- private:
-  std::vector<std::byte> dst_bytes_;
-  std::vector<std::byte> src_bytes_;
+  [[nodiscard]] auto written() const { return std::pair(dst_tensor.bytes(), src_tensor.bytes()); }
+  [[nodiscard]] Status run() const { return test::called::rotate(dst, src, rotations, options); }
 };
 
-using RotateErrorsOfTheCpuAlone = RotateErrors;
+struct RotateQkCall {
+  Tensor q_tensor = test::random_tensor({.extents = extents}, 28);
+  Tensor k_tensor = test::random_tensor({.extents = extents}, 29);
+  HeadsView q = q_tensor.view();
+  HeadsView k = k_tensor.view();
+  Rotations rotations = rotations_with(2, 3);
 
-TEST_F(RotateErrors, NoneToBeginWith) {
-  EXPECT_TRUE(rotate(dst, src, rotations, options));
-  EXPECT_TRUE(rotate_qk(q, k, rotations));
-}
+  [[nodiscard]] auto written() const { return std::pair(q_tensor.bytes(), k_tensor.bytes()); }
+  [[nodiscard]] Status run() const { return test::called::rotate_qk(q, k, rotations); }
+};
+
+using RotateErrors = test::Refusals<RotateCall>;
+using RotateErrorsOfTheCpuAlone = RotateErrors;
+using RotateQkErrors = test::Refusals<RotateQkCall>;
+using RotateQkErrorsOfTheCpuAlone = RotateQkErrors;
+
+TEST_F(RotateErrors, NoneToBeginWith) { EXPECT_TRUE(rotate(c.dst, c.src, c.rotations, c.options)); }
 
 // A bad k leaves q unchanged, and the other way round.
-TEST_F(RotateErrors, OfOneOfQAndK) {
-  k.extents.tokens = 2;
-  expect_qk_refused({"k: tokens", "3", "got 2"});
-  std::swap(q, k);
-  expect_qk_refused({"q: tokens", "3", "got 2"});
+TEST_F(RotateQkErrors, OfOneOfQAndK) {
+  EXPECT_TRUE(rotate_qk(c.q, c.k, c.rotations));
+  refuse(c.k.extents.tokens = 2, {"k: tokens", "3", "got 2"});
+  refuse(c.q.extents.tokens = 2, {"q: tokens", "3", "got 2"});
 }
 
-TEST_F(RotateErrors, QAndKThatShareElements) {
-  k = q;
-  expect_qk_refused({"q and k", "overlap"});
-  k.extents.heads = 1;
-  k.data = static_cast<float*>(q.data) + 3 * 16;  // the last head
-  expect_qk_refused({"q and k", "overlap"});
+TEST_F(RotateQkErrors, QAndKThatShareElements) {
+  refuse(c.k = c.q, {"q and k", "overlap"});
+  c.k.extents.heads = 1;
+  refuse(c.k.data = static_cast<float*>(c.q.data) + 3 * 16, {"q and k", "overlap"});  // last head
 }
 
 // Each written view is apart from all others, and nothing is written before
 // all is checked.
-TEST_F(RotateErrorsOfTheCpuAlone, QAndKOutOfPlace) {
-  Tensor q_tensor = test::random_tensor({.dtype = DType::f32, .extents = extents}, 30);
-  Tensor k_tensor = test::random_tensor({.dtype = DType::f32, .extents = extents}, 31);
-  const HeadsView q_out = dst, k_out = k;
+TEST_F(RotateQkErrorsOfTheCpuAlone, OutOfPlace) {
+  Tensor q_tensor = test::random_tensor({.extents = extents}, 30);
+  Tensor k_tensor = test::random_tensor({.extents = extents}, 31);
+  const HeadsView q_out = c.q, k_out = c.k;
   const Transfer good_q{q_out, q_tensor.view()}, good_k{k_out, k_tensor.view()};
-  const auto refused = [&](const Transfer& of_q, const Transfer& of_k,
-                           std::initializer_list<std::string_view> parts) {
-    const auto status = rotate_qk_into(of_q, of_k, rotations);
-    EXPECT_TRUE(test::fails(status, ErrorCode::invalid_argument, parts));
-    expect_nothing_written();
+  const auto before = c.written();
+  const auto refused = [&](const Transfer& of_q, const Transfer& of_k, test::Parts parts) {
+    test::refused(rotate_qk_into(of_q, of_k, c.rotations), parts);
+    EXPECT_EQ(c.written(), before);
   };
   refused({q_out, good_q.src}, {q_out, good_k.src}, {"q_out and k_out", "overlap"});
   refused({q_out, good_q.src}, {k_out, q_out}, {"q_out and k ", "overlap"});
@@ -128,181 +103,107 @@ TEST_F(RotateErrorsOfTheCpuAlone, QAndKOutOfPlace) {
   bad.extents.tokens = 2;
   refused(good_q, {bad, good_k.src}, {"k_out: tokens", "got 2"});
   refused(good_q, {k_out, bad}, {"k: tokens", "got 2"});
-  EXPECT_TRUE(rotate_qk_into({q_out, good_q.src}, {k_out, good_q.src}, rotations)) << "one source";
+  EXPECT_TRUE(rotate_qk_into({q_out, good_q.src}, {k_out, good_q.src}, c.rotations))
+      << "one source";
 }
 
-TEST_F(RotateErrors, DifferentBatches) {
-  rotations = rotations_with(1, 3);
-  k.extents.batch = 1;
-  expect_qk_refused({"batch", "q", "2", "1"});
+TEST_F(RotateQkErrors, DifferentBatches) {
+  c.rotations = rotations_with(1, 3);
+  refuse(c.k.extents.batch = 1, {"batch", "q", "2", "1"});
 }
 
-TEST_F(RotateErrors, HeadDim) {
-  dst.extents.features = src.extents.features = 14;
-  expect_refused({"head_dim", "16", "got 14"});
-}
-
-TEST_F(RotateErrors, Tokens) {
-  rotations = rotations_with(2, 2);
-  expect_refused({"tokens", "2", "got 3"});
-}
-
-TEST_F(RotateErrors, Batch) {
-  rotations = rotations_with(3, 3);
-  expect_refused({"batch", "3", "got 2"});
-}
-
-TEST_F(RotateErrors, SourceOfAnotherShape) {
-  src.extents.heads = 3;
-  expect_refused({"same extents", "heads 4", "heads 3"});
-}
-
-TEST_F(RotateErrors, SourceOfAnotherType) {
-  src.dtype = DType::bf16;
-  expect_refused({"same dtype", "f32", "bf16"});
-}
-
-TEST_F(RotateErrors, TypeThatDoesNotExist) {
-  dst.dtype = src.dtype = static_cast<DType>(9);
-  expect_refused({"dtype", "f32", "bf16", "f16", "f64", "got", "9"});
+TEST_F(RotateErrors, ExtentsAndTypes) {
+  refuse(c.dst.extents.features = c.src.extents.features = 14, {"head_dim", "16", "got 14"});
+  refuse(c.rotations = rotations_with(2, 2), {"tokens", "2", "got 3"});
+  refuse(c.rotations = rotations_with(3, 3), {"batch", "3", "got 2"});
+  refuse(c.src.extents.heads = 3, {"same extents", "heads 4", "heads 3"});
+  refuse(c.src.dtype = DType::bf16, {"same dtype", "f32", "bf16"});
+  refuse(c.dst.dtype = c.src.dtype = static_cast<DType>(9),
+         {"dtype", "f32", "bf16", "f16", "f64", "got", "9"});
+  refuse(c.options.direction = static_cast<Direction>(0),
+         {"direction", "forward", "inverse", "transpose", "0"});
+  for (std::int64_t Extents::*axis : {&Extents::batch, &Extents::heads}) {
+    c.rotations = rotations_with(1, 3);
+    refuse(c.dst.extents.*axis = c.src.extents.*axis = -1, {"extents must be >= 0", "-1"});
+  }
 }
 
 // Each element type needs rows of one type; the message says which to make.
 TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherType) {
-  rotations = rotations_with(2, 3, RowDType::f64);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    dst.dtype = src.dtype = dtype;
-    expect_refused({"dst", to_string(dtype), "RowDType::f32", "got f64 rows"});
+    c.rotations = rotations_with(2, 3, RowDType::f64);
+    refuse(c.dst.dtype = c.src.dtype = dtype,
+           {"dst", to_string(dtype), "RowDType::f32", "got f64 rows"});
   }
-  rotations = rotations_with(2, 3, RowDType::f32);
-  dst.dtype = src.dtype = DType::f64;
-  expect_refused({"dst", "f64 elements", "RowDType::f64", "got f32 rows"});
-  EXPECT_TRUE(test::fails(rotate_qk(dst, dst, rotations), ErrorCode::invalid_argument,
-                          {"q", "RowDType::f64"}));
+  c.dst.dtype = DType::f64;
+  test::refused(rotate_qk(c.dst, c.dst, c.rotations), {"q", "RowDType::f64"});
+  refuse(c.src.dtype = DType::f64, {"dst", "f64 elements", "RowDType::f64", "got f32 rows"});
 }
 
-TEST_F(RotateErrors, DirectionThatDoesNotExist) {
-  options.direction = static_cast<Direction>(0);
-  expect_refused({"direction", "forward", "inverse", "transpose", "0"});
+TEST_F(RotateErrors, Data) {
+  refuse(c.dst.data = nullptr, {"dst", "null"});
+  refuse(c.src.data = nullptr, {"src", "null"});
+  refuse(c.dst.data = static_cast<std::byte*>(c.dst.data) + 1, {"dst", "aligned", "4"});
+  refuse(c.src.data = static_cast<const std::byte*>(c.src.data) + 2, {"src", "aligned", "4"});
 }
 
-TEST_F(RotateErrors, NegativeExtents) {
-  for (std::int64_t Extents::*axis : {&Extents::batch, &Extents::heads}) {
-    const HeadsView good = dst;
-    dst.extents.*axis = src.extents.*axis = -1;
-    rotations = rotations_with(1, 3);
-    expect_refused({"extents must be >= 0", "-1"});
-    dst = good;
-    src.extents = good.extents;
-  }
-}
-
-TEST_F(RotateErrors, NoData) {
-  const HeadsView good = dst;
-  dst.data = nullptr;
-  expect_refused({"dst", "null"});
-  dst = good;
-  src.data = nullptr;
-  expect_refused({"src", "null"});
-}
-
-TEST_F(RotateErrors, MisalignedData) {
-  const HeadsView good = dst;
-  dst.data = static_cast<std::byte*>(dst.data) + 1;
-  expect_refused({"dst", "aligned", "4"});
-  dst = good;
-  src.data = static_cast<const std::byte*>(src.data) + 2;
-  expect_refused({"src", "aligned", "4"});
-}
-
-TEST_F(RotateErrors, DestinationStrideOfZero) {
+TEST_F(RotateErrors, DestinationsThatAreNotDistinct) {
   for (std::int64_t Strides::*axis :
-       {&Strides::batch, &Strides::token, &Strides::head, &Strides::feature}) {
-    const Strides good = dst.strides;
-    dst.strides.*axis = 0;
-    expect_refused({"dst", "distinct", " 0"});
-    dst.strides = good;
-  }
-}
-
-TEST_F(RotateErrors, DestinationWithItselfTwice) {
-  dst.strides.head = 8;  // heads of 16 features, half over each other
-  expect_refused({"dst", "distinct", "8"});
-}
-
-TEST_F(RotateErrors, BroadcastInPlace) {
-  dst.strides.head = 0;
-  src = dst;
-  expect_refused({"dst", "distinct"});
+       {&Strides::batch, &Strides::token, &Strides::head, &Strides::feature})
+    refuse(c.dst.strides.*axis = 0, {"dst", "distinct", " 0"});
+  // Heads of 16 features, half over each other.
+  refuse(c.dst.strides.head = 8, {"dst", "distinct", "8"});
+  c.dst.strides.head = 0;
+  refuse(c.src = c.dst, {"dst", "distinct"});
 }
 
 TEST_F(RotateErrors, OverlapByAnyAmount) {
-  const auto* const start = static_cast<const float*>(dst.data);
-  dst.extents = src.extents = {.batch = 1, .tokens = 1, .heads = 4, .features = 16};
-  rotations = rotations_with(1, 1);
   for (const std::int64_t shift : {1, 2, 15, 16, 17, 32, 48, 63, -1, -16, -63}) {
     SCOPED_TRACE("shifted by " + std::to_string(shift));
-    src.data = start + 64 + shift;
-    HeadsView moved = dst;
-    moved.data = static_cast<float*>(dst.data) + 64;
-    const HeadsView good = dst;
-    dst = moved;
-    src.strides = dst.strides;
-    expect_refused({"dst", "src", "overlap"});
-    dst = good;
+    c.dst.extents = c.src.extents = {.batch = 1, .tokens = 1, .heads = 4, .features = 16};
+    c.rotations = rotations_with(1, 1);
+    c.dst.data = static_cast<float*>(c.dst.data) + 64;
+    refuse(c.src.data = static_cast<const float*>(c.dst.data) + shift, {"dst", "src", "overlap"});
   }
 }
 
 TEST_F(RotateErrors, OverlapByOneToken) {
-  dst.extents = src.extents = {.batch = 1, .tokens = 2, .heads = 4, .features = 16};
-  rotations = rotations_with(1, 2);
-  src.data = static_cast<const float*>(dst.data) + 64;
-  src.strides = dst.strides;
-  expect_refused({"overlap"});
+  c.dst.extents = c.src.extents = {.batch = 1, .tokens = 2, .heads = 4, .features = 16};
+  c.rotations = rotations_with(1, 2);
+  refuse(c.src.data = static_cast<const float*>(c.dst.data) + 64, {"overlap"});
 }
 
 TEST_F(RotateErrors, SameMemoryReadAnotherWay) {
-  src.data = dst.data;
-  src.strides = strides_bhtd(extents);
-  expect_refused({"overlap"});
-  src.strides = {.batch = -dst.strides.batch, .token = 64, .head = 16};
-  src.data = static_cast<const float*>(dst.data) + dst.strides.batch;
-  expect_refused({"overlap"});
+  c.src.data = c.dst.data;
+  refuse(c.src.strides = strides_bhtd(extents), {"overlap"});
+  c.src.strides = {.batch = -c.dst.strides.batch, .token = 64, .head = 16};
+  refuse(c.src.data = static_cast<const float*>(c.dst.data) + c.dst.strides.batch, {"overlap"});
 }
 
-TEST_F(RotateErrors, ExtentsThatOverflow) {
-  dst.extents.heads = src.extents.heads = highest;
-  expect_refused({"2^62", "9223372036854775807"});
-  dst.extents.heads = src.extents.heads = std::int64_t{1} << 59;
-  expect_refused({"2^62", "576460752303423488"});
-}
-
-TEST_F(RotateErrors, StridesThatOverflow) {
+TEST_F(RotateErrors, SizesThatOverflow) {
+  refuse(c.dst.extents.heads = c.src.extents.heads = highest, {"2^62", "9223372036854775807"});
+  refuse(c.dst.extents.heads = c.src.extents.heads = std::int64_t{1} << 59,
+         {"2^62", "576460752303423488"});
   for (const std::int64_t stride :
-       {highest, -highest, std::numeric_limits<std::int64_t>::min(), std::int64_t{1} << 61}) {
-    dst.strides.batch = stride;
-    expect_refused({"dst", "2^62", std::to_string(stride)});
-  }
-}
-
-TEST_F(RotateErrors, SourceStridesThatOverflow) {
-  src.strides.token = highest;
-  expect_refused({"src", "2^62", "9223372036854775807"});
+       {highest, -highest, std::numeric_limits<std::int64_t>::min(), std::int64_t{1} << 61})
+    refuse(c.dst.strides.batch = stride, {"dst", "2^62", std::to_string(stride)});
+  refuse(c.src.strides.token = highest, {"src", "2^62", "9223372036854775807"});
 }
 
 // The stride of an axis with one element is never used, whatever it is.
 TEST_F(RotateErrors, StrideOfAnExtentOfOneDoesNotMatter) {
-  dst.extents = src.extents = {.batch = 1, .tokens = 1, .heads = 1, .features = 16};
-  rotations = rotations_with(1, 1);
+  c.dst.extents = c.src.extents = {.batch = 1, .tokens = 1, .heads = 1, .features = 16};
+  c.rotations = rotations_with(1, 1);
   for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head}) {
     for (const std::int64_t stride :
          {std::int64_t{0}, std::int64_t{1}, highest, std::numeric_limits<std::int64_t>::min()}) {
-      const Strides good = dst.strides;
-      dst.strides.*axis = stride;
-      src.strides.*axis = -1 - stride;
-      EXPECT_TRUE(rotate(dst, src, rotations)) << stride;
-      EXPECT_TRUE(rotate_qk(dst, HeadsView{nullptr, DType::f32, {1, 1, 0, 16}, good}, rotations));
-      dst.strides = src.strides = good;
+      const Strides good = c.dst.strides;
+      c.dst.strides.*axis = stride;
+      c.src.strides.*axis = -1 - stride;
+      EXPECT_TRUE(rotate(c.dst, c.src, c.rotations)) << stride;
+      EXPECT_TRUE(
+          rotate_qk(c.dst, HeadsView{nullptr, DType::f32, {1, 1, 0, 16}, good}, c.rotations));
+      c.dst.strides = c.src.strides = good;
     }
   }
 }
