@@ -7,13 +7,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "support/attention/linear.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -21,7 +21,6 @@ namespace {
 
 using test::Qkv;
 using test::Tensor;
-constexpr ErrorCode invalid = ErrorCode::invalid_argument;
 
 // A call that succeeds, for tests to change.
 struct Call {
@@ -40,190 +39,134 @@ struct Call {
   FeatureMap map = EluPlusOne{};
   LinearAttentionOptions options{.mask = LinearMask::causal,
                                  .state = LinearState{values, keys, exponents}};
+
+  [[nodiscard]] auto written() const { return std::tuple(out_tensor.bytes(), values, keys); }
+  [[nodiscard]] Status run() const { return linear_attend(out, heads, map, options); }
 };
 
-// Checks the refusal, with nothing written; linear_attend_bytes refuses wrong inputs, too.
-testing::AssertionResult refuses(const std::function<void(Call&)>& spoil,
-                                 std::initializer_list<std::string_view> parts) {
-  Call call;
-  spoil(call);
-  const auto bytes = call.out_tensor.bytes();
-  const auto values = call.values;
-  const auto keys = call.keys;
-  const Status status = linear_attend(call.out, call.heads, call.map, call.options);
-  if (call.out_tensor.bytes() != bytes || call.values != values || call.keys != keys) {
-    return testing::AssertionFailure() << "something was written";
-  }
-  return test::fails(status, invalid, parts);
+using LinearAttentionErrors = test::Refusals<Call>;
+
+TEST_F(LinearAttentionErrors, TheCallItselfSucceeds) {
+  test::require(c.run());
+  EXPECT_NE(c.values[0], 0.5);
 }
 
-TEST(LinearAttentionErrors, TheCallItselfSucceeds) {
-  Call call;
-  test::require(linear_attend(call.out, call.heads, call.map, call.options));
-  EXPECT_NE(call.values[0], 0.5);
-}
-
-TEST(LinearAttentionErrors, OfOptions) {
-  EXPECT_TRUE(refuses([](Call& c) { c.options.mask = {}; }, {"mask must be", "got value 0"}));
+TEST_F(LinearAttentionErrors, OfOptions) {
+  refuse(c.options.mask = {}, {"mask must be", "got value 0"});
   for (const double epsilon : {-1e-6, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    EXPECT_TRUE(refuses([&](Call& c) { c.options.epsilon = epsilon; }, {"epsilon", "got"}));
+    refuse(c.options.epsilon = epsilon, {"epsilon", "got"});
   }
   alignas(64) std::array<std::byte, 256> memory{};
-  EXPECT_TRUE(refuses([&](Call& c) { c.options.memory = memory; },
-                      {"memory must hold", "linear_attend_bytes", "got 256"}));
+  refuse(c.options.memory = memory, {"memory must hold", "linear_attend_bytes", "got 256"});
   std::vector<std::byte> large(1 << 20);
   const auto off = reinterpret_cast<std::uintptr_t>(large.data()) % 64;
-  EXPECT_TRUE(refuses([&](Call& c) { c.options.memory = std::span(large).subspan(64 - off + 8); },
-                      {"aligned to 64", "got an address 8 bytes off"}));
+  refuse(c.options.memory = std::span(large).subspan(64 - off + 8),
+         {"aligned to 64", "got an address 8 bytes off"});
 }
 
-TEST(LinearAttentionErrors, OfViews) {
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.dtype = {}; }, {"q: dtype", "got value 0"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.data = nullptr; }, {"v: data must not be null"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.k.strides.feature = 2; }, {"k: features", "adjacent"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.k.extents.batch = -1; }, {"k: extents must be >= 0"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.dtype = DType::f16; },
-                      {"same dtype", "got f32", "of v, f16"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.out.dtype = DType::bf16; }, {"same dtype", "of out, bf16"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.extents.tokens = 4; },
-                      {"k and v must have the same batch, tokens and heads"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.features = 5; },
-                      {"q and k must have the same batch and features"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.heads = 3; }, {"multiple", "got 3 and 2"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.tokens = 4; },
-                      {"same tokens in causal", "got 4 and 5"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.out.extents.features = 2; },
-                      {"out must have the extents of q", "features 3; got", "features 2"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.out.strides.token = 0; }, {"out: elements", "distinct"}));
+TEST_F(LinearAttentionErrors, OfViews) {
+  refuse(c.heads.q.dtype = {}, {"q: dtype", "got value 0"});
+  refuse(c.heads.v.data = nullptr, {"v: data must not be null"});
+  refuse(c.heads.k.strides.feature = 2, {"k: features", "adjacent"});
+  refuse(c.heads.k.extents.batch = -1, {"k: extents must be >= 0"});
+  refuse(c.heads.v.dtype = DType::f16, {"same dtype", "got f32", "of v, f16"});
+  refuse(c.out.dtype = DType::bf16, {"same dtype", "of out, bf16"});
+  refuse(c.heads.v.extents.tokens = 4, {"k and v must have the same batch, tokens and heads"});
+  refuse(c.heads.q.extents.features = 5, {"q and k must have the same batch and features"});
+  refuse(c.heads.q.extents.heads = 3, {"multiple", "got 3 and 2"});
+  refuse(c.heads.q.extents.tokens = 4, {"same tokens in causal", "got 4 and 5"});
+  refuse(c.out.extents.features = 2,
+         {"out must have the extents of q", "features 3; got", "features 2"});
+  refuse(c.out.strides.token = 0, {"out: elements", "distinct"});
   const Extents huge{.batch = 2, .tokens = 5, .heads = 2, .features = std::int64_t{1} << 40};
-  EXPECT_TRUE(refuses(
-      [&](Call& c) {
-        c.heads.v.extents = huge;
-        c.heads.v.strides = {.feature = 1};
-      },
-      {"v: features must be at most 65536", "got 1099511627776"}));
-  EXPECT_TRUE(refuses(
-      [](Call& c) {
-        c.options.mask = LinearMask::bidirectional;
-        for (ConstHeadsView* const view : {&c.heads.k, &c.heads.v}) {
-          view->extents.tokens = (std::int64_t{1} << 31) + 1;
-          view->strides.token = 0;
-        }
-      },
-      {"at most 2147483648 keys can be attended to", "got 2147483649"}));
+  c.heads.v.extents = huge;
+  refuse(c.heads.v.strides = {.feature = 1},
+         {"v: features must be at most 65536", "got 1099511627776"});
+  c.options.mask = LinearMask::bidirectional;
+  for (ConstHeadsView* const view : {&c.heads.k, &c.heads.v}) {
+    view->extents.tokens = (std::int64_t{1} << 31) + 1;
+    view->strides.token = 0;
+  }
+  refuse(c, {"at most 2147483648 keys can be attended to", "got 2147483649"});
 }
 
-TEST(LinearAttentionErrors, OfMaps) {
+TEST_F(LinearAttentionErrors, OfMaps) {
   const auto random = [](std::size_t count, double scale) {
     static const std::vector<float> numbers(100, 1.0F);
     return PositiveRandomFeatures{std::span(numbers).first(count), scale};
   };
   for (const double scale : {0.0, -1.0, std::nan("")}) {
-    EXPECT_TRUE(refuses([&](Call& c) { c.map = random(12, scale); }, {"softmax_scale", "> 0"}));
+    refuse(c.map = random(12, scale), {"softmax_scale", "> 0"});
   }
   for (const std::size_t count : {0U, 5U, 13U}) {
-    EXPECT_TRUE(refuses([&](Call& c) { c.map = random(count, 1); },
-                        {"[head_dim][features]", "for a head_dim of 6"}));
+    refuse(c.map = random(count, 1), {"[head_dim][features]", "for a head_dim of 6"});
   }
 }
 
-TEST(LinearAttentionErrors, OfRotations) {
-  const auto with = [](const HeadWindow& window, double factor, RowDType rows, std::int64_t tokens,
-                       std::initializer_list<std::string_view> parts) {
-    const Rotations made = test::rotations_of(test::frequencies_of(window, factor),
-                                              ConsecutivePositions{.tokens = tokens}, rows);
-    const auto q = refuses(
-        [&](Call& c) {
-          c.options.rotations.emplace(NumeratorRotations{made, c.rotations});
-        },
-        parts);
-    const auto k = refuses(
-        [&](Call& c) {
-          c.options.rotations.emplace(NumeratorRotations{c.rotations, made});
-        },
-        parts);
-    return q && k;
+TEST_F(LinearAttentionErrors, OfRotations) {
+  const auto rotations_of = [](const HeadWindow& window, double factor, RowDType rows,
+                               std::int64_t tokens) {
+    return test::rotations_of(test::frequencies_of(window, factor),
+                              ConsecutivePositions{.tokens = tokens}, rows);
+  };
+  const auto with = [&](const Rotations& made, test::Parts parts) {
+    refuse(c.options.rotations.emplace(NumeratorRotations{made, c.rotations}), parts);
+    refuse(c.options.rotations.emplace(NumeratorRotations{c.rotations, made}), parts);
   };
   const HeadWindow fits{.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::half};
   const HeadWindow other_head{.head_dim = 8, .rotary_dim = 6, .pairing = Pairing::half};
   const HeadWindow other_pairs{.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::interleaved};
-  EXPECT_TRUE(with(other_head, 1, RowDType::f32, 5, {"mapped", "head_dim of the rotations, 8"}));
-  EXPECT_TRUE(with(other_pairs, 1, RowDType::f32, 5, {"same features in the same pairs"}));
-  EXPECT_TRUE(with(fits, 1.25, RowDType::f32, 5, {"attention_factor of 1", "got 1.25"}));
-  EXPECT_TRUE(with(fits, 1, RowDType::f64, 5, {"f32 rows", "got f64 rows"}));
-  EXPECT_TRUE(with(fits, 1, RowDType::f32, 6, {"tokens must be those of the rotations, 6"}));
+  with(rotations_of(other_head, 1, RowDType::f32, 5), {"mapped", "head_dim of the rotations, 8"});
+  with(rotations_of(other_pairs, 1, RowDType::f32, 5), {"same features in the same pairs"});
+  with(rotations_of(fits, 1.25, RowDType::f32, 5), {"attention_factor of 1", "got 1.25"});
+  with(rotations_of(fits, 1, RowDType::f64, 5), {"f32 rows", "got f64 rows"});
+  with(rotations_of(fits, 1, RowDType::f32, 6), {"tokens must be those of the rotations, 6"});
   Frequencies xpos = test::frequencies_of(fits);
   xpos.xpos = Xpos{};
   const Rotations of_key =
       test::value_of(make_rotations(xpos, ConsecutivePositions{.tokens = 5}, {.role = Role::key}));
-  EXPECT_TRUE(refuses(
-      [&](Call& c) {
-        c.options.rotations.emplace(NumeratorRotations{c.rotations, of_key});
-      },
-      {"no role", "xPos", "key"}));
+  refuse(c.options.rotations.emplace(NumeratorRotations{c.rotations, of_key}),
+         {"no role", "xPos", "key"});
   const Rotations of_bf16 = test::value_of(make_rotations(
       test::frequencies_of(fits), ConsecutivePositions{.tokens = 5}, {.tensors = DType::bf16}));
-  EXPECT_TRUE(refuses(
-      [&](Call& c) {
-        c.options.rotations.emplace(NumeratorRotations{of_bf16, c.rotations});
-      },
-      {"features in f32", "rotations for bf16"}));
+  refuse(c.options.rotations.emplace(NumeratorRotations{of_bf16, c.rotations}),
+         {"features in f32", "rotations for bf16"});
 }
 
-TEST(LinearAttentionErrors, OfSegmentsAndState) {
+TEST_F(LinearAttentionErrors, OfSegmentsAndState) {
   static const std::array<std::int32_t, 12> numbers{};
-  EXPECT_TRUE(
-      refuses([](Call& c) { c.options.segments = SegmentMap{.data = numbers.data(), .tokens = 4}; },
-              {"segments", "5 and 2; got 4 and 1"}));
-  EXPECT_TRUE(refuses(
-      [](Call& c) {
-        c.options.segments = SegmentMap{.data = numbers.data(), .batch = 3, .tokens = 5};
-      },
-      {"segments", "got 5 and 3"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.options.segments = SegmentMap{.tokens = 5}; },
-                      {"segments: data must not be null"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.options.state->values = c.options.state->values.first(71); },
-                      {"state.values: must hold", "2 x 2 x 6 x 3", "got 71"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.options.state->keys = {}; },
-                      {"state.keys", "2 x 2 x 6 x 1", "got 0"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.options.state->exponents = {}; },
-                      {"state.exponents", "2 x 2 x 1 x 1", "got 0"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.options.state->keys = c.options.state->values.first(24); },
-                      {"state.values and state.keys must share no element"}));
+  refuse(c.options.segments = SegmentMap{.data = numbers.data(), .tokens = 4},
+         {"segments", "5 and 2; got 4 and 1"});
+  refuse(c.options.segments = SegmentMap{.data = numbers.data(), .batch = 3, .tokens = 5},
+         {"segments", "got 5 and 3"});
+  refuse(c.options.segments = SegmentMap{.tokens = 5}, {"segments: data must not be null"});
+  refuse(c.options.state->values = c.options.state->values.first(71),
+         {"state.values: must hold", "2 x 2 x 6 x 3", "got 71"});
+  refuse(c.options.state->keys = {}, {"state.keys", "2 x 2 x 6 x 1", "got 0"});
+  refuse(c.options.state->exponents = {}, {"state.exponents", "2 x 2 x 1 x 1", "got 0"});
+  refuse(c.options.state->keys = c.options.state->values.first(24),
+         {"state.values and state.keys must share no element"});
 }
 
-TEST(LinearAttentionErrors, OfMemoryThatIsShared) {
-  EXPECT_TRUE(refuses(
-      [](Call& c) {
-        c.out.data = c.qkv.v.view().data;
-        c.out.strides = strides_bthd(c.out.extents);
-        c.out.extents.tokens = 5;
-      },
-      {"out and v must share no element"}));
-  EXPECT_TRUE(refuses([](Call& c) { c.out.data = c.values.data(); },
-                      {"out and state.values must share no element"}));
+TEST_F(LinearAttentionErrors, OfMemoryThatIsShared) {
+  c.out.data = c.qkv.v.view().data;
+  c.out.strides = strides_bthd(c.out.extents);
+  refuse(c.out.extents.tokens = 5, {"out and v must share no element"});
+  refuse(c.out.data = c.values.data(), {"out and state.values must share no element"});
   std::vector<std::byte> memory(1 << 20);
   const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-  EXPECT_TRUE(refuses(
-      [&](Call& c) {
-        c.options.memory = std::span(memory).subspan(64 - off);
-        c.heads.k.data = c.options.memory.data() + 4096;
-      },
-      {"memory and k must share no element"}));
+  c.options.memory = std::span(memory).subspan(64 - off);
+  refuse(c.heads.k.data = c.options.memory.data() + 4096, {"memory and k must share no element"});
   alignas(64) std::array<std::byte, 1024> rows{};
   const Rotations rotations = test::value_of(make_rotations(
       test::frequencies_of({.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::half}),
       ConsecutivePositions{.tokens = 5}, {.memory = rows}));
-  EXPECT_TRUE(refuses(
-      [&](Call& c) {
-        c.options.rotations.emplace(NumeratorRotations{c.rotations, rotations});
-        c.out.data = rows.data();
-      },
-      {"out and the rotations of k must share no element"}));
+  c.options.rotations.emplace(NumeratorRotations{c.rotations, rotations});
+  refuse(c.out.data = rows.data(), {"out and the rotations of k must share no element"});
 }
 
 // Extents without an element may be arbitrarily large.
-TEST(LinearAttentionErrors, NothingToDoSucceeds) {
+TEST_F(LinearAttentionErrors, NothingToDoSucceeds) {
   constexpr std::int64_t many = std::int64_t{1} << 40;
   const Extents none{.batch = many, .tokens = 0, .heads = many, .features = 6};
   const ConstHeadsView view{.dtype = DType::f32, .extents = none};
@@ -249,12 +192,11 @@ TEST(LinearAttentionErrors, NothingToDoSucceeds) {
 }
 
 TEST(RandomFeatures, Errors) {
-  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 0, .features = 1}), invalid,
-                          {"head_dim must be in [1, 4096]", "got 0"}));
-  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 4097, .features = 1}), invalid,
-                          {"head_dim", "got 4097"}));
-  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 1, .features = 65537}), invalid,
-                          {"features must be in [1, 65536]", "got 65537"}));
+  test::refused(make_random_features({.head_dim = 0, .features = 1}),
+                {"head_dim must be in [1, 4096]", "got 0"});
+  test::refused(make_random_features({.head_dim = 4097, .features = 1}), {"head_dim", "got 4097"});
+  test::refused(make_random_features({.head_dim = 1, .features = 65537}),
+                {"features must be in [1, 65536]", "got 65537"});
 }
 
 std::vector<double> column(const std::vector<float>& directions, std::size_t features,
