@@ -14,13 +14,14 @@
 
 #include "relative/samples.hpp"
 #include "rotary/relative.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary {
 namespace {
 
+using test::refused;
 using test::Sample;
 using test::Tensor;
 
@@ -29,22 +30,17 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-testing::AssertionResult refuses(const Status& status,
-                                 std::initializer_list<std::string_view> parts) {
-  return test::fails(status, ErrorCode::invalid_argument, parts);
-}
-
 // validate, bias_at, fill_bias, add_bias_gradient: each says it.
-void expect_invalid(const RelativeBias& bias, std::initializer_list<std::string_view> parts) {
-  EXPECT_TRUE(refuses(validate(bias), parts));
-  EXPECT_TRUE(test::fails(bias_at(bias, {}), ErrorCode::invalid_argument, parts));
+void expect_invalid(const RelativeBias& bias, test::Parts parts) {
+  refused(validate(bias), parts);
+  refused(bias_at(bias, {}), parts);
   Tensor out(test::scores_shape(DType::f32, 2, 2));
   const auto before = out.bytes();
-  EXPECT_TRUE(refuses(fill_bias(test::scores_of(out.view()), bias, BiasRange{}), parts));
+  refused(fill_bias(test::scores_of(out.view()), bias, BiasRange{}), parts);
   EXPECT_EQ(out.bytes(), before);
   std::vector<double> gradients(6);
   const auto d_bias = test::scores_of(std::as_const(out).view());
-  EXPECT_TRUE(refuses(add_bias_gradient(gradients, bias, d_bias, BiasRange{}), parts));
+  refused(add_bias_gradient(gradients, bias, d_bias, BiasRange{}), parts);
 }
 
 template <class Encoding>
@@ -74,7 +70,7 @@ TEST(RelativeErrors, T5) {
   expect_invalid(with([](auto& b) { b.table.dtype = {}; }), {"table: dtype"});
   expect_invalid(with([](auto& b) { b.table.features = int64_max; }), {"table: elements"});
   expect_invalid(with([](auto& b) { b.table.row_stride = int64_max; }), {"table: the view must"});
-  EXPECT_TRUE(test::fails(t5_bucket(0, {}), ErrorCode::invalid_argument, {"direction"}));
+  refused(t5_bucket(0, {}), {"direction"});
 }
 
 TEST(RelativeErrors, Alibi) {
@@ -129,26 +125,26 @@ TEST(RelativeErrors, ViewsAndPositions) {
   const auto fill = [&](auto change, const BiasRange& range = {}) {
     return fill_bias(changed(good, change), bias, range);
   };
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.data = nullptr; }), {"out: data must not be null"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.dtype = {}; }), {"out: dtype must be"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.extents.queries = -1; }), {"queries -1"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.extents.heads = 2; }), {"the bias, 3", "got 2"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.key = 0; }), {"must be distinct", "key 0"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.query = 4; }), {"must be distinct"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.head = int64_max; }), {"2^62 bytes"}));
-  EXPECT_TRUE(refuses(fill([](auto& v) { v.data = static_cast<char*>(v.data) + 1; }),
-                      {"aligned", "1 bytes off"}));
+  refused(fill([](auto& v) { v.data = nullptr; }), {"out: data must not be null"});
+  refused(fill([](auto& v) { v.dtype = {}; }), {"out: dtype must be"});
+  refused(fill([](auto& v) { v.extents.queries = -1; }), {"queries -1"});
+  refused(fill([](auto& v) { v.extents.heads = 2; }), {"the bias, 3", "got 2"});
+  refused(fill([](auto& v) { v.strides.key = 0; }), {"must be distinct", "key 0"});
+  refused(fill([](auto& v) { v.strides.query = 4; }), {"must be distinct"});
+  refused(fill([](auto& v) { v.strides.head = int64_max; }), {"2^62 bytes"});
+  refused(fill([](auto& v) { v.data = static_cast<char*>(v.data) + 1; }),
+          {"aligned", "1 bytes off"});
   const auto nothing = [](auto&) {};
-  EXPECT_TRUE(refuses(fill(nothing, {.first_query = int64_max - 2}), {"queries", "int64"}));
-  EXPECT_TRUE(refuses(fill(nothing, {.first_key = int64_max - 2}), {"keys", "int64"}));
-  EXPECT_TRUE(refuses(fill(nothing, {.first_query = int64_min}), {"less than 2^63 apart"}));
-  EXPECT_TRUE(refuses(fill(nothing, {.first_query = 4, .first_key = int64_min}), {"2^63 apart"}));
+  refused(fill(nothing, {.first_query = int64_max - 2}), {"queries", "int64"});
+  refused(fill(nothing, {.first_key = int64_max - 2}), {"keys", "int64"});
+  refused(fill(nothing, {.first_query = int64_min}), {"less than 2^63 apart"});
+  refused(fill(nothing, {.first_query = 4, .first_key = int64_min}), {"2^63 apart"});
   const std::vector<std::int64_t> four = {1, 2, 3, 4};
-  EXPECT_TRUE(refuses(fill_bias(good, bias, BiasPositions{.queries = four, .keys = four}),
-                      {"4 queries and of 5 keys", "got 4 and 4"}));
-  EXPECT_TRUE(refuses(fill_distances(good, bias, 0), {"queries must be 1", "got 4"}));
-  EXPECT_TRUE(refuses(fill_distances(good, test::samples()[7].bias, 0), {"key - query", "fire"}));
-  EXPECT_TRUE(refuses(fill_distances(good, test::samples()[4].bias, 0), {"key_position"}));
+  refused(fill_bias(good, bias, BiasPositions{.queries = four, .keys = four}),
+          {"4 queries and of 5 keys", "got 4 and 4"});
+  refused(fill_distances(good, bias, 0), {"queries must be 1", "got 4"});
+  refused(fill_distances(good, test::samples()[7].bias, 0), {"key - query", "fire"});
+  refused(fill_distances(good, test::samples()[4].bias, 0), {"key_position"});
   EXPECT_FALSE(bias_at(bias, {.head = 3}));
   EXPECT_FALSE(bias_at(bias, {.head = -1}));
   EXPECT_FALSE(bias_at(bias, {.query = int64_min, .key = 0}));
@@ -161,12 +157,10 @@ TEST(RelativeErrors, SharedMemory) {
   t5.table.data = memory.data();
   const ScoresExtents extents{.heads = 3, .queries = 2, .keys = 2};
   const ScoresView inside{memory.data() + 1, DType::f64, extents, strides_bhqk(extents)};
-  EXPECT_TRUE(refuses(fill_bias(inside, t5, BiasRange{}), {"out and table", "no element"}));
-  EXPECT_TRUE(
-      refuses(add_bias_gradient(memory, t5, inside, BiasRange{}), {"gradients and d_bias"}));
+  refused(fill_bias(inside, t5, BiasRange{}), {"out and table", "no element"});
+  refused(add_bias_gradient(memory, t5, inside, BiasRange{}), {"gradients and d_bias"});
   std::vector<double> short_by_one(95);
-  EXPECT_TRUE(refuses(add_bias_gradient(short_by_one, t5, inside, BiasRange{}),
-                      {"96 parameters", "got 95"}));
+  refused(add_bias_gradient(short_by_one, t5, inside, BiasRange{}), {"96 parameters", "got 95"});
 }
 
 // Strides of 0 cost nothing but time: of a gradient that is the same for all, too much of it.
@@ -177,9 +171,8 @@ TEST(RelativeErrors, ElementsThatAreRepeatedTooOften) {
   ConstScoresView view{&one, DType::f64, {.heads = 1, .queries = 2, .keys = 3}, {.key = 0}};
   EXPECT_TRUE(add_bias_gradient(gradients, bias, view, BiasRange{}).ok());
   view.extents.batch = std::int64_t{1} << 35;
-  EXPECT_TRUE(
-      refuses(add_bias_gradient(gradients, bias, view, BiasRange{}),
-              {"d_bias: elements that a stride of 0 repeats", "2^36", "batch 34359738368"}));
+  refused(add_bias_gradient(gradients, bias, view, BiasRange{}),
+          {"d_bias: elements that a stride of 0 repeats", "2^36", "batch 34359738368"});
 }
 
 TEST(RelativeErrors, NothingToDoIsNoError) {

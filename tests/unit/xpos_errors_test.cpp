@@ -10,11 +10,13 @@
 
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
 namespace {
+
+using test::refused;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -28,44 +30,38 @@ Frequencies frequencies_with(const Xpos& xpos) {
   return test::value_of(make_frequencies(spec_with(xpos)));
 }
 
-template <class Outcome>
-void expect_refused(const Outcome& outcome, std::initializer_list<std::string_view> parts) {
-  EXPECT_TRUE(test::fails(outcome, ErrorCode::invalid_argument, parts));
-}
-
 TEST(XposErrors, Numbers) {
   for (const double bad : {0.0, -512.0, nan, infinity}) {
-    expect_refused(make_frequencies(spec_with({.scale_base = bad})),
-                   {"xpos.scale_base must be finite and > 0", "got"});
+    refused(make_frequencies(spec_with({.scale_base = bad})),
+            {"xpos.scale_base must be finite and > 0", "got"});
     Frequencies frequencies = frequencies_with({});
     frequencies.xpos->scale_base = bad;
-    expect_refused(make_rotations(frequencies, some, {.role = Role::key}), {"xpos.scale_base"});
+    refused(make_rotations(frequencies, some, {.role = Role::key}), {"xpos.scale_base"});
   }
   for (const double bad : {nan, infinity, -infinity}) {
-    expect_refused(make_frequencies(spec_with({.center = bad})),
-                   {"xpos.center must be finite", "got"});
+    refused(make_frequencies(spec_with({.center = bad})), {"xpos.center must be finite", "got"});
   }
 }
 
 TEST(XposErrors, NumericsOfSomebodyElse) {
   RotarySpec spec = spec_with({});
   spec.numerics = Numerics::ggml;
-  EXPECT_TRUE(test::fails(make_frequencies(spec), ErrorCode::unsupported,
-                          {"xpos needs numerics exact", "got ggml"}));
+  refused(make_frequencies(spec), {"xpos needs numerics exact", "got ggml"},
+          ErrorCode::unsupported);
 }
 
 TEST(XposErrors, Roles) {
   const Frequencies xpos = frequencies_with({});
-  expect_refused(make_rotations(xpos, some), {"role must be query or key", "xpos", "got none"});
-  expect_refused(make_rotations(xpos, some, {.role = static_cast<Role>(3)}),
-                 {"role must be query or key", "got value 3"});
+  refused(make_rotations(xpos, some), {"role must be query or key", "xpos", "got none"});
+  refused(make_rotations(xpos, some, {.role = static_cast<Role>(3)}),
+          {"role must be query or key", "got value 3"});
   Frequencies plain = xpos;
   plain.xpos.reset();
-  expect_refused(make_rotations(plain, some, {.role = Role::query}),
-                 {"role must be left out", "got query"});
+  refused(make_rotations(plain, some, {.role = Role::query}),
+          {"role must be left out", "got query"});
   const float cos[8] = {1, 1, 1, 1, 1, 1, 1, 1};
   const float sin[8] = {};
-  expect_refused(
+  refused(
       make_rotations(
           plain.window,
           CosSinView{.cos = cos, .sin = sin, .dtype = DType::f32, .tokens = 2, .token_stride = 4},
@@ -79,8 +75,8 @@ TEST(XposErrors, RemakingByOtherFrequencies) {
   plain.xpos.reset();
   Rotations with_role = test::value_of(make_rotations(xpos, some, {.role = Role::key}));
   Rotations without = test::value_of(make_rotations(plain, some));
-  expect_refused(remake_rotations(with_role, plain, some), {"role must be left out", "got key"});
-  expect_refused(remake_rotations(without, xpos, some), {"role must be query or key"});
+  refused(remake_rotations(with_role, plain, some), {"role must be left out", "got key"});
+  refused(remake_rotations(without, xpos, some), {"role must be query or key"});
   EXPECT_EQ(with_role.role(), Role::key);
   EXPECT_EQ(without.role(), std::nullopt);
 }
@@ -88,10 +84,10 @@ TEST(XposErrors, RemakingByOtherFrequencies) {
 // 60 doublings of the fastest pair, log2(7/2) / 512 for each position, are 16997.3 positions.
 TEST(XposErrors, PositionsTooFarFromTheCenter) {
   const Frequencies frequencies = frequencies_with({.center = 100});
-  const auto refused = [&](const Positions& positions, std::string_view position) {
+  const auto far_off = [&](const Positions& positions, std::string_view position) {
     for (const Role role : {Role::query, Role::key}) {
-      expect_refused(make_rotations(frequencies, positions, {.role = role}),
-                     {"[2^-60, 2^60]", position, "center 100", "scale_base 512"});
+      refused(make_rotations(frequencies, positions, {.role = role}),
+              {"[2^-60, 2^60]", position, "center 100", "scale_base 512"});
     }
   };
   const auto accepted = [&](const Positions& positions) {
@@ -101,13 +97,13 @@ TEST(XposErrors, PositionsTooFarFromTheCenter) {
     }
   };
   accepted(ConsecutivePositions{.first = 100 - 16997, .tokens = 2 * 16997 + 1});
-  refused(ConsecutivePositions{.first = 100 - 16998, .tokens = 4}, "position -16898");
-  refused(ConsecutivePositions{.first = 17090, .tokens = 9}, "position 17098");
+  far_off(ConsecutivePositions{.first = 100 - 16998, .tokens = 4}, "position -16898");
+  far_off(ConsecutivePositions{.first = 17090, .tokens = 9}, "position 17098");
   const std::vector<std::int64_t> far = {0, std::numeric_limits<std::int64_t>::min(), 0};
-  refused(positions_of(std::span(far)), "position -9223372036854775808");
+  far_off(positions_of(std::span(far)), "position -9223372036854775808");
   const std::vector<double> between = {0.5, 17097.5};
-  refused(positions_of(std::span(between)), "position 17097.5");
-  refused(TokenArray<double>{.data = &between[1], .tokens = 1 << 20, .token_stride = 0},
+  far_off(positions_of(std::span(between)), "position 17097.5");
+  far_off(TokenArray<double>{.data = &between[1], .tokens = 1 << 20, .token_stride = 0},
           "position 17097.5");
   accepted(ConsecutivePositions{.first = 1 << 20, .tokens = 0});
 }
@@ -115,7 +111,7 @@ TEST(XposErrors, PositionsTooFarFromTheCenter) {
 TEST(XposErrors, ScaleBasesThatLeaveNoRoom) {
   for (const double tiny : {1e-300, std::numeric_limits<double>::denorm_min()}) {
     const Frequencies frequencies = frequencies_with({.scale_base = tiny});
-    expect_refused(make_rotations(frequencies, some, {.role = Role::query}), {"position 1"});
+    refused(make_rotations(frequencies, some, {.role = Role::query}), {"position 1"});
     const ConsecutivePositions at_the_center{.first = 0, .tokens = 1};
     EXPECT_TRUE(make_rotations(frequencies, at_the_center, {.role = Role::query}));
   }
@@ -131,10 +127,10 @@ TEST(XposErrors, RotationsThatAreNone) {
     test::Tensor k = test::random_tensor({.extents = extents}, 2);
     const auto q_bytes = q.bytes();
     const std::string_view other = role == Role::query ? "role key" : "role query";
-    expect_refused(rotate(q.view(), q.view(), rotations, {.direction = Direction::inverse}),
-                   {"direction inverse", to_string(role), "transpose", other});
-    expect_refused(rotate_qk(q.view(), k.view(), rotations),
-                   {"rotations must serve q and k alike", to_string(role)});
+    refused(rotate(q.view(), q.view(), rotations, {.direction = Direction::inverse}),
+            {"direction inverse", to_string(role), "transpose", other});
+    refused(rotate_qk(q.view(), k.view(), rotations),
+            {"rotations must serve q and k alike", to_string(role)});
     EXPECT_EQ(q.bytes(), q_bytes);
   }
 }
