@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sinusoidal encodings and learned tables.
-#include <algorithm>
 #include <array>
 
 #include "public_calls/call.hpp"
@@ -10,92 +9,53 @@
 namespace rotary::test {
 namespace {
 
+template <class Number>
+Positions for_all_rows(std::int64_t, std::int64_t tokens) {
+  return positions<Number>(1, tokens);
+}
+
 // Positions for each batch row, for all of them, and consecutive ones. The library checks them even
 // where tokens have no features.
-std::vector<NamedPositions> all_positions() {
-  std::vector<NamedPositions> all = {
-      {"int32 for all rows",
-       [](auto, auto tokens) -> Positions { return positions<std::int32_t>(1, tokens); }},
-      {"double for all rows",
-       [](auto, auto tokens) -> Positions { return positions<double>(1, tokens); }},
-      {"consecutive",
-       [](auto, auto tokens) -> Positions {
-         return ConsecutivePositions{0, tokens};
-       }},
+constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<std::int32_t>},
+                                            {"double for all rows", for_all_rows<double>},
+                                            {"consecutive",
+                                             [](auto, auto tokens) -> Positions {
+                                               return ConsecutivePositions{0, tokens};
+                                             }},
+                                            listed_positions[0],
+                                            listed_positions[1],
+                                            listed_positions[2]};
+
+// Batch, tokens, features; where there is a table, its rows: also fewer than the tokens look up.
+void add_positioned(Calls& calls, const NamedPositions& kind) {
+  static const Sinusoidal by = value_of(make_sinusoidal(transformer_sinusoidal(8)));
+  const auto in = tokens_at<0, 1, 2>;
+  // Separate for each batch row if they exist, else one for all of them.
+  const auto at = [of = kind.of](Sizes n) {
+    return of(n[0] > most_token_rows && n[1] > 0 ? 1 : n[0], n[1]);
   };
-  all.insert(all.end(), std::begin(listed_positions), std::end(listed_positions));
-  return all;
-}
-
-// Separate for each batch row if they exist, else one for all of them. Batch, tokens.
-Positions at(const NamedPositions& kind, Sizes n) {
-  return kind.of(n[0] > most_token_rows && n[1] > 0 ? 1 : n[0], n[1]);
-}
-
-TokensView tokens_of(Sizes n) { return tokens({n[0], n[1], n[2]}); }
-
-// Batch, tokens, features.
-Calls sinusoidal_calls() {
-  static const Sinusoidal sinusoidal = value_of(make_sinusoidal(transformer_sinusoidal(8)));
-  const SizeList sizes = {{2}, {3}, each(8)};
-  Calls calls = {sized("rotary::make_sinusoidal(", "", {{8}},
-                       [](Sizes n) { return make_sinusoidal(transformer_sinusoidal(n[0])); })};
-  for (const NamedPositions& kind : all_positions()) {
-    calls.push_back(sized("rotary::fill_sinusoidal(", kind.what, sizes, [kind](Sizes n) {
-      return fill_sinusoidal(tokens_of(n), sinusoidal, at(kind, n));
-    }));
-    calls.push_back(sized("rotary::add_sinusoidal(", kind.what, sizes, [kind](Sizes n) {
-      return add_sinusoidal(tokens_of(n), tokens_of(n), sinusoidal, at(kind, n));
-    }));
-    calls.push_back(sized("rotary::shift_sinusoidal(", kind.what, sizes, [kind](Sizes n) {
-      return shift_sinusoidal(tokens_of(n), tokens_of(n), sinusoidal, at(kind, n));
-    }));
+  const auto rows = [at](Sizes n) { return TableRows{.indices = at(n)}; };
+  const auto lookup = [rows](Sizes n) { return Lookup{table(n[3], n[2]), rows(n)}; };
+  const auto twice = [](const TokensView& out, const Lookup& of) {
+    return sum_embeddings(out, std::array{of, of});
+  };
+  const Adding add{calls, std::string(kind.what), {{2}, {3}, each(8)}};
+  add("rotary::fill_sinusoidal(", fill_sinusoidal, in, by, at);
+  add("rotary::add_sinusoidal(", add_sinusoidal, in, in, by, at, AddOptions{});
+  add("rotary::shift_sinusoidal(", shift_sinusoidal, in, in, by, at);
+  for (const std::int64_t of_table : {6, 2}) {
+    const Adding add_rows{calls, add.what, {{2}, {3}, each(8), {of_table}}};
+    add_rows("rotary::add_learned(", add_learned, in, in, lookup);
+    add_rows("rotary::sum_embeddings(", twice, in, lookup);
+    add_rows("rotary::add_table_gradient(", add_table_gradient, table_at<3, 2>, rows, in);
   }
-  return calls;
 }
 
-// Batch, tokens, features, rows of the table: also fewer than the tokens look up.
-Calls learned_calls() {
-  Calls calls;
-  for (const std::int64_t rows : {6, 2}) {
-    const SizeList sizes = {{2}, {3}, each(8), {rows}};
-    for (const NamedPositions& kind : all_positions()) {
-      calls.push_back(sized("rotary::add_learned(", kind.what, sizes, [kind](Sizes n) {
-        return add_learned(tokens_of(n), tokens_of(n),
-                           {table(n[3], n[2]), {.indices = at(kind, n)}});
-      }));
-      calls.push_back(sized("rotary::sum_embeddings(", kind.what, sizes, [kind](Sizes n) {
-        const Lookup lookup{table(n[3], n[2]), {.indices = at(kind, n)}};
-        return sum_embeddings(tokens_of(n), std::array{lookup, lookup});
-      }));
-      calls.push_back(sized("rotary::add_table_gradient(", kind.what, sizes, [kind](Sizes n) {
-        return add_table_gradient(table(n[3], n[2]), {.indices = at(kind, n)}, tokens_of(n));
-      }));
-    }
-  }
-  calls.push_back(sized("rotary::positions_from_mask(", "", {each(4), each(4), {2}}, [](Sizes n) {
-    return positions_from_mask(numbers<std::int64_t>(n[0]), numbers<std::uint8_t>(n[1]), n[2]);
-  }));
-  return calls;
-}
-
-// To the table of these rows from the other one, and the gradient back. Features are n[0].
-template <class Interpolation>
-void add_interpolating(Calls& calls, const SizeList& sizes, const Interpolation& interpolation_of) {
-  calls.push_back(sized("rotary::interpolate_table(", "", sizes, [=](Sizes n) {
-    const auto [from, to, interpolation] = interpolation_of(n);
-    return interpolate_table(table(to, n[0]), table(from, n[0]), interpolation);
-  }));
-  calls.push_back(sized("rotary::add_interpolation_gradient(", "", sizes, [=](Sizes n) {
-    const auto [from, to, interpolation] = interpolation_of(n);
-    return add_interpolation_gradient(table(from, n[0]), table(to, n[0]), interpolation);
-  }));
-}
-
+// To a table from the other one, and the gradient back.
 struct Interpolated {
-  std::int64_t from;
-  std::int64_t to;
-  TableInterpolation interpolation;
+  TableView from;
+  TableView to;
+  TableInterpolation by;
 };
 
 // The number of cells of a grid; if they cannot be counted, a number that does not fit.
@@ -104,32 +64,47 @@ std::int64_t cells(std::int64_t rows, std::int64_t columns) {
   return __builtin_mul_overflow(rows, columns, &product) ? rows : product;
 }
 
-Calls interpolation_calls() {
-  Calls calls;
-  // Rows from, rows to, rows that are kept: also more than there are.
-  for (const std::int64_t kept : {1, 7}) {
-    add_interpolating(calls, {each(8), {4}, {6}, {kept}}, [](Sizes n) {
-      return Interpolated{n[1], n[2], LinearInterpolation{.kept_rows = n[3]}};
-    });
-  }
-  // Rows and columns from, rows and columns to.
-  add_interpolating(calls, {each(8), {2}, {2}, {3}, {2}}, [](Sizes n) {
-    return Interpolated{cells(n[1], n[2]), cells(n[3], n[4]),
-                        BicubicInterpolation{.from = {n[1], n[2]}, .to = {n[3], n[4]}}};
-  });
-  return calls;
+// Features, rows from, rows to, rows that are kept.
+Interpolated linear(Sizes n) {
+  return {table(n[1], n[0]), table(n[2], n[0]), LinearInterpolation{.kept_rows = n[3]}};
+}
+
+// Features, rows and columns from, rows and columns to.
+Interpolated bicubic(Sizes n) {
+  return {table(cells(n[1], n[2]), n[0]), table(cells(n[3], n[4]), n[0]),
+          BicubicInterpolation{.from = {n[1], n[2]}, .to = {n[3], n[4]}}};
+}
+
+void add_interpolating(Calls& calls, const SizeList& sizes, Interpolated (*of)(Sizes)) {
+  const Adding add{calls, {}, sizes};
+  add(
+      "rotary::interpolate_table(",
+      [](const Interpolated& on) { return interpolate_table(on.to, on.from, on.by); }, of);
+  add(
+      "rotary::add_interpolation_gradient(",
+      [](const Interpolated& on) { return add_interpolation_gradient(on.from, on.to, on.by); }, of);
 }
 
 }  // namespace
 
 Calls absolute_calls() {
-  Calls calls = {
-      without_sizes("rotary::to_string(rotary::SinusoidalLayout)", "",
-                    [] { return to_string(SinusoidalLayout::interleaved); }),
-      without_sizes("rotary::to_string(rotary::SinusoidalSpacing)", "",
-                    [] { return to_string(SinusoidalSpacing::ends); }),
-  };
-  for (const auto more : {sinusoidal_calls, learned_calls, interpolation_calls}) add(calls, more());
+  Calls calls = {{"rotary::to_string(rotary::SinusoidalLayout)",
+                  [] { return to_string(SinusoidalLayout::interleaved); }},
+                 {"rotary::to_string(rotary::SinusoidalSpacing)",
+                  [] { return to_string(SinusoidalSpacing::ends); }},
+                 {"rotary::make_sinusoidal(",
+                  "",
+                  {{8}},
+                  [](Sizes n) { return make_sinusoidal(transformer_sinusoidal(n[0])); }},
+                 {"rotary::positions_from_mask(", "", {each(4), each(4), {2}}, [](Sizes n) {
+                    return positions_from_mask(numbers<std::int64_t>(n[0]),
+                                               numbers<std::uint8_t>(n[1]), n[2]);
+                  }}};
+  for (const NamedPositions& kind : all_positions) add_positioned(calls, kind);
+  for (const std::int64_t kept : {1, 7}) {  // 7: more than there are
+    add_interpolating(calls, {each(8), {4}, {6}, {kept}}, linear);
+  }
+  add_interpolating(calls, {each(8), {2}, {2}, {3}, {2}}, bicubic);
   return calls;
 }
 

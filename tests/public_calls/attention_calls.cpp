@@ -20,10 +20,10 @@ struct Heads {
   HeadsView out, q, k, v;
 
   explicit Heads(Sizes n)
-      : out(heads({n[0], n[1], n[2], n[6]})),
-        q(heads({n[0], n[1], n[2], n[3]})),
-        k(heads({n[0], n[4], n[5], n[3]})),
-        v(heads({n[0], n[4], n[5], n[6]})) {}
+      : out(heads_at<0, 1, 2, 6>(n)),
+        q(heads_at<0, 1, 2, 3>(n)),
+        k(heads_at<0, 4, 5, 3>(n)),
+        v(heads_at<0, 4, 5, 6>(n)) {}
 };
 
 // The encodings of the ways, made before any call.
@@ -42,25 +42,33 @@ const Encodings& encodings() {
   return all;
 }
 
+AttendOptions causal_options() {
+  return {.scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()};
+}
+
 enum class Asked { out, everything };
 
 // Options that point into this object, which must not move.
 struct AttendOperands : Heads {
-  AttendOperands(Sizes n, Asked asked)
-      : Heads(n),
+  AttendOperands(Sizes of, Asked asked)
+      : Heads(of),
+        n(of),
         shaw{.window = {.left = 1, .right = 1}, .table = table(3, n[6])},
-        no_window{.window = {.left = -1}, .table = table(1, 1)} {
-    options = {.scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()};
+        no_window{.window = {.left = -1}, .table = table(1, 1)},
+        sequence{.queries = n[1], .keys = n[4]} {
     if (asked == Asked::out) return;
     options.log_sum_exp = scores({n[0], n[2], n[1], 1});
-    options.weights = scores({n[0], n[2], n[1], n[4]});
+    options.weights = scores_at<0, 2, 1, 4>(n);
   }
   AttendOperands(const AttendOperands&) = delete;
   AttendOperands& operator=(const AttendOperands&) = delete;
 
+  Sizes n;
   ShawTable shaw;
   ShawTable no_window;
-  AttendOptions options;
+  AttentionSequence sequence;
+  PagedKeys pages;
+  AttendOptions options = causal_options();
 };
 
 struct Way {
@@ -76,176 +84,136 @@ constexpr Way ways[] = {
     {"with weights", [](AttendOperands&) {}},
     {"in parts", [](AttendOperands&) {}, Asked::out, 200, 5000},
     {"a decode step in splits", [](AttendOperands&) {}, Asked::out, 1, 5000},
-    {"rotations",
-     [](AttendOperands& on) { on.options.encoding.k_rotations = &encodings().rotations; }},
-    {"alibi", [](AttendOperands& on) { on.options.encoding.bias = &encodings().alibi; }},
-    {"sandwich", [](AttendOperands& on) { on.options.encoding.bias = &encodings().sandwich; }},
+    {"rotations", [](auto& on) { on.options.encoding.k_rotations = &encodings().rotations; }},
+    {"alibi", [](auto& on) { on.options.encoding.bias = &encodings().alibi; }},
+    {"sandwich", [](auto& on) { on.options.encoding.bias = &encodings().sandwich; }},
     {"fire and shaw",
-     [](AttendOperands& on) {
+     [](auto& on) {
        on.options.mask.order = AttentionOrder::bidirectional;
-       on.options.encoding.bias = &encodings().fire;
-       on.options.encoding.shaw_values = &on.shaw;
+       on.options.encoding = {.bias = &encodings().fire, .shaw_values = &on.shaw};
      }},
     {"shaw",
-     [](AttendOperands& on) {
-       on.options.encoding.shaw_keys = &on.shaw;
-       on.options.encoding.shaw_values = &on.shaw;
-     }},
-    {"shaw without a window",
-     [](AttendOperands& on) { on.options.encoding.shaw_keys = &on.no_window; }},
-    {"no order", [](AttendOperands& on) { on.options.mask = {}; }},
+     [](auto& on) { on.options.encoding = {.shaw_keys = &on.shaw, .shaw_values = &on.shaw}; }},
+    {"shaw without a window", [](auto& on) { on.options.encoding.shaw_keys = &on.no_window; }},
+    {"no order", [](auto& on) { on.options.mask = {}; }},
     {"rotations of other tokens",
-     [](AttendOperands& on) { on.options.encoding.q_rotations = &encodings().rotations; }},
+     [](auto& on) { on.options.encoding.q_rotations = &encodings().rotations; }},
 };
 
+// Queries of one sequence, keys in pages: blocks and slots, sequences of the table and blocks of
+// each.
+void page(AttendOperands& on) {
+  const Sizes n = on.n;
+  on.pages = {.k = heads_at<7, 4, 5, 3>(n),
+              .v = heads_at<7, 4, 5, 6>(n),
+              .table = {.blocks = numbers<std::int32_t>(n[8] == 1 ? 1 : 0).data(),
+                        .sequences = n[8],
+                        .blocks_of_sequence = n[9],
+                        .stride = 0}};
+  on.options.sequences = {&on.sequence, n[8] == 1 ? std::size_t{1} : std::size_t{0}};
+  if (!on.options.weights) return;
+  on.options.weights->extents.keys = n[9] == 1 ? n[4] : 0;
+  on.options.encoding = {.bias = &encodings().fire, .shaw_values = &on.shaw};
+}
+
+constexpr Way paged_ways[] = {{"out", page, Asked::out}, {"everything", page}};
+constexpr Way pages_of_8_bits{"pages", page, Asked::out};
+const SizeList paged_sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
+
+auto heads_of(const AttendOperands& on) { return std::tuple(on.k, on.v); }
+auto pages_of(const AttendOperands& on) { return std::tuple(on.pages); }
+auto quantized_of(const AttendOperands& on) {
+  return std::tuple(QuantizedKeys{.k = quantized(on.k.extents), .v = quantized(on.v.extents)});
+}
+auto quantized_pages_of(const AttendOperands& on) {
+  return std::tuple(QuantizedKeys{.k = quantized(on.pages.k.extents),
+                                  .v = quantized(on.pages.v.extents),
+                                  .table = on.pages.table});
+}
+
+// keys_of(operands) returns the keys and values that the call takes.
+template <class KeysOf>
+void add_attend(const Adding& add, std::string_view symbol, const Way& way, KeysOf keys_of) {
+  add(symbol, [way, keys_of](Sizes n) {
+    AttendOperands on(n, way.asked);
+    way.set(on);
+    const auto call = [&on](const auto&... of) { return attend(on.out, on.q, of..., on.options); };
+    return std::apply(call, keys_of(on));
+  });
+}
+template <class KeysOf>
+void add_bytes(const Adding& add, std::string_view symbol, const Way& way, KeysOf keys_of) {
+  add(symbol, [way, keys_of](Sizes n) {
+    AttendOperands on(n, way.asked);
+    way.set(on);
+    const auto call = [&on](const auto&... of) { return attend_bytes(on.q, of..., on.options); };
+    return std::apply(call, keys_of(on));
+  });
+}
+
+constexpr std::string_view attend_heads =
+    "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::ConstHeadsView";
+constexpr std::string_view attend_pages =
+    "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::PagedKeys";
+constexpr std::string_view attend_8_bits =
+    "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::QuantizedKeys";
+
+// Keys and values in batch rows and in pages, of floats and in 8 bits.
 Calls attend_calls() {
   Calls calls;
   static_cast<void>(encodings());
   for (const Way& way : ways) {
-    SizeList sizes = attention_sizes(way.queries, way.keys);
-    if (way.keys > 1000) {  // to fill them again for each choice takes long
-      for (Size& size : sizes) size.held = Held::fixed;
+    Adding add{calls, std::string(way.what), attention_sizes(way.queries, way.keys)};
+    const bool is_long = way.keys > 1000;
+    if (is_long) {  // to fill them again for each choice takes long
+      for (Size& size : add.sizes) size.held = Held::fixed;
     }
-    calls.push_back(
-        sized("rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::ConstHeadsView",
-              way.what, sizes, [way](Sizes n) {
-                AttendOperands on(n, way.asked);
-                way.set(on);
-                return attend(on.out, on.q, on.k, on.v, on.options);
-              }));
-    calls.push_back(sized("rotary::attend_bytes(rotary::ConstHeadsView, rotary::ConstHeadsView",
-                          way.what, sizes, [way](Sizes n) {
-                            AttendOperands on(n, way.asked);
-                            way.set(on);
-                            return attend_bytes(on.q, on.k, on.v, on.options);
-                          }));
+    add_attend(add, attend_heads, way, heads_of);
+    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::ConstHeadsView", way,
+              heads_of);
+    if (is_long) continue;
+    add_attend(add, attend_8_bits, way, quantized_of);
+    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized", way,
+              quantized_of);
   }
+  for (const Way& way : paged_ways) {
+    const Adding add{calls, std::string(way.what), paged_sizes};
+    add_attend(add, attend_pages, way, pages_of);
+    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::PagedKeys", way, pages_of);
+  }
+  add_attend({calls, "pages", paged_sizes}, attend_8_bits, pages_of_8_bits, quantized_pages_of);
   return calls;
 }
 
-// The same with queries of one sequence, keys in pages: blocks and slots, sequences of the table
-// and blocks of each.
-struct PagedOperands : AttendOperands {
-  PagedOperands(Sizes n, Asked asked)
-      : AttendOperands(n, asked), sequence{.queries = n[1], .keys = n[4]} {
-    k.extents.batch = v.extents.batch = n[7];
-    keys = {.k = heads(k.extents),
-            .v = heads(v.extents),
-            .table = {.blocks = numbers<std::int32_t>(n[8] == 1 ? 1 : 0).data(),
-                      .sequences = n[8],
-                      .blocks_of_sequence = n[9],
-                      .stride = 0}};
-    options.sequences = {&sequence, n[8] == 1 ? std::size_t{1} : std::size_t{0}};
-    if (options.weights) options.weights->extents.keys = n[9] == 1 ? n[4] : 0;
-    if (asked == Asked::everything) {
-      options.encoding = {.bias = &encodings().fire, .shaw_values = &shaw};
-    }
-  }
-
-  AttentionSequence sequence;
-  PagedKeys keys;
-};
-
-Calls paged_calls() {
-  Calls calls;
-  const SizeList sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
-  for (const Asked asked : {Asked::out, Asked::everything}) {
-    const std::string_view what = asked == Asked::out ? "out" : "everything";
-    calls.push_back(
-        sized("rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::PagedKeys", what,
-              sizes, [asked](Sizes n) {
-                const PagedOperands on(n, asked);
-                return attend(on.out, on.q, on.keys, on.options);
-              }));
-    calls.push_back(sized("rotary::attend_bytes(rotary::ConstHeadsView, rotary::PagedKeys", what,
-                          sizes, [asked](Sizes n) {
-                            const PagedOperands on(n, asked);
-                            return attend_bytes(on.q, on.keys, on.options);
-                          }));
-  }
-  return calls;
-}
-
-// Keys and values in 8 bits, in batch rows and in pages.
-Calls quantized_calls() {
-  Calls calls;
-  const std::string_view symbol =
-      "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::QuantizedKeys";
-  const std::string_view bytes = "rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized";
-  for (const Way& way : ways) {
-    if (way.keys > 1000) continue;
-    const auto keys_of = [](const AttendOperands& on) {
-      return QuantizedKeys{.k = quantized(on.k.extents), .v = quantized(on.v.extents)};
-    };
-    const SizeList sizes = attention_sizes(way.queries, way.keys);
-    calls.push_back(sized(symbol, way.what, sizes, [way, keys_of](Sizes n) {
-      AttendOperands on(n, way.asked);
-      way.set(on);
-      return attend(on.out, on.q, keys_of(on), on.options);
-    }));
-    calls.push_back(sized(bytes, way.what, sizes, [way, keys_of](Sizes n) {
-      AttendOperands on(n, way.asked);
-      way.set(on);
-      return attend_bytes(on.q, keys_of(on), on.options);
-    }));
-  }
-  const SizeList sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
-  calls.push_back(sized(symbol, "pages", sizes, [](Sizes n) {
-    const PagedOperands on(n, Asked::out);
-    const QuantizedKeys keys{.k = quantized(on.keys.k.extents),
-                             .v = quantized(on.keys.v.extents),
-                             .table = on.keys.table};
-    return attend(on.out, on.q, keys, on.options);
-  }));
-  return calls;
-}
-
-// A sequence of the first batch row, or no sequences.
-enum class Named { none, one };
-
-Call mapped_call(const PositionMap& map, Named named) {
-  const std::string what =
-      std::to_string(map.index()) + (named == Named::one ? ", a sequence" : "");
-  return sized("rotary::attend_mapped(", what, attention_sizes(9, 9), [=](Sizes n) {
+// sequences: 1 where queries and keys are of a sequence of the first batch row, else 0.
+void add_mapped(Calls& calls, const PositionMap& map, std::size_t sequences) {
+  const std::string what = std::to_string(map.index()) + (sequences == 1 ? ", a sequence" : "");
+  calls.emplace_back("rotary::attend_mapped(", what, attention_sizes(9, 9), [=](Sizes n) {
     const Heads on(n);
     const AttentionSequence one{.queries = std::min<std::int64_t>(n[1], 1),
                                 .keys = std::min<std::int64_t>(n[4], 1)};
     MappedAttention options{
-        .map = map,
-        .frequencies = &frequencies_of_16(),
-        .attend = {
-            .scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()}};
-    if (named == Named::one) options.attend.sequences = {&one, 1};
+        .map = map, .frequencies = &frequencies_of_16(), .attend = causal_options()};
+    if (sequences == 1) options.attend.sequences = {&one, 1};
     options.attend.log_sum_exp = scores({n[0], n[2], n[1], 1});
     return attend_mapped(on.out, on.q, on.k, on.v, options);
   });
 }
 
 Calls mapped_calls() {
-  Calls calls = {without_sizes("rotary::relative_position(", "",
-                               [] { return relative_position(ReRope{.window = 4}, 9, 1, 0.5); }),
-                 without_sizes("rotary::key_fetching()", "", key_fetching)};
+  Calls calls = {{"rotary::relative_position(",
+                  [] { return relative_position(ReRope{.window = 4}, 9, 1, 0.5); }},
+                 {"rotary::key_fetching()", key_fetching}};
   const std::array<PositionMap, 5> maps = {
       ReRope{.window = 4}, SelfExtend{.neighbors = 4, .group = 2},
       DualChunk{.chunk = 6, .local = 2}, ClippedAngle{}, LeakyReRope{.window = 4}};
   for (const PositionMap& map : maps) {
-    for (const Named named : {Named::none, Named::one}) calls.push_back(mapped_call(map, named));
-    calls.push_back(without_sizes("rotary::validate(std::variant<rotary::ReRope",
-                                  std::to_string(map.index()), [map] { return validate(map); }));
+    for (const std::size_t sequences : {0U, 1U}) add_mapped(calls, map, sequences);
+    calls.emplace_back("rotary::validate(std::variant<rotary::ReRope", std::to_string(map.index()),
+                       [map] { return validate(map); });
   }
   return calls;
 }
-
-// Batch, queries, heads, features, columns of the sums.
-Call merge_call() {
-  return sized("rotary::merge_attention(", "", {{}, {3}, {2}, each(16), {1}}, [](Sizes n) {
-    const Extents out{n[0], n[1], n[2], n[3]};
-    const ScoresExtents sums{n[0], n[2], n[1], n[4]};
-    return merge_attention({heads(out), scores(sums)}, {heads(out), scores(sums)});
-  });
-}
-
-enum class With { nothing, state, segments };
 
 // A state is memory that exists, so large sizes have none.
 std::optional<LinearState> state_of(Sizes n) {
@@ -258,31 +226,32 @@ std::optional<LinearState> state_of(Sizes n) {
                      .exponents = numbers<double>(key_heads)};
 }
 
-LinearAttentionOptions linear_options(Sizes n, LinearMask mask, With with) {
-  LinearAttentionOptions options{.mask = mask, .executor = in_parts()};
-  if (with == With::state) options.state = state_of(n);
-  if (with == With::segments) {
-    options.segments = SegmentMap{.data = numbers<std::int32_t>(n[4] > 0 ? 1 : 0).data(),
-                                  .batch = 1,
-                                  .tokens = n[4],
-                                  .token_stride = 0};
-  }
-  return options;
-}
+enum class With { nothing, state, segments };
 
 void add_linear(Calls& calls, const FeatureMap& map, LinearMask mask, With with) {
+  const auto options = [=](Sizes n) {
+    LinearAttentionOptions all{.mask = mask, .executor = in_parts()};
+    if (with == With::state) all.state = state_of(n);
+    if (with == With::segments) {
+      all.segments = SegmentMap{.data = numbers<std::int32_t>(n[4] > 0 ? 1 : 0).data(),
+                                .batch = 1,
+                                .tokens = n[4],
+                                .token_stride = 0};
+    }
+    return all;
+  };
   const std::string what = std::to_string(map.index()) +
                            (mask == LinearMask::causal ? " causal " : " bidirectional ") +
                            std::to_string(static_cast<int>(with));
-  const SizeList sizes = attention_sizes(70, 70);
-  calls.push_back(sized("rotary::linear_attend(", what, sizes, [=](Sizes n) {
+  const Adding add{calls, what, attention_sizes(70, 70)};
+  add("rotary::linear_attend(", [=](Sizes n) {
     const Heads on(n);
-    return linear_attend(on.out, {on.q, on.k, on.v}, map, linear_options(n, mask, with));
-  }));
-  calls.push_back(sized("rotary::linear_attend_bytes(", what, sizes, [=](Sizes n) {
+    return linear_attend(on.out, {on.q, on.k, on.v}, map, options(n));
+  });
+  add("rotary::linear_attend_bytes(", [=](Sizes n) {
     const Heads on(n);
-    return linear_attend_bytes({on.q, on.k, on.v}, map, linear_options(n, mask, with));
-  }));
+    return linear_attend_bytes({on.q, on.k, on.v}, map, options(n));
+  });
 }
 
 Calls linear_calls() {
@@ -291,9 +260,9 @@ Calls linear_calls() {
       EluPlusOne{}, SoftmaxExp{},
       PositiveRandomFeatures{.directions = directions, .softmax_scale = 0.25},
       PositiveRandomFeatures{.directions = directions}};
-  Calls calls = {sized("rotary::make_random_features(", "", {{4}, {6}}, [](Sizes n) {
-    return make_random_features({.head_dim = n[0], .features = n[1], .seed = 1});
-  })};
+  Calls calls = {{"rotary::make_random_features(", "", {{4}, {6}}, [](Sizes n) {
+                    return make_random_features({.head_dim = n[0], .features = n[1], .seed = 1});
+                  }}};
   for (const LinearMask mask : {LinearMask::causal, LinearMask::bidirectional}) {
     for (const FeatureMap& map : maps) add_linear(calls, map, mask, With::nothing);
     for (const With with : {With::state, With::segments}) {
@@ -306,10 +275,13 @@ Calls linear_calls() {
 }  // namespace
 
 Calls attention_calls() {
-  Calls calls = {merge_call()};
-  for (const auto more : {attend_calls, paged_calls, quantized_calls, mapped_calls, linear_calls}) {
-    add(calls, more());
-  }
+  const auto out = heads_at<0, 1, 2, 3>;
+  const auto sums = scores_at<0, 2, 1, 4>;
+  // Batch, queries, heads, features, columns of the sums.
+  Calls calls = {{"rotary::merge_attention(", "", {{}, {3}, {2}, each(16), {1}}, [=](Sizes n) {
+                    return merge_attention({out(n), sums(n)}, {out(n), sums(n)});
+                  }}};
+  for (const auto more : {attend_calls, mapped_calls, linear_calls}) add(calls, more());
   return calls;
 }
 

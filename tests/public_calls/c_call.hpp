@@ -49,20 +49,39 @@ template <class Handle, class Make>
   return with_made<Handle>(make, [](Handle*) { return Outcome(); });
 }
 
+// For Call: the same with make(sizes, &handle).
+template <class Handle, class Make>
+[[nodiscard]] auto making(Make make) {
+  return [make](Sizes n) {
+    return outcome_of_making<Handle>([&](Handle** out) { return make(n, out); });
+  };
+}
+
+// A handle for a static variable.
+template <class Handle, class Make>
+[[nodiscard]] const Handle* made_once(const Make& make) {
+  Handle* out = nullptr;
+  if (make(&out) != ROTARY_OK) throw std::runtime_error(rotary_last_error());
+  return out;
+}
+
+// Of what lives until the call has returned.
+template <class T>
+[[nodiscard]] const T* at(const T& value) {
+  return &value;
+}
+
 [[nodiscard]] inline rotary_status make_frequencies_of(std::string_view text,
                                                        rotary_frequencies** out) {
   return rotary_frequencies_of_spec(text.data(), text.size(), out);
 }
 
-// For heads of 16 features; they live as long as the process.
+inline constexpr std::string_view spec_of_16 =
+    R"({"head_dim": 16, "base": 10000, "pairing": "half"})";
+
 [[nodiscard]] inline const rotary_frequencies* c_frequencies() {
-  static const rotary_frequencies* const made = [] {
-    rotary_frequencies* out = nullptr;
-    const rotary_status status =
-        make_frequencies_of(R"({"head_dim": 16, "base": 10000, "pairing": "half"})", &out);
-    if (status != ROTARY_OK) throw std::runtime_error(rotary_last_error());
-    return out;
-  }();
+  static const auto* const made = made_once<rotary_frequencies>(
+      [](auto** out) { return make_frequencies_of(spec_of_16, out); });
   return made;
 }
 

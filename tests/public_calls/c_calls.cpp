@@ -46,17 +46,17 @@ Outcome with_rotations_for(std::int64_t tokens, const Use& use) {
 
 const SizeList tensor_sizes = {{}, {3}, {2}, each(16)};
 
-Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
+rotary_heads_view view_of(Sizes n) { return c_view({n[0], n[1], n[2], n[3]}); }
 
 // function(sizes, rotations) with rotations for as many tokens as the second size says, then with
 // those for one more.
-template <class Function>
-void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes, Function function) {
+void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
+                  const std::function<rotary_status(Sizes, const rotary_rotations*)>& function) {
   for (const std::int64_t more : {0, 1}) {
-    calls.push_back(sized(symbol, more == 0 ? "" : "of other tokens", sizes, [=](Sizes n) {
+    calls.emplace_back(symbol, more == 0 ? "" : "of other tokens", sizes, [=](Sizes n) {
       return with_rotations_for(
           n[1] + more, [&](rotary_rotations* by) { return outcome_of_c(function(n, by)); });
-    }));
+    });
   }
 }
 
@@ -69,11 +69,6 @@ rotary_int8_view c_int8_view(const Extents& n) {
           {n.batch, n.tokens, n.heads, n.features},
           {s.batch, s.token, s.head, s.feature},
           {s.batch, s.token, s.head}};
-}
-
-rotary_status shift_int8(Sizes n, const rotary_rotations* by) {
-  const rotary_int8_view view = c_int8_view(extents_of(n));
-  return rotary_shift_int8(&view, by, nullptr);
 }
 
 constexpr std::int64_t padding = -1;
@@ -104,29 +99,27 @@ struct CacheOperands {
 
 Calls tensor_calls() {
   Calls calls;
-  add_rotating(calls, "rotary_rotate", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
-    const rotary_heads_view view = c_view(extents_of(n));
+  add_rotating(calls, "rotary_rotate", tensor_sizes, [](Sizes n, auto* by) {
+    const rotary_heads_view view = view_of(n);
     return rotary_rotate(&view, &view, by, nullptr);
   });
-  add_rotating(calls, "rotary_rotate_qk", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
-    const rotary_heads_view q = c_view(extents_of(n));
-    const rotary_heads_view k = c_view(extents_of(n));
-    return rotary_rotate_qk(&q, &k, by, nullptr);
+  add_rotating(calls, "rotary_rotate_qk", tensor_sizes, [](Sizes n, auto* by) {
+    return rotary_rotate_qk(at(view_of(n)), at(view_of(n)), by, nullptr);
   });
-  add_rotating(calls, "rotary_shift", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
-    const rotary_heads_view view = c_view(extents_of(n));
-    return rotary_shift(&view, by, nullptr);
+  add_rotating(calls, "rotary_shift", tensor_sizes,
+               [](Sizes n, auto* by) { return rotary_shift(at(view_of(n)), by, nullptr); });
+  add_rotating(calls, "rotary_shift_int8", tensor_sizes, [](Sizes n, auto* by) {
+    return rotary_shift_int8(at(c_int8_view({n[0], n[1], n[2], n[3]})), by, nullptr);
   });
-  add_rotating(calls, "rotary_shift_int8", tensor_sizes, shift_int8);
   for (const double epsilon : {1e-6, 0.0}) {
-    calls.push_back(
-        sized("rotary_normalize_heads", std::to_string(epsilon), tensor_sizes, [epsilon](Sizes n) {
-          const rotary_heads_view view = c_view(extents_of(n));
-          rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
-          norm.epsilon = epsilon;
-          norm.over = ROTARY_NORM_OVER_ALL_HEADS;
-          return outcome_of_c(rotary_normalize_heads(&view, &view, &norm, nullptr));
-        }));
+    calls.emplace_back("rotary_normalize_heads", std::to_string(epsilon), tensor_sizes,
+                       [epsilon](Sizes n) {
+                         const rotary_heads_view view = view_of(n);
+                         rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
+                         norm.epsilon = epsilon;
+                         norm.over = ROTARY_NORM_OVER_ALL_HEADS;
+                         return outcome_of_c(rotary_normalize_heads(&view, &view, &norm, nullptr));
+                       });
   }
   for (const auto kind : {ROTARY_SLOTS_CONSECUTIVE, ROTARY_SLOTS_INT64}) {
     add_rotating(calls, "rotary_append", cache_sizes, [kind](Sizes n, const rotary_rotations* by) {
@@ -151,90 +144,76 @@ Calls tensor_calls() {
   return calls;
 }
 
-// Remade of rotations of one token, which is less than they need.
+// For Call: remake(sizes, rotations), of one token, which is less than they need.
 template <class Remake>
-Outcome outcome_of_remaking(const Remake& remake) {
-  return with_rotations_for(
-      1, [&](rotary_rotations* rotations) { return outcome_of_c(remake(rotations)); });
+auto remaking(Remake remake) {
+  return [remake](Sizes n) {
+    return with_rotations_for(
+        1, [&](rotary_rotations* rotations) { return outcome_of_c(remake(n, rotations)); });
+  };
 }
 
-const SizeList position_sizes = {each(2), {3}};        // batch, tokens
-const SizeList shift_sizes = {each(2), each(2), {3}};  // batch of one side, of the other, tokens
-
-Calls rotations_calls() {
-  Calls calls;
-  for_handle_and_null(c_frequencies(), [&](const rotary_frequencies* of, std::string_view what) {
-    calls.push_back(sized("rotary_rotations_make", what, position_sizes, [of](Sizes n) {
-      const rotary_positions at = c_positions<double>(n[0], n[1]);
-      return outcome_of_making<rotary_rotations>(
-          [&](rotary_rotations** out) { return rotary_rotations_make(of, &at, nullptr, out); });
-    }));
-    calls.push_back(sized("rotary_rotations_remake", what, position_sizes, [of](Sizes n) {
-      const rotary_positions at = c_positions<double>(n[0], n[1]);
-      return outcome_of_remaking(
-          [&](rotary_rotations* rotations) { return rotary_rotations_remake(rotations, of, &at); });
-    }));
-    calls.push_back(sized("rotary_shift_make", what, shift_sizes, [of](Sizes n) {
-      const Shifted shifted(n, of);
-      return outcome_of_making<rotary_rotations>(
-          [&](rotary_rotations** out) { return shifted.make(out); });
-    }));
-    calls.push_back(sized("rotary_shift_remake", what, shift_sizes, [of](Sizes n) {
-      const Shifted shifted(n, of);
-      return outcome_of_remaking([&](rotary_rotations* rotations) {
-        return rotary_shift_remake(rotations, &shifted.from, &shifted.to);
-      });
-    }));
-  });
-  return calls;
+void add_rotations(Calls& calls, const rotary_frequencies* of, std::string_view what) {
+  const Adding with_positions{calls, std::string(what), {each(2), {3}}};  // batch, tokens
+  with_positions("rotary_rotations_make", making<rotary_rotations>([of](Sizes n, auto** out) {
+                   return rotary_rotations_make(of, at(c_positions<double>(n[0], n[1])), nullptr,
+                                                out);
+                 }));
+  with_positions("rotary_rotations_remake", remaking([of](Sizes n, auto* rotations) {
+                   return rotary_rotations_remake(rotations, of,
+                                                  at(c_positions<double>(n[0], n[1])));
+                 }));
+  const Adding with_shift{calls, std::string(what), {each(2), each(2), {3}}};  // as Shifted
+  with_shift("rotary_shift_make", making<rotary_rotations>([of](Sizes n, auto** out) {
+               return Shifted(n, of).make(out);
+             }));
+  with_shift("rotary_shift_remake", remaking([of](Sizes n, auto* rotations) {
+               const Shifted shifted(n, of);
+               return rotary_shift_remake(rotations, &shifted.from, &shifted.to);
+             }));
 }
 
-// rotary_rotations_of_cos_sin, or the same for rows that are no rotations.
-void add_of_cos_sin(Calls& calls, const char* name, decltype(&rotary_rotations_of_cos_sin) make,
-                    double factor) {
-  calls.push_back(sized(name, std::to_string(factor), {{2}, {3}}, [=](Sizes n) {
+// make: rotary_rotations_of_cos_sin, or the same for rows that are no rotations.
+auto of_cos_sin(decltype(&rotary_rotations_of_cos_sin) make, double factor) {
+  return making<rotary_rotations>([=](Sizes n, auto** out) {
     const CosSinView of = cos_sin(n[0], n[1]);
     const rotary_cos_sin rows{
         sizeof(rotary_cos_sin), of.cos,          of.sin,         ROTARY_F32, 0, of.batch, of.tokens,
         of.batch_stride,        of.token_stride, of.pair_stride, factor};
-    return outcome_of_making<rotary_rotations>([&](rotary_rotations** out) {
-      const rotary_window window = c_window();
-      return make(&window, &rows, nullptr, out);
-    });
-  }));
+    return make(at(c_window()), &rows, nullptr, out);
+  });
 }
 
-Calls row_calls() {
-  Calls calls = {sized("rotary_row_bytes", "", {{}, {3}}, [](Sizes n) {
-    const rotary_window window = c_window();
-    return outcome_of_c(
-        rotary_row_bytes(&window, n[0], n[1], ROTARY_F32, &operand(std::size_t{0})));
-  })};
+void add_rows(Calls& calls) {
+  const SizeList sizes = {{2}, {3}};
   for (const double factor : {1.0, 3.0}) {
-    add_of_cos_sin(calls, "rotary_rotations_of_cos_sin", rotary_rotations_of_cos_sin, factor);
-    add_of_cos_sin(calls, "rotary_rotations_of_unchecked_cos_sin",
-                   rotary_rotations_of_unchecked_cos_sin, factor);
+    const Adding add{calls, std::to_string(factor), sizes};
+    add("rotary_rotations_of_cos_sin", of_cos_sin(rotary_rotations_of_cos_sin, factor));
+    add("rotary_rotations_of_unchecked_cos_sin",
+        of_cos_sin(rotary_rotations_of_unchecked_cos_sin, factor));
   }
-  static rotary_rotations* const rotations = [] {
-    const Shifted shifted(std::array<std::int64_t, 3>{1, 1, 3});
-    rotary_rotations* out = nullptr;
-    return shifted.make(&out) == ROTARY_OK ? out : nullptr;
-  }();
-  for_handle_and_null(static_cast<const rotary_rotations*>(rotations), [&](auto* of, auto what) {
-    calls.push_back(without_sizes("rotary_rotations_rows", what, [of] {
+  calls.emplace_back("rotary_row_bytes", "", SizeList{{}, {3}}, [](Sizes n) {
+    std::size_t& bytes = operand(std::size_t{0});
+    return outcome_of_c(rotary_row_bytes(at(c_window()), n[0], n[1], ROTARY_F32, &bytes));
+  });
+  static const auto* const rotations = made_once<rotary_rotations>([](auto** out) {
+    return Shifted(std::array<std::int64_t, 3>{1, 1, 3}).make(out);
+  });
+  for_handle_and_null(rotations, [&](auto* of, auto what) {
+    calls.emplace_back("rotary_rotations_rows", what, [of] {
       constexpr rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
       return outcome_of_c(rotary_rotations_rows(of, &operand(rows)));
-    }));
+    });
   });
-  return calls;
 }
 
 }  // namespace
 
 Calls c_calls() {
-  Calls calls;
-  static_cast<void>(c_frequencies());
-  for (const auto more : {tensor_calls, rotations_calls, row_calls}) add(calls, more());
+  Calls calls = tensor_calls();
+  for_handle_and_null(c_frequencies(),
+                      [&](auto* of, auto what) { add_rotations(calls, of, what); });
+  add_rows(calls);
   return calls;
 }
 

@@ -94,27 +94,91 @@ struct Call {
   // Calls it through the attempt. What it makes is destroyed when the outcome is.
   std::function<Outcome(Attempt&, Sizes)> make;
 
+  // function(sizes) or, if it takes none, function() returns a Status, a Result, an Outcome or, if
+  // it cannot fail, another value. It may fetch operands, and allocates by public functions alone.
+  // function(attempt, sizes) makes things of its own before the attempt.
+  template <class Function>
+  Call(std::string_view of, std::string_view way, SizeList list, Function function)
+      : symbol(of), what(way), sizes(std::move(list)), make(through_attempt(std::move(function))) {}
+  template <class Function>
+  Call(std::string_view of, std::string_view way, Function function)
+      : Call(of, way, {}, std::move(function)) {}
+  template <class Function>
+  Call(std::string_view of, Function function) : Call(of, {}, {}, std::move(function)) {}
+
   [[nodiscard]] std::string name() const { return std::string(symbol) + " " + what; }
+
+ private:
+  template <class Function>
+  static auto through_attempt(Function function) {
+    return [function](Attempt& attempt, Sizes n) mutable {
+      if constexpr (std::is_invocable_v<Function&, Attempt&, Sizes>) {
+        return outcome_of(function(attempt, n));
+      } else if constexpr (std::is_invocable_v<Function&, Sizes>) {
+        return outcome_of(attempt([&] { return function(n); }));
+      } else {
+        return outcome_of(attempt([&] { return function(); }));
+      }
+    };
+  }
 };
 
 using Calls = std::vector<Call>;
 
-// function(sizes) returns a Status, a Result, an Outcome or, if it cannot fail, another value. It
-// may fetch operands, and allocates by public functions alone.
 template <class Function>
 [[nodiscard]] Call sized(std::string_view symbol, std::string_view what, SizeList sizes,
                          Function function) {
-  return {symbol, std::string(what), std::move(sizes),
-          [function](Attempt& attempt, Sizes n) mutable {
-            return outcome_of(attempt([&] { return function(n); }));
-          }};
+  return {symbol, what, std::move(sizes), std::move(function)};
 }
 
-// For a function that takes no size.
-template <class Function>
-[[nodiscard]] Call without_sizes(std::string_view symbol, std::string_view what,
-                                 Function function) {
-  return sized(symbol, what, {}, [function](Sizes) { return function(); });
+// A call of function with these operands: each a value, or a function of the sizes that makes it.
+template <class Function, class... Operands>
+[[nodiscard]] auto with(Function function, Operands... operands) {
+  return [=](Sizes n) {
+    const auto made = [n](const auto& operand) -> decltype(auto) {
+      if constexpr (std::is_invocable_v<decltype(operand), Sizes>) {
+        return operand(n);
+      } else {
+        return (operand);
+      }
+    };
+    return function(made(operands)...);
+  };
+}
+
+// Adds calls of one way with the same sizes, as with() makes them; without operands the function is
+// as that of a Call.
+struct Adding {
+  Calls& calls;
+  std::string what = {};
+  SizeList sizes = {};
+
+  template <class Function, class... Operands>
+  void operator()(std::string_view symbol, Function function, Operands... operands) const {
+    if constexpr (sizeof...(Operands) == 0) {
+      calls.emplace_back(symbol, what, sizes, std::move(function));
+    } else {
+      calls.emplace_back(symbol, what, sizes, with(std::move(function), std::move(operands)...));
+    }
+  }
+};
+
+// Operands whose extents are the sizes of these indices.
+template <std::size_t... I>
+[[nodiscard]] HeadsView heads_at(Sizes n) {
+  return heads({n[I]...});
+}
+template <std::size_t... I>
+[[nodiscard]] TokensView tokens_at(Sizes n) {
+  return tokens({n[I]...});
+}
+template <std::size_t... I>
+[[nodiscard]] ScoresView scores_at(Sizes n) {
+  return scores({n[I]...});
+}
+template <std::size_t Rows, std::size_t Features>
+[[nodiscard]] TableView table_at(Sizes n) {
+  return table(n[Rows], n[Features]);
 }
 
 void add(Calls& all, Calls more);

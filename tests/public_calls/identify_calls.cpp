@@ -36,22 +36,17 @@ Calls identify_calls() {
                                    .dtype = DType::f32,
                                    .tokens = 2,
                                    .token_stride = 4};
+  const IdentifyOptions options = options_of(10000);
   return {
-      without_sizes("rotary::to_string(rotary::CauseGroup)", "",
-                    [] { return to_string(CauseGroup::axes); }),
-      without_sizes("rotary::to_string(rotary::FoundArithmetic)", "",
-                    [] { return to_string(FoundArithmetic::exact); }),
-      without_sizes("rotary::to_string(rotary::Verdict)", "",
-                    [] { return to_string(Verdict::described); }),
-      without_sizes("rotary::identify_hypotheses(", "",
-                    [] { return identify_hypotheses().size(); }),
-      without_sizes("rotary::identify(", "",
-                    [options = options_of(10000)] { return identify(view, view, options); }),
-      without_sizes("rotary::identify_rows(", "",
-                    [options = options_of(500000)] { return identify_rows(rows, 4, options); }),
-      without_sizes(
-          "rotary::identify_frequencies(", "",
-          [options = options_of(10000)] { return identify_frequencies(frequencies, 1, options); }),
+      {"rotary::to_string(rotary::CauseGroup)", [] { return to_string(CauseGroup::axes); }},
+      {"rotary::to_string(rotary::FoundArithmetic)",
+       [] { return to_string(FoundArithmetic::exact); }},
+      {"rotary::to_string(rotary::Verdict)", [] { return to_string(Verdict::described); }},
+      {"rotary::identify_hypotheses(", [] { return identify_hypotheses().size(); }},
+      {"rotary::identify(", [=] { return identify(view, view, options); }},
+      {"rotary::identify_rows(", [of = options_of(500000)] { return identify_rows(rows, 4, of); }},
+      {"rotary::identify_frequencies(",
+       [=] { return identify_frequencies(frequencies, 1, options); }},
   };
 }
 

@@ -95,11 +95,12 @@ std::vector<Config> configs() {
       {"no object", R"([[1], [[2]], {"a": []}])"},
       {"a NUL byte", std::string("{\0}", 3)},
       {"options out of range", llama_with(""), {.context_tokens = -1}},
-  };
-}
-
-std::vector<Config> configs_of_images() {
-  return {
+      {"an encoder with sinusoids",
+       R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4})"},
+      {"a sinusoidal table", R"({"model_type": "m2m_100", "d_model": 64, "encoder_layers": 2})"},
+      {"buckets", R"({"model_type": "t5", "num_heads": 4, "num_layers": 2})"},
+      {"slopes", R"({"model_type": "falcon", "alibi": true, "num_hidden_layers": 2,)"
+                 R"( "num_attention_heads": 4, "hidden_size": 256})"},
       {"a tower", with_tower(), {.part = ModelPart::vision}},
       {"a part that is not there", with_tower(), {.part = ModelPart::audio}},
       {"a diffusion transformer",
@@ -127,53 +128,51 @@ std::vector<std::string> specs() {
 
 Calls values() {
   return {
-      without_sizes("rotary::depends_on_context(", "",
-                    [] { return depends_on_context(NtkScaling{}); }),
-      without_sizes("rotary::rope_type(", "", [] { return rope_type(YarnScaling{}); }),
-      without_sizes("rotary::rope_types(", "", [] { return rope_types(); }),
-      without_sizes("rotary::scaling_named(", "", [] { return scaling_named("longrope"); }),
-      without_sizes("rotary::sentence(", "", [] { return sentence(YarnScaling{}); }),
-      without_sizes("rotary::validate(rotary::Scaling", "", [] { return validate(YarnScaling{}); }),
-      without_sizes("rotary::validate(rotary::Scaling", "linear",
-                    [] { return validate(LinearScaling{.factor = 2}); }),
-      without_sizes("rotary::to_string(rotary::LayerEncoding)", "",
-                    [] { return to_string(LayerEncoding::none); }),
-      without_sizes("rotary::to_string(rotary::ModelPart)", "",
-                    [] { return to_string(ModelPart::vision); }),
-      without_sizes("rotary::to_string(rotary::Numerics)", "",
-                    [] { return to_string(Numerics::ggml); }),
-      without_sizes("rotary::to_string(rotary::Origin)", "",
-                    [] { return to_string(Origin::class_default); }),
-      without_sizes("rotary::to_string(rotary::Pairing)", "",
-                    [] { return to_string(Pairing::half); }),
-      without_sizes("rotary::to_string(rotary::Rounding)", "",
-                    [] { return to_string(Rounding::double_angle); }),
-      without_sizes("rotary::to_string(rotary::Sense)", "",
-                    [] { return to_string(Sense::negative); }),
-      without_sizes("rotary::query_factor(", "",
-                    [] { return query_factor(LognTemperature{.trained_tokens = 7}, 70); }),
+      {"rotary::depends_on_context(", [] { return depends_on_context(NtkScaling{}); }},
+      {"rotary::rope_type(", [] { return rope_type(YarnScaling{}); }},
+      {"rotary::rope_types(", rope_types},
+      {"rotary::scaling_named(", [] { return scaling_named("longrope"); }},
+      {"rotary::sentence(", [] { return sentence(YarnScaling{}); }},
+      {"rotary::validate(rotary::Scaling", [] { return validate(YarnScaling{}); }},
+      {"rotary::validate(rotary::Scaling", "linear",
+       [] { return validate(LinearScaling{.factor = 2}); }},
+      {"rotary::to_string(rotary::LayerEncoding)", [] { return to_string(LayerEncoding::none); }},
+      {"rotary::to_string(rotary::ModelPart)", [] { return to_string(ModelPart::vision); }},
+      {"rotary::to_string(rotary::Numerics)", [] { return to_string(Numerics::ggml); }},
+      {"rotary::to_string(rotary::Origin)", [] { return to_string(Origin::class_default); }},
+      {"rotary::to_string(rotary::Pairing)", [] { return to_string(Pairing::half); }},
+      {"rotary::to_string(rotary::Rounding)", [] { return to_string(Rounding::double_angle); }},
+      {"rotary::to_string(rotary::Sense)", [] { return to_string(Sense::negative); }},
+      {"rotary::to_string(rotary::GgufType)", [] { return to_string(GgufType::array); }},
+      {"rotary::to_string(rotary::ProjectionRows)",
+       [] { return to_string(ProjectionRows::permuted); }},
+      {"rotary::query_factor(",
+       [] { return query_factor(LognTemperature{.trained_tokens = 7}, 70); }},
+      {"rotary::known_families()", known_families},
+      {"rotary::gguf_commit(", gguf_commit},
+      {"rotary::byte_source(", [] { return byte_source({}).size_bytes; }},
   };
 }
 
-void add_families(Calls& calls) {
-  for (const FamilyInfo& family : value_of(known_families())) {
-    const std::string config = model_with(family.model_type);
-    calls.push_back(
-        without_sizes("rotary::resolve(", config, [config] { return resolve(config); }));
-  }
+void add_resolve(Calls& calls, const Config& config) {
+  calls.emplace_back("rotary::resolve(", config.what,
+                     [config] { return resolve(config.json, config.options); });
+}
+
+void add_spec(Calls& calls, std::string_view what, const std::string& spec) {
+  calls.emplace_back("rotary::parse_rotary_spec(", what,
+                     [spec] { return parse_rotary_spec(spec); });
 }
 
 void add_corpora(Calls& calls) {
   for (const CorpusFile& file : corpus_files("config", "")) {
-    calls.push_back(without_sizes("rotary::resolve(", file.name,
-                                  [text = file.bytes] { return resolve(text); }));
+    add_resolve(calls, {file.name, file.bytes});
   }
   for (const CorpusFile& file : corpus_files("spec", "")) {
-    calls.push_back(without_sizes("rotary::parse_rotary_spec(", file.name,
-                                  [text = file.bytes] { return parse_rotary_spec(text); }));
+    add_spec(calls, file.name, file.bytes);
     if (auto spec = parse_rotary_spec(file.bytes)) {
-      calls.push_back(without_sizes("rotary::to_json[abi:cxx11](", file.name,
-                                    [spec = *std::move(spec)] { return to_json(spec); }));
+      calls.emplace_back("rotary::to_json[abi:cxx11](", file.name,
+                         [spec = *std::move(spec)] { return to_json(spec); });
     }
   }
 }
@@ -189,67 +188,38 @@ GgufFile gguf_with_everything() {
       .tensor("rope_freqs.weight", std::vector<float>(32, 2.0F));
 }
 
-void add_gguf(Calls& calls) {
-  calls.push_back(without_sizes("rotary::gguf_commit(", "", [] { return gguf_commit(); }));
-  calls.push_back(without_sizes("rotary::to_string(rotary::GgufType)", "",
-                                [] { return to_string(GgufType::array); }));
-  calls.push_back(without_sizes("rotary::to_string(rotary::ProjectionRows)", "",
-                                [] { return to_string(ProjectionRows::permuted); }));
-  calls.push_back(
-      without_sizes("rotary::byte_source(", "", [] { return byte_source({}).size_bytes; }));
-  for (const std::string& bytes :
-       {gguf_with_everything().bytes(), GgufFile::small("no architecture of this name").bytes(),
-        GgufFile::small("llama").text("$.rope.freq_base", "no number").bytes(),
-        GgufFile().u32("a name that is longer than a string's own buffer", 1).bytes()}) {
-    const std::string what = std::to_string(bytes.size());
-    calls.push_back(without_sizes("rotary::read_gguf_metadata(", what, [bytes] {
-      return read_gguf_metadata(byte_source(as_byte_span(bytes)));
-    }));
-    calls.push_back(without_sizes("rotary::resolve_gguf(rotary::ByteSource", what, [bytes] {
-      return resolve_gguf(byte_source(as_byte_span(bytes)));
-    }));
-    calls.push_back(
-        without_sizes("rotary::resolve_gguf(rotary::GgufMetadata", what,
-                      [metadata = value_of(read_gguf_metadata(byte_source(as_byte_span(bytes))))] {
-                        return resolve_gguf(metadata);
-                      }));
-  }
+void add_gguf(Calls& calls, const GgufFile& file) {
+  const std::string bytes = file.bytes();
+  const auto source = [](const std::string& of) { return byte_source(as_byte_span(of)); };
+  const Adding add{calls, std::to_string(bytes.size())};
+  add("rotary::read_gguf_metadata(", [=] { return read_gguf_metadata(source(bytes)); });
+  add("rotary::resolve_gguf(rotary::ByteSource", [=] { return resolve_gguf(source(bytes)); });
+  add("rotary::resolve_gguf(rotary::GgufMetadata",
+      [metadata = value_of(read_gguf_metadata(source(bytes)))] { return resolve_gguf(metadata); });
 }
 
 }  // namespace
 
 Calls model_calls() {
   Calls calls = values();
-  add_gguf(calls);
-  std::vector<Config> all = configs();
-  all.push_back(
-      {"an encoder with sinusoids",
-       R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4})"});
-  all.push_back(
-      {"a sinusoidal table", R"({"model_type": "m2m_100", "d_model": 64, "encoder_layers": 2})"});
-  all.push_back({"buckets", R"({"model_type": "t5", "num_heads": 4, "num_layers": 2})"});
-  all.push_back({"slopes", R"({"model_type": "falcon", "alibi": true, "num_hidden_layers": 2,
-                               "num_attention_heads": 4, "hidden_size": 256})"});
-  for (const Config& config : configs_of_images()) all.push_back(config);
-  for (const Config& config : all) {
-    calls.push_back(without_sizes("rotary::resolve(", config.what,
-                                  [config] { return resolve(config.json, config.options); }));
-  }
-  for (const std::string& spec : specs()) {
-    calls.push_back(without_sizes("rotary::parse_rotary_spec(", spec,
-                                  [spec] { return parse_rotary_spec(spec); }));
-  }
+  add_gguf(calls, gguf_with_everything());
+  add_gguf(calls, GgufFile::small("no architecture of this name"));
+  add_gguf(calls, GgufFile::small("llama").text("$.rope.freq_base", "no number"));
+  add_gguf(calls, GgufFile().u32("a name that is longer than a string's own buffer", 1));
+  for (const Config& config : configs()) add_resolve(calls, config);
+  for (const std::string& spec : specs()) add_spec(calls, spec, spec);
   for (const std::string& config : {with_tower(), std::string("[]")}) {
-    calls.push_back(
-        without_sizes("rotary::model_parts(", config, [config] { return model_parts(config); }));
+    calls.emplace_back("rotary::model_parts(", config, [config] { return model_parts(config); });
   }
-  add_families(calls);
+  for (const FamilyInfo& family : value_of(known_families())) {
+    const std::string config = model_with(family.model_type);
+    add_resolve(calls, {config, config});
+  }
   add_corpora(calls);
-  calls.push_back(without_sizes("rotary::known_families()", "", known_families));
   for (const std::int64_t interval : {8192, -1}) {
     const QueryTemperature rule = StepTemperature{.scale = 1, .interval_tokens = interval};
-    calls.push_back(without_sizes("rotary::validate(std::variant<rotary::NoTemperature",
-                                  std::to_string(interval), [rule] { return validate(rule); }));
+    calls.emplace_back("rotary::validate(std::variant<rotary::NoTemperature",
+                       std::to_string(interval), [rule] { return validate(rule); });
   }
   return calls;
 }

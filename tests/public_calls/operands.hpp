@@ -89,14 +89,14 @@ struct NamedPositions {
   Positions (*of)(std::int64_t batch, std::int64_t tokens);
 };
 
+template <class Number>
+[[nodiscard]] Positions listed(std::int64_t batch, std::int64_t tokens) {
+  return positions<Number>(batch, tokens);
+}
+
 // In arrays of every type.
 inline constexpr NamedPositions listed_positions[] = {
-    {"int32",
-     [](auto batch, auto tokens) -> Positions { return positions<std::int32_t>(batch, tokens); }},
-    {"int64",
-     [](auto batch, auto tokens) -> Positions { return positions<std::int64_t>(batch, tokens); }},
-    {"double",
-     [](auto batch, auto tokens) -> Positions { return positions<double>(batch, tokens); }}};
+    {"int32", listed<std::int32_t>}, {"int64", listed<std::int64_t>}, {"double", listed<double>}};
 
 // Heads of 16 features that all rotate.
 [[nodiscard]] HeadWindow window_of_16();

@@ -19,55 +19,55 @@ std::array<TokenGroup, 4> prompt_of(Sizes n, std::string_view name) {
           has_canvas ? TokenGroup(sliced) : TextTokenRun{n[0]}};
 }
 
-Call ids_call(std::string_view name) {
-  return sized("rotary::m_rope_coordinates(", name, {{5}, {4}, {8}, {3}}, [name](Sizes n) {
-    return m_rope_coordinates(prompt_of(n, name), *m_rope_convention(name));
-  });
-}
+PatchGrid grid_of(Sizes n) { return {n[0], n[1], n[2]}; }
 
 }  // namespace
 
 Calls positions_calls() {
-  return {
-      sized("rotary::text_positions(", "", {{5}, {2}},
-            [](Sizes n) { return text_positions({.tokens = n[0], .axes = n[1]}); }),
-      sized("rotary::grid_positions(", "", {{2}, {4}, {6}, {2}},
-            [](Sizes n) {
-              return grid_positions({n[0], n[1], n[2]}, n[3]);
-            }),
-      sized("rotary::centred_grid_positions(", "", {{2}, {4}, {6}},
-            [](Sizes n) {
-              return centred_grid_positions({n[0], n[1], n[2]});
-            }),
-      sized("rotary::area_scaled_positions(", "", {{2}, {4}, {6}},
-            [](Sizes n) {
-              return area_scaled_positions({n[0], n[1], n[2]}, 192 * 192);
-            }),
-      sized("rotary::region_positions(", "", {{2}, {4}},
-            [](Sizes n) {
-              const std::array<AxisRegion, 2> regions = {
-                  {{n[0], -1, 1.0 / 3}, {n[1], 0, 0.7, Sampling::centres}}};
-              return region_positions(regions);
-            }),
-      sized("rotary::window_order(", "", {{2}, {4}, {6}, {2}, {2}},
-            [](Sizes n) {
-              return window_order({n[0], n[1], n[2]}, {.merge = n[3], .window = n[4]});
-            }),
-      without_sizes("rotary::m_rope_conventions(", "", [] { return m_rope_conventions().size(); }),
-      without_sizes("rotary::m_rope_convention(", "", [] { return m_rope_convention("glm-4v"); }),
-      sized("rotary::m_rope_token_count(", "", {{5}, {4}, {8}, {3}},
-            [](Sizes n) {
-              return m_rope_token_count(prompt_of(n, ""), *m_rope_convention("qwen2.5-vl"));
-            }),
-      sized("rotary::m_rope_positions(", "", {{5}, {4}, {8}, {3}},
-            [](Sizes n) {
-              return m_rope_positions(prompt_of(n, ""), *m_rope_convention("qwen2.5-vl"));
-            }),
-      ids_call("qwen3-vl"),
-      ids_call("qwen2.5-omni"),
-      ids_call("qwen3-omni"),
-      ids_call("minicpm-v-4.7"),
+  Calls calls = {
+      {"rotary::text_positions(",
+       "",
+       {{5}, {2}},
+       [](Sizes n) { return text_positions({.tokens = n[0], .axes = n[1]}); }},
+      {"rotary::grid_positions(",
+       "",
+       {{2}, {4}, {6}, {2}},
+       [](Sizes n) { return grid_positions(grid_of(n), n[3]); }},
+      {"rotary::centred_grid_positions(",
+       "",
+       {{2}, {4}, {6}},
+       [](Sizes n) { return centred_grid_positions(grid_of(n)); }},
+      {"rotary::area_scaled_positions(",
+       "",
+       {{2}, {4}, {6}},
+       [](Sizes n) { return area_scaled_positions(grid_of(n), 192 * 192); }},
+      {"rotary::region_positions(",
+       "",
+       {{2}, {4}},
+       [](Sizes n) {
+         return region_positions(
+             std::array<AxisRegion, 2>{{{n[0], -1, 1.0 / 3}, {n[1], 0, 0.7, Sampling::centres}}});
+       }},
+      {"rotary::window_order(",
+       "",
+       {{2}, {4}, {6}, {2}, {2}},
+       [](Sizes n) { return window_order(grid_of(n), {.merge = n[3], .window = n[4]}); }},
+      {"rotary::m_rope_conventions(", [] { return m_rope_conventions().size(); }},
+      {"rotary::m_rope_convention(", [] { return m_rope_convention("glm-4v"); }},
   };
+  const SizeList sizes = {{5}, {4}, {8}, {3}};
+  const Adding add{calls, {}, sizes};
+  const auto qwen = [] { return *m_rope_convention("qwen2.5-vl"); };
+  add("rotary::m_rope_token_count(",
+      [=](Sizes n) { return m_rope_token_count(prompt_of(n, ""), qwen()); });
+  add("rotary::m_rope_positions(",
+      [=](Sizes n) { return m_rope_positions(prompt_of(n, ""), qwen()); });
+  for (const auto* const name : {"qwen3-vl", "qwen2.5-omni", "qwen3-omni", "minicpm-v-4.7"}) {
+    calls.emplace_back("rotary::m_rope_coordinates(", name, sizes, [name](Sizes n) {
+      return m_rope_coordinates(prompt_of(n, name), *m_rope_convention(name));
+    });
+  }
+  return calls;
 }
 
 }  // namespace rotary::test

@@ -39,31 +39,23 @@ std::vector<NamedBias> biases() {
   return all;
 }
 
-// Batch, heads, queries, keys.
-const SizeList block_sizes = {{}, {3}, {4}, {6}};
-const SizeList listed_sizes = {{}, {3}, each(4), each(6)};
 constexpr BiasRange range{.first_query = 2, .first_key = 0};
 
-ScoresView block(Sizes n) { return scores({n[0], n[1], n[2], n[3]}); }
+constexpr auto block = scores_at<0, 1, 2, 3>;
 
 BiasPositions apart(Sizes n) {
   return {.queries = numbers<const std::int64_t>(n[2]), .keys = numbers<const std::int64_t>(n[3])};
 }
 
+// Batch, heads, queries, keys.
 void add_bias_calls(Calls& calls, const NamedBias& of) {
   // function(bias, sizes), whose second size is the number of heads.
-  const auto of_bias = [&](std::string_view symbol, const SizeList& sizes, auto function) {
-    calls.push_back(sized(symbol, of.what, sizes, [function, bias = of.bias](Sizes n) mutable {
+  const auto add = [&](std::string_view symbol, const SizeList& sizes, auto function) {
+    calls.emplace_back(symbol, of.what, sizes, [function, bias = of.bias](Sizes n) mutable {
       if (auto* const t5 = std::get_if<T5Bias>(&bias)) t5->table = table(8, n[1]);
       return function(static_cast<const RelativeBias&>(bias), n);
-    }));
+    });
   };
-  of_bias("rotary::fill_bias(*rotary::BiasRange", block_sizes,
-          [](const RelativeBias& bias, Sizes n) { return fill_bias(block(n), bias, range); });
-  of_bias("rotary::fill_bias(*rotary::BiasPositions", listed_sizes,
-          [](const RelativeBias& bias, Sizes n) { return fill_bias(block(n), bias, apart(n)); });
-  of_bias("rotary::fill_distances(", {{}, {3}, {1}, {6}},
-          [](const RelativeBias& bias, Sizes n) { return fill_distances(block(n), bias, -3); });
   // As many as there are parameters. T5 has them in each call, if it is valid.
   const std::int64_t count = validate(of.bias) ? parameter_count(of.bias) : 1;
   const auto gradients = [count](const RelativeBias& bias, Sizes n) {
@@ -71,20 +63,25 @@ void add_bias_calls(Calls& calls, const NamedBias& of) {
     const bool is_valid_t5 = is_t5 && n[1] > 0 && n[1] <= std::int64_t{1} << 50;
     return numbers<double>(is_valid_t5 ? parameter_count(bias) : count);
   };
-  of_bias("rotary::add_bias_gradient(*rotary::BiasRange", block_sizes,
-          [=](const RelativeBias& bias, Sizes n) {
-            return add_bias_gradient(gradients(bias, n), bias, block(n), range);
-          });
-  of_bias("rotary::add_bias_gradient(*rotary::BiasPositions", listed_sizes,
-          [=](const RelativeBias& bias, Sizes n) {
-            return add_bias_gradient(gradients(bias, n), bias, block(n), apart(n));
-          });
-  const SizeList place = {fixed(1), {3}, {7}, {2}};
-  of_bias("rotary::bias_at(", place, [](const RelativeBias& bias, Sizes n) {
-    return bias_at(bias, {.head = 1, .query = n[2], .key = n[3]});
+  const SizeList sizes = {{}, {3}, {4}, {6}};
+  add("rotary::fill_bias(*rotary::BiasRange", sizes,
+      [](auto& bias, Sizes n) { return fill_bias(block(n), bias, range); });
+  add("rotary::add_bias_gradient(*rotary::BiasRange", sizes, [=](auto& bias, Sizes n) {
+    return add_bias_gradient(gradients(bias, n), bias, block(n), range);
   });
-  of_bias("rotary::validate(rotary::RelativeBias", place,
-          [](const RelativeBias& bias, Sizes) { return validate(bias); });
+  const SizeList listed_sizes = {{}, {3}, each(4), each(6)};
+  add("rotary::fill_bias(*rotary::BiasPositions", listed_sizes,
+      [](auto& bias, Sizes n) { return fill_bias(block(n), bias, apart(n)); });
+  add("rotary::add_bias_gradient(*rotary::BiasPositions", listed_sizes, [=](auto& bias, Sizes n) {
+    return add_bias_gradient(gradients(bias, n), bias, block(n), apart(n));
+  });
+  add("rotary::fill_distances(", {{}, {3}, {1}, {6}},
+      [](auto& bias, Sizes n) { return fill_distances(block(n), bias, -3); });
+  const SizeList place = {fixed(1), {3}, {7}, {2}};
+  add("rotary::bias_at(", place,
+      [](auto& bias, Sizes n) { return bias_at(bias, {.head = 1, .query = n[2], .key = n[3]}); });
+  add("rotary::validate(rotary::RelativeBias", place,
+      [](auto& bias, Sizes) { return validate(bias); });
 }
 
 // Calls that query a valid bias.
@@ -96,17 +93,6 @@ Status use(const RelativeBias& bias) {
   return at ? Status() : Status(std::move(at).error());
 }
 
-// Batch, heads, queries, keys, features, rows of the window beside the middle one or of the table.
-const SizeList vector_sizes = {{}, {3}, {4}, {6}, each(8), {2}};
-
-struct VectorOperands {
-  explicit VectorOperands(Sizes n)
-      : scores(block(n)), heads(test::heads({n[0], n[2], n[1], n[4]})) {}
-
-  ScoresView scores;
-  HeadsView heads;
-};
-
 ShawTable shaw_of(Sizes n) {
   const ShawWindow window{.left = n[5], .right = 3};
   return {.window = window, .table = table(window.rows(), n[4])};
@@ -117,93 +103,73 @@ std::span<double> table_gradient(std::int64_t rows, std::int64_t features) {
   return numbers<double>(rows <= 12 && features <= 8 ? rows * features : 1);
 }
 
-Calls shaw_calls() {
-  return {
-      sized("rotary::add_shaw_scores(", "", vector_sizes,
-            [](Sizes n) {
-              const VectorOperands on(n);
-              return add_shaw_scores(on.scores, on.heads, shaw_of(n), range);
-            }),
-      sized("rotary::add_shaw_values(", "", vector_sizes,
-            [](Sizes n) {
-              const VectorOperands on(n);
-              return add_shaw_values(on.heads, on.scores, shaw_of(n), range);
-            }),
-      sized("rotary::add_shaw_gradient(", "", vector_sizes,
-            [](Sizes n) {
-              const VectorOperands on(n);
-              const ShawWindow window = shaw_of(n).window;
-              return add_shaw_gradient({table_gradient(window.rows(), n[4]), window}, on.scores,
-                                       on.heads, range);
-            }),
-      sized("rotary::shaw_row(", "", {{2}, {3}},
-            [](Sizes n) { return shaw_row(-7, {.left = n[0], .right = n[1]}); }),
-  };
-}
-
-Calls cope_calls() {
-  return {
-      sized("rotary::add_cope(", "", vector_sizes,
-            [](Sizes n) {
-              const VectorOperands on(n);
-              return add_cope(on.scores, on.heads, {table(n[5], n[4])}, range);
-            }),
-      sized("rotary::add_cope_gradient(", "", vector_sizes,
-            [](Sizes n) {
-              const VectorOperands in(n);
-              const VectorOperands out(n);
-              return add_cope_gradient({out.scores, out.heads, table_gradient(n[5], n[4])},
-                                       {in.scores, in.heads}, {table(n[5], n[4])}, block(n), range);
-            }),
-  };
+Calls vector_calls() {
+  Calls calls = {{"rotary::shaw_row(", "", {{2}, {3}}, [](Sizes n) {
+                    return shaw_row(-7, {.left = n[0], .right = n[1]});
+                  }}};
+  // Batch, heads, queries, keys, features, rows of the window beside the middle one or of the
+  // table.
+  const Adding add{calls, {}, {{}, {3}, {4}, {6}, each(8), {2}}};
+  const auto vectors = heads_at<0, 2, 1, 4>;
+  add("rotary::add_shaw_scores(", add_shaw_scores, block, vectors, shaw_of, range);
+  add("rotary::add_shaw_values(", add_shaw_values, vectors, block, shaw_of, range);
+  add("rotary::add_shaw_gradient(", [=](Sizes n) {
+    const ShawWindow window = shaw_of(n).window;
+    return add_shaw_gradient({table_gradient(window.rows(), n[4]), window}, block(n), vectors(n),
+                             range);
+  });
+  add("rotary::add_cope(",
+      [=](Sizes n) { return add_cope(block(n), vectors(n), {table(n[5], n[4])}, range); });
+  add("rotary::add_cope_gradient(", [=](Sizes n) {
+    return add_cope_gradient({block(n), vectors(n), table_gradient(n[5], n[4])},
+                             {block(n), vectors(n)}, {table(n[5], n[4])}, block(n), range);
+  });
+  return calls;
 }
 
 // clamped takes its argument by value: the caller copies it.
 template <class Kerple>
-Call clamped_call(std::string_view symbol, const Kerple& kerple) {
-  return {symbol, {}, {}, [kerple](Attempt& attempt, Sizes) {
-            Kerple own = kerple;
-            return outcome_of(attempt([&] { return clamped(std::move(own)); }));
-          }};
+auto clamped_copy(const Kerple& kerple) {
+  return [kerple](Attempt& attempt, Sizes) {
+    Kerple own = kerple;
+    return attempt([&] { return clamped(std::move(own)); });
+  };
 }
 
 Alibi alibi_of(Sizes n) { return {.heads = n[0], .first_head = n[1], .model_heads = n[2]}; }
+
+T5Buckets buckets_of(Sizes n) {
+  return {.buckets = n[0], .max_distance = n[1], .direction = T5Direction::causal};
+}
 
 Calls value_calls() {
   const std::vector<double> below_0(3, -0.5);
   const RelativeBias alibi = Alibi{.heads = 3};
   return {
-      clamped_call("rotary::clamped(rotary::KerpleLog)", KerpleLog{.p = below_0, .a = below_0}),
-      clamped_call("rotary::clamped(rotary::KerplePower)", KerplePower{.a = below_0, .p = below_0}),
-      without_sizes("rotary::depends_on_distance_alone(", "",
-                    [alibi] { return depends_on_distance_alone(alibi); }),
-      sized("rotary::head_count(", "", {{8}, {2}},
-            [](Sizes n) { return use(Sandwich{.dim = n[0], .heads = n[1]}); }),
-      sized("rotary::parameter_count(", "", {{2}, {1}, {4}},
-            [](Sizes n) { return use(alibi_of(n)); }),
-      sized("rotary::validate(rotary::RelativeBias", "buckets", {{8}, {20}, {2}},
-            [](Sizes n) {
-              return use(T5Bias{.buckets = {.buckets = n[0],
-                                            .max_distance = n[1],
-                                            .direction = T5Direction::causal},
-                                .table = table(n[0], n[2])});
-            }),
-      sized("rotary::alibi_slopes(", "", {{2}, {1}, {4}},
-            [](Sizes n) { return alibi_slopes(alibi_of(n)); }),
-      without_sizes("rotary::relative_bias_named(", "", [] { return relative_bias_named("fire"); }),
-      without_sizes("rotary::relative_bias_names(", "", [] { return relative_bias_names(); }),
-      without_sizes("rotary::to_string(rotary::RelativeBias", "",
-                    [alibi] { return to_string(alibi); }),
-      sized("rotary::t5_bucket(", "", {{32}, {128}},
-            [](Sizes n) {
-              return t5_bucket(
-                  -9, {.buckets = n[0], .max_distance = n[1], .direction = T5Direction::causal});
-            }),
-      sized("rotary::alibi_key_positions(", "", {each(4), each(4)},
-            [](Sizes n) {
-              return alibi_key_positions(numbers<std::int64_t>(n[0]),
-                                         numbers<const std::uint8_t>(n[1]));
-            }),
+      {"rotary::clamped(rotary::KerpleLog)", clamped_copy(KerpleLog{.p = below_0, .a = below_0})},
+      {"rotary::clamped(rotary::KerplePower)",
+       clamped_copy(KerplePower{.a = below_0, .p = below_0})},
+      {"rotary::depends_on_distance_alone(", [=] { return depends_on_distance_alone(alibi); }},
+      {"rotary::head_count(",
+       "",
+       {{8}, {2}},
+       [](Sizes n) { return use(Sandwich{.dim = n[0], .heads = n[1]}); }},
+      {"rotary::parameter_count(", "", {{2}, {1}, {4}}, [](Sizes n) { return use(alibi_of(n)); }},
+      {"rotary::validate(rotary::RelativeBias",
+       "buckets",
+       {{8}, {20}, {2}},
+       [](Sizes n) { return use(T5Bias{.buckets = buckets_of(n), .table = table(n[0], n[2])}); }},
+      {"rotary::alibi_slopes(", "", {{2}, {1}, {4}}, with(alibi_slopes, alibi_of)},
+      {"rotary::relative_bias_named(", [] { return relative_bias_named("fire"); }},
+      {"rotary::relative_bias_names(", relative_bias_names},
+      {"rotary::to_string(rotary::RelativeBias", [=] { return to_string(alibi); }},
+      {"rotary::t5_bucket(", "", {{32}, {128}}, with(t5_bucket, -9, buckets_of)},
+      {"rotary::alibi_key_positions(",
+       "",
+       {each(4), each(4)},
+       [](Sizes n) {
+         return alibi_key_positions(numbers<std::int64_t>(n[0]), numbers<const std::uint8_t>(n[1]));
+       }},
   };
 }
 
@@ -212,8 +178,7 @@ Calls value_calls() {
 Calls relative_calls() {
   Calls calls = value_calls();
   for (const NamedBias& each_bias : biases()) add_bias_calls(calls, each_bias);
-  add(calls, shaw_calls());
-  add(calls, cope_calls());
+  add(calls, vector_calls());
   return calls;
 }
 

@@ -25,15 +25,10 @@ RotarySpec with_xpos() {
   return spec;
 }
 
-RotarySpec with_axes() {
-  RotarySpec spec = spec_with(NoScaling{});
-  spec.axes = Axes{.pairs = {5, 3}, .exponents = AxisExponents::own, .scales = {1, 0.5}};
-  return spec;
-}
-
 struct NamedSpec {
   std::string what;
   RotarySpec spec;
+  RotationsOptions options = {};
 };
 
 std::vector<NamedSpec> specs() {
@@ -42,14 +37,15 @@ std::vector<NamedSpec> specs() {
                                            .long_factor = factors,
                                            .original_context_tokens = 1024,
                                            .factor = 4};
+  const Scaling llama3 = Llama3Scaling{
+      .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
+  RotarySpec with_axes = spec_with(NoScaling{});
+  with_axes.axes = Axes{.pairs = {5, 3}, .exponents = AxisExponents::own, .scales = {1, 0.5}};
   return {
       {"linear", spec_with(LinearScaling{.factor = 2})},
       {"ntk", spec_with(NtkScaling{.alpha = 8})},
       {"yarn", spec_with(YarnScaling{.factor = 4, .original_context_tokens = 1024})},
-      {"llama3", spec_with(Llama3Scaling{.factor = 8,
-                                         .low_freq_factor = 1,
-                                         .high_freq_factor = 4,
-                                         .original_context_tokens = 8192})},
+      {"llama3", spec_with(llama3)},
       {"longrope", spec_with(longrope)},
       {"explicit", spec_with(ExplicitScaling{.inv_freq = factors, .attention_factor = 1})},
       {"subnormal", spec_with(LinearScaling{.factor = 0x1p1020})},
@@ -58,12 +54,8 @@ std::vector<NamedSpec> specs() {
       {"ggml", spec_with(longrope, Numerics::ggml)},
       {"ggml without such an operation", spec_with(Llama3Scaling{}, Numerics::ggml)},
       {"xpos", with_xpos()},
-      {"axes", with_axes()},
+      {"axes", with_axes},
   };
-}
-
-Frequencies frequencies_of_spec(const RotarySpec& spec) {
-  return value_of(make_frequencies(spec, 64));
 }
 
 // Features of a head, those that rotate, the first of them.
@@ -89,61 +81,45 @@ constexpr std::string_view of_list_and_axes =
     "std::vector<double, std::allocator<double> >, double, rotary::PairAxes)";
 
 Calls frequency_calls() {
-  Calls calls = {
-      sized("rotary::make_frequencies(rotary::RotarySpec", "", window_sizes,
-            [](Sizes n) { return make_frequencies(spec_of(n)); }),
-      sized("rotary::validate(rotary::RotarySpec", "", window_sizes,
-            [](Sizes n) { return validate(spec_of(n)); }),
-      sized("rotary::head_window(", "", window_sizes,
-            [](Sizes n) { return head_window(spec_of(n)); }),
-      sized("rotary::row_bytes(", "", {{}, {3}, each(16)},
-            [](Sizes n) {
-              const HeadWindow window{
-                  .head_dim = n[2], .rotary_dim = n[2], .pairing = Pairing::half};
-              return row_bytes(window, n[0], n[1], RowDType::f32);
-            }),
-  };
+  Calls calls = {{"rotary::row_bytes(", "", {{}, {3}, each(16)}, [](Sizes n) {
+                    const HeadWindow window{
+                        .head_dim = n[2], .rotary_dim = n[2], .pairing = Pairing::half};
+                    return row_bytes(window, n[0], n[1], RowDType::f32);
+                  }}};
+  const Adding add{calls, {}, window_sizes};
+  add("rotary::make_frequencies(rotary::RotarySpec",
+      [](Sizes n) { return make_frequencies(spec_of(n)); });
+  add("rotary::validate(rotary::RotarySpec", [](Sizes n) { return validate(spec_of(n)); });
+  add("rotary::head_window(", [](Sizes n) { return head_window(spec_of(n)); });
   for (const NamedSpec& each : specs()) {
-    calls.push_back(without_sizes("rotary::make_frequencies(rotary::RotarySpec", each.what,
-                                  [spec = each.spec] { return make_frequencies(spec, 64); }));
-    calls.push_back(without_sizes("rotary::validate(rotary::RotarySpec", each.what,
-                                  [spec = each.spec] { return validate(spec, 64); }));
+    const Adding add_way{calls, each.what};
+    add_way("rotary::make_frequencies(rotary::RotarySpec",
+            [spec = each.spec] { return make_frequencies(spec, 64); });
+    add_way("rotary::validate(rotary::RotarySpec",
+            [spec = each.spec] { return validate(spec, 64); });
   }
   // The list is the caller's, made before the call.
-  for (const std::size_t pairs : {std::size_t{4}, std::size_t{3}}) {
-    calls.push_back(
-        {of_list, std::to_string(pairs), window_sizes, [pairs](Attempt& attempt, Sizes n) {
-           std::vector<double> list(pairs, 0.5);
-           return outcome_of(
-               attempt([&] { return make_frequencies(window_of(n), std::move(list), 1); }));
-         }});
-  }
+  const auto add_listed = [&](std::string_view symbol, std::string what, std::size_t count,
+                              auto... axes) {
+    calls.emplace_back(symbol, what, window_sizes, [=](Attempt& attempt, Sizes n) {
+      std::vector<double> list(count, 0.5);
+      return attempt([&] { return make_frequencies(window_of(n), std::move(list), 1, axes...); });
+    });
+  };
+  for (const std::size_t pairs : {4U, 3U}) add_listed(of_list, std::to_string(pairs), pairs);
   for (const std::int64_t axes : {1, 2, 9}) {
-    calls.push_back({of_list_and_axes, std::to_string(axes) + " axes", window_sizes,
-                     [axes](Attempt& attempt, Sizes n) {
-                       std::vector<double> list(axes == 2 ? 8 : 4, 0.5);
-                       return outcome_of(attempt([&] {
-                         return make_frequencies(window_of(n), std::move(list), 1,
-                                                 PairAxes{.count = axes});
-                       }));
-                     }});
+    add_listed(of_list_and_axes, std::to_string(axes) + " axes", axes == 2 ? 8 : 4,
+               PairAxes{.count = axes});
   }
   Frequencies other = frequencies_of_16();
   other.inv_freq.back() = 0;
   Frequencies subnormal = frequencies_of_16();
   subnormal.inv_freq.back() = 0x1p-1050;
-  calls.push_back(
-      without_sizes("rotary::rotate_alike(", "", [=] { return rotate_alike(other, subnormal); }));
+  calls.emplace_back("rotary::rotate_alike(", [=] { return rotate_alike(other, subnormal); });
   return calls;
 }
 
-struct NamedRows {
-  std::string what;
-  RotarySpec spec;
-  RotationsOptions options = {};
-};
-
-std::vector<NamedRows> rows() {
+std::vector<NamedSpec> rows() {
   return {
       {"f32", spec_with(NoScaling{})},
       {"f64", spec_with(NoScaling{}), {.rows = RowDType::f64}},
@@ -163,51 +139,44 @@ Status remade(Result<Rotations> rotations, std::int64_t tokens, const Remake& re
   return status;
 }
 
-// Batch, tokens.
-const SizeList position_sizes = {each(2), {3}};
-
-void add_rotations(Calls& calls, const NamedRows& row) {
-  const Frequencies frequencies = frequencies_of_spec(row.spec);
-  const auto one_token = [=, options = row.options] {
-    return make_rotations(frequencies, ConsecutivePositions{.tokens = 1}, options);
+void add_rotations(Calls& calls, const NamedSpec& row) {
+  const Frequencies frequencies = value_of(make_frequencies(row.spec, 64));
+  const auto make = [frequencies, options = row.options](const Positions& at) {
+    return make_rotations(frequencies, at, options);
   };
-  for (const NamedPositions& at : listed_positions) {
-    const std::string what = row.what + " " + std::string(at.what);
-    calls.push_back(sized("rotary::make_rotations(rotary::Frequencies", what, position_sizes,
-                          [=, options = row.options, of = at.of](Sizes n) {
-                            return make_rotations(frequencies, of(n[0], n[1]), options);
-                          }));
-    if (!one_token()) continue;
-    calls.push_back(
-        sized("rotary::remake_rotations(", what, position_sizes, [=, of = at.of](Sizes n) {
-          return remade(one_token(), n[1], [&](Rotations& rotations) {
-            return remake_rotations(rotations, frequencies, of(n[0], n[1]));
-          });
-        }));
+  const ConsecutivePositions one_token{.tokens = 1};
+  for (const NamedPositions& kind : listed_positions) {
+    const auto at = [of = kind.of](Sizes n) { return of(n[0], n[1]); };
+    const Adding add{calls, row.what + " " + std::string(kind.what), {each(2), {3}}};
+    add("rotary::make_rotations(rotary::Frequencies", make, at);
+    if (!make(one_token)) continue;
+    add("rotary::remake_rotations(", [=](Sizes n) {
+      return remade(make(one_token), n[1], [&](Rotations& rotations) {
+        return remake_rotations(rotations, frequencies, at(n));
+      });
+    });
   }
-  calls.push_back(
-      sized("rotary::make_rotations(rotary::Frequencies", row.what + " consecutive", {{3}},
-            [=, options = row.options](Sizes n) {
-              return make_rotations(frequencies, ConsecutivePositions{5, n[0]}, options);
-            }));
+  calls.emplace_back("rotary::make_rotations(rotary::Frequencies", row.what + " consecutive",
+                     SizeList{{3}}, [make](Sizes n) {
+                       return make(ConsecutivePositions{5, n[0]});
+                     });
 }
 
 Calls position_calls() {
   Calls calls;
-  for (const NamedRows& row : rows()) add_rotations(calls, row);
+  for (const NamedSpec& row : rows()) add_rotations(calls, row);
+  const SizeList sizes = {{2}, {3}};
   for (const double factor : {1.0, 3.0}) {
-    calls.push_back(sized("rotary::make_rotations(rotary::HeadWindow", std::to_string(factor),
-                          {{2}, {3}}, [factor](Sizes n) {
-                            CosSinView rows = cos_sin(n[0], n[1]);
-                            rows.attention_factor = factor;
-                            return make_rotations(window_of_16(), rows);
-                          }));
-    calls.push_back(sized("rotary::make_unchecked_rotations(", std::to_string(factor), {{2}, {3}},
-                          [factor](Sizes n) {
-                            CosSinView rows = cos_sin(n[0], n[1]);
-                            rows.attention_factor = factor;
-                            return make_unchecked_rotations(window_of_16(), rows);
-                          }));
+    const auto given = [factor](Sizes n) {
+      CosSinView made = cos_sin(n[0], n[1]);
+      made.attention_factor = factor;
+      return made;
+    };
+    const Adding add{calls, std::to_string(factor), sizes};
+    add("rotary::make_rotations(rotary::HeadWindow",
+        [given](Sizes n) { return make_rotations(window_of_16(), given(n)); });
+    add("rotary::make_unchecked_rotations(",
+        [given](Sizes n) { return make_unchecked_rotations(window_of_16(), given(n)); });
   }
   return calls;
 }
@@ -231,8 +200,8 @@ void add_rotating(Calls& calls, std::string_view symbol, std::string_view what,
   };
   for (SizeList sizes : tensor_sizes) {
     sizes.insert(sizes.end(), more_sizes.begin(), more_sizes.end());
-    calls.push_back(sized(symbol, what, sizes, less(0)));
-    if (sizes[1].natural == 3) calls.push_back(sized(symbol, "by other tokens", sizes, less(1)));
+    calls.emplace_back(symbol, what, sizes, less(0));
+    if (sizes[1].natural == 3) calls.emplace_back(symbol, "by other tokens", sizes, less(1));
   }
 }
 
@@ -274,42 +243,44 @@ Calls rotating_calls() {
 Calls shift_calls() {
   Calls calls;
   static const Frequencies transformers =
-      frequencies_of_spec(spec_with(NoScaling{}, Numerics::transformers));
-  const SizeList sides = {each(2), each(2), {3}};  // batch of one side, of the other, tokens
+      value_of(make_frequencies(spec_with(NoScaling{}, Numerics::transformers), 64));
   for (const Frequencies* const of : {&frequencies_of_16(), &transformers}) {
     const std::string numerics = of == &transformers ? "transformers " : "exact ";
-    for (const NamedPositions& at : listed_positions) {
-      const std::string what = numerics + std::string(at.what);
-      calls.push_back(sized("rotary::make_shift(", what, sides, [=, to = at.of](Sizes n) {
-        return make_shift({*of, positions<std::int64_t>(n[0], n[2])},
-                          {frequencies_of_16(), to(n[1], n[2])});
-      }));
-      calls.push_back(sized("rotary::remake_shift(", what, sides, [=, to = at.of](Sizes n) {
+    for (const NamedPositions& kind : listed_positions) {
+      const auto from = [of](Sizes n) -> RotatedAt {
+        return {*of, positions<std::int64_t>(n[0], n[2])};
+      };
+      const auto to = [at = kind.of](Sizes n) -> RotatedAt {
+        return {frequencies_of_16(), at(n[1], n[2])};
+      };
+      // Batch of one side, of the other, tokens.
+      const Adding add{calls, numerics + std::string(kind.what), {each(2), each(2), {3}}};
+      add("rotary::make_shift(", [=](Sizes n) { return make_shift(from(n), to(n)); });
+      add("rotary::remake_shift(", [=](Sizes n) {
         return remade(rotations_for(1), n[2], [&](Rotations& rotations) {
-          return remake_shift(rotations, {*of, positions<std::int64_t>(n[0], n[2])},
-                              {frequencies_of_16(), to(n[1], n[2])});
+          return remake_shift(rotations, from(n), to(n));
         });
-      }));
+      });
     }
-    calls.push_back(sized("rotary::make_shift(", numerics + "consecutive", {{3}}, [of](Sizes n) {
-      return make_shift({*of, positions<double>(1, n[0])},
-                        {frequencies_of_16(), ConsecutivePositions{0, n[0]}});
-    }));
+    calls.emplace_back("rotary::make_shift(", numerics + "consecutive", SizeList{{3}},
+                       [of](Sizes n) {
+                         return make_shift({*of, positions<double>(1, n[0])},
+                                           {frequencies_of_16(), ConsecutivePositions{0, n[0]}});
+                       });
     const auto sides_of = [of](Sizes n) {
       const std::int64_t batch = n[0] > most_token_rows && n[1] > 0 ? 1 : n[0];
       return std::pair(RotatedAt{*of, positions<std::int64_t>(batch, n[1])},
                        RotatedAt{frequencies_of_16(), positions<double>(batch, n[1])});
     };
-    calls.push_back(sized("rotary::shift(rotary::HeadsView, rotary::RotatedAt", numerics,
-                          tensor_sizes.front(), [=](Sizes n) {
-                            const auto [from, to] = sides_of(n);
-                            return shift(heads(extents_of(n)), from, to);
-                          }));
-    calls.push_back(sized("rotary::shift(rotary::QuantizedHeadsView const&, rotary::RotatedAt",
-                          numerics, tensor_sizes.front(), [=](Sizes n) {
-                            const auto [from, to] = sides_of(n);
-                            return shift(quantized(extents_of(n)), from, to);
-                          }));
+    const Adding add{calls, numerics, tensor_sizes.front()};
+    add("rotary::shift(rotary::HeadsView, rotary::RotatedAt", [=](Sizes n) {
+      const auto [from, to] = sides_of(n);
+      return shift(heads(extents_of(n)), from, to);
+    });
+    add("rotary::shift(rotary::QuantizedHeadsView const&, rotary::RotatedAt", [=](Sizes n) {
+      const auto [from, to] = sides_of(n);
+      return shift(quantized(extents_of(n)), from, to);
+    });
   }
   return calls;
 }
@@ -318,17 +289,16 @@ Calls shift_calls() {
 
 Calls rotation_calls() {
   Calls calls = {
-      without_sizes("rotary::to_string(rotary::AxisArrangement)", "",
-                    [] { return to_string(AxisArrangement::blocks); }),
-      without_sizes("rotary::to_string(rotary::AxisExponents)", "",
-                    [] { return to_string(AxisExponents::own); }),
-      without_sizes("rotary::to_string(rotary::Role)", "", [] { return to_string(Role::key); }),
-      without_sizes("rotary::supported_instruction_sets()", "", supported_instruction_sets),
-      without_sizes("rotary::instruction_set()", "", instruction_set),
-      without_sizes("rotary::force_instruction_set(", "that there is none of",
-                    [] { return force_instruction_set("a set that no machine has"); }),
-      without_sizes("rotary::force_instruction_set(", "that is in use",
-                    [] { return force_instruction_set(*instruction_set()); }),
+      {"rotary::to_string(rotary::AxisArrangement)",
+       [] { return to_string(AxisArrangement::blocks); }},
+      {"rotary::to_string(rotary::AxisExponents)", [] { return to_string(AxisExponents::own); }},
+      {"rotary::to_string(rotary::Role)", [] { return to_string(Role::key); }},
+      {"rotary::supported_instruction_sets()", supported_instruction_sets},
+      {"rotary::instruction_set()", instruction_set},
+      {"rotary::force_instruction_set(", "that there is none of",
+       [] { return force_instruction_set("a set that no machine has"); }},
+      {"rotary::force_instruction_set(", "that is in use",
+       [] { return force_instruction_set(*instruction_set()); }},
   };
   for (const auto more : {frequency_calls, position_calls, rotating_calls, shift_calls}) {
     add(calls, more());

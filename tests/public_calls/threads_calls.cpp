@@ -23,55 +23,51 @@ rotary_threads* started() {
   return threads;
 }
 
-Calls c_functions() {
-  Calls calls = {without_sizes("rotary_threads_last_error", "", rotary_threads_last_error),
-                 {"rotary_threads_stop", {}, {}, [](Attempt& attempt, Sizes) {
-                    rotary_threads* const threads = started();
-                    return outcome_of(attempt([&] { return (rotary_threads_stop(threads), 0); }));
-                  }}};
-  for (const std::int64_t concurrency : {3, -1}) {
-    const std::string what = std::to_string(concurrency);
-    calls.push_back(without_sizes("rotary_threads_start", what, [concurrency] {
-      rotary_threads* threads = nullptr;
-      const rotary_status status = rotary_threads_start(concurrency, &threads);
-      rotary_threads_stop(threads);
-      return outcome_of_status(status);
-    }));
-    calls.push_back({"rotary_threads_executor", what, {}, [concurrency](Attempt& attempt, Sizes) {
-                       rotary_threads* const threads = concurrency < 0 ? nullptr : started();
-                       rotary_executor executor = ROTARY_EXECUTOR_INIT;
-                       const rotary_status status =
-                           attempt([&] { return rotary_threads_executor(threads, &executor); });
-                       rotary_threads_stop(threads);
-                       return outcome_of_status(status);
-                     }});
-  }
-  return calls;
+void add_c_functions(Calls& calls, std::int64_t concurrency) {
+  const Adding add{calls, std::to_string(concurrency)};
+  add("rotary_threads_start", [concurrency] {
+    rotary_threads* threads = nullptr;
+    const rotary_status status = rotary_threads_start(concurrency, &threads);
+    rotary_threads_stop(threads);
+    return outcome_of_status(status);
+  });
+  add("rotary_threads_executor", [concurrency](Attempt& attempt, Sizes) {
+    rotary_threads* const threads = concurrency < 0 ? nullptr : started();
+    rotary_executor executor = ROTARY_EXECUTOR_INIT;
+    const rotary_status status =
+        attempt([&] { return rotary_threads_executor(threads, &executor); });
+    rotary_threads_stop(threads);
+    return outcome_of_status(status);
+  });
 }
 
 }  // namespace
 
 Calls threads_calls() {
-  Calls calls = c_functions();
+  Calls calls = {{"rotary_threads_last_error", rotary_threads_last_error},
+                 {"rotary_threads_stop", [](Attempt& attempt, Sizes) {
+                    rotary_threads* const threads = started();
+                    return attempt([&] { return (rotary_threads_stop(threads), 0); });
+                  }}};
+  for (const std::int64_t concurrency : {3, -1}) add_c_functions(calls, concurrency);
   for (const std::int64_t concurrency : {4, 1025}) {
-    calls.push_back(without_sizes("rotary::Threads::start(", std::to_string(concurrency),
-                                  [concurrency] { return Threads::start(concurrency); }));
+    calls.emplace_back("rotary::Threads::start(", std::to_string(concurrency),
+                       [concurrency] { return Threads::start(concurrency); });
   }
-  const auto with_two = [](std::string_view symbol, auto use) {
-    return Call{symbol, {}, {}, [use](Attempt& attempt, Sizes) {
-                  std::optional<Threads> one(value_of(Threads::start(2)));
-                  std::optional<Threads> other(value_of(Threads::start(2)));
-                  return outcome_of(attempt([&] { return use(one, other); }));
-                }};
+  const auto add_with_two = [&](std::string_view symbol, auto use) {
+    calls.emplace_back(symbol, [use](Attempt& attempt, Sizes) {
+      std::optional<Threads> one(value_of(Threads::start(2)));
+      std::optional<Threads> other(value_of(Threads::start(2)));
+      return attempt([&] { return use(one, other); });
+    });
   };
-  calls.push_back(with_two("rotary::Threads::Threads(rotary::Threads&&)",
-                           [](auto& one, auto&) { return Threads(*std::move(one)), 0; }));
-  calls.push_back(with_two("rotary::Threads::operator=(rotary::Threads&&)",
-                           [](auto& one, auto& other) { return *one = *std::move(other), 0; }));
-  calls.push_back(
-      with_two("rotary::Threads::~Threads()", [](auto& one, auto&) { return one.reset(), 0; }));
-  calls.push_back(with_two("rotary::Threads::executor() const",
-                           [](auto& one, auto&) { return one->executor(); }));
+  add_with_two("rotary::Threads::Threads(rotary::Threads&&)",
+               [](auto& one, auto&) { return Threads(*std::move(one)), 0; });
+  add_with_two("rotary::Threads::operator=(rotary::Threads&&)",
+               [](auto& one, auto& other) { return *one = *std::move(other), 0; });
+  add_with_two("rotary::Threads::~Threads()", [](auto& one, auto&) { return one.reset(), 0; });
+  add_with_two("rotary::Threads::executor() const",
+               [](auto& one, auto&) { return one->executor(); });
   return calls;
 }
 
