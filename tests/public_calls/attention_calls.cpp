@@ -117,7 +117,6 @@ void page(AttendOperands& on) {
 }
 
 constexpr Way paged_ways[] = {{"out", page, Asked::out}, {"everything", page}};
-constexpr Way pages_of_8_bits{"pages", page, Asked::out};
 const SizeList paged_sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
 
 auto heads_of(const AttendOperands& on) { return std::tuple(on.k, on.v); }
@@ -132,22 +131,24 @@ auto quantized_pages_of(const AttendOperands& on) {
 }
 
 // keys_of(operands) returns the keys and values that the call takes.
-template <class KeysOf>
-void add_attend(const Adding& add, std::string_view symbol, const Way& way, KeysOf keys_of) {
-  add(symbol, [way, keys_of](Sizes n) {
+template <class KeysOf, class Function>
+auto attending(const Way& way, KeysOf keys_of, Function function) {
+  return [=](Sizes n) {
     AttendOperands on(n, way.asked);
     way.set(on);
-    const auto call = [&on](const auto&... of) { return attend(on.out, on.q, of..., on.options); };
-    return std::apply(call, keys_of(on));
+    return std::apply([&](const auto&... keys) { return function(on, keys...); }, keys_of(on));
+  };
+}
+template <class KeysOf>
+auto attend_call(const Way& way, KeysOf keys_of) {
+  return attending(way, keys_of, [](const AttendOperands& on, const auto&... keys) {
+    return attend(on.out, on.q, keys..., on.options);
   });
 }
 template <class KeysOf>
-void add_bytes(const Adding& add, std::string_view symbol, const Way& way, KeysOf keys_of) {
-  add(symbol, [way, keys_of](Sizes n) {
-    AttendOperands on(n, way.asked);
-    way.set(on);
-    const auto call = [&on](const auto&... of) { return attend_bytes(on.q, of..., on.options); };
-    return std::apply(call, keys_of(on));
+auto bytes_call(const Way& way, KeysOf keys_of) {
+  return attending(way, keys_of, [](const AttendOperands& on, const auto&... keys) {
+    return attend_bytes(on.q, keys..., on.options);
   });
 }
 
@@ -168,20 +169,22 @@ Calls attend_calls() {
     if (is_long) {  // to fill them again for each choice takes long
       for (Size& size : add.sizes) size.held = Held::fixed;
     }
-    add_attend(add, attend_heads, way, heads_of);
-    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::ConstHeadsView", way,
-              heads_of);
+    add(attend_heads, attend_call(way, heads_of));
+    add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::ConstHeadsView",
+        bytes_call(way, heads_of));
     if (is_long) continue;
-    add_attend(add, attend_8_bits, way, quantized_of);
-    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized", way,
-              quantized_of);
+    add(attend_8_bits, attend_call(way, quantized_of));
+    add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized",
+        bytes_call(way, quantized_of));
   }
   for (const Way& way : paged_ways) {
     const Adding add{calls, std::string(way.what), paged_sizes};
-    add_attend(add, attend_pages, way, pages_of);
-    add_bytes(add, "rotary::attend_bytes(rotary::ConstHeadsView, rotary::PagedKeys", way, pages_of);
+    add(attend_pages, attend_call(way, pages_of));
+    add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::PagedKeys",
+        bytes_call(way, pages_of));
   }
-  add_attend({calls, "pages", paged_sizes}, attend_8_bits, pages_of_8_bits, quantized_pages_of);
+  calls.emplace_back(attend_8_bits, "pages", paged_sizes,
+                     attend_call({"pages", page, Asked::out}, quantized_pages_of));
   return calls;
 }
 

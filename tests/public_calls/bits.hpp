@@ -20,18 +20,19 @@
 
 namespace rotary::test {
 
-template <class Number>
-requires std::is_arithmetic_v<Number>
-[[nodiscard]] std::string bits_of(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof(number)};
+template <class T>
+[[nodiscard]] std::string bits_of(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return {reinterpret_cast<const char*>(&value), sizeof(value)};
+  } else {
+    return {};
+  }
 }
-
 template <class Number>
 requires std::is_arithmetic_v<Number>
 [[nodiscard]] std::string bits_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
-
 template <class Number>
 [[nodiscard]] std::string bits_of(const AxisPositions<Number>& positions) {
   return bits_of(positions.numbers);
@@ -43,10 +44,8 @@ template <class Number>
 [[nodiscard]] std::string bits_of(const Frequencies& frequencies);
 [[nodiscard]] std::string bits_of(const Rotations& rotations);
 [[nodiscard]] std::string bits_of(const Sinusoidal& sinusoidal);
-[[nodiscard]] inline std::string bits_of(const TwoAngles& angles) {
-  return bits_of(angles.of_features);
-}
-[[nodiscard]] inline std::string bits_of(const TwoAngleRows& made) { return bits_of(made.rows); }
+[[nodiscard]] std::string bits_of(const TwoAngles& angles);
+[[nodiscard]] std::string bits_of(const TwoAngleRows& made);
 [[nodiscard]] std::string bits_of(const RotarySpec& spec);
 [[nodiscard]] std::string bits_of(const ModelSpec& model);
 [[nodiscard]] std::string bits_of(const RowsDifference& rows);
@@ -55,8 +54,5 @@ template <class Number>
 [[nodiscard]] std::string bits_of(const Identification& found);
 [[nodiscard]] std::string bits_of(const KerpleLog& kerple);
 [[nodiscard]] std::string bits_of(const KerplePower& kerple);
-
-template <class T>
-requires(!std::is_arithmetic_v<T>) [[nodiscard]] std::string bits_of(const T&) { return {}; }
 
 }  // namespace rotary::test

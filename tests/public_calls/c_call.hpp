@@ -65,7 +65,7 @@ template <class Handle, class Make>
   return out;
 }
 
-// Of what lives until the call has returned.
+// A pointer to what lives until the call has returned.
 template <class T>
 [[nodiscard]] const T* at(const T& value) {
   return &value;

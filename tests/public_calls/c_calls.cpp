@@ -126,20 +126,20 @@ Calls tensor_calls() {
       const CacheOperands on(n, kind);
       return rotary_append(&on.cache, &on.heads, &on.slots, by, nullptr);
     });
-    calls.push_back(sized("rotary_append_unrotated", "", cache_sizes, [kind](Sizes n) {
+    calls.emplace_back("rotary_append_unrotated", "", cache_sizes, [kind](Sizes n) {
       const CacheOperands on(n, kind);
       return outcome_of_c(rotary_append_unrotated(&on.cache, &on.heads, &on.slots, nullptr));
-    }));
+    });
     add_rotating(calls, "rotary_append_int8", cache_sizes,
                  [kind](Sizes n, const rotary_rotations* by) {
                    const CacheOperands on(n, kind);
                    return rotary_append_int8(&on.int8_cache, &on.heads, &on.slots, by, nullptr);
                  });
-    calls.push_back(sized("rotary_append_int8_unrotated", "", cache_sizes, [kind](Sizes n) {
+    calls.emplace_back("rotary_append_int8_unrotated", "", cache_sizes, [kind](Sizes n) {
       const CacheOperands on(n, kind);
       return outcome_of_c(
           rotary_append_int8_unrotated(&on.int8_cache, &on.heads, &on.slots, nullptr));
-    }));
+    });
   }
   return calls;
 }

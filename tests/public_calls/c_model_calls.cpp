@@ -107,11 +107,9 @@ Calls frequencies_of_others() {
     calls.emplace_back(symbol, what,
                        making<rotary_frequencies>([make](Sizes, auto** out) { return make(out); }));
   };
-  for (
-      const std::string_view text :
-      {spec_of_16,
-       std::string_view(
-           R"({"head_dim": 16, "base": 10000, "pairing": ["a list", {"of": ["more than", 1]}]})")}) {
+  constexpr std::string_view nested =
+      R"({"head_dim": 16, "base": 10000, "pairing": ["a list", {"of": ["more than", 1]}]})";
+  for (const std::string_view text : {spec_of_16, nested}) {
     add("rotary_frequencies_of_spec", text,
         [text](auto** out) { return make_frequencies_of(text, out); });
     add("rotary_frequencies_of_spec_in_context", text, [text](auto** out) {

@@ -62,16 +62,16 @@ AppendOptions options_with_norm() {
 template <class Cache>
 void add_append(Calls& calls, std::string_view symbol, const NamedSlots& slots,
                 const SizeList& sizes, Cache (*cache)(Sizes)) {
-  calls.push_back(sized(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) -> Status {
+  calls.emplace_back(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) -> Status {
     auto by = rotations_for(n[1]);
     if (!by) return std::move(by).error();
     AppendOptions options = options_with_norm();
     options.rotations = &*by;
     return append(cache(n), heads_of(n), of(n), options);
-  }));
-  calls.push_back(sized(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) {
+  });
+  calls.emplace_back(symbol, slots.what, sizes, [of = slots.of, cache](Sizes n) {
     return append(cache(n), heads_of(n), of(n), options_with_norm());
-  }));
+  });
 }
 
 struct NamedNorm {
@@ -100,14 +100,14 @@ Calls cache_calls() {
     for (const NamedNorm& each_norm : norms) {
       const SizeList sizes = {{}, {token_count}, {2}, each(16)};
       const HeadNorm& norm = each_norm.norm;
-      calls.push_back(sized("rotary::normalize_heads(", each_norm.what, sizes, [norm](Sizes n) {
+      calls.emplace_back("rotary::normalize_heads(", each_norm.what, sizes, [norm](Sizes n) {
         const HeadsView dst = heads({n[0], n[1], n[2], n[3]});
         return normalize_heads(dst, dst, norm, in_parts());
-      }));
-      calls.push_back(sized("rotary::normalize_heads(", each_norm.what, sizes, [norm](Sizes n) {
+      });
+      calls.emplace_back("rotary::normalize_heads(", each_norm.what, sizes, [norm](Sizes n) {
         const HeadsView dst = heads({n[0], n[1], n[2], n[3]});
         return normalize_heads(dst, heads(dst.extents), norm, in_parts());
-      }));
+      });
     }
   }
   return calls;

@@ -30,8 +30,8 @@ void add(Calls& all, Calls more) {
 Calls core_calls() {
   Calls all;
   for (const auto calls :
-       {model_calls, dialect_calls, identify_calls, rotation_calls, two_angle_calls, cache_calls,
-        attention_calls, relative_calls, positions_calls, absolute_calls, c_model_calls, c_calls}) {
+       {model_calls, dialect_calls, identify_calls, rotation_calls, cache_calls, attention_calls,
+        relative_calls, positions_calls, absolute_calls, c_model_calls, c_calls}) {
     add(all, calls());
   }
   return all;

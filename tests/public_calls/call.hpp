@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,19 +56,12 @@ class Attempt {
 
   template <class Function>
   auto operator()(Function function) {
-    const Surroundings surroundings(*this);
+    begin();
+    const std::unique_ptr<Attempt, void (*)(Attempt*)> ends(this, [](Attempt* of) { of->end(); });
     return function();
   }
 
  private:
-  struct Surroundings {
-    explicit Surroundings(Attempt& of) : attempt(of) { attempt.begin(); }
-    Surroundings(const Surroundings&) = delete;
-    Surroundings& operator=(const Surroundings&) = delete;
-    ~Surroundings() { attempt.end(); }
-    Attempt& attempt;
-  };
-
   virtual void begin() noexcept {}
   virtual void end() noexcept {}
 };
@@ -125,12 +120,6 @@ struct Call {
 
 using Calls = std::vector<Call>;
 
-template <class Function>
-[[nodiscard]] Call sized(std::string_view symbol, std::string_view what, SizeList sizes,
-                         Function function) {
-  return {symbol, what, std::move(sizes), std::move(function)};
-}
-
 // A call of function with these operands: each a value, or a function of the sizes that makes it.
 template <class Function, class... Operands>
 [[nodiscard]] auto with(Function function, Operands... operands) {
@@ -187,7 +176,6 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls identify_calls();
 [[nodiscard]] Calls model_calls();
 [[nodiscard]] Calls rotation_calls();
-[[nodiscard]] Calls two_angle_calls();
 [[nodiscard]] Calls cache_calls();
 [[nodiscard]] Calls attention_calls();
 [[nodiscard]] Calls relative_calls();

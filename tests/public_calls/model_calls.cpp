@@ -95,6 +95,12 @@ std::vector<Config> configs() {
       {"no object", R"([[1], [[2]], {"a": []}])"},
       {"a NUL byte", std::string("{\0}", 3)},
       {"options out of range", llama_with(""), {.context_tokens = -1}},
+  };
+}
+
+// Without a language model, or without rotary embeddings.
+std::vector<Config> other_configs() {
+  return {
       {"an encoder with sinusoids",
        R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4})"},
       {"a sinusoidal table", R"({"model_type": "m2m_100", "d_model": 64, "encoder_layers": 2})"},
@@ -206,7 +212,9 @@ Calls model_calls() {
   add_gguf(calls, GgufFile::small("no architecture of this name"));
   add_gguf(calls, GgufFile::small("llama").text("$.rope.freq_base", "no number"));
   add_gguf(calls, GgufFile().u32("a name that is longer than a string's own buffer", 1));
-  for (const Config& config : configs()) add_resolve(calls, config);
+  for (const auto all : {configs, other_configs}) {
+    for (const Config& config : all()) add_resolve(calls, config);
+  }
   for (const std::string& spec : specs()) add_spec(calls, spec, spec);
   for (const std::string& config : {with_tower(), std::string("[]")}) {
     calls.emplace_back("rotary::model_parts(", config, [config] { return model_parts(config); });

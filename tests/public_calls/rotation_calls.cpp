@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies, rotations, rotate and shift.
+// Frequencies, rotations, rotate and shift; two angles for a pair.
 #include <array>
 
 #include "public_calls/call.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
+#include "rotary/two_angles.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
@@ -285,6 +286,56 @@ Calls shift_calls() {
   return calls;
 }
 
+const TwoAngles& angles_of_16() {
+  static const TwoAngles angles =
+      value_of(make_two_angles(window_of_16(), std::vector<double>(16, 0.5), {}));
+  return angles;
+}
+
+Calls two_angle_calls() {
+  Calls calls = {
+      {"rotary::vjepa2_two_angles(", [] { return vjepa2_two_angles(64); }},
+      {"rotary::vjepa2_two_angles(", "that no head has", [] { return vjepa2_two_angles(5); }},
+      {"rotary::make_two_angle_rows(",
+       "consecutive",
+       {{3}},
+       [](Sizes n) {
+         return make_two_angle_rows(angles_of_16(), ConsecutivePositions{5, n[0]});
+       }},
+  };
+  for (const std::int64_t head_dim : {16, -16}) {
+    const std::string_view what = head_dim < 0 ? "that no head has" : "";
+    calls.emplace_back("rotary::hunyuan_vl_two_angles(", what,
+                       [head_dim, sections = std::vector<std::int64_t>{2, 3, 1, 2}] {
+                         return hunyuan_vl_two_angles(head_dim, 1e4, sections);
+                       });
+  }
+  for (const std::int64_t missing : {0, 1}) {
+    const Adding add{calls, missing == 0 ? "" : "by other tokens", {{}, {3}, {2}, each(16)}};
+    add("rotary::apply_two_angles(", [missing](Sizes n) -> Status {
+      const std::int64_t tokens = n[1] > missing ? n[1] - missing : n[1];
+      auto rows = make_two_angle_rows(angles_of_16(), ConsecutivePositions{5, tokens});
+      if (!rows) return std::move(rows).error();
+      const auto operand = heads_at<0, 1, 2, 3>;
+      return apply_two_angles(operand(n), operand(n), *rows);
+    });
+  }
+  // The list is the caller's, made before the call.
+  for (const std::size_t features : {16U, 3U}) {
+    calls.emplace_back(
+        "rotary::make_two_angles(", std::to_string(features), [features](Attempt& attempt, Sizes) {
+          std::vector<double> list(features, 0.5);
+          return attempt([&] { return make_two_angles(window_of_16(), std::move(list), {}); });
+        });
+  }
+  for (const NamedPositions& kind : listed_positions) {
+    calls.emplace_back(
+        "rotary::make_two_angle_rows(", kind.what, SizeList{each(2), {3}},
+        [of = kind.of](Sizes n) { return make_two_angle_rows(angles_of_16(), of(n[0], n[1])); });
+  }
+  return calls;
+}
+
 }  // namespace
 
 Calls rotation_calls() {
@@ -300,7 +351,8 @@ Calls rotation_calls() {
       {"rotary::force_instruction_set(", "that is in use",
        [] { return force_instruction_set(*instruction_set()); }},
   };
-  for (const auto more : {frequency_calls, position_calls, rotating_calls, shift_calls}) {
+  for (const auto more :
+       {frequency_calls, position_calls, rotating_calls, shift_calls, two_angle_calls}) {
     add(calls, more());
   }
   return calls;
