@@ -100,7 +100,9 @@ FaultyRotation rotation_of(Bytes& input, Dump& dump) {
   FaultyRotation rotation{.spec = dump.spec};
   mistakes[chosen].plant(rotation);
   dump.is_right = chosen == 0;
-  return dump.kind == Kind::frequencies ? FaultyRotation{.spec = rotation.spec} : rotation;
+  if (dump.kind != Kind::frequencies) return rotation;
+  dump.spec = spec_of(dump.kind, rotation.spec);
+  return {.spec = dump.spec};
 }
 
 void add_numbers(Bytes& input, Dump& dump) {
