@@ -57,8 +57,8 @@ struct Dialect {
   friend bool operator==(const Dialect&, const Dialect&) = default;
 };
 
-// "transformers@4.51", "llama.cpp". Only transformers has versions. Error: invalid_argument, which
-// names what there is.
+// "transformers@4.51", "vllm@0.33", "llama.cpp", which has no versions. Error: invalid_argument,
+// which names what there is.
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 
