@@ -48,22 +48,29 @@ def main():
         wanted = arguments.families or [family for family, encoding, _ in families
                                         if encoding == "rotary" and not OF_IMAGES.search(family)]
         lines = lines_of(release, wanted)
-        found[release] = verdicts(release, lines, arguments.readings)
-        found[release] |= absent_ones(release, families)
+        found[release] = known_ones(release, families,
+                                    verdicts(release, lines, arguments.readings))
     made = rows_of(found)
     write_rows("transformers", made["rows"], made["differs"])
     return 0
 
 
-def absent_ones(release, families):
-    """Families of Transformers whose name no configuration file of the release has."""
+def known_ones(release, families, judged):
+    """What is judged, and families of whose folder the release has none. A family whose code is not
+    of Transformers, and one that an older release has by another name, is neither."""
+    folders, newest = folders_of(release), folders_of(pins()["lines"][-1])
+    own = {family: source for family, encoding, source in families
+           if source in newest and encoding != "around another"}
+    absent = {"absent": True, "why": "", "cells": {}}
+    gone = {family: absent for family, source in own.items() if source not in folders}
+    return {family: each for family, each in judged.items()
+            if family in own and not each["absent"]} | gone
+
+
+def folders_of(release):
     with zipfile.ZipFile(wheel_of(release, BUILD / "wheels")) as wheel:
-        text = "".join(wheel.read(name).decode() for name in wheel.namelist()
-                       if re.search(r"/(configuration_\w+|\w*auto\w*)\.py$", name))
-    named = set(re.findall(r"""["']([\w.-]+)["']""", text))
-    return {family: {"absent": True, "why": "", "cells": {}}
-            for family, encoding, source in families
-            if source and encoding != "around another" and family not in named}
+        return {name.split("/")[2] for name in wheel.namelist()
+                if name.startswith("transformers/models/")}
 
 
 def lines_of(release, families):
