@@ -129,8 +129,8 @@ void Decoder::attend_in(Layer& layer, std::span<float> x, std::int64_t index) {
                       .v = heads_of(layer.values.data(), extents, d_model)};
   const StepRotations turned = positions_.rotations(size_, tokens);
   const Slots slots = ConsecutiveSlots{.first = size_};
-  ok_or_fail(turned.keys ? append(cache, {.k = k, .v = v}, slots, *turned.keys)
-                         : append(cache, {.k = k, .v = v}, slots));
+  const Rotations* const of_keys = turned.keys ? &*turned.keys : nullptr;
+  ok_or_fail(append(cache, {.k = k, .v = v}, slots, {.rotations = of_keys}));
 
   extents.tokens = size_ + tokens;
   const HeadsView keys = heads_of(layer.keys.data(), extents, d_model);
