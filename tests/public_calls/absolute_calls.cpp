@@ -52,7 +52,7 @@ void add_positioned(Calls& calls, const NamedPositions& kind) {
   }
 }
 
-// To a table from the other one, and the gradient back.
+// Resizes one table to the other, and takes the gradient back.
 struct Interpolated {
   TableView from;
   TableView to;

@@ -83,7 +83,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, RowsThatAreNoRotationsAreAskedForByName) {
           {"attention_factor must be 1 for unchecked rows, got 1.5"});
 }
 
-TEST_F(CosSinRowsErrors, OfWindowsTypesAndCounts) {
+TEST_F(CosSinRowsErrors, RefusesWindowsTypesAndCounts) {
   HeadWindow broken = window;
   broken.rotary_dim = 5;
   refused(make_rotations(broken, c.view), {"rotary_dim must be even", "got 5"});

@@ -51,7 +51,7 @@ TEST_F(LinearAttentionErrors, TheCallItselfSucceeds) {
   EXPECT_NE(c.values[0], 0.5);
 }
 
-TEST_F(LinearAttentionErrors, OfOptions) {
+TEST_F(LinearAttentionErrors, RefusesOptions) {
   refuse(c.options.mask = {}, {"mask must be", "got value 0"});
   for (const double epsilon : {-1e-6, std::nan(""), std::numeric_limits<double>::infinity()}) {
     refuse(c.options.epsilon = epsilon, {"epsilon", "got"});
@@ -64,7 +64,7 @@ TEST_F(LinearAttentionErrors, OfOptions) {
          {"aligned to 64", "got an address 8 bytes off"});
 }
 
-TEST_F(LinearAttentionErrors, OfViews) {
+TEST_F(LinearAttentionErrors, RefusesViews) {
   refuse(c.heads.q.dtype = {}, {"q: dtype", "got value 0"});
   refuse(c.heads.v.data = nullptr, {"v: data must not be null"});
   refuse(c.heads.k.strides.feature = 2, {"k: features", "adjacent"});
@@ -90,7 +90,7 @@ TEST_F(LinearAttentionErrors, OfViews) {
   refuse(c, {"at most 2147483648 keys can be attended to", "got 2147483649"});
 }
 
-TEST_F(LinearAttentionErrors, OfMaps) {
+TEST_F(LinearAttentionErrors, RefusesMaps) {
   const auto random = [](std::size_t count, double scale) {
     static const std::vector<float> numbers(100, 1.0F);
     return PositiveRandomFeatures{std::span(numbers).first(count), scale};
@@ -103,7 +103,7 @@ TEST_F(LinearAttentionErrors, OfMaps) {
   }
 }
 
-TEST_F(LinearAttentionErrors, OfRotations) {
+TEST_F(LinearAttentionErrors, RefusesRotations) {
   const auto rotations_of = [](const HeadWindow& window, double factor, RowDType rows,
                                std::int64_t tokens) {
     return test::rotations_of(test::frequencies_of(window, factor),
@@ -133,7 +133,7 @@ TEST_F(LinearAttentionErrors, OfRotations) {
          {"features in f32", "rotations for bf16"});
 }
 
-TEST_F(LinearAttentionErrors, OfSegmentsAndState) {
+TEST_F(LinearAttentionErrors, RefusesSegmentsAndState) {
   static const std::array<std::int32_t, 12> numbers{};
   refuse(c.options.segments = SegmentMap{.data = numbers.data(), .tokens = 4},
          {"segments", "5 and 2; got 4 and 1"});
@@ -148,7 +148,7 @@ TEST_F(LinearAttentionErrors, OfSegmentsAndState) {
          {"state.values and state.keys must share no element"});
 }
 
-TEST_F(LinearAttentionErrors, OfMemoryThatIsShared) {
+TEST_F(LinearAttentionErrors, RefusesMemoryThatIsShared) {
   c.out.data = c.qkv.v.view().data;
   c.out.strides = strides_bthd(c.out.extents);
   refuse(c.out.extents.tokens = 5, {"out and v must share no element"});

@@ -82,7 +82,7 @@ TEST_F(QuantizedKeysErrors, NoneToBeginWith) {
   accept(c);
 }
 
-TEST_F(QuantizedCacheErrors, OfShapes) {
+TEST_F(QuantizedCacheErrors, RefusesShapes) {
   refuse(c.cache.k.extents.heads = 3,
          {"cache.k: heads and features must be those of k, 2 and 16", "got 3 and 16"});
   refuse(c.cache.v->extents.batch = 4, {"cache.v: blocks", "5 and 4", "got 4 and 4"});
@@ -91,7 +91,7 @@ TEST_F(QuantizedCacheErrors, OfShapes) {
   refuse(c.numbers[5] = 20, {"slots", "below", "20", "token 2 of batch row 1"});
 }
 
-TEST_F(QuantizedCacheErrors, OfMemory) {
+TEST_F(QuantizedCacheErrors, RefusesMemory) {
   refuse(c.cache.k.data = nullptr, {"cache.k: data must not be null"});
   refuse(c.cache.k.scales = nullptr, {"cache.k.scales: data must not be null"});
   refuse(c.cache.v->scales =
@@ -104,7 +104,7 @@ TEST_F(QuantizedCacheErrors, OfMemory) {
   refuse(c.cache.k.strides.feature = 2, {"cache.k: features must be adjacent", "feature 2"});
 }
 
-TEST_F(QuantizedCacheErrors, OfSharedElements) {
+TEST_F(QuantizedCacheErrors, RefusesSharedElements) {
   refuse(c.cache.k.strides.token = 0, {"cache.k: elements of a destination must be distinct"});
   refuse(c.cache.v->scale_strides.head = 0,
          {"cache.v.scales: elements of a destination must be distinct"});
@@ -124,7 +124,7 @@ TEST_F(QuantizedCacheErrors, OfSharedElements) {
       {"cache.v.scales and slots must share no element"});
 }
 
-TEST_F(QuantizedCacheErrors, OfTypes) {
+TEST_F(QuantizedCacheErrors, RefusesTypes) {
   const Rotations wide_rows = test::rotations_of(
       test::frequencies_of({.head_dim = 16, .rotary_dim = 16, .pairing = Pairing::half}),
       ConsecutivePositions{.first = 9, .tokens = 3}, RowDType::f64);
@@ -138,7 +138,7 @@ TEST_F(QuantizedCacheErrors, OfTypes) {
          ErrorCode::unsupported);
 }
 
-TEST_F(QuantizedCacheErrors, OfRotationsThatRoundProducts) {
+TEST_F(QuantizedCacheErrors, RefusesRotationsThatRoundProducts) {
   RotarySpec spec{.head_dim = 16, .base = 10000.0, .pairing = Pairing::half};
   spec.numerics = Numerics::transformers;
   c.rotations =
@@ -149,7 +149,7 @@ TEST_F(QuantizedCacheErrors, OfRotationsThatRoundProducts) {
           "rotate()"});
 }
 
-TEST_F(QuantizedCacheErrors, OfHeadsTooLong) {
+TEST_F(QuantizedCacheErrors, RefusesHeadsTooLong) {
   const Extents n{.tokens = 1, .heads = 1, .features = 2049};
   const Int8Heads to(n, Lying::bthd);
   const Tensor from({.extents = n});

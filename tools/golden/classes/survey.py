@@ -256,7 +256,7 @@ def in_shape(module, ids):
 
 
 def ropes_of(rotary, config, context, positions=POSITIONS):
-    """label -> frequencies, factor and rows; in a context of so many tokens. positions: of the
+    """label -> frequencies, factor and rows; in a context of this length. positions: of the
     rows in no context; None: no rows then."""
     module = rotary(config=config)
     found = {} if labels_of(module) else of_table(module)

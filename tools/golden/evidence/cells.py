@@ -102,7 +102,7 @@ def variant_keys(variant, rule, values):
 
 
 def cells_of(family, pairs):
-    """Each config of each cell of a family whose rule has so many pairs."""
+    """Each config of each cell of a family; pairs: of its rule."""
     def asked(cell, rule, rope):
         return Asked(family, cell, small_model(family, rope), contexts_of(rule))
     yield asked("plain:default", "default", rope_keys("plain", "default", {}))
