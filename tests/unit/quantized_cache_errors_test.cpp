@@ -159,7 +159,7 @@ TEST_F(QuantizedCacheErrors, RefusesHeadsTooLong) {
   EXPECT_EQ(to.bytes(), before);
 }
 
-TEST_F(QuantizedKeysErrors, OfKeys) {
+TEST_F(QuantizedKeysErrors, RefusesKeys) {
   refuse(c.keys.k.extents.features = 15, {"k: features must be those of q, 16", "got 15"});
   refuse(c.keys.v.extents.tokens = 3, {"v: batch, tokens and heads must be those of k, 5, 4, 2"});
   refuse(c.keys.v.data = nullptr, {"v: data must not be null"});
@@ -176,7 +176,7 @@ TEST_F(QuantizedKeysErrors, OfKeys) {
   refuse(c.options.sequences = {&sequence, 1}, {"blocks: each must be from 0 to 4", "got 5"});
 }
 
-TEST_F(QuantizedKeysErrors, OfSharedElements) {
+TEST_F(QuantizedKeysErrors, RefusesSharedElements) {
   refuse(c.keys.v.scales = static_cast<const float*>(c.to.data),
          {"out and v.scales must share no element"});
   refuse(c.keys.k.data = static_cast<const std::int8_t*>(c.to.data) + 3,

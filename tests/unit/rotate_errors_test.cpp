@@ -62,7 +62,7 @@ using RotateQkErrorsOfTheCpuAlone = RotateQkErrors;
 TEST_F(RotateErrors, NoneToBeginWith) { EXPECT_TRUE(rotate(c.dst, c.src, c.rotations, c.options)); }
 
 // A bad k leaves q unchanged, and the other way round.
-TEST_F(RotateQkErrors, OfOneOfQAndK) {
+TEST_F(RotateQkErrors, RefusesOneOfQAndK) {
   EXPECT_TRUE(rotate_qk(c.q, c.k, c.rotations));
   refuse(c.k.extents.tokens = 2, {"k: tokens", "3", "got 2"});
   refuse(c.q.extents.tokens = 2, {"q: tokens", "3", "got 2"});

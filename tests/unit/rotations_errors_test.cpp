@@ -36,7 +36,7 @@ struct MakeCall {
 
 using RotationsErrors = test::Refusals<MakeCall>;
 
-TEST_F(RotationsErrors, OfFrequencies) {
+TEST_F(RotationsErrors, RefusesFrequencies) {
   accept(c);
   refuse((c.of.turns.pop_back(), c), {"turns", "3", "got 2"});
   refuse((c.of.turns.push_back(1), c), {"turns", "3", "got 4"});
@@ -48,7 +48,7 @@ TEST_F(RotationsErrors, OfFrequencies) {
     refuse(c.of.attention_factor = bad, {"attention_factor", "got"});
 }
 
-TEST_F(RotationsErrors, OfPositions) {
+TEST_F(RotationsErrors, RefusesPositions) {
   refuse(c.at = ConsecutivePositions{.first = highest, .tokens = 2},
          {"int64", "9223372036854775807"});
   refuse(c.at = ConsecutivePositions{.first = 2, .tokens = highest}, {"int64"});

@@ -34,7 +34,7 @@ def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
         required = (field.default is dataclasses.MISSING and
                     field.default_factory is dataclasses.MISSING)
         if required and field.name not in values and not is_rope_key(field.name):
-            values[field.name] = placeholder(field)
+            values[field.name] = smallest_value(field)
     return original(cls, values)
 
 
@@ -42,7 +42,7 @@ def is_rope_key(name):
     return name.startswith(("rope", "rotary", "partial_rotary"))
 
 
-def placeholder(field):
+def smallest_value(field):
     kinds = typing.get_args(field.type) or (field.type,)
     for kind, value in ((bool, False), (int, 4), (float, 1.0), (str, "silu"), (list, []),
                         (dict, {})):

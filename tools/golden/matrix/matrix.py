@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Releases of transformers beside what the library says of each: its rows of evidence.txt.
+"""Runs releases of transformers beside the library, and writes their rows of evidence.txt.
 
     matrix.py READINGS [--families A,B] [RELEASE]...
 
