@@ -13,14 +13,16 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 
 # A compiler cache that finds objects of another checkout, too: paths below this one are hashed as
-# relative ones, and precompiled headers by their content.
+# relative ones, and precompiled headers by their content. Depend mode hashes the files that were
+# read: the preprocessed text, without comments, would find a precompiled header of other files,
+# whose #pragma once g++ then does not recognise.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
 endif()
 if(ROTARY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   foreach(language IN ITEMS C CXX)
     set(CMAKE_${language}_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${ROTARY_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${ROTARY_CCACHE}")
   endforeach()
 endif()
 

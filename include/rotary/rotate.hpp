@@ -2,7 +2,7 @@
 // rotate: q' = A R(position) q, the one operation of rotary embedding, for any layout.
 //
 //   rotate(q, q, rotations);                                     // in place
-//   rotate_qk_into({out, q}, {k, k}, rotations);                 // both of a step, q out of place
+//   rotate_qk_into({out, q}, {k, k}, rotations);                 // a step; only q out of place
 //   rotate(d_q, d_q, rotations, {.direction = Direction::transpose});  // its gradient
 #pragma once
 
