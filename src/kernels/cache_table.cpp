@@ -8,7 +8,6 @@
 #include "kernels/cache-inl.hpp"
 #include "kernels/cache_kernels.hpp"
 
-HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
@@ -48,5 +47,4 @@ constexpr CacheKernels cache_kernels_with_bf16 = with_hardware_bf16();
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
-HWY_AFTER_NAMESPACE();
 #endif  // ROTARY_COMPILE_TARGET

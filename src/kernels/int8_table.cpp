@@ -8,7 +8,6 @@
 #include "kernels/int8-inl.hpp"
 #include "kernels/int8_kernels.hpp"
 
-HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
@@ -18,5 +17,4 @@ const Int8Kernels int8_kernels{
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
-HWY_AFTER_NAMESPACE();
 #endif  // ROTARY_COMPILE_TARGET

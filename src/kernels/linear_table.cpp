@@ -8,7 +8,6 @@
 #include "kernels/linear-inl.hpp"
 #include "kernels/linear_kernels.hpp"
 
-HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
@@ -22,5 +21,4 @@ const LinearKernels linear_kernels{.f32 = linear_math<float>,
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
-HWY_AFTER_NAMESPACE();
 #endif  // ROTARY_COMPILE_TARGET

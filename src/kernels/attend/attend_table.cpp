@@ -15,7 +15,6 @@
 #include "kernels/attend/straight_pieces-inl.hpp"
 #include "kernels/attend/stream-inl.hpp"
 
-HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
@@ -45,5 +44,4 @@ const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
-HWY_AFTER_NAMESPACE();
 #endif  // ROTARY_COMPILE_TARGET
