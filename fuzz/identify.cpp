@@ -254,7 +254,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.most_causes = input.once_in(16) ? 2 : 1;
   const auto axes = static_cast<std::int64_t>(dump.coordinates.size());
   if (!input.once_in(16)) options.positions = positions_of(dump.positions, 1, axes);
-  if (input.once_in(8)) options.model.reset();
+  if (input.once_in(8)) {
+    options.model.reset();
+    options.rotary = 0;
+  }
   if (input.once_in(16)) options.before = BeforeState::rotated_as_configured;
   fuzz::check(dump, options);
   return 0;

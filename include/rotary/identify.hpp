@@ -148,7 +148,7 @@ struct IdentifyOptions {
   // The rotation that should be. Absent: it is described. The other embeddings of the model are
   // hypotheses: those of other layers.
   std::optional<ModelSpec> model = {};
-  std::size_t rotary = 0;  // index into model->rotary
+  std::size_t rotary = 0;  // index into model->rotary; 0 without a model
   // Absent: consecutive tokens from a position between 0 and 2^17 that is to be found.
   std::optional<Positions> positions = {};
   // For rules that depend on it. Absent: the last position + 1.

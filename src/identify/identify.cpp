@@ -68,7 +68,10 @@ Status check_options(const IdentifyOptions& options) {
   if (undoes && (!options.model || !options.positions))
     return invalid_argument(
         "rotated_as_configured needs a model and positions, which say what to undo");
-  if (!options.model) return {};
+  if (!options.model) {
+    if (options.rotary == 0) return {};
+    return invalid_argument("rotary must be 0 without a model, got ", options.rotary);
+  }
   const auto& embeddings = options.model->rotary;
   if (options.rotary >= embeddings.size())
     return invalid_argument("rotary must be an index of the model's ", embeddings.size(),

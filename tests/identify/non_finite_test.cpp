@@ -128,5 +128,13 @@ TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
   EXPECT_FALSE(identify(view, view, options()));
 }
 
+// An index of embeddings that are not there.
+TEST(Identify, WithoutAModelNoEmbeddingIsChosen) {
+  const std::vector<double> inv_freq = {1, 0.1};
+  const auto found = identify_frequencies(inv_freq, 1, {.rotary = 1});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, "rotary must be 0 without a model, got 1");
+}
+
 }  // namespace
 }  // namespace rotary::test
