@@ -115,6 +115,20 @@ struct FoundStructure {
   bool rotated = true;   // false: the features after are those before
 };
 
+// Where each token stands, solved from the angles of its pairs.
+struct ReadPositions {
+  std::int64_t axes = 1;  // 1, or those of the spec
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::vector<double> expected = {};   // [axes][batch][tokens]
+  std::vector<double> found = {};      // the same; NaN for a token that no position explains
+  std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen| there
+  // [batch][tokens]: the nearest other position that explains a token as well, on the first axis
+  // that has one; otherwise NaN.
+  std::vector<double> aliases = {};
+  std::int64_t unread = 0;  // tokens that no position explains
+};
+
 struct Identification {
   Verdict verdict = Verdict::unexplained;
   // The best first. The first `tied` explain what was seen, and these numbers cannot tell them
@@ -126,6 +140,9 @@ struct Identification {
   // no two tokens have positions that differ by 1.
   std::vector<double> turns_per_token;
   std::optional<std::int64_t> first_position;  // found, where none were given
+  // Where tokens stand, if any stands elsewhere than its explanation says, or nowhere.
+  std::optional<ReadPositions> positions;
+  std::int64_t checked_tokens = 0;  // that were compared one by one, all heads of each
   // In which the numbers were computed: the narrowest of bf16, f16 and f32 that holds all of
   // `after`, in whatever dtype they are stored.
   DType dtype = DType::f32;
@@ -149,7 +166,7 @@ struct IdentifyOptions {
   // hypotheses: those of other layers.
   std::optional<ModelSpec> model = {};
   std::size_t rotary = 0;  // index into model->rotary; 0 without a model
-  // Absent: consecutive tokens from a position between 0 and 2^17 that is to be found.
+  // Absent: consecutive tokens from a position below 2^20 that is to be found.
   std::optional<Positions> positions = {};
   // For rules that depend on it. Absent: the last position + 1.
   std::optional<std::int64_t> context_tokens = {};
@@ -158,10 +175,10 @@ struct IdentifyOptions {
 };
 
 // Queries or keys of the same tokens, heads and dtype. Every element must be finite and in the
-// range of float32; up to 48 tokens and 4 heads are looked at, so the search and its memory are
-// bounded whatever the sizes. Errors: invalid_argument for views, positions or options; for an
-// element that is NaN, infinite or larger, which is named; for zeros alone; unsupported for xPos
-// and for dense axes.
+// range of float32. Mistakes are searched in up to 48 tokens and 4 heads. What is found is compared
+// with all heads of the first 2^20 tokens, and where these stand is solved. Errors:
+// invalid_argument for views, positions or options; for an element that is NaN, infinite or larger,
+// which is named; for zeros alone; unsupported for xPos and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;

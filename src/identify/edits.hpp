@@ -42,6 +42,8 @@ enum Aspect : std::uint32_t {
   arrangement_aspect = 1U << 16,
   coordinate_aspect = 1U << 17,
   all_aspects = (1U << 18) - 1,
+  position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
+                     precision_aspect | coordinate_aspect,
   // A Turning has nothing of the others.
   turning_aspects = all_aspects & ~(order_aspect | swap_aspect | stretch_aspect | offset_aspect |
                                     counted_aspect | coordinate_aspect),

@@ -115,6 +115,47 @@ constexpr std::array hypothesis_rows = {
          "Look at the axis along which cos and sin are broadcast, and at position_ids."},
         Needs::rows,
         list_counted},
+    HypothesisRow{{"left_padding", CauseGroup::positions, "Padding is counted as tokens.",
+                   "Positions of a left-padded row are cumsum(attention_mask) - 1: pass them as "
+                   "position_ids."}},
+    HypothesisRow{{"packing", CauseGroup::positions,
+                   "Documents of a packed row go on counting where they should begin at 0.",
+                   "Reset position_ids at each document, or pass cu_seqlens."}},
+    HypothesisRow{{"offset_twice", CauseGroup::positions, "The offset of a chunk is counted twice.",
+                   "Positions of a chunk already begin at the cache's length: add it once."}},
+    HypothesisRow{{"restarts", CauseGroup::positions, "Positions begin again within a sequence.",
+                   "Add the number of tokens before a chunk to its positions."}},
+    HypothesisRow{{"rank_positions", CauseGroup::positions,
+                   "Tokens are counted within a rank or piece, not within the sequence.",
+                   "With context parallelism each rank needs the positions of its own tokens, "
+                   "zigzag or not."}},
+    HypothesisRow{{"table_clamped", CauseGroup::positions,
+                   "Positions beyond the table's last row take that row.",
+                   "Make the table of cos and sin as long as the context."}},
+    HypothesisRow{{"table_wrapped", CauseGroup::positions,
+                   "Positions beyond the table's last row begin again at its first.",
+                   "Make the table of cos and sin as long as the context."}},
+    HypothesisRow{{"first_decoded", CauseGroup::positions, "The first decoded token stands at 0.",
+                   "The position of a decoded token is the cache's length, and with images that "
+                   "and the delta of the prompt."}},
+    HypothesisRow{{"row_offsets", CauseGroup::positions,
+                   "Rows of the batch are shifted by different numbers.",
+                   "Look at left padding, at caches merged of several sequences, and at a delta "
+                   "of another request."}},
+    HypothesisRow{{"delta", CauseGroup::positions, "From one token on all axes are shifted alike.",
+                   "Text behind an image goes on from the largest position so far: look at the "
+                   "delta of the prompt (mrope_position_deltas)."}},
+    HypothesisRow{{"text_positions", CauseGroup::positions,
+                   "All axes count tokens, as if the prompt were text.",
+                   "Make the position ids of images: rotary positions."}},
+    HypothesisRow{{"axis_pinned", CauseGroup::positions, "One axis stands still.",
+                   "Look at the ids of this axis, and at their order (time, row, column)."}},
+    HypothesisRow{{"axis_factor", CauseGroup::positions, "One axis counts in other steps.",
+                   "For time look at seconds per group (second_per_grid_ts) and "
+                   "tokens_per_second."}},
+    HypothesisRow{{"token_positions", CauseGroup::positions,
+                   "Tokens stand at other positions than those given.",
+                   "Compare the positions of these tokens with the ids that the program made."}},
     HypothesisRow{{"axis_arrangement", CauseGroup::axes, "Pairs are dealt to axes otherwise.",
                    "Look at mrope_section and mrope_interleaved."},
                   Needs::rows,
@@ -157,6 +198,7 @@ const Hypothesis& hypothesis_named(std::string_view name) noexcept {
 std::vector<Edit> edits_of(const Start& start) {
   std::vector<Edit> edits;
   for (std::size_t i = 0; i < hypothesis_rows.size(); ++i) {
+    if (hypothesis_rows[i].values == nullptr) continue;  // read, not tried
     if (!shows(hypothesis_rows[i].needs, start.sample.observed)) continue;
     EditList list(edits, identify_hypotheses()[i]);
     hypothesis_rows[i].values(start, list);

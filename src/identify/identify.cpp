@@ -9,6 +9,9 @@
 #include "base/extremes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "identify/all_tokens.hpp"
+#include "identify/position_patterns.hpp"
+#include "identify/position_reading.hpp"
 #include "identify/search.hpp"
 #include "identify/structure.hpp"
 #include "model/difference/field_differences.hpp"
@@ -46,6 +49,7 @@ struct Describe<Verdict> {
 namespace {
 
 using identification::Candidate;
+using identification::Dump;
 using identification::Observed;
 using identification::Operation;
 using identification::Sample;
@@ -54,7 +58,8 @@ using identification::Start;
 
 constexpr std::size_t most_explanations = 2000;
 constexpr std::size_t closest_shown = 5;
-constexpr std::int64_t farthest_first_position = std::int64_t{1} << 17;
+// Of a first position that is to be found: frequencies may not be the very ones yet.
+constexpr double most_unfitting = 0.35;
 constexpr double assumed_base = 10000;
 
 Status check_options(const IdentifyOptions& options) {
@@ -158,28 +163,28 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
   return start;
 }
 
-// Positions p0, p0 + 1, … for the p0 that fits with the fewest mistakes.
+// Positions p0, p0 + 1, … for the p0 of the first mistake by which all tokens turn, or else that
+// which fits best.
 std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
   Search search(start, 1);
   std::optional<double> found;
-  double least = 2;
-  int scans = 0;
-  for (std::size_t i = 0; i <= search.edits().size() && scans < 24; ++i) {
-    const Operation operation = search.operation_of(i == 0 ? identification::Combination{}
-                                                           : identification::Combination{i - 1});
+  double least = most_unfitting;
+  for (std::size_t i = 0; i <= search.edits().size(); ++i) {
+    Operation operation = search.operation_of(i == 0 ? identification::Combination{}
+                                                     : identification::Combination{i - 1});
     const auto turning = identification::turning_of(operation, start.context_tokens);
-    if (!turning || !operation.rotates) continue;
-    const auto first = identification::best_offset(sample, *turning, 0, farthest_first_position);
-    if (!first) continue;
-    ++scans;
-    Operation moved = operation;
-    moved.position_offset += *first;
+    if (!turning || !identification::is_readable(operation)) continue;
+    operation.position_offset = identification::first_position_of(*turning, sample);
+    if (identification::positions_of_sample(*turning, sample)) {  // consecutive or not
+      found = operation.position_offset;
+      break;
+    }
     std::vector<double> predicted;
-    identification::predict({moved, *turning}, sample, predicted);
+    identification::predict({operation, *turning}, sample, predicted);
     const double residual = identification::residual_of(predicted, sample);
     if (residual < 0.7 * least) {
       least = residual;
-      found = first;
+      found = operation.position_offset;
     }
     if (least <= 2 * identification::rounding_noise(sample.dtype)) break;
   }
@@ -221,9 +226,11 @@ void find_separations(const Search& search, const Start& start, Identification& 
   const auto& candidates = search.candidates();
   if (found.tied < 2) return;
   const Operation best = search.operation_of(candidates.front().edits);
+  if (best.positions) return;
   const std::size_t count = std::min<std::size_t>(found.tied, separated_explanations);
   for (std::size_t i = 1; i < count; ++i) {
     const Operation other = search.operation_of(candidates[i].edits);
+    if (other.positions) continue;
     identification::Distance distance(best, other, start);
     Explanation& explanation = found.explanations[i];
     explanation.separating_position = distance.first_visible(false);
@@ -238,6 +245,7 @@ Identification identification_of(const Search& search, const Start& start, bool 
                        .structure = {},
                        .turns_per_token = {},
                        .first_position = {},
+                       .positions = {},
                        .dtype = start.sample.dtype,
                        .tokens = static_cast<std::int64_t>(start.sample.tokens),
                        .heads = static_cast<std::int64_t>(start.sample.heads),
@@ -259,14 +267,54 @@ Identification identification_of(const Search& search, const Start& start, bool 
   return found;
 }
 
-Result<Identification> identified(Sample sample, const IdentifyOptions& options) {
+// Compares what explains the sample with every token.
+void check_tokens(const Dump& dump, const Search& search, const Start& start,
+                  const identification::Turning* undone, Identification& found) {
+  if (found.tied == 0) return;
+  identification::Combination kept;
+  const auto& edits = search.candidates().front().edits;
+  for (const std::size_t edit : edits) {
+    const std::string_view name = search.edits()[edit].hypothesis->name;
+    if (name != "position_offset" && name != "token_positions") kept.push_back(edit);
+  }
+  const bool had_positions = kept.size() < edits.size();
+  const Operation operation = search.operation_of(kept);
+  Operation plain = operation;
+  plain.position_factor = 1;
+  plain.position_offset = 0;
+  const auto turning = identification::turning_of(operation, start.context_tokens);
+  if (!turning || !identification::is_readable(plain)) return;
+  ReadPositions positions = identification::positions_of_all(
+      dump, {.operation = operation,
+             .turning = *turning,
+             .undone = undone,
+             .first_position = static_cast<double>(found.first_position.value_or(0)),
+             .dtype = found.dtype});
+  found.checked_tokens = positions.batch * positions.tokens;
+  if (positions.unread == 0 && positions.found == positions.expected && !had_positions) return;
+  const auto& hypothesis = identification::hypothesis_named(identification::pattern_of(positions));
+  Explanation& best = found.explanations.front();
+  if (had_positions && hypothesis.name != "position_offset") best.causes.pop_back();
+  if (!had_positions || hypothesis.name != "position_offset")
+    best.causes.push_back({.hypothesis = &hypothesis,
+                           .fields = identification::runs_of(positions),
+                           .sentence = hypothesis.sentence});
+  if (hypothesis.name != "position_offset") found.tied = 1;
+  if (positions.unread > 0) found.tied = 0;
+  if (positions.unread > 0) found.verdict = Verdict::unexplained;
+  if (found.verdict == Verdict::as_configured) found.verdict = Verdict::another_cause;
+  found.positions = std::move(positions);
+}
+
+Result<Identification> identified(Sample sample, const IdentifyOptions& options, const Dump* dump) {
   const ModelSpec model = options.model ? *options.model : suggested_model(sample);
   auto start = start_of(model, options, sample);
   if (!start) return std::move(start).error();
   if (!start->turning.axis_of_pair.empty() && sample.axes != 1 &&
       sample.axes != start->operation.spec.axes->pairs.size())
     return invalid_argument("positions must have one coordinate, or one for each axis");
-  if (options.before == BeforeState::rotated_as_configured) {
+  const bool undoes = options.before == BeforeState::rotated_as_configured;
+  if (undoes) {
     identification::undo(start->turning, sample);
     start->structure = identification::structures_of(sample, start->turning.window).front();
   }
@@ -287,15 +335,17 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options)
   search.run();
   Identification found = identification_of(search, *start, options.model.has_value());
   found.first_position = first;
+  if (dump != nullptr)
+    check_tokens(*dump, search, *start, undoes ? &start->turning : nullptr, found);
   return found;
 }
 
-template <class MakeSample>
-Result<Identification> identify_sample(const IdentifyOptions& options, MakeSample make) {
-  if (auto status = check_options(options); !status) return std::move(status).error();
-  Result<Sample> sample = make();
+// Heads, or rows of cos and sin.
+Result<Identification> identified_dump(const Result<Dump>& dump, const IdentifyOptions& options) {
+  if (!dump) return dump.error();
+  auto sample = identification::sample_of(*dump);
   if (!sample) return std::move(sample).error();
-  return identified(*std::move(sample), options);
+  return identified(*std::move(sample), options, &*dump);
 }
 
 }  // namespace
@@ -308,26 +358,28 @@ std::string_view to_string(Verdict verdict) noexcept { return name_or_unknown(ve
 
 Result<Identification> identify(const ConstHeadsView& before, const ConstHeadsView& after,
                                 const IdentifyOptions& options) noexcept {
-  return guarded([&] {
-    return identify_sample(options,
-                           [&] { return identification::sample_of(before, after, options); });
+  return guarded([&]() -> Result<Identification> {
+    if (auto status = check_options(options); !status) return std::move(status).error();
+    return identified_dump(identification::dump_of(before, after, options), options);
   });
 }
 
 Result<Identification> identify_rows(const CosSinView& rows, std::int64_t pairs,
                                      const IdentifyOptions& options) noexcept {
-  return guarded([&] {
-    return identify_sample(options,
-                           [&] { return identification::sample_of(rows, pairs, options); });
+  return guarded([&]() -> Result<Identification> {
+    if (auto status = check_options(options); !status) return std::move(status).error();
+    return identified_dump(identification::dump_of(rows, pairs, options), options);
   });
 }
 
 Result<Identification> identify_frequencies(std::span<const double> inv_freq,
                                             double attention_factor,
                                             const IdentifyOptions& options) noexcept {
-  return guarded([&] {
-    return identify_sample(options,
-                           [&] { return identification::sample_of(inv_freq, attention_factor); });
+  return guarded([&]() -> Result<Identification> {
+    if (auto status = check_options(options); !status) return std::move(status).error();
+    auto sample = identification::sample_of(inv_freq, attention_factor);
+    if (!sample) return std::move(sample).error();
+    return identified(*std::move(sample), options, nullptr);
   });
 }
 

@@ -56,6 +56,10 @@ void use_other_exponents(const Operation& operation, Turning& turning) {
 
 double counted_position(const Operation& operation, const Sample& sample, std::size_t token,
                         std::size_t head, std::size_t axis) {
+  if (operation.positions) {
+    const bool is_shared = operation.positions->size() == sample.tokens;
+    return (*operation.positions)[(is_shared ? 0 : axis * sample.tokens) + token];
+  }
   double position = 0;
   if (operation.counted == Counted::head) {
     position = sample.head_indices[head];

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct Operation {
   double position_offset = 0;
   Counted counted = Counted::token;
   std::vector<std::size_t> coordinate_of_axis = {};  // empty: its own
+  // [axes][tokens] of the sample, in place of its own.
+  std::shared_ptr<const std::vector<double>> positions = {};
   std::optional<DType> positions_rounded = {};
   std::optional<DType> frequencies_rounded = {};
   std::optional<DType> angles_rounded = {};

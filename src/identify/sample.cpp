@@ -184,33 +184,52 @@ struct Names {
   std::string_view after = "after";
 };
 
-Result<Sample> sample_of_views(const Names& names, const ConstHeadsView& before,
-                               const ConstHeadsView& after, const IdentifyOptions& options) {
+Result<Dump> dump_of_views(const Names& names, const ConstHeadsView& before,
+                           const ConstHeadsView& after, const IdentifyOptions& options) {
   if (auto status = check_views(before, after); !status) return std::move(status).error();
-  const Extents& extents = before.extents;
   if (options.positions) {
-    auto status = check_positions(*options.positions, extents, axes_of_model(options));
+    auto status = check_positions(*options.positions, before.extents, axes_of_model(options));
     if (!status) return std::move(status).error();
   }
   if (auto status = check_elements(names.before, before); !status) return std::move(status).error();
   if (auto status = check_elements(names.after, after); !status) return std::move(status).error();
-  const Places places = chosen_places(extents, !options.positions);
-  Sample sample{.dtype = before.dtype,
+  return Dump{.before = without_unused_strides(before),
+              .after = without_unused_strides(after),
+              .positions = options.positions};
+}
+
+// cos and sin as what (1, 0) becomes.
+void turn_into_heads(Sample& sample) {
+  std::vector<double> after;
+  std::vector<double> before;
+  for (std::size_t t = 0; t < sample.tokens; ++t) {
+    const auto cos = sample.row(sample.before, t, 0);
+    const auto sin = sample.row(sample.after, t, 0);
+    after.insert(after.end(), cos.begin(), cos.end());
+    after.insert(after.end(), sin.begin(), sin.end());
+    before.insert(before.end(), cos.size(), 1.0);
+    before.insert(before.end(), sin.size(), 0.0);
+  }
+  sample.features *= 2;
+  sample.before = std::move(before);
+  sample.after = std::move(after);
+}
+
+Sample sample_at(const Dump& dump, const Places& places) {
+  Sample sample{.observed = dump.observed,
+                .dtype = dump.before.dtype,
                 .tokens = places.tokens.size(),
                 .heads = places.heads.size(),
-                .features = static_cast<std::size_t>(extents.features),
-                .before = values_of(without_unused_strides(before), places),
-                .after = values_of(without_unused_strides(after), places),
+                .features = static_cast<std::size_t>(dump.before.extents.features),
+                .before = values_of(dump.before, places),
+                .after = values_of(dump.after, places),
                 .positions = {},
-                .has_positions = options.positions.has_value(),
+                .has_positions = dump.positions.has_value(),
                 .head_indices = {}};
   for (const std::int64_t head : places.heads)
     sample.head_indices.push_back(static_cast<double>(head));
-  const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = extents.tokens};
-  take_positions(options.positions ? *options.positions : from_0, places.tokens, sample);
-  if (auto status = check_not_zero(sample); !status) return std::move(status).error();
-  if (before.dtype == DType::f32 || before.dtype == DType::f64) narrow_dtype(sample);
-  measure(sample);
+  const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = dump.tokens()};
+  take_positions(dump.positions ? *dump.positions : from_0, places.tokens, sample);
   return sample;
 }
 
@@ -228,13 +247,22 @@ double rounded_to(DType dtype, double value) noexcept {
   return dtype == DType::f64 ? value : narrow;
 }
 
-Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& after,
-                         const IdentifyOptions& options) {
-  return sample_of_views({}, before, after, options);
+Sample Dump::part(std::int64_t row, std::int64_t first, std::int64_t count) const {
+  Places places;
+  for (std::int64_t t = first; t < first + count; ++t)
+    places.tokens.push_back({.batch = row, .token = t});
+  for (std::int64_t head = 0; head < before.extents.heads; ++head) places.heads.push_back(head);
+  Sample sample = sample_at(*this, places);
+  if (observed == Observed::rows) turn_into_heads(sample);
+  return sample;
 }
 
-Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
-                         const IdentifyOptions& options) {
+Result<Dump> dump_of(const ConstHeadsView& before, const ConstHeadsView& after,
+                     const IdentifyOptions& options) {
+  return dump_of_views({}, before, after, options);
+}
+
+Result<Dump> dump_of(const CosSinView& rows, std::int64_t pairs, const IdentifyOptions& options) {
   if (pairs < 2) return invalid_argument("rows must have 2 pairs or more, got ", pairs);
   if (auto status = check_dtype("rows", rows.dtype); !status) return std::move(status).error();
   const Extents extents{.batch = rows.batch, .tokens = rows.tokens, .heads = 1, .features = pairs};
@@ -244,25 +272,18 @@ Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
                         .feature = rows.pair_stride};
   const ConstHeadsView cosines{rows.cos, rows.dtype, extents, strides};
   const ConstHeadsView sines{rows.sin, rows.dtype, extents, strides};
-  auto both = sample_of_views({.before = "cos", .after = "sin"}, cosines, sines, options);
-  if (!both) return std::move(both).error();
-  Sample& sample = *both;
-  std::vector<double> after;
-  std::vector<double> before;
-  for (std::size_t t = 0; t < sample.tokens; ++t) {
-    const auto cos = sample.row(sample.before, t, 0);
-    const auto sin = sample.row(sample.after, t, 0);
-    after.insert(after.end(), cos.begin(), cos.end());
-    after.insert(after.end(), sin.begin(), sin.end());
-    before.insert(before.end(), cos.size(), 1.0);
-    before.insert(before.end(), sin.size(), 0.0);
-  }
-  sample.observed = Observed::rows;
-  sample.features *= 2;
-  sample.before = std::move(before);
-  sample.after = std::move(after);
+  auto dump = dump_of_views({.before = "cos", .after = "sin"}, cosines, sines, options);
+  if (dump) dump->observed = Observed::rows;
+  return dump;
+}
+
+Result<Sample> sample_of(const Dump& dump) {
+  Sample sample = sample_at(dump, chosen_places(dump.before.extents, !dump.positions));
+  if (auto status = check_not_zero(sample); !status) return std::move(status).error();
+  if (dump.before.dtype == DType::f32 || dump.before.dtype == DType::f64) narrow_dtype(sample);
+  if (dump.observed == Observed::rows) turn_into_heads(sample);
   measure(sample);
-  return both;
+  return sample;
 }
 
 Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor) {

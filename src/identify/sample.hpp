@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,13 +42,31 @@ struct Sample {
   }
 };
 
+// The caller's views, checked: every element is finite.
+struct Dump {
+  Observed observed = Observed::heads;
+  ConstHeadsView before;  // rows: cos, whose features are pairs
+  ConstHeadsView after;   // rows: sin
+  std::optional<Positions> positions = {};
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return before.extents.batch; }
+  [[nodiscard]] std::int64_t tokens() const noexcept { return before.extents.tokens; }
+
+  // `count` tokens of a batch row from one on, all heads. Tokens whose positions are not given have
+  // 0, 1, … in each row.
+  [[nodiscard]] Sample part(std::int64_t row, std::int64_t first, std::int64_t count) const;
+};
+
 // Error: invalid_argument.
-[[nodiscard]] Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& after,
-                                       const IdentifyOptions& options);
+[[nodiscard]] Result<Dump> dump_of(const ConstHeadsView& before, const ConstHeadsView& after,
+                                   const IdentifyOptions& options);
 
 // Rows as a rotation of (1, 0) in each pair, half a head apart.
-[[nodiscard]] Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
-                                       const IdentifyOptions& options);
+[[nodiscard]] Result<Dump> dump_of(const CosSinView& rows, std::int64_t pairs,
+                                   const IdentifyOptions& options);
+
+// Some tokens and heads of it. Error: zeros alone.
+[[nodiscard]] Result<Sample> sample_of(const Dump& dump);
 
 // Frequencies as the rows of some positions.
 [[nodiscard]] Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor);

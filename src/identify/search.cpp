@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/extremes.hpp"
 #include "base/message.hpp"
+#include "identify/all_tokens.hpp"
+#include "identify/position_reading.hpp"
 #include "identify/sort_by.hpp"
 #include "identify/structure.hpp"
 
@@ -25,8 +29,6 @@ constexpr double alike_bits = 0.01;
 // Candidates within so many tolerances are tried with other arithmetic.
 constexpr double near = 4;
 constexpr std::size_t most_named = 2000;
-constexpr std::size_t most_scans = 16;
-constexpr std::int64_t farthest_offset = std::int64_t{1} << 15;
 
 constexpr std::array all_arithmetics = {FoundArithmetic::exact, FoundArithmetic::float32_angles,
                                         FoundArithmetic::rounded_rows, FoundArithmetic::every_step};
@@ -116,10 +118,11 @@ void Search::try_singles(std::size_t from) {
   }
 }
 
-// Pairs of which the second is an edit from `from` on.
-void Search::try_pairs(std::size_t from) {
-  for (std::size_t j = from; j < edits_.size(); ++j) {
+// Pairs of edits that change nothing but these aspects.
+void Search::try_pairs(std::uint32_t aspects) {
+  for (std::size_t j = 1; j < edits_.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
+      if (((edits_[i].aspects | edits_[j].aspects) & ~aspects) != 0) continue;
       if (!go_together(edits_[i], edits_[j]) || !changes(j, i)) continue;
       auto candidate = tried({i, j});
       if (!candidate) continue;
@@ -168,35 +171,52 @@ void Search::add_fits() {
   try_singles(from);
 }
 
-// Offsets that fit beside one edit, or none.
-void Search::add_offsets() {
-  if (!start_.sample.has_positions || start_.sample.observed == Observed::frequencies) return;
-  const std::size_t count = edits_.size();
-  std::size_t scans = 0;
-  for (std::size_t i = 0; i <= count && scans < most_scans; ++i) {
-    const bool alone = i == 0;
-    if (!alone && (most_causes_ < 2 || (edits_[i - 1].aspects & offset_aspect) != 0)) continue;
-    const Combination before = alone ? Combination{} : Combination{i - 1};
-    const Operation operation = operation_of(before);
-    const auto turning = turning_of(operation, start_.context_tokens);
-    const bool is_plain = operation.counted == Counted::token && operation.position_factor == 1 &&
-                          operation.rotates && !operation.positions_rounded &&
-                          !operation.cos_sin_swapped && operation.order == TableOrder::by_pair &&
-                          operation.coordinate_of_axis.empty();
-    if (!turning || !turning->axis_of_pair.empty() || !is_plain) continue;
-    const auto offset = best_offset(start_.sample, *turning, -farthest_offset, farthest_offset);
-    if (!offset) continue;
-    ++scans;
+// Positions that are read as this combination turns tokens. Whether they are whole numbers.
+bool Search::add_positions_beside(const Combination& combination) {
+  const Operation operation = operation_of(combination);
+  if (!is_readable(operation)) return false;
+  const auto turning = turning_of_combination(combination, operation);
+  if (!turning) return false;
+  auto positions = positions_of_sample(*turning, start_.sample);
+  if (!positions) return false;
+  const auto is_whole = [](double position) { return position == std::nearbyint(position); };
+  const bool all_whole = std::ranges::all_of(*positions, is_whole);
+  // Any rotation is near one of them whose positions are real numbers.
+  if (!combination.empty() && !all_whole) return false;
+  const bool shared = positions->size() == start_.sample.tokens;
+  const double offset = positions->front() - start_.sample.positions.front();
+  bool is_offset = true;
+  for (std::size_t i = 0; i < positions->size(); ++i) {
+    const std::size_t axis = shared ? 0 : i / start_.sample.tokens;
+    const double expected = start_.sample.positions_on(axis)[i % start_.sample.tokens];
+    is_offset = is_offset && (*positions)[i] == expected + offset;
+  }
+  if (is_offset && offset == 0) return false;
+  if (is_offset) {
     edits_.push_back(
         {.hypothesis = &hypothesis_named("position_offset"),
          .aspects = offset_aspect,
-         .apply = [offset](Operation& changed) { changed.position_offset += *offset; },
+         .apply = [offset](Operation& changed) { changed.position_offset += offset; },
          .field = rows_field("positions", "p",
-                             message(*offset < 0 ? "p - " : "p + ", std::abs(*offset)))});
-    Combination both = before;
-    both.push_back(edits_.size() - 1);
-    if (auto candidate = tried(both)) candidates_.push_back(*std::move(candidate));
+                             message(offset < 0 ? "p - " : "p + ", std::abs(offset)))});
+  } else {
+    const auto kept = std::make_shared<const std::vector<double>>(*std::move(positions));
+    edits_.push_back({.hypothesis = &hypothesis_named("token_positions"),
+                      .aspects = position_aspects,
+                      .apply = [kept](Operation& changed) { changed.positions = kept; }});
   }
+  Combination both = combination;
+  both.push_back(edits_.size() - 1);
+  auto candidate = tried(both);
+  if (!candidate) return false;
+  candidates_.push_back(*std::move(candidate));
+  return all_whole && candidates_.back().explains();
+}
+
+void Search::add_positions_beside_edits() {
+  const std::size_t count = edits_.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if ((edits_[i].aspects & offset_aspect) == 0) std::ignore = add_positions_beside({i});
 }
 
 void Search::find_arithmetic(Candidate& candidate) {
@@ -237,6 +257,12 @@ void Search::find_arithmetics() {
   }
 }
 
+// Positions of single tokens fit whatever a rule of positions fits.
+double Search::causes_of(const Candidate& candidate) const {
+  const double read = operation_of(candidate.edits).positions ? 1.5 : 0;
+  return static_cast<double>(candidate.edits.size()) + read;
+}
+
 // Those that explain, and cannot be told from the best, come first.
 void Search::rank() {
   double least = -1;
@@ -257,7 +283,7 @@ void Search::rank() {
   };
   sort_by(candidates_, [&](const Candidate& each) {
     const bool tied = is_tied(each);
-    return std::tuple(!tied, tied ? each.edits.size() : 0, tied ? 0.0 : each.residual);
+    return std::tuple(!tied, tied ? causes_of(each) : 0.0, tied ? 0.0 : each.residual);
   });
   tied_ = static_cast<std::size_t>(std::ranges::count_if(candidates_, is_tied));
 }
@@ -266,9 +292,12 @@ void Search::run() {
   if (auto candidate = tried({})) candidates_.push_back(*std::move(candidate));
   const bool as_configured = explained();
   try_singles(0);
-  if (!as_configured && !explained_to_the_bit()) add_fits();
-  if (most_causes_ > 1) try_pairs(1);
-  if (!explained()) add_offsets();
+  const bool reads_positions = start_.sample.observed != Observed::frequencies && !explained();
+  const bool positions_explain = reads_positions && add_positions_beside({});
+  if (!as_configured && !positions_explain && !explained_to_the_bit()) add_fits();
+  // What turns by the configured frequencies is changed in its positions alone.
+  if (most_causes_ > 1) try_pairs(positions_explain ? position_aspects : all_aspects);
+  if (most_causes_ > 1 && reads_positions && !explained()) add_positions_beside_edits();
   find_arithmetics();
   rank();
 }

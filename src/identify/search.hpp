@@ -45,13 +45,15 @@ class Search {
   [[nodiscard]] std::optional<Candidate> tried(const Combination& combination);
   [[nodiscard]] bool changes(std::size_t edit, std::size_t beside) const;
   void try_singles(std::size_t from);
-  void try_pairs(std::size_t from);
+  void try_pairs(std::uint32_t aspects);
   void add_fits();
-  void add_offsets();
+  void add_positions_beside_edits();
+  [[nodiscard]] bool add_positions_beside(const Combination& combination);
   [[nodiscard]] bool explained() const noexcept;
   [[nodiscard]] bool explained_to_the_bit();
   void find_arithmetic(Candidate& candidate);
   void find_arithmetics();
+  [[nodiscard]] double causes_of(const Candidate& candidate) const;
   void rank();
 
   Start start_;

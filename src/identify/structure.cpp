@@ -20,7 +20,6 @@ using Complex = std::complex<double>;
 
 // Radians a token; scaling rules leave pairs alone that turn faster.
 constexpr double fast_turn = 0.02;
-constexpr double coherent = 0.97;
 constexpr std::ptrdiff_t most_structures = 6;
 
 struct Sums {
@@ -116,29 +115,6 @@ bool are_neighbours(const Sample& sample, std::size_t token) {
   return true;
 }
 
-// The real part of sum * e^(-i frequency o) for o, o + 1, …
-class Turner {
- public:
-  Turner(Complex sum, double frequency, double offset)
-      : re_((sum * std::polar(1.0, -frequency * offset)).real()),
-        im_((sum * std::polar(1.0, -frequency * offset)).imag()),
-        cos_(std::cos(frequency)),
-        sin_(-std::sin(frequency)) {}
-
-  double next() {
-    const double now = re_;
-    re_ = now * cos_ - im_ * sin_;
-    im_ = now * sin_ + im_ * cos_;
-    return now;
-  }
-
- private:
-  double re_;
-  double im_;
-  double cos_;
-  double sin_;
-};
-
 // Widths that models have.
 bool is_preferred(const FoundStructure& structure, const Sample& sample) {
   const auto features = static_cast<std::int64_t>(sample.features);
@@ -207,46 +183,6 @@ std::optional<double> base_of_turns(const std::vector<double>& turns, double sma
   if (pairs < 2) return std::nullopt;
   const double log_base = moments[0] / moments[1];
   return log_base > 0.1 && log_base < 60 ? std::optional(std::exp(log_base)) : std::nullopt;
-}
-
-std::optional<double> best_offset(const Sample& sample, const Turning& turning, std::int64_t least,
-                                  std::int64_t most) {
-  const auto features = pair_features(turning.window);
-  std::vector<Complex> sums(features.size());
-  double whole = 0;
-  double together = 0;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    for (std::size_t t = 0; t < sample.tokens; ++t) {
-      const Complex turn = turned(sample, features[i], t);
-      whole += std::abs(turn);
-      sums[i] += turn * std::polar(1.0, -turning.inv_freq[i] * sample.positions_on(0)[t]);
-    }
-    together += std::abs(sums[i]);
-  }
-  if (!(together >= coherent * whole)) return std::nullopt;
-  // The first pairs, which are the fast ones, refuse most offsets.
-  const std::size_t few = std::min<std::size_t>(sums.size(), 6);
-  double of_few = 0;
-  for (std::size_t i = 0; i < few; ++i) of_few += std::abs(sums[i]);
-  std::vector<Turner> turners;
-  for (std::size_t i = 0; i < few; ++i)
-    turners.emplace_back(sums[i], turning.inv_freq[i], static_cast<double>(least));
-  double best = -1;
-  std::int64_t found = least;
-  for (std::int64_t offset = least; offset <= most; ++offset) {
-    double score = 0;
-    for (Turner& turner : turners) score += turner.next();
-    if (score < coherent * coherent * of_few) continue;
-    for (std::size_t i = few; i < sums.size(); ++i) {
-      const double angle = turning.inv_freq[i] * static_cast<double>(offset);
-      score += sums[i].real() * std::cos(angle) + sums[i].imag() * std::sin(angle);
-    }
-    if (score <= best) continue;
-    best = score;
-    found = offset;
-  }
-  return best >= coherent * coherent * whole ? std::optional(static_cast<double>(found))
-                                             : std::nullopt;
 }
 
 double with_few_digits(double number, double relative) noexcept {

@@ -28,11 +28,6 @@ namespace rotary::identification {
 [[nodiscard]] std::optional<double> base_of_turns(const std::vector<double>& turns,
                                                   double smallest);
 
-// The offset o of positions, |o| <= most, for which angles of p + o fit best; absent where the
-// frequencies do not fit, whatever o. Requires a turning of one axis.
-[[nodiscard]] std::optional<double> best_offset(const Sample& sample, const Turning& turning,
-                                                std::int64_t least, std::int64_t most);
-
 // The number within `relative` of this one that has the fewest digits.
 [[nodiscard]] double with_few_digits(double number, double relative) noexcept;
 

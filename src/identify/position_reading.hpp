@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions solved from angles: a pair that turned by φ at frequency ω stands at (φ + 2π k) / ω.
+// The slowest pair gives few candidates, and each faster one narrows them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "identify/operation.hpp"
+#include "identify/sample.hpp"
+
+namespace rotary::identification {
+
+// A token as it was rotated.
+struct TokenReading {
+  std::vector<double> found;  // [axes of the operation]; whole numbers where they explain it
+  double residual = 0;        // |predicted - seen| / |seen| there
+  double tolerance = 0;       // what rounding explains
+  // The nearest other position of an axis that explains it as well.
+  std::optional<double> alias = {};
+
+  [[nodiscard]] bool is_exact() const noexcept { return residual <= tolerance; }
+};
+
+// Whether each pair turns by one angle of its token, so that positions can be read.
+[[nodiscard]] bool is_readable(const Operation& operation) noexcept;
+
+class PositionReader {
+ public:
+  // Requires a readable operation; `turning` is its own.
+  explicit PositionReader(const Turning& turning);
+
+  [[nodiscard]] std::size_t axes() const noexcept { return pairs_of_axis_.size(); }
+
+  // What the sample says its token's positions are: [axes].
+  [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
+
+  // Where a token stands: at the first of `hints` [][axes] that explains it; otherwise it is
+  // solved. Of positions that explain it equally well, the nearest to the last hint.
+  [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token,
+                                  const std::vector<std::vector<double>>& hints);
+
+ private:
+  struct Pair {
+    double angle = 0;
+    double length = 0;  // |before| |after|, summed over heads
+    double frequency = 0;
+  };
+  struct Axis {
+    std::vector<double> positions;  // that explain its pairs; the best first
+    double misfit = 0;              // of that one
+  };
+
+  void measure(const Sample& sample, std::size_t token);
+  [[nodiscard]] TokenReading reading_at(const Sample& sample, const std::vector<double>& at) const;
+  [[nodiscard]] std::vector<std::size_t> measured_pairs(std::size_t axis) const;
+  [[nodiscard]] double misfit(std::size_t axis, double position) const;
+  [[nodiscard]] std::optional<double> refined(const std::vector<std::size_t>& pairs,
+                                              double position) const;
+  [[nodiscard]] std::optional<double> neighbour(std::size_t axis, double position) const;
+  [[nodiscard]] bool is_best_nearby(std::size_t axis, double position) const;
+  [[nodiscard]] Axis solved(std::size_t axis, double hint) const;
+  [[nodiscard]] double tolerance_at(const Sample& sample, const std::vector<double>& found) const;
+  [[nodiscard]] double slack_at(const Sample& sample, const std::vector<double>& found) const;
+  [[nodiscard]] double residual(double misfits) const;
+
+  const Turning& turning_;
+  std::vector<std::vector<std::size_t>>
+      pairs_of_axis_;        // the slowest first; none that stands still
+  std::vector<Pair> pairs_;  // of the token
+  double fixed_ = 0;         // the square of the residual but for angles, not yet relative
+  double after_ = 0;         // squares of the features after
+  double slack_ = 0;         // misfits that differ by less are alike
+};
+
+}  // namespace rotary::identification
