@@ -193,7 +193,7 @@ Run declare(OptionParser& parser) {
              fmt::format("{}; without it the numbers are described", config_help));
   parser.add("--first-position N", a->first_position,
              "the position of the first token, the others behind it; without it and --positions "
-             "it is found, and 0 for --cos and --sin");
+             "it is found");
   parser.add("--positions FILE", a->positions,
              "int32 or int64: [tokens], [batch, tokens] or [axes, batch, tokens]");
   parser.add("--layout td|thd|htd|bthd|bhtd", a->layout,

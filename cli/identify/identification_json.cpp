@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "cli/failure.hpp"
@@ -42,6 +43,34 @@ Json structure_json(const std::optional<FoundStructure>& structure) {
           {"deviation", structure->deviation}};
 }
 
+// [rows][tokens] of an array of one axis.
+Json rows_json(std::span<const double> numbers, std::int64_t tokens) {
+  Json rows = Json::array();
+  const auto width = static_cast<std::size_t>(tokens);
+  for (std::size_t at = 0; at < numbers.size(); at += width)
+    rows.push_back(json_array(numbers.subspan(at, width), [](double number) {
+      return std::isnan(number) ? Json() : Json(number);
+    }));
+  return rows;
+}
+
+Json axes_json(const std::vector<double>& numbers, const ReadPositions& positions) {
+  Json axes = Json::array();
+  const auto of_axis = static_cast<std::size_t>(positions.batch * positions.tokens);
+  for (std::size_t at = 0; at < numbers.size(); at += of_axis)
+    axes.push_back(rows_json(std::span(numbers).subspan(at, of_axis), positions.tokens));
+  return axes;
+}
+
+Json positions_json(const std::optional<ReadPositions>& positions) {
+  if (!positions) return {};
+  return {{"expected", axes_json(positions->expected, *positions)},
+          {"found", axes_json(positions->found, *positions)},
+          {"residuals", rows_json(positions->residuals, positions->tokens)},
+          {"aliases", rows_json(positions->aliases, positions->tokens)},
+          {"unread", positions->unread}};
+}
+
 }  // namespace
 
 Json identification_json(const IdentifyAnswer& answer) {
@@ -58,6 +87,8 @@ Json identification_json(const IdentifyAnswer& answer) {
           {"structure", structure_json(found.structure)},
           {"turns_per_token", found.turns_per_token},
           {"first_position", found.first_position},
+          {"positions", positions_json(found.positions)},
+          {"checked_tokens", found.checked_tokens},
           {"layout", text_or_null(answer.layout)},
           {"dtype", to_string(found.dtype)},
           {"tokens", found.tokens},

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,13 @@ std::string best_text(const Identification& found) {
   const Explanation& best = found.explanations.front();
   std::string text;
   for (const Cause& cause : best.causes) {
-    text += fmt::format("\n  {}\n", printable(change_text(cause)));
+    if (cause.hypothesis->group == CauseGroup::positions && cause.fields.size() > 1) {
+      text += "\n";
+      for (const FieldDifference& field : cause.fields)
+        text += fmt::format("  {}: {} -> {}\n", field.field, field.one, field.other);
+    } else {
+      text += fmt::format("\n  {}\n", printable(change_text(cause)));
+    }
     text += wrapped(cause.sentence, 4, text_width);
     text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, text_width);
   }
@@ -121,6 +128,22 @@ std::string structure_text(const FoundStructure& structure) {
       pairing_text(structure.window), structure.attention_factor, structure.deviation);
 }
 
+// Tokens that stand nowhere, and those that stand at two places.
+std::string positions_text(const ReadPositions& positions, DType dtype) {
+  std::string text;
+  if (positions.unread > 0)
+    text += fmt::format("no position explains {} of {} tokens\n", positions.unread,
+                        positions.batch * positions.tokens);
+  const auto alias =
+      std::ranges::find_if(positions.aliases, [](double each) { return !std::isnan(each); });
+  if (alias == positions.aliases.end()) return text;
+  const auto token = alias - positions.aliases.begin();
+  return text + fmt::format(
+                    "token {} may as well stand at {}: {} does not tell; dump float32, or "
+                    "a token before it\n",
+                    token % positions.tokens, *alias, to_string(dtype));
+}
+
 }  // namespace
 
 std::string identification_text(const IdentifyAnswer& answer) {
@@ -136,7 +159,10 @@ std::string identification_text(const IdentifyAnswer& answer) {
                 0, text_width);
   if (found.first_position)
     text += fmt::format("first position: {} (found)\n", *found.first_position);
+  if (found.positions) text += positions_text(*found.positions, found.dtype);
   const std::string layout = answer.layout.empty() ? "" : fmt::format(" ({})", answer.layout);
+  if (found.checked_tokens > 0)
+    text += fmt::format("compared all heads of {} tokens\n", found.checked_tokens);
   return text + fmt::format("looked at {} {}, {} {} of {}{}; tried {} mistakes, {} pairs\n",
                             found.tokens, found.tokens == 1 ? "token" : "tokens", found.heads,
                             found.heads == 1 ? "head" : "heads", to_string(found.dtype), layout,

@@ -109,7 +109,7 @@ IdentifiedLayout identify_heads(const FloatArray& before, const FloatArray& afte
 }
 
 Identification identify_tables(const FloatArray& cosines, const FloatArray& sines,
-                               IdentifyOptions options) {
+                               const IdentifyOptions& options) {
   require(cosines.shape == sines.shape && cosines.dtype == sines.dtype,
           "--cos and --sin must have one shape and dtype, got {} and {}", shape_text(cosines.shape),
           shape_text(sines.shape));
@@ -132,8 +132,6 @@ Identification identify_tables(const FloatArray& cosines, const FloatArray& sine
                   .token_stride = shape.back()};
   if (doubled && !in_halves) rows.pair_stride = 2;
   const auto pairs = static_cast<std::int64_t>(in_halves || doubled ? columns / 2 : columns);
-  if (!options.positions)
-    options.positions = ConsecutivePositions{.first = 0, .tokens = rows.tokens};
   return value_or_fail(identify_rows(rows, pairs, options));
 }
 

@@ -40,6 +40,6 @@ struct IdentifiedLayout {
 
 // cos and sin [tokens, pairs], axes of 1 in front left out; each pair may be there twice.
 [[nodiscard]] Identification identify_tables(const FloatArray& cosines, const FloatArray& sines,
-                                             IdentifyOptions options);
+                                             const IdentifyOptions& options);
 
 }  // namespace rotary::cli

@@ -52,6 +52,20 @@ nb::object facts_of(const std::optional<FoundStructure>& structure) {
   return facts;
 }
 
+nb::object facts_of(const std::optional<ReadPositions>& positions) {
+  if (!positions) return nb::none();
+  nb::dict facts;
+  facts["axes"] = positions->axes;
+  facts["batch"] = positions->batch;
+  facts["tokens"] = positions->tokens;
+  facts["expected"] = positions->expected;
+  facts["found"] = positions->found;
+  facts["residuals"] = positions->residuals;
+  facts["aliases"] = positions->aliases;
+  facts["unread"] = positions->unread;
+  return facts;
+}
+
 nb::dict facts_of(const Identification& found) {
   nb::dict facts;
   nb::list explanations;
@@ -62,6 +76,8 @@ nb::dict facts_of(const Identification& found) {
   facts["structure"] = facts_of(found.structure);
   facts["turns_per_token"] = found.turns_per_token;
   facts["first_position"] = or_none(found.first_position);
+  facts["positions"] = facts_of(found.positions);
+  facts["checked_tokens"] = found.checked_tokens;
   facts["dtype"] = to_string(found.dtype);
   facts["tolerance"] = found.tolerance;
   facts["tokens"] = found.tokens;

@@ -63,6 +63,22 @@ class Explanation:
         return "; and ".join(map(str, self.causes)) or "as configured"
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReadPositions:
+    """Where tokens stand, solved from the angles of their pairs.
+
+    expected, found: [axes, batch, tokens]; found is NaN where no position explains a token.
+    residuals: [batch, tokens]. aliases: [batch, tokens], another position that explains a token as
+    well, or NaN. unread: how many tokens no position explains.
+    """
+
+    expected: np.ndarray
+    found: np.ndarray
+    residuals: np.ndarray
+    aliases: np.ndarray
+    unread: int
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Identification:
     """What identify() found; print() says it.
@@ -70,7 +86,8 @@ class Identification:
     verdict: "as_configured", "another_cause", "described" (there was no config) or "unexplained".
     explanations: the best first; the first `tied` explain the numbers, those behind only came
     closest. structure: head_dim, rotary_dim, pairing, attention_factor and what else the lengths of
-    pairs alone say; None for tables. turns_per_token: radians of each pair, measured. tolerance:
+    pairs alone say; None for tables. positions: where tokens stand, if any stands elsewhere than
+    the explanation says, or nowhere; checked_tokens were compared one by one. turns_per_token: radians of each pair, measured. tolerance:
     the residual that rounding explains.
     """
 
@@ -80,6 +97,8 @@ class Identification:
     structure: Mapping[str, Any] | None
     turns_per_token: np.ndarray
     first_position: int | None
+    positions: ReadPositions | None
+    checked_tokens: int
     dtype: str
     tolerance: float
     tokens: int
@@ -142,7 +161,19 @@ def _identification(facts: Mapping[str, Any]) -> Identification:
         "spec": each["spec"] and RotarySpec.from_json(each["spec"]),
     }) for each in facts["explanations"])
     return Identification(**{**facts, "explanations": explanations,
+                             "positions": _read_positions(facts["positions"]),
                              "turns_per_token": np.array(facts["turns_per_token"])})
+
+
+def _read_positions(facts: Mapping[str, Any] | None) -> ReadPositions | None:
+    if facts is None:
+        return None
+    rows = (facts["batch"], facts["tokens"])
+    shapes = {"expected": (facts["axes"], *rows), "found": (facts["axes"], *rows),
+              "residuals": rows, "aliases": rows}
+    return ReadPositions(unread=facts["unread"],
+                         **{name: np.array(facts[name]).reshape(shape)
+                            for name, shape in shapes.items()})
 
 
 def _options(config: Any, layer: int | None, layer_type: str | None, context: int | None,
@@ -181,8 +212,8 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
     mistakes at once, 1 or 2. rotated_before: `before` are keys of a cache that was rotated as the
     config says, `after` the same of another one; needs positions.
 
-    Best to look at: float32, 8 consecutive tokens from 1000 on, and position 0. Up to 48 tokens
-    and 4 heads are looked at.
+    Best to look at: float32, 8 consecutive tokens from 1000 on, and position 0. Mistakes are
+    searched in up to 48 tokens and 4 heads; what is found is compared with every token.
     """
     options = _options(config, layer, layer_type, context, causes)
     if positions is not None:
@@ -201,7 +232,7 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
                     layer: int | None = None, layer_type: str | None = None,
                     context: int | None = None, causes: int = 2) -> Identification:
     """The same of a program's cos and sin, [tokens, pairs] or [batch, tokens, pairs], each pair
-    once or twice. positions: None is 0, 1, 2, …"""
+    once or twice. positions: None finds the first of consecutive ones."""
     options = _options(config, layer, layer_type, context, causes)
     rows = [_arrays.numbers(x, what) for x, what in ((cos, "cos"), (sin, "sin"))]
     if rows[0].shape != rows[1].shape or rows[0].ndim not in (2, 3):
@@ -209,8 +240,8 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
                     f"[batch, tokens, pairs], got {rows[0].shape} and {rows[1].shape}")
     rows = [np.ascontiguousarray(x.reshape((-1,) + x.shape[-2:])[..., _once(rows)], np.float64)
             for x in rows]
-    options["positions"] = _arrays.token_numbers(
-        range(rows[0].shape[1]) if positions is None else positions, "positions")
+    if positions is not None:
+        options["positions"] = _arrays.token_numbers(positions, "positions")
     return _identification(_core.identify_rows(*rows, options))
 
 
