@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from rotary import _core
 from rotary._errors import Error, ModelWarning
-from rotary._frequencies import Frequencies, Rotations
 from rotary._models import Layer, Model, ModelRotary, Source, model_cards, resolve
-from rotary._specs import Pairing, Parameters, RotarySpec, Scaling
+from rotary._specs import Frequencies, Pairing, Parameters, RotarySpec, Rotations, Scaling
 
 if TYPE_CHECKING:
     from rotary import torch, transformers  # noqa: F401

@@ -7,6 +7,7 @@ NumPy's and torch's memory is ever written: arrays of JAX and MLX are immutable,
 exports say otherwise.
 """
 
+import functools
 import math
 import sys
 
@@ -15,9 +16,13 @@ import numpy as np
 from rotary._checks import shown, whole
 from rotary._errors import Error
 
+DIRECTIONS = {"forward": 1, "inverse": 2, "transpose": 3}
 _F16, _F32, _F64 = (np.dtype(name) for name in ("f2", "f4", "f8"))
 _PLAIN = frozenset(dtype.num for dtype in (_F16, _F32, _F64))
-_TORCH_DTYPES: dict = {}
+_DTYPE_NAMES = {
+    "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float64": "f64",
+    "f32": "f32", "bf16": "bf16", "f16": "f16", "f64": "f64",
+}
 
 
 def is_torch(x) -> bool:
@@ -38,19 +43,17 @@ def numpy_operand(x, what: str):
         return x
     if x.dtype.name == "bfloat16":
         return x.view(np.uint16)
-    raise TypeError(
-        f"{what} must be of float32, float64, float16 or bfloat16 (ml_dtypes), got {x.dtype}"
-    )
+    raise _refused_dtype(x, what)
 
 
-def _torch_dtypes() -> dict:
-    if not _TORCH_DTYPES:
-        torch = sys.modules["torch"]
-        _TORCH_DTYPES.update({
-            torch.float32: "f32", torch.float64: "f64",
-            torch.float16: "f16", torch.bfloat16: "bf16",
-        })
-    return _TORCH_DTYPES
+def _refused_dtype(x, what: str) -> TypeError:
+    return TypeError(f"{what} must be of float32, float64, float16 or bfloat16, got {x.dtype}")
+
+
+@functools.lru_cache(maxsize=64)
+def _name_of(dtype) -> str | None:
+    """"f32", "bf16", "f16" or "f64" for a dtype of any framework, or its name."""
+    return _DTYPE_NAMES.get(str(dtype).rpartition(".")[2])
 
 
 def torch_operand(x, what: str, *, writes: bool = False):
@@ -61,11 +64,9 @@ def torch_operand(x, what: str, *, writes: bool = False):
             f"{what} must be on the CPU, got {x.device}: make the tables by "
             f"Frequencies.tables(positions), move them there and rotate there"
         )
-    name = (_TORCH_DTYPES or _torch_dtypes()).get(x.dtype)
+    name = _name_of(x.dtype)
     if name is None:
-        raise TypeError(
-            f"{what} must be of float32, float64, float16 or bfloat16, got {x.dtype}"
-        )
+        raise _refused_dtype(x, what)
     if x.is_neg():
         if writes:
             raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
@@ -74,6 +75,31 @@ def torch_operand(x, what: str, *, writes: bool = False):
         # So that backward() refuses where autograd saved x.
         sys.modules["torch"].autograd.graph.increment_version(x)
     return (x.data_ptr(), name, x.shape, x.stride(), x)
+
+
+def to_read(x, what: str):
+    """Of any framework, outside of autograd."""
+    if is_torch(x):
+        if x.requires_grad:
+            raise TypeError(f"{what} requires a gradient, which a cache would lose: detach() it")
+        return torch_operand(x, what)
+    return numpy_operand(x if isinstance(x, np.ndarray) else as_numpy(x, what), what)
+
+
+def to_write(x, what: str):
+    """An array of the caller: one of NumPy or torch."""
+    if isinstance(x, np.ndarray):
+        return numpy_operand(x, what)
+    if is_torch(x):
+        return torch_operand(x, what, writes=True)
+    raise TypeError(f"{what} must be an array of NumPy or torch, got {type(x).__name__}: "
+                    "arrays of other frameworks do not change")
+
+
+def pair_of(out) -> tuple:
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError("out must be a pair of arrays, for q and for k")
+    return tuple(out)
 
 
 def int8_operand(x, what: str, *, writes: bool = False):
@@ -119,19 +145,10 @@ def dtype_name(x, what: str) -> str:
     """"f32", "bf16", "f16" or "f64"."""
     if not framework_of(x):
         as_numpy(x, what)
-    if is_torch(x):
-        name = _torch_dtypes().get(x.dtype)
-    else:
-        name = DTYPE_NAMES.get(str(x.dtype).rpartition(".")[2])
+    name = _name_of(x.dtype)
     if name is None:
-        raise TypeError(f"{what} must be of float32, float64, float16 or bfloat16, got {x.dtype}")
+        raise _refused_dtype(x, what)
     return name
-
-
-DTYPE_NAMES = {
-    "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float64": "f64",
-    "f32": "f32", "bf16": "bf16", "f16": "f16", "f64": "f64",
-}
 
 
 def named_dtype(dtype) -> str | None:
@@ -140,11 +157,11 @@ def named_dtype(dtype) -> str | None:
         return None
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
-    text = "" if isinstance(dtype, int) else str(dtype).rpartition(".")[2]
-    if text not in DTYPE_NAMES:
+    name = None if isinstance(dtype, int) else _name_of(str(dtype))
+    if name is None:
         raise Error("invalid_argument",
                     f"dtype must be one of f32, bf16, f16, f64, got {shown(dtype)}")
-    return DTYPE_NAMES[text]
+    return name
 
 
 def any_array(x, what: str) -> np.ndarray:

@@ -11,10 +11,9 @@ import numpy as np
 
 from rotary import _arrays, _core, _html
 from rotary._checks import checked, plain
-from rotary._caches import QuantizedHeads, _read, _read_cached
+from rotary._caches import QuantizedHeads, read_cached
 from rotary._errors import Error
-from rotary._frequencies import Frequencies, Rotations, _target
-from rotary._specs import Parameters
+from rotary._specs import Frequencies, Parameters, Rotations
 
 
 class Bias:
@@ -98,7 +97,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
         raise Error("invalid_argument", "k and v must both be QuantizedHeads, or neither")
-    sources = [_read(q, "q"), _read_cached(k, "k"), _read_cached(v, "v")]
+    sources = [_arrays.to_read(q, "q"), read_cached(k, "k"), read_cached(v, "v")]
     if out is None:
         out = _empty_result(q, v, layout)
     objects = {"q_rotations": q_rotations, "k_rotations": k_rotations, "bias": bias,
@@ -114,7 +113,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     if block_table is not None:
         options["block_table"] = _table(block_table)
     lse = np.empty(_sizes(q, layout, "bht") + (1,), np.float32) if return_log_sum_exp else None
-    _core.attend((_target(out, "out"), *sources), layout, options, lse)
+    _core.attend((_arrays.to_write(out, "out"), *sources), layout, options, lse)
     return (out, lse) if return_log_sum_exp else out
 
 

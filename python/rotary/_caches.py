@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from rotary import _arrays, _core
-from rotary._checks import checked, whole
+from rotary._arrays import to_read, to_write
+from rotary._checks import checked, chosen, whole
 from rotary._errors import Error
-from rotary._frequencies import Frequencies, Rotations, _target
+from rotary._specs import Frequencies, Rotations
 
 _OVER = {"each_head": 1, "all_heads": 2}
 _ORDER = {"before_rotation": 1, "after_rotation": 2}
@@ -33,14 +34,11 @@ class KeyNorm:
     weight_offset: float = 0.0
 
     def _parts(self) -> tuple:
-        for name, names in (("over", _OVER), ("order", _ORDER)):
-            if getattr(self, name) not in names:
-                raise Error("invalid_argument", f"{name} must be one of {', '.join(names)}, got "
-                            f"'{getattr(self, name)}'")
+        over, order = chosen(_OVER, self.over, "over"), chosen(_ORDER, self.order, "order")
         weight = self.weight
         if weight is not None:
             weight = np.ascontiguousarray(_arrays.numbers(weight, "weight"), np.float32)
-        return (weight, self.weight_offset, self.epsilon, _OVER[self.over], _ORDER[self.order])
+        return (weight, self.weight_offset, self.epsilon, over, order)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +63,7 @@ class QuantizedHeads:
     @checked
     def dequantized(self, *, layout: str) -> Any:
         """The numbers, in float32."""
-        _read_cached(self, "self")
+        read_cached(self, "self")
         if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
             raise Error("invalid_argument", "scales must have the axes of elements but the "
                         f"features, got {list(self.scales.shape)}")
@@ -87,27 +85,17 @@ def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
 def _written(x: Any, what: str) -> Any:
     """An array to write, or quantized heads."""
     if not isinstance(x, QuantizedHeads):
-        return _target(x, what)
+        return to_write(x, what)
     return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=True),
-            _target(x.scales, f"{what}.scales"))
+            to_write(x.scales, f"{what}.scales"))
 
 
-def _read_cached(x: Any, what: str) -> Any:
+def read_cached(x: Any, what: str) -> Any:
     """An array to read, or quantized heads."""
     if not isinstance(x, QuantizedHeads):
-        return _read(x, what)
+        return to_read(x, what)
     return (_arrays.int8_operand(x.elements, f"{what}.elements"),
-            _read(x.scales, f"{what}.scales"))
-
-
-def _read(x: Any, what: str) -> Any:
-    if _arrays.is_torch(x):
-        if x.requires_grad:
-            raise TypeError(f"{what} requires a gradient, which a cache would lose: detach() it")
-        return _arrays.torch_operand(x, what)
-    if isinstance(x, np.ndarray):
-        return _arrays.numpy_operand(x, what)
-    return _arrays.numpy_operand(_arrays.as_numpy(x, what), what)
+            to_read(x.scales, f"{what}.scales"))
 
 
 @checked
@@ -127,7 +115,7 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
         raise Error("invalid_argument", "k_cache and v_cache must both be QuantizedHeads, or "
                     "neither")
     caches = (_written(k_cache, "k_cache"), None if v is None else _written(v_cache, "v_cache"))
-    heads = (_read(k, "k"), None if v is None else _read(v, "v"))
+    heads = (to_read(k, "k"), None if v is None else to_read(v, "v"))
     where = ((whole(slots, "slots"), 0) if isinstance(slots, (int, np.integer)) else
              _arrays.positions_array(slots, "slots"))
     _core.append(caches, heads, layout, (where, None if norm is None else norm._parts()),

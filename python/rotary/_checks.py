@@ -82,6 +82,15 @@ def text(value: Any, name: str) -> str:
     return value
 
 
+def chosen(table: Mapping[str, Any], key: Any, name: str) -> Any:
+    """What the table has of this key."""
+    try:
+        return table[key]
+    except (KeyError, TypeError):
+        raise Error("invalid_argument", f"{name} must be one of {', '.join(map(str, table))}, got "
+                    f"{shown(key)}") from None
+
+
 def _anything(value: Any, name: str) -> Any:
     return value
 

@@ -191,13 +191,6 @@ def _options(config: Any, layer: int | None, layer_type: str | None, context: in
     return options
 
 
-def _operand(x: Any, what: str) -> Any:
-    if _arrays.is_torch(x):
-        return _arrays.torch_operand(x.detach(), what)
-    return _arrays.numpy_operand(x if isinstance(x, np.ndarray) else _arrays.as_numpy(x, what),
-                                 what)
-
-
 @checked
 def identify(before: Any, after: Any, *, layout: str, config: Any = None, positions: Any = None,
              layer: int | None = None, layer_type: str | None = None, context: int | None = None,
@@ -223,8 +216,9 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
             raise Error("invalid_argument", "rotated_before needs config and positions: they say "
                         "what to undo")
         options["rotated_before"] = True
-    return _identification(_core.identify(_operand(before, "before"), _operand(after, "after"),
-                                          layout, options))
+    operands = (_arrays.to_read(x.detach() if _arrays.is_torch(x) else x, what)
+                for x, what in ((before, "before"), (after, "after")))
+    return _identification(_core.identify(*operands, layout, options))
 
 
 @checked

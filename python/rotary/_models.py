@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rotary import _core, _html
-from rotary._checks import checked, json_text, plain
+from rotary._checks import checked, chosen, json_text, plain
 from rotary._errors import Error, ModelWarning
-from rotary._frequencies import Frequencies
-from rotary._specs import RotarySpec
+from rotary._specs import Frequencies, RotarySpec
 
 _CARDS = pathlib.Path(__file__).parent / "models"
 _CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the defaults of its "
@@ -113,11 +112,8 @@ class Model:
                             f"{self.layers[layer].encoding}: it does not rotate")
             return found
         if layer_type is not None:
-            for each in self.rotary:
-                if each.layer_type == layer_type:
-                    return each
-            raise Error("invalid_argument", f"layer_type must be one of "
-                        f"{', '.join(map(str, self.layer_types))}, got '{layer_type}'")
+            return chosen({each.layer_type: each for each in self.rotary}, layer_type,
+                          "layer_type")
         if len(self.rotary) > 1:
             raise Error("invalid_argument", "layer or layer_type must be given, since this model "
                         f"has {len(self.rotary)}: {', '.join(map(str, self.layer_types))}")

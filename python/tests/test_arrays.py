@@ -72,6 +72,8 @@ def test_q_is_as_it_was_where_k_is_refused():
     out = np.zeros_like(q), np.zeros_like(k)
     with pytest.raises(rotary.Error, match="tokens"):
         ROWS.rotate(q, k, layout="bhtd", out=out)
+    with pytest.raises(rotary.Error, match="share"):
+        ROWS.rotate(q, k[:, :, :3], layout="bhtd", out=(out[0], q))
     assert not out[0].any() and not out[1].any()
     before = q.copy()
     with pytest.raises(rotary.Error):

@@ -2,6 +2,7 @@
 """The installed package: its files, its tool, what its import costs in modules."""
 
 import ast
+import graphlib
 import os
 import pathlib
 import subprocess
@@ -32,6 +33,27 @@ def test_types_are_there():
     names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     assert {"Frequencies", "Rotations", "Model", "Bias", "append", "attend", "shift"} <= names
     assert all(hasattr(rotary, name) for name in rotary.__all__)
+
+
+def imported(path):
+    """The modules of the package that a file names, wherever it imports them."""
+    files = {file.name.partition(".")[0] for file in HERE.iterdir()}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        parts = [(*name.split("."), "")[:2] for name in names]
+        yield from (module if module in files else "__init__"
+                    for package, module in parts if package == "rotary")
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    graph = {path.stem: set(imported(path)) for path in HERE.glob("*.py")}
+    assert "_core" in graph["_models"]
+    graphlib.TopologicalSorter(graph).prepare()  # CycleError names a circle
 
 
 def test_the_import_takes_numpy_and_nothing_heavy():
