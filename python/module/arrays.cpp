@@ -19,9 +19,9 @@ constexpr auto int8 = type_of(dtype_code::Int, 8);
 std::string text_of(const nb::dlpack::dtype& type) {
   constexpr std::array<std::string_view, 7> names = {"int",    "uint",    "float", "opaque",
                                                      "bfloat", "complex", "bool"};
-  const std::string name(type.code < names.size() ? names[type.code] : "dtype code ");
-  return name + (type.code < names.size() ? "" : std::to_string(type.code) + ", ") +
-         std::to_string(type.bits) + (type.code < names.size() ? "" : " bits");
+  const std::string bits = std::to_string(type.bits);
+  if (type.code < names.size()) return std::string(names[type.code]) + bits;
+  return "dtype code " + std::to_string(type.code) + ", " + bits + " bits";
 }
 
 nb::dlpack::dtype type_named(std::string_view name) {
@@ -56,8 +56,22 @@ Array array_of_tuple(const nb::tuple& parts, const char* what) {
   return array;
 }
 
+// The words for an object that is no array: the kind that it must be, and a hint.
+struct Refusal {
+  const char* wanted;
+  const char* hint;
+};
+
 template <class Exported>
-Array array_of(Exported exported, const char* what) {
+Array array_of(nb::handle object, const char* what, const Refusal& refusal) {
+  if (nb::isinstance<nb::tuple>(object)) return array_of_tuple(nb::borrow<nb::tuple>(object), what);
+  Exported exported;
+  if (!nb::try_cast(object, exported, false)) {
+    const auto name = nb::cast<std::string>(nb::borrow(object.type()).attr("__name__"));
+    throw nb::type_error(
+        (std::string(what) + refusal.wanted + " in memory of the CPU, got " + name + refusal.hint)
+            .c_str());
+  }
   Array array;
   array.axes = exported.ndim();
   check_axes(array.axes, what);
@@ -69,10 +83,6 @@ Array array_of(Exported exported, const char* what) {
   }
   array.exported = nb::ndarray<nb::ro>(exported);
   return array;
-}
-
-std::string class_name(nb::handle object) {
-  return nb::cast<std::string>(nb::borrow(object.type()).attr("__name__"));
 }
 
 // The axis of each letter of `letters` in layout, or -1.
@@ -128,26 +138,12 @@ TokenArray<Number> tokens_of(const Array& array) {
 }  // namespace
 
 Array array_to_read(nb::handle object, const char* what) {
-  if (nb::isinstance<nb::tuple>(object)) return array_of_tuple(nb::borrow<nb::tuple>(object), what);
-  nb::ndarray<nb::ro, nb::device::cpu> exported;
-  if (!nb::try_cast(object, exported, false)) {
-    throw nb::type_error(
-        (std::string(what) + " must be an array in memory of the CPU, got " + class_name(object))
-            .c_str());
-  }
-  return array_of(std::move(exported), what);
+  return array_of<nb::ndarray<nb::ro, nb::device::cpu>>(object, what, {" must be an array", ""});
 }
 
 Array array_to_write(nb::handle object, const char* what) {
-  if (nb::isinstance<nb::tuple>(object)) return array_of_tuple(nb::borrow<nb::tuple>(object), what);
-  nb::ndarray<nb::device::cpu> exported;
-  if (!nb::try_cast(object, exported, false)) {
-    throw nb::type_error((std::string(what) +
-                          " must be a writable array in memory of the CPU, got " +
-                          class_name(object) + "; it may be read-only")
-                             .c_str());
-  }
-  return array_of(std::move(exported), what);
+  return array_of<nb::ndarray<nb::device::cpu>>(
+      object, what, {" must be a writable array", "; it may be read-only"});
 }
 
 DType dtype_of(const Array& array, const char* what) {

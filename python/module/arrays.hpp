@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "module/casters.hpp"
+#include "module/module.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/quantized_view.hpp"
 #include "rotary/rotations.hpp"
@@ -17,8 +17,6 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::python {
-
-namespace nb = nanobind;
 
 inline constexpr std::size_t most_array_axes = 6;
 

@@ -12,8 +12,7 @@
 #include "module/arrays.hpp"
 #include "module/bias.hpp"
 #include "module/errors.hpp"
-#include "module/parts.hpp"
-#include "module/unlocked.hpp"
+#include "module/module.hpp"
 
 namespace rotary::python {
 namespace {
@@ -64,7 +63,6 @@ void AttendCall::set_mask(nb::handle value) {
     return;
   }
   boolean = array;
-  if (boolean.axes != 4) raise("mask must have 4 axes, got " + std::to_string(boolean.axes));
   const auto& e = boolean.extents;
   const auto& s = boolean.strides;
   options.boolean_mask = BooleanMaskView{.data = boolean.data,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "module/errors.hpp"
-#include "module/parts.hpp"
+#include "module/module.hpp"
 #include "rotary/m_rope.hpp"
 
 namespace rotary::python {

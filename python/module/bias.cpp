@@ -13,7 +13,7 @@
 
 #include "module/arrays.hpp"
 #include "module/errors.hpp"
-#include "module/parts.hpp"
+#include "module/module.hpp"
 
 namespace rotary::python {
 namespace {
@@ -103,8 +103,9 @@ OwnedBias make(std::string_view name, const nb::dict& parameters) {
     raise("name must be one of " + joined(relative_bias_names()) + ", got '" + std::string(name) +
           "'");
   }
-  OwnedBias owned(*std::move(bias));
-  ParameterSetter setter{.given = parameters, .table = owned.table};
+  const auto table = std::make_shared<std::vector<double>>();
+  OwnedBias owned{.value = *std::move(bias), .table = table};
+  ParameterSetter setter{.given = parameters, .table = *table};
   for_each_parameter(owned.value,
                      [&](const ParameterFacts& facts, auto& member) { setter(facts, member); });
   if (setter.used != static_cast<std::int64_t>(parameters.size())) {

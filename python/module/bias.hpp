@@ -2,6 +2,7 @@
 // A relative bias and the table that T5's points into.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "rotary/relative_bias.hpp"
@@ -10,14 +11,7 @@ namespace rotary::python {
 
 struct OwnedBias {
   RelativeBias value;
-  std::vector<double> table = {};  // [buckets, heads]; moved with the bias, never copied
-
-  explicit OwnedBias(RelativeBias bias) : value(std::move(bias)) {}
-  OwnedBias(OwnedBias&&) = default;
-  OwnedBias& operator=(OwnedBias&&) = default;
-  OwnedBias(const OwnedBias&) = delete;
-  OwnedBias& operator=(const OwnedBias&) = delete;
-  ~OwnedBias() = default;
+  std::shared_ptr<std::vector<double>> table = {};  // [buckets, heads]; copies share it
 };
 
 }  // namespace rotary::python

@@ -9,7 +9,7 @@
 
 #include "module/arrays.hpp"
 #include "module/errors.hpp"
-#include "module/parts.hpp"
+#include "module/module.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/shift.hpp"
 

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "module/casters.hpp"
+#include "module/module.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::python {
-
-namespace nb = nanobind;
 
 // Throws the Python exception.
 [[noreturn]] void raise(const Error& error);

@@ -10,7 +10,7 @@
 
 #include "module/errors.hpp"
 #include "module/facts.hpp"
-#include "module/parts.hpp"
+#include "module/module.hpp"
 #include "rotary/spec_json.hpp"
 
 namespace rotary::python {

@@ -11,8 +11,7 @@
 #include "module/arrays.hpp"
 #include "module/errors.hpp"
 #include "module/facts.hpp"
-#include "module/parts.hpp"
-#include "module/unlocked.hpp"
+#include "module/module.hpp"
 #include "rotary/spec_json.hpp"
 
 namespace rotary::python {

@@ -13,7 +13,7 @@
 
 #include "module/errors.hpp"
 #include "module/facts.hpp"
-#include "module/parts.hpp"
+#include "module/module.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"

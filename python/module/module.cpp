@@ -2,10 +2,11 @@
 // rotary._core: the public headers as Python calls. Names, defaults and checks of types are those
 // of the Python sources beside it; here are values, views and errors.
 
+#include "module/module.hpp"
+
 #include <string>
 
 #include "module/errors.hpp"
-#include "module/parts.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
 

@@ -11,8 +11,7 @@
 #include "module/arrays.hpp"
 #include "module/errors.hpp"
 #include "module/facts.hpp"
-#include "module/parts.hpp"
-#include "module/unlocked.hpp"
+#include "module/module.hpp"
 #include "rotary/rotate.hpp"
 
 namespace rotary::python {
@@ -130,10 +129,8 @@ nb::dict facts_of(const Rotations& rotations) {
   facts["rows"] = rotations.row_dtype() == RowDType::f64 ? "f64" : "f32";
   facts["numerics"] = to_string(rotations.numerics());
   facts["rounding"] = to_string(rotations.rounding());
-  facts["role"] = rotations.role() ? nb::object(nb::str(to_string(*rotations.role()).data()))
-                                   : nb::object(nb::none());
-  facts["dtype"] = rotations.tensors() ? nb::object(nb::str(to_string(*rotations.tensors()).data()))
-                                       : nb::object(nb::none());
+  facts["role"] = rotations.role() ? nb::cast(to_string(*rotations.role())) : nb::none();
+  facts["dtype"] = rotations.tensors() ? nb::cast(to_string(*rotations.tensors())) : nb::none();
   return facts;
 }
 
