@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the package's calls beside torch's: one process, one thread, the least of many rounds in
-which the calls take turns. Results are first verified. Usage: bench.py [--rounds N] [--json]
+which the calls take turns. Results are first verified. Usage: bench.py [--rounds N]
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ import time
 import numpy as np
 import rotary
 import torch
+from rotary_embedding_torch import RotaryEmbedding
 
 SHAPES = ((1, 32, 4096, 128), (1, 8, 4096, 128))  # q and k of Llama 3.1 8B, "bhtd"
 
@@ -58,7 +58,7 @@ def tensors(dtype):
             for shape in SHAPES]
 
 
-def prefill(dtype, rounds, compiles):
+def prefill(dtype, rounds):
     """Milliseconds of q and k of 4096 tokens."""
     model = rotary.resolve("llama-3.1-8b")
     f = model.frequencies()
@@ -79,18 +79,14 @@ def prefill(dtype, rounds, compiles):
         "clone": lambda: (q.clone(), k.clone()),
         "torch eager": eager,
     }
-    if compiles:
-        compiled = torch.compile(
-            lambda q, k, cos, sin: (rotate_half(q, cos, sin), rotate_half(k, cos, sin)))
-        calls["torch.compile"] = lambda: compiled(q, k, cos, sin)
-    try:
-        from rotary_embedding_torch import RotaryEmbedding
-
-        theirs = RotaryEmbedding(128, theta=500000)
-        calls["rotary-embedding-torch"] = lambda: (theirs.rotate_queries_or_keys(q),
-                                                   theirs.rotate_queries_or_keys(k))
-    except ImportError:
-        pass
+    compiled = torch.compile(
+        lambda q, k, cos, sin: (rotate_half(q, cos, sin), rotate_half(k, cos, sin)))
+    theirs = RotaryEmbedding(128, theta=500000)
+    calls |= {
+        "torch.compile": lambda: compiled(q, k, cos, sin),
+        "rotary-embedding-torch": lambda: (theirs.rotate_queries_or_keys(q),
+                                           theirs.rotate_queries_or_keys(k)),
+    }
     return {name: seconds * 1e3 for name, seconds in least(calls, rounds).items()}
 
 
@@ -111,20 +107,15 @@ def import_times(rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     with torch.no_grad():
         results = {
             "overhead, us": overheads(options.rounds),
-            "prefill f32, ms": prefill(torch.float32, options.rounds, not options.no_compile),
-            "prefill bf16, ms": prefill(torch.bfloat16, options.rounds, not options.no_compile),
+            "prefill f32, ms": prefill(torch.float32, options.rounds),
+            "prefill bf16, ms": prefill(torch.bfloat16, options.rounds),
             "import, ms": import_times(options.rounds),
         }
-    if options.json:
-        print(json.dumps(results, indent=2))
-        return
     for title, times in results.items():
         print(title)
         base = times.get("out=") if "prefill" in title else None

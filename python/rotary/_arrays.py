@@ -151,10 +151,8 @@ def dtype_name(x, what: str) -> str:
     return name
 
 
-def named_dtype(dtype) -> str | None:
-    """The library's name of a dtype of NumPy, torch or text; None for None."""
-    if dtype is None:
-        return None
+def named_dtype(dtype) -> str:
+    """The library's name of a dtype of NumPy, torch or text."""
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
     name = None if isinstance(dtype, int) else _name_of(str(dtype))
@@ -178,8 +176,6 @@ def numpy_dtype(dtype) -> np.dtype:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    if name is None:
-        raise Error("invalid_argument", "dtype must be one of f32, bf16, f16, f64, got None")
     return {"f32": _F32, "f16": _F16, "f64": _F64}[name]
 
 

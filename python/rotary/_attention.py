@@ -11,7 +11,8 @@ import numpy as np
 
 from rotary import _arrays, _core, _html
 from rotary._checks import checked, plain
-from rotary._caches import QuantizedHeads, read_cached
+from rotary._arrays import to_read
+from rotary._caches import QuantizedHeads, cached
 from rotary._errors import Error
 from rotary._specs import Frequencies, Parameters, Rotations
 
@@ -97,7 +98,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
         raise Error("invalid_argument", "k and v must both be QuantizedHeads, or neither")
-    sources = [_arrays.to_read(q, "q"), read_cached(k, "k"), read_cached(v, "v")]
+    sources = [to_read(q, "q"), cached(k, "k", to_read), cached(v, "v", to_read)]
     if out is None:
         out = _empty_result(q, v, layout)
     objects = {"q_rotations": q_rotations, "k_rotations": k_rotations, "bias": bias,
@@ -114,7 +115,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
         options["block_table"] = _table(block_table)
     lse = np.empty(_sizes(q, layout, "bht") + (1,), np.float32) if return_log_sum_exp else None
     _core.attend((_arrays.to_write(out, "out"), *sources), layout, options, lse)
-    return (out, lse) if return_log_sum_exp else out
+    return out if lse is None else (out, lse)
 
 
 def _table(blocks: Any) -> np.ndarray:

@@ -63,7 +63,7 @@ class QuantizedHeads:
     @checked
     def dequantized(self, *, layout: str) -> Any:
         """The numbers, in float32."""
-        read_cached(self, "self")
+        cached(self, "self", to_read)
         if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
             raise Error("invalid_argument", "scales must have the axes of elements but the "
                         f"features, got {list(self.scales.shape)}")
@@ -82,20 +82,12 @@ def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     return tuple(n for n, axis in zip(shape, layout) if axis != "d")
 
 
-def _written(x: Any, what: str) -> Any:
-    """An array to write, or quantized heads."""
+def cached(x: Any, what: str, operand: Any) -> Any:
+    """Of an array or QuantizedHeads; operand: to_read or to_write."""
     if not isinstance(x, QuantizedHeads):
-        return to_write(x, what)
-    return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=True),
-            to_write(x.scales, f"{what}.scales"))
-
-
-def read_cached(x: Any, what: str) -> Any:
-    """An array to read, or quantized heads."""
-    if not isinstance(x, QuantizedHeads):
-        return to_read(x, what)
-    return (_arrays.int8_operand(x.elements, f"{what}.elements"),
-            to_read(x.scales, f"{what}.scales"))
+        return operand(x, what)
+    return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=operand is to_write),
+            operand(x.scales, f"{what}.scales"))
 
 
 @checked
@@ -114,7 +106,8 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
     if len({isinstance(x, QuantizedHeads) for x in (k_cache, v_cache) if x is not None}) > 1:
         raise Error("invalid_argument", "k_cache and v_cache must both be QuantizedHeads, or "
                     "neither")
-    caches = (_written(k_cache, "k_cache"), None if v is None else _written(v_cache, "v_cache"))
+    caches = tuple(None if x is None else cached(x, what, to_write)
+                   for x, what in ((k_cache, "k_cache"), (v_cache, "v_cache")))
     heads = (to_read(k, "k"), None if v is None else to_read(v, "v"))
     where = ((whole(slots, "slots"), 0) if isinstance(slots, (int, np.integer)) else
              _arrays.positions_array(slots, "slots"))
@@ -131,7 +124,7 @@ def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
     One shift rounds once more: shift once by the whole distance where you can.
     """
     after = before if after is None else after
-    _core.shift(_written(keys, "keys"), layout,
+    _core.shift(cached(keys, "keys", to_write), layout,
                 (before._core, _arrays.token_numbers(positions, "positions")),
                 (after._core, _arrays.token_numbers(new_positions, "new_positions")))
     return keys

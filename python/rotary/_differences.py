@@ -120,12 +120,10 @@ def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
     wrong position, angles, scores."""
     models = model_of(one, "one"), model_of(other, "other")
     facts = models[0]._core.compare(models[1]._core, context)
-    rotary = tuple(RotaryDifference(
-        one=each["one"], other=each["other"], layers=tuple(each["layers"]),
-        fields=_fields(each["fields"]),
-        rows=RowsDifference(**{**each["rows"], "pairs": tuple(each["rows"]["pairs"])}),
-        not_comparable=each["not_comparable"], differs=each["differs"],
-    ) for each in facts["rotary"])
+    rotary = tuple(RotaryDifference(**{
+        **each, "layers": tuple(each["layers"]), "fields": _fields(each["fields"]),
+        "rows": RowsDifference(**{**each["rows"], "pairs": tuple(each["rows"]["pairs"])}),
+    }) for each in facts["rotary"])
     known = [model.evidence for model in models]
     disputes = [list(each.disputes) if each else [] for each in known]
     differs = facts["differs"] or disputes[0] != disputes[1]

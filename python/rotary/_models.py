@@ -89,7 +89,7 @@ class Model:
         self.warnings: tuple[str, ...] = tuple(facts["warnings"])
         self.softcap: float | None = facts["softcap"]
         self.relative_bias: str | None = facts["relative_bias"]
-        self.sources: tuple[Source, ...] = tuple(Source(*each) for each in facts["sources"])
+        self.sources: tuple[Source, ...] = _sources_of(facts)
         self.gguf: Mapping[str, Any] | None = facts["gguf"]
 
     @property
@@ -168,14 +168,12 @@ class Model:
 
 
 def _rotary_of(facts: Mapping[str, Any]) -> ModelRotary:
-    return ModelRotary(
-        spec=RotarySpec.from_json(facts["spec"]),
-        layer_type=facts["layer_type"],
-        softmax_factor=facts["softmax_factor"],
-        nope_head_dim=facts["nope_head_dim"],
-        trained_context_tokens=facts["trained_context_tokens"],
-        sources=tuple(Source(*each) for each in facts["sources"]),
-    )
+    return ModelRotary(**{**facts, "spec": RotarySpec.from_json(facts["spec"]),
+                          "sources": _sources_of(facts)})
+
+
+def _sources_of(facts: Mapping[str, Any]) -> tuple[Source, ...]:
+    return tuple(Source(*each) for each in facts["sources"])
 
 
 def _ranges(numbers: Sequence[int]) -> str:

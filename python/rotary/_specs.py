@@ -214,10 +214,9 @@ class Frequencies:
         [axes, batch, tokens]. dtype: that of the tensors, needed for f64 and for numerics that
         round rows to it; None: f32, bf16 or f16. role: "query" or "key", for xPos alone.
         """
-        name = _arrays.named_dtype(dtype)
-        doubles = name == "f64"
+        name = None if dtype is None else _arrays.named_dtype(dtype)
         numbers = _arrays.token_numbers(positions, "positions")
-        return Rotations(_core.Rotations.make(self._core, numbers, doubles, role, name))
+        return Rotations(_core.Rotations.make(self._core, numbers, name == "f64", role, name))
 
     def rotate(self, q: Any, k: Any = None, *, positions: Any, layout: str, out: Any = None,
                inplace: bool = False, direction: str = "forward", role: str | None = None) -> Any:

@@ -87,19 +87,11 @@ def test_layouts_that_are_refused(layout):
         ROWS.rotate(numbers(3, 8), layout=layout)
 
 
-def test_what_is_no_array_is_refused():
-    with pytest.raises(TypeError, match="q must be an array of NumPy, torch, JAX or MLX, got list"):
-        ROWS.rotate([[0.0] * 8] * 3, layout="td")
-    with pytest.raises(TypeError, match="out must be an array of NumPy or torch, got list"):
-        ROWS.rotate(numbers(3, 8), layout="td", out=[1])
+def test_outputs_that_do_not_fit_the_call_are_refused():
     with pytest.raises(TypeError, match="out must be a pair of arrays"):
         ROWS.rotate(numbers(3, 8), numbers(3, 8), layout="td", out=numbers(3, 8))
-    with pytest.raises(rotary.Error, match="direction must be one of forward, inverse, transpose"):
-        ROWS.rotate(numbers(3, 8), layout="td", direction="back")
     with pytest.raises(rotary.Error, match="out must be None where inplace is True"):
         ROWS.rotate(numbers(3, 8), layout="td", inplace=True, out=numbers(3, 8))
-    with pytest.raises(TypeError):
-        ROWS.rotate(numbers(3, 8))
 
 
 def test_empty_arrays():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
-import struct
 
+import gguf_files
 import numpy as np
 import pytest
 import rotary
@@ -134,31 +134,12 @@ def test_a_pretrained_config_is_anything_with_to_dict():
     assert model.rotary[0].spec.base == 1e4 and "defaults of its class" in model.source
 
 
-def gguf(keys):
-    def text(value):
-        return struct.pack("<Q", len(value)) + value.encode()
-
-    body = b""
-    for key, value in keys.items():
-        body += text(key)
-        if isinstance(value, str):
-            body += struct.pack("<I", 8) + text(value)
-        elif isinstance(value, float):
-            body += struct.pack("<If", 6, value)
-        else:
-            body += struct.pack("<II", 4, value)
-    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)) + body
-
-
 def test_a_gguf_file(tmp_path):
     path = tmp_path / "model.gguf"
-    path.write_bytes(gguf({
-        "general.architecture": "llama", "llama.block_count": 2, "llama.embedding_length": 512,
-        "llama.attention.head_count": 8, "llama.rope.freq_base": 500000.0,
-        "llama.context_length": 4096, "llama.rope.dimension_count": 64}))
+    path.write_bytes(gguf_files.encoded(gguf_files.llama(rope__freq_base=250000.0)))
     model = rotary.resolve(path)
     spec = model.rotary[0].spec
-    assert (spec.base, spec.pairing, spec.head_dim) == (500000.0, "interleaved", 64)
+    assert (spec.base, spec.pairing, spec.head_dim) == (250000.0, "interleaved", 128)
     assert model.gguf["checkpoint_pairing"] == "half"
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(rotary.Error) as caught:

@@ -257,27 +257,3 @@ def test_biases_add_to_scaled_dot_product_attention():
     torch.testing.assert_close(made, expected, rtol=1e-5, atol=1e-6)
     half = rotary.torch.bias_table(bias, 4, 4, dtype=torch.bfloat16)
     assert torch.equal(half, table.bfloat16())
-
-
-def test_ten_steps_of_training_are_those_of_the_formula():
-    def losses(turn):
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Linear(64, 16))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-        x, target = tensor(4, 5, 16), torch.from_numpy(numbers(4, 5, 16, seed=9))
-        seen = []
-        for _ in range(10):
-            hidden = turn(model[0](x).reshape(4, 5, 4, 16).transpose(1, 2))
-            out = model[1](hidden.transpose(1, 2).reshape(4, 5, 64))
-            loss = ((out - target)**2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            seen.append(loss.item())
-        return seen
-
-    cos, sin = rotary.torch.tables(SPEC, torch.arange(5))
-    ours = losses(lambda x: rotary.torch.rotate(x, cos, sin, pairing="half", layout="bhtd"))
-    theirs = losses(lambda x: formula(x, cos, sin))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
-    assert ours[-1] < ours[0]
