@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 from rotary import torch as operators
+from rotary._checks import shown
 from rotary._errors import Error
 from rotary._models import Model, ModelRotary, resolve
 from rotary._specs import RotarySpec
@@ -55,14 +56,10 @@ _ARRANGE: dict[str, Callable] = {
 
 def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
     """What the class returns, exact, in float32."""
+    flat = positions.reshape(-1, positions.shape[-1]) if layout.by_axis else positions
+    cos, sin = torch.ops.rotary.rows(flat, layout.spec, 0, False)
     if layout.by_axis:
-        axes = positions.shape[0]
-        flat = positions.reshape(-1, positions.shape[-1])
-        cos, sin = torch.ops.rotary.rows(flat, layout.spec, 0, False)
-        shape = (axes, *positions.shape[1:], cos.shape[-1])
-        cos, sin = cos.reshape(shape), sin.reshape(shape)
-    else:
-        cos, sin = torch.ops.rotary.rows(positions, layout.spec, 0, False)
+        cos, sin = (row.reshape(*positions.shape, row.shape[-1]) for row in (cos, sin))
     sin = layout.sign * sin
     if layout.arrange == "complex":
         return torch.complex(cos, sin)
@@ -208,6 +205,11 @@ def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
     return found, skipped
 
 
+def _check_class(target: Any, name: str) -> None:
+    if not isinstance(target, type) or not issubclass(target, torch.nn.Module):
+        raise TypeError(f"{name} must be a class of rotary modules, got {shown(target)}")
+
+
 def patch(target: Any) -> _Undo:
     """Exact tables in every rotary module of a live model, or in a class of rotary modules for all
     its instances, those to come, too. Returns what undoes it.
@@ -216,6 +218,8 @@ def patch(target: Any) -> _Undo:
     """
     if isinstance(target, type):
         return _patch_class(target)
+    if not isinstance(target, torch.nn.Module):
+        raise TypeError(f"target must be a model or a class of rotary modules, got {shown(target)}")
     found, skipped = _rotary_modules(target)
     if not found:
         raise Error("invalid_argument", f"target must have a rotary module with a config, got "
@@ -245,6 +249,7 @@ def _forward_of(original: Callable) -> Callable:
 
 
 def _patch_class(target: Any) -> _Undo:
+    _check_class(target, "target")
     original = target.forward
     target.forward = _forward_of(original)
 
@@ -256,6 +261,7 @@ def _patch_class(target: Any) -> _Undo:
 
 def exact_class(target: Any) -> type:
     """A subclass that returns exact tables."""
+    _check_class(target, "target")
     return type(f"Exact{target.__name__}", (target,), {
         "forward": _forward_of(target.forward), "__module__": target.__module__,
         "__doc__": f"{target.__name__} with exact cos and sin, by rotary."})
@@ -264,4 +270,6 @@ def exact_class(target: Any) -> type:
 def mapping(*classes: type) -> dict[str, type]:
     """For transformers.monkey_patching.register_patch_mapping: models that are made inside its
     apply_patches() have exact tables."""
+    for each in classes:
+        _check_class(each, "classes")
     return {each.__name__: exact_class(each) for each in classes}

@@ -18,7 +18,7 @@ from reference import numbers
 from rotary.__main__ import find_tool
 
 ODD = [2**63, -2**63 - 1, 2**62, -1, 0, 10**5000, 1.9, -0.5, float("nan"), float("inf"), 10.0**300,
-       True, None, "", "x", "\ud800", b"x", object(), 1j, [], [1, 2], [[1], [1, 2]], ["x"], {},
+       True, None, "", "x", "\ud800", b"x", object(), int, 1j, [], [1, 2], [[1], [1, 2]], ["x"], {},
        {"x": object()}, range(2**63, 2**63 + 3), range(0, 2**64), np.zeros((2, 2)), np.array(["x"])]
 SCALARS = [np.int8(3), np.int64(-1), np.uint64(2**63), np.float16(1.5), np.float32(1.9),
            np.float64("nan"), np.longdouble(2), np.bool_(True), np.complex64(1), np.str_("x")]
@@ -136,6 +136,44 @@ CALLS = {
     "shift": (lambda **n: rotary.shift(**{"keys": heads(), **n}), {
         "layout": "thd", "before": F, "positions": range(4), "new_positions": range(4)}),
 }
+MODULES = {"": rotary}
+try:
+    import torch
+except ImportError:
+    pass  # ./dev python --torch has it
+else:
+    MODULES |= {"torch.": rotary.torch, "transformers.": rotary.transformers}
+    X, AT = torch.from_numpy(heads()), torch.arange(4)
+    EMBEDDING = rotary.torch.RotaryEmbedding(DYNAMIC)
+
+    class TinyRotaryEmbedding(torch.nn.Module):
+        config = types.SimpleNamespace(to_dict=lambda: {
+            "model_type": "llama", "hidden_size": 16, "num_attention_heads": 2,
+            "num_hidden_layers": 1, "rope_theta": 1e4, "max_position_embeddings": 64})
+
+        def forward(self, x, position_ids):
+            angles = position_ids[..., None].cpu().double() * torch.from_numpy(F.inv_freq.copy())
+            rows = torch.cat((angles, angles), -1)
+            return rows.cos().to(x.dtype), rows.sin().to(x.dtype)
+
+    CALLS |= {
+        "torch.RotaryEmbedding": (lambda **n: rotary.torch.RotaryEmbedding(**n).spec,
+                                  {"spec": MODEL, "layer": 0, "context": 64}),
+        "torch.RotaryEmbedding.extra_repr": (EMBEDDING.extra_repr, {}),
+        "torch.RotaryEmbedding.forward": (lambda **n: EMBEDDING(**{"q": X, "k": X, **n}),
+                                          {"positions": AT, "layout": "thd"}),
+        "torch.bias_table": (rotary.torch.bias_table, {"bias": ALIBI, "queries": 2, "keys": 3}),
+        "torch.rotate": (rotary.torch.rotate, dict(zip(("cos", "sin"), rotary.torch.tables(
+            SPEC, AT))) | {"x": X, "pairing": "half", "layout": "thd"}),
+        "torch.rotate_by": (rotary.torch.rotate_by, {"rotations": ROWS, "x": X, "layout": "thd"}),
+        "torch.tables": (rotary.torch.tables, {"spec": DYNAMIC, "positions": AT, "context": 64}),
+        "transformers.exact_class": (lambda **n: rotary.transformers.exact_class(**n).__name__,
+                                     {"target": TinyRotaryEmbedding}),
+        "transformers.mapping": (lambda classes: list(rotary.transformers.mapping(classes)),
+                                 {"classes": TinyRotaryEmbedding}),
+        "transformers.patch": (lambda **n: len(rotary.transformers.patch(**n).patched),
+                               {"target": torch.nn.ModuleList([TinyRotaryEmbedding()])}),
+    }
 # Other calls make what calls return; the rest are holders of names and values.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
             "MRopePositions", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
@@ -158,10 +196,10 @@ TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (
 
 
 def public_calls():
-    """name: the function, of all that __all__ names and their methods."""
+    """name: the function, of all that each __all__ names and their methods."""
     found = {}
-    for name in rotary.__all__:
-        value = getattr(rotary, name)
+    for name, value in ((prefix + name, getattr(module, name))
+                        for prefix, module in MODULES.items() for name in module.__all__):
         if not inspect.isclass(value):
             found[name] = value
             continue
@@ -187,7 +225,8 @@ def parameters():
             if each.kind is each.VAR_KEYWORD:
                 for given in sorted(set(CALLS[call][1]) - set(own)):
                     yield call, given, hints[name], None
-            elif each.kind is not each.VAR_POSITIONAL and name != "self":
+            elif name != "self" and (each.kind is not each.VAR_POSITIONAL or
+                                     name in CALLS[call][1]):
                 hint = Any if Any in typing.get_args(hints[name]) else hints[name]
                 yield call, name, hint, each.default
 
@@ -238,7 +277,7 @@ def is_right(call, parameter, hint, value, result):
 def same(one, other):
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, np.ndarray):
+    if hasattr(one, "dtype") and hasattr(one, "shape"):
         return np.array_equal(one, other, equal_nan=True)
     return str(one) == str(other)
 
