@@ -54,10 +54,12 @@ struct OutputFile {
   std::string bytes;
 };
 
+using Write = std::function<void(std::string_view)>;
+
 // A file too large for memory: fill() hands its bytes on, piece by piece.
 struct StreamedFile {
   std::string path;
-  std::function<void(const std::function<void(std::string_view)>& write)> fill;
+  std::function<void(const Write& write)> fill;
   // Reads the bytes back, from the name that they have until they are found right; throws if not.
   std::function<void(const std::string& path)> check = {};
 };

@@ -20,9 +20,16 @@ void OutputOption::check(std::initializer_list<std::string_view> endings) const 
   check_outputs(std::span(&*path, 1), overwrite());
 }
 
-void OutputOption::write(std::string bytes) const {
+void OutputOption::write(std::string_view bytes) const {
   if (!path) return;
-  const OutputFile file{.path = *path, .bytes = std::move(bytes)};
+  const StreamedFile file{.path = *path, .fill = [bytes](const Write& write) { write(bytes); }};
+  write_files(std::span(&file, 1), overwrite());
+}
+
+void OutputOption::write(const NpyView& array) const {
+  if (!path) return;
+  const StreamedFile file{.path = *path,
+                          .fill = [&](const Write& write) { write_npy(array, write); }};
   write_files(std::span(&file, 1), overwrite());
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/bias_input.hpp"
 #include "cli/files.hpp"
+#include "cli/npy/npy.hpp"
 #include "cli/option_parser.hpp"
 #include "cli/sinusoidal_input.hpp"
 
@@ -25,7 +26,8 @@ struct OutputOption {
   // Fails where the file could not be written, or its name ends in none of these, if any.
   void check(std::initializer_list<std::string_view> endings = {}) const;
   // Nothing without --out.
-  void write(std::string bytes) const;
+  void write(std::string_view bytes) const;
+  void write(const NpyView& array) const;
 };
 
 // The form is "--out FILE" or "-o,--out FILE".

@@ -108,7 +108,7 @@ Json json_of(const Block& block, const Arguments& arguments) {
 std::string run_block(const Arguments& arguments, OutputForm form) {
   const Block block = make_block(arguments, read_bias(arguments.bias).bias);
   const auto& path = arguments.output.path;
-  arguments.output.write(write_npy(block.numbers));
+  arguments.output.write(block.numbers.view());
   if (form == OutputForm::json) return printed(json_of(block, arguments));
   if (!path) return text_of(block);
   return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", printable(*path),

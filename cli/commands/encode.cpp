@@ -72,7 +72,7 @@ Done rows_alone(const Arguments& arguments) {
             .dtype = rows.dtype,
             .shape = rows.numbers.shape,
             .positions = {{"first", nullptr}, {"file", nullptr}}};
-  arguments.output.write(write_npy(rows.numbers));
+  arguments.output.write(rows.numbers.view());
   if (!arguments.output.path) done.rows = std::move(rows);
   return done;
 }
@@ -119,7 +119,7 @@ Done add_rows(const Arguments& arguments) {
     ok_or_fail(add_sinusoidal(view, view, value_or_fail(make_sinusoidal(*done.spec)), positions,
                               {.embedding_scale = scale_of(arguments, x.extents.features)}));
   }
-  arguments.output.write(write_npy(x.array));
+  arguments.output.write(x.array.view());
   return done;
 }
 

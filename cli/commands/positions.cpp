@@ -105,29 +105,31 @@ MRopeConvention parse_convention(const Arguments& arguments) {
   return convention;
 }
 
-// A prompt, and the ids of it. Those of a convention without fractions are integers.
+// The ids of a prompt, which there may be no memory to hold twice.
 struct Answer {
   MRopeConvention convention;
-  std::vector<NamedValue> options;  // one for each group
-  MRopePositions<double> made;
+  std::vector<NamedValue> options = {};  // one for each group
+  std::vector<std::int64_t> group_ends = {};
+  std::int64_t tokens = 0;
+  double delta = 0;
+  std::variant<AxisPositions<std::int64_t>, AxisPositions<double>> ids = {};
 
-  [[nodiscard]] const AxisPositions<double>& ids() const { return made.positions; }
-  [[nodiscard]] bool has_fractions() const {
-    return convention.frame_times == FrameTimes::not_truncated;
+  [[nodiscard]] double id(std::int64_t axis, std::int64_t token) const {
+    return std::visit([&](const auto& all) { return static_cast<double>(all.at(axis, token)); },
+                      ids);
   }
+  [[nodiscard]] bool has_fractions() const { return ids.index() == 1; }
   [[nodiscard]] std::int64_t group_start(std::size_t group) const {
-    return group == 0 ? 0 : made.group_ends[group - 1];
+    return group == 0 ? 0 : group_ends[group - 1];
   }
-  [[nodiscard]] double next() const {
-    return static_cast<double>(made.positions.tokens) + made.delta;
-  }
+  [[nodiscard]] double next() const { return static_cast<double>(tokens) + delta; }
 };
 
 Answer make_answer(const Arguments& arguments) {
   require(!arguments.groups.empty(),
           "a prompt is required: --text N, --image ROWSxCOLUMNS, --video FRAMESxROWSxCOLUMNS@S, in "
           "its order");
-  Answer answer{.convention = parse_convention(arguments), .options = {}, .made = {}};
+  Answer answer{.convention = parse_convention(arguments)};
   std::vector<TokenGroup> groups;
   for (const NamedValue& option : arguments.groups) {
     const std::size_t before = groups.size();
@@ -137,11 +139,18 @@ Answer make_answer(const Arguments& arguments) {
     else
       answer.options.back().value += fmt::format(" {} {}", option.name, option.value);
   }
-  const std::int64_t tokens = value_or_fail(m_rope_token_count(groups, answer.convention));
-  require(arguments.output.path || tokens <= most_printed_tokens,
+  answer.tokens = value_or_fail(m_rope_token_count(groups, answer.convention));
+  require(arguments.output.path || answer.tokens <= most_printed_tokens,
           "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
-          tokens);
-  answer.made = value_or_fail(m_rope_coordinates(groups, answer.convention));
+          answer.tokens);
+  const auto keep = [&answer](auto made) {
+    answer.group_ends = std::move(made.group_ends);
+    answer.delta = static_cast<double>(made.delta);
+    answer.ids = std::move(made.positions);
+  };
+  answer.convention.frame_times == FrameTimes::not_truncated
+      ? keep(value_or_fail(m_rope_coordinates(groups, answer.convention)))
+      : keep(value_or_fail(m_rope_positions(groups, answer.convention)));
   return answer;
 }
 
@@ -157,11 +166,11 @@ struct TokenRange {
 };
 
 // Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
-std::vector<TokenRange> lines_of(const AxisPositions<double>& ids, const TokenRange& group) {
+std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;
   for (std::int64_t token = group.first + 1; token < group.end; ++token) {
-    const double difference = ids.at(0, token) - ids.at(0, token - 1);
+    const double difference = answer.id(0, token) - answer.id(0, token - 1);
     const bool is_second = token - lines.back().first == 1;
     if ((difference == 0 || difference == 1) && (is_second || difference == step)) {
       lines.back().end = token + 1;
@@ -184,11 +193,14 @@ std::string range_text(double lowest, double highest) {
   return fmt::format("{} to {}", number_text(lowest), number_text(highest));
 }
 
-std::pair<double, double> range_of(const AxisPositions<double>& ids, std::int64_t axis,
+std::pair<double, double> range_of(const Answer& answer, std::int64_t axis,
                                    const TokenRange& tokens) {
-  const auto begin = ids.numbers.begin() + axis * ids.tokens;
-  const auto [lowest, highest] = std::minmax_element(begin + tokens.first, begin + tokens.end);
-  return {*lowest, *highest};
+  const auto range = [&](const auto& ids) {
+    const auto begin = ids.numbers.begin() + axis * ids.tokens;
+    const auto [lowest, highest] = std::minmax_element(begin + tokens.first, begin + tokens.end);
+    return std::pair(static_cast<double>(*lowest), static_cast<double>(*highest));
+  };
+  return std::visit(range, answer.ids);
 }
 
 using Line = std::vector<std::string>;
@@ -196,21 +208,21 @@ using Line = std::vector<std::string>;
 Line line_of(const Answer& answer, const TokenRange& tokens, std::string group) {
   Line line = {range_text(static_cast<double>(tokens.first), static_cast<double>(tokens.end - 1)),
                std::move(group)};
-  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
-    const auto [lowest, highest] = range_of(answer.ids(), axis, tokens);
+  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
+    const auto [lowest, highest] = range_of(answer, axis, tokens);
     line.push_back(range_text(lowest, highest));
   }
   return line;
 }
 
 void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group) {
-  const TokenRange tokens{answer.group_start(group), answer.made.group_ends[group]};
+  const TokenRange tokens{answer.group_start(group), answer.group_ends[group]};
   const NamedValue& option = answer.options[group];
   const std::string name = printable(fmt::format("{} {}", option.name.substr(2), option.value));
   if (tokens.first == tokens.end) return;
   const bool by_time = answer.convention.counts[0] == IdAxis::time;
   const std::vector<TokenRange> parts =
-      by_time ? lines_of(answer.ids(), tokens) : std::vector<TokenRange>{tokens};
+      by_time ? lines_of(answer, tokens) : std::vector<TokenRange>{tokens};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts.size() > most_lines_of_group && i + 2 >= most_lines_of_group &&
         i + 1 < parts.size()) {
@@ -227,31 +239,30 @@ void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group
 std::string backwards_text(const Answer& answer) {
   double highest = -1;
   for (std::size_t group = 0; group < answer.options.size(); ++group) {
-    const TokenRange tokens{answer.group_start(group), answer.made.group_ends[group]};
+    const TokenRange tokens{answer.group_start(group), answer.group_ends[group]};
     if (tokens.first == tokens.end || answer.convention.counts[0] != IdAxis::time) continue;
-    const double first = answer.ids().at(0, tokens.first);
+    const double first = answer.id(0, tokens.first);
     if (first <= highest)
       return fmt::format(
           "ids go backwards: token {} ({}) stands at {}, after ids up to {}, as {} counts "
           "(docs/theory/axis-positions.md)\n",
           tokens.first, answer.options[group].name.substr(2), number_text(first),
           number_text(highest), answer.convention.name);
-    for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis)
-      highest = std::max(highest, range_of(answer.ids(), axis, tokens).second);
+    for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis)
+      highest = std::max(highest, range_of(answer, axis, tokens).second);
   }
   return {};
 }
 
 std::string summary(const Answer& answer) {
   return fmt::format("{}, {} tokens on {} axes, delta {}: the next token stands at {}\n{}",
-                     answer.convention.name, answer.ids().tokens, answer.ids().axes,
-                     number_text(answer.made.delta), number_text(answer.next()),
-                     backwards_text(answer));
+                     answer.convention.name, answer.tokens, answer.convention.axes,
+                     number_text(answer.delta), number_text(answer.next()), backwards_text(answer));
 }
 
 std::string text_of(const Answer& answer) {
   std::vector<Column> columns = {{"tokens", 0, Align::left}, {"group", 0, Align::left}};
-  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
+  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
     const IdAxis counted = answer.convention.counts[static_cast<std::size_t>(axis)];
     columns.push_back({std::string(axis_name(counted)), 0, Align::left});
   }
@@ -269,11 +280,10 @@ Json number_json(const Answer& answer, double number) {
 
 Json ids_json(const Answer& answer) {
   Json ids = Json::array();
-  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
-    Json row = Json::array();
-    for (std::int64_t token = 0; token < answer.ids().tokens; ++token)
-      row.push_back(number_json(answer, answer.ids().at(axis, token)));
-    ids.push_back(std::move(row));
+  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
+    Json& row = ids.emplace_back(Json::array());
+    for (std::int64_t token = 0; token < answer.tokens; ++token)
+      row.push_back(number_json(answer, answer.id(axis, token)));
   }
   return ids;
 }
@@ -285,28 +295,19 @@ Json json_of(const Arguments& arguments, const Answer& answer) {
   for (std::size_t group = 0; group < answer.options.size(); ++group)
     groups.push_back({{"kind", answer.options[group].name.substr(2)},
                       {"first_token", answer.group_start(group)},
-                      {"tokens", answer.made.group_ends[group] - answer.group_start(group)}});
+                      {"tokens", answer.group_ends[group] - answer.group_start(group)}});
   Json json = {{"schema_version", 1},
                {"convention", answer.convention.name},
                {"source", answer.convention.source},
                {"axes", json_array(axes, [](IdAxis axis) { return Json(axis_name(axis)); })},
-               {"tokens", answer.ids().tokens},
+               {"tokens", answer.tokens},
                {"groups", std::move(groups)},
-               {"delta", number_json(answer, answer.made.delta)},
+               {"delta", number_json(answer, answer.delta)},
                {"next_position", number_json(answer, answer.next())},
                {"goes_backwards", !backwards_text(answer).empty()},
                {"output", arguments.output.path}};
   if (!arguments.output.path) json["ids"] = ids_json(answer);
   return json;
-}
-
-std::string npy_of(const Answer& answer) {
-  const std::array shape = {answer.ids().axes, answer.ids().tokens};
-  const std::vector<double>& numbers = answer.ids().numbers;
-  if (answer.has_fractions())
-    return write_npy(NpyType::f64, shape, std::as_bytes(std::span(numbers)));
-  const std::vector<std::int64_t> integers(numbers.begin(), numbers.end());
-  return write_npy(NpyType::i64, shape, std::as_bytes(std::span(integers)));
 }
 
 std::string list_conventions(const Arguments& arguments, OutputForm form) {
@@ -328,11 +329,17 @@ std::string run_positions(const Arguments& arguments, OutputForm form) {
   if (arguments.list) return list_conventions(arguments, form);
   arguments.output.check({".npy"});
   const Answer answer = make_answer(arguments);
-  if (arguments.output.path) arguments.output.write(npy_of(answer));
+  const std::array shape = {answer.convention.axes, answer.tokens};
+  const NpyType type = answer.has_fractions() ? NpyType::f64 : NpyType::i64;
+  const auto write = [&](const auto& ids) {
+    arguments.output.write({type, shape, std::as_bytes(std::span(ids.numbers))});
+  };
+  std::visit(write, answer.ids);
   if (form == OutputForm::json) return printed(json_of(arguments, answer));
   if (!arguments.output.path) return text_of(answer);
-  return fmt::format("{}: [{}, {}] {}\n{}", printable(*arguments.output.path), answer.ids().axes,
-                     answer.ids().tokens, answer.has_fractions() ? "f64" : "i64", summary(answer));
+  return fmt::format("{}: [{}, {}] {}\n{}", printable(*arguments.output.path),
+                     answer.convention.axes, answer.tokens, answer.has_fractions() ? "f64" : "i64",
+                     summary(answer));
 }
 
 Run declare(OptionParser& parser) {

@@ -124,7 +124,7 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
       });
   std::string page = page::page_with(page::report_page(), printed(contents));
   const Json summary = summary_of(arguments, contents, page.size());
-  arguments.output.write(std::move(page));
+  arguments.output.write(page);
   return form == OutputForm::json ? printed(summary) : text_of(summary);
 }
 

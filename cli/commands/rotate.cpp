@@ -83,10 +83,12 @@ std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
 }
 
 void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
-  std::vector<OutputFile> files;
+  std::vector<StreamedFile> files;
   files.reserve(jobs.size());
   for (const Job& job : jobs)
-    files.push_back({.path = job.output, .bytes = write_npy(job.tensor.array)});
+    files.push_back({.path = job.output, .fill = [&job](const Write& write) {
+                       write_npy(job.tensor.array.view(), write);
+                     }});
   write_files(files, overwrite);
 }
 

@@ -112,7 +112,7 @@ struct Table {
 
 std::string answer(const TableArguments& arguments, OutputForm form, const Table& table) {
   const auto& path = arguments.output.path;
-  arguments.output.write(write_npy(table.numbers));
+  arguments.output.write(table.numbers.view());
   if (form == OutputForm::text)
     return path ? fmt::format("{}: {}\n", printable(*path), table.saved) : table.text();
   Json json = {{"schema_version", 1},  {"encoding", table.encoding},   {"name", arguments.name()},

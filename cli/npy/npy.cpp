@@ -329,23 +329,27 @@ Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit) {
   return array;
 }
 
-std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
-                      std::span<const std::byte> data) {
+void write_npy(const NpyView& array, const std::function<void(std::string_view)>& write) {
   constexpr std::size_t prefix_bytes = 10;  // magic, version, 16-bit length
   constexpr std::size_t alignment_bytes = 64;
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr_of(type),
-                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   descr_of(array.type), fmt::join(array.shape, ", "),
+                                   array.shape.size() == 1 ? "," : "");
   const std::size_t unpadded = prefix_bytes + header.size() + 1;
   header.append((alignment_bytes - unpadded % alignment_bytes) % alignment_bytes, ' ');
   header += '\n';
 
   std::string file("\x93NUMPY\x01\x00", 8);
-  file.reserve(prefix_bytes + header.size() + data.size());
   file += static_cast<char>(header.size() & 0xFF);
   file += static_cast<char>(header.size() >> 8);
-  file += header;
-  file.append(reinterpret_cast<const char*>(data.data()), data.size());
+  write(file + header);
+  write({reinterpret_cast<const char*>(array.data.data()), array.data.size()});
+}
+
+std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
+                      std::span<const std::byte> data) {
+  std::string file;
+  write_npy({type, shape, data}, [&file](std::string_view bytes) { file += bytes; });
   return file;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,10 +25,19 @@ enum class NpyType { f16, f32, f64, c64, u16, i32, i64 };  // c64: a complex num
 // NumPy's name of the type: "<f2", "<f4", "<f8", "<c8", "<u2", "<i4", "<i8".
 [[nodiscard]] std::string_view descr_of(NpyType type) noexcept;
 
+// An array where it lies. Requires data to have the size that type and shape say.
+struct NpyView {
+  NpyType type = NpyType::f32;
+  std::span<const std::int64_t> shape;
+  std::span<const std::byte> data;
+};
+
 struct NpyArray {
   NpyType type = NpyType::f32;
   std::vector<std::int64_t> shape;  // empty for a single number
   std::vector<std::byte> data;      // C order
+
+  [[nodiscard]] NpyView view() const noexcept { return {type, shape, data}; }
 
   // Requires sizeof(T) to be the size of the type's elements.
   template <class T>
@@ -61,11 +71,9 @@ struct NpyLimit {
 // writes and this reader refuses, and for more elements than the limit.
 [[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 
-// Format version 1. Requires data to have the size that type and shape say.
+// The bytes of a file of format version 1, piece by piece; or all at once.
+void write_npy(const NpyView& array, const std::function<void(std::string_view)>& write);
 [[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
                                     std::span<const std::byte> data);
-[[nodiscard]] inline std::string write_npy(const NpyArray& array) {
-  return write_npy(array.type, array.shape, array.data);
-}
 
 }  // namespace rotary::cli

@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 import safetensors_files
-from measured import ARRAYS, COMMANDS, MOST_TIMES_OF_TEXTS, MeasuredTest, head
+from measured import ARRAYS, COMMANDS, MOST_TIMES_OF_TEXTS, ROTATE, MeasuredTest, head
 
 ENDINGS_OF_ARRAYS = {"diff of rows": ["npy", "npz"], "diff of frequencies": ["npy", "npz"],
                      "identify": ["npz", "safetensors"]}
@@ -115,6 +115,21 @@ class ResourcesOfArraysTest(MeasuredTest):
         np.save(self.path / "narrow.npy", table(1 << 12, 1))
         self.check("diff of both", ["narrow.npy"], self.of_plain("diff of both", "plain.npy"),
                    MOST_TIMES_OF_TEXTS)
+
+    def test_an_array_that_is_written_is_in_memory_once(self):
+        self.write_plain_inputs()
+        np.save(self.path / "large.npy", np.ones((1, 1 << 16, 4, 128), np.float32))
+        prompt = ["positions", "--out", "out.npy", "--force", "--text"]
+        for words, plain, large in (([*ROTATE, "--q"], ["q.npy"], ["large.npy"]),
+                                    (prompt, ["8", "--as", "qwen2-vl"],
+                                     [str(1 << 23), "--as", "qwen2-vl"]),
+                                    (prompt, ["8", "--as", "qwen3-omni"],
+                                     [str(1 << 23), "--as", "qwen3-omni"])):
+            before, after = (self.measured(words + each) for each in (plain, large))
+            with self.subTest(words=words):
+                self.assertEqual((before[0], after[0]), (0, 0))
+                size = (self.path / "out.npy").stat().st_size / 1024
+                self.assertLess(after[2] - before[2], 1.25 * size)
 
     def test_prompts_of_many_tokens(self):
         self.check("positions", [str(1 << 25)], self.of_plain("positions", "8"),
