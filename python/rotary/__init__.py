@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rotary._differences import Difference, diff  # noqa: F401
     from rotary._figures import Figure, Page, plot, report  # noqa: F401
     from rotary._identify import (  # noqa: F401
-        Cause, Explanation, Identification, identify, identify_frequencies, identify_tables)
+        Cause, Explanation, Identification, ReadPositions, identify, identify_frequencies,
+        identify_tables)
 
 __version__: str = _core.version
 
@@ -36,7 +37,8 @@ __all__ = [
     "AttentionSequence", "Bias", "Cause", "Difference", "Error", "Explanation", "Figure",
     "Frequencies", "Identification", "ImagePatches", "KeyNorm", "Layer", "MRopePositions", "Model",
     "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "QuantizedHeads",
-    "RotarySpec", "Rotations", "Scaling", "SlicedImage", "Source", "TextTokenRun", "VideoPatches",
+    "ReadPositions", "RotarySpec", "Rotations", "Scaling", "SlicedImage", "Source", "TextTokenRun",
+    "VideoPatches",
     "append", "attend", "diff", "grid_positions", "identify", "identify_frequencies",
     "identify_tables", "instruction_set", "m_rope_conventions", "m_rope_positions", "model_cards",
     "plot", "report", "resolve", "shift",
@@ -58,8 +60,8 @@ _LATER = {name: module for module, names in {
     "_caches": ("KeyNorm", "QuantizedHeads", "append", "shift"),
     "_differences": ("Difference", "diff"),
     "_figures": ("Figure", "Page", "plot", "report"),
-    "_identify": ("Cause", "Explanation", "Identification", "identify", "identify_frequencies",
-                  "identify_tables"),
+    "_identify": ("Cause", "Explanation", "Identification", "ReadPositions", "identify",
+                  "identify_frequencies", "identify_tables"),
 }.items() for name in names}
 
 

@@ -87,8 +87,8 @@ class Identification:
     explanations: the best first; the first `tied` explain the numbers, those behind only came
     closest. structure: head_dim, rotary_dim, pairing, attention_factor and what else the lengths of
     pairs alone say; None for tables. positions: where tokens stand, if any stands elsewhere than
-    the explanation says, or nowhere; checked_tokens were compared one by one. turns_per_token: radians of each pair, measured. tolerance:
-    the residual that rounding explains.
+    the explanation says, or nowhere; checked_tokens were compared one by one. turns_per_token:
+    radians of each pair, measured. tolerance: the residual that rounding explains.
     """
 
     verdict: str

@@ -177,7 +177,7 @@ else:
 # Other calls make what calls return; the rest are holders of names and values.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
             "MRopePositions", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
-            "Parameters", "Rotations", "Scaling", "Source"}
+            "Parameters", "ReadPositions", "Rotations", "Scaling", "Source"}
 
 
 # Parameters that a message may name by what is in them.

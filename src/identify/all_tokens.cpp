@@ -53,7 +53,8 @@ class Reader {
 double first_position_of(const Turning& turning, const Sample& sample) {
   const auto nonzero = std::ranges::find_if(sample.after, [](double value) { return value != 0; });
   const auto index = static_cast<std::size_t>(nonzero - sample.after.begin());
-  const std::size_t token = std::min(index / (sample.heads * sample.features), sample.tokens - 1);
+  const std::size_t token =
+      std::min<std::size_t>(index / (sample.heads * sample.features), sample.tokens - 1);
   PositionReader reader(turning);
   const std::vector<double> expected = reader.expected(sample, token);
   return std::nearbyint(reader.read(sample, token, {expected}).found.front() - expected.front());
@@ -77,7 +78,7 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
   Reader reader(reading.turning);
   const Extents& n = dump.before.extents;
   const std::int64_t rows = std::clamp<std::int64_t>(most_read / n.tokens, 1, n.batch);
-  const std::int64_t tokens = std::min(n.tokens, most_read);
+  const std::int64_t tokens = std::min<std::int64_t>(n.tokens, most_read);
   ReadPositions all{
       .axes = static_cast<std::int64_t>(reader.axes()), .batch = rows, .tokens = tokens};
   const auto count = static_cast<std::size_t>(rows * tokens);
@@ -89,7 +90,7 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
       std::clamp<std::int64_t>(elements_of_part / n.features / n.heads, 1, tokens);
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t first = 0; first < tokens; first += step) {
-      Sample part = dump.part(row, first, std::min(step, tokens - first));
+      Sample part = dump.part(row, first, std::min<std::int64_t>(step, tokens - first));
       part.dtype = reading.dtype;
       for (double& position : part.positions) position += reading.first_position;
       if (reading.undone != nullptr) undo(*reading.undone, part);

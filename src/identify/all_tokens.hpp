@@ -23,7 +23,7 @@ namespace rotary::identification {
 struct Reading {
   const Operation& operation;  // readable but for an offset and a factor of positions
   const Turning& turning;
-  // What turned `before` already.
+  // A rotation that `before` already has.
   const Turning* undone = nullptr;
   // Where the positions are not given: that of the first token of each row.
   double first_position = 0;

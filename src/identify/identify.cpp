@@ -58,7 +58,7 @@ using identification::Start;
 
 constexpr std::size_t most_explanations = 2000;
 constexpr std::size_t closest_shown = 5;
-// Of a first position that is to be found: frequencies may not be the very ones yet.
+// Residual of a first position: frequencies may not be the very ones yet.
 constexpr double most_unfitting = 0.35;
 constexpr double assumed_base = 10000;
 

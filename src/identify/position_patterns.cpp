@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/extremes.hpp"
 #include "base/message.hpp"
 #include "identify/edits.hpp"
 #include "identify/structure.hpp"
@@ -138,10 +139,16 @@ bool is_offset_counted_twice(const ReadPositions& p) {
   });
 }
 
+double last_found(const ReadPositions& p) {
+  double last = p.found.front();
+  for (const double position : p.found) last = larger(last, position);
+  return last;
+}
+
 bool is_table_clamped(const ReadPositions& p) {
-  const double last = std::ranges::max(p.found);
+  const double last = last_found(p);
   for (std::size_t i = 0; i < p.found.size(); ++i)
-    if (p.found[i] != std::min<double>(p.expected[i], last)) return false;
+    if (p.found[i] != smaller(p.expected[i], last)) return false;
   return true;
 }
 
@@ -149,7 +156,7 @@ bool is_table_wrapped(const ReadPositions& p) {
   if (!counts_up(row_of(p, 0).expected)) return false;
   double rows = 0;
   for (std::size_t i = 0; i < p.found.size() && rows == 0; ++i) rows = p.expected[i] - p.found[i];
-  if (!(rows >= shortest_table) || std::ranges::max(p.found) >= rows) return false;
+  if (!(rows >= shortest_table) || last_found(p) >= rows) return false;
   for (std::size_t i = 0; i < p.found.size(); ++i)
     if (p.found[i] != std::fmod(p.expected[i], rows)) return false;
   return true;

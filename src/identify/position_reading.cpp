@@ -179,7 +179,8 @@ PositionReader::Axis PositionReader::solved(std::size_t axis, double hint) const
     const bool is_whole = of_whole <= of_real + slack_;
     candidates.push_back(is_whole ? Candidate{whole, of_whole} : Candidate{real, of_real});
   }
-  const double least = std::ranges::min(candidates, {}, &Candidate::misfit).misfit;
+  double least = candidates.front().misfit;
+  for (const Candidate& each : candidates) least = smaller(least, each.misfit);
   std::erase_if(candidates, [&](const Candidate& each) { return each.misfit > least + slack_; });
   std::ranges::sort(candidates, {},
                     [&](const Candidate& each) { return std::abs(each.position - hint); });

@@ -33,7 +33,7 @@ class PositionReader {
 
   [[nodiscard]] std::size_t axes() const noexcept { return pairs_of_axis_.size(); }
 
-  // What the sample says its token's positions are: [axes].
+  // [axes]: the sample's own positions of a token.
   [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
 
   // Where a token stands: at the first of `hints` [][axes] that explains it; otherwise it is

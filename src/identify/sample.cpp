@@ -251,7 +251,10 @@ Sample Dump::part(std::int64_t row, std::int64_t first, std::int64_t count) cons
   Places places;
   for (std::int64_t t = first; t < first + count; ++t)
     places.tokens.push_back({.batch = row, .token = t});
-  for (std::int64_t head = 0; head < before.extents.heads; ++head) places.heads.push_back(head);
+  // A head that all share is one.
+  const bool is_shared = before.strides.head == 0 && after.strides.head == 0;
+  const std::int64_t heads = is_shared ? 1 : before.extents.heads;
+  for (std::int64_t head = 0; head < heads; ++head) places.heads.push_back(head);
   Sample sample = sample_at(*this, places);
   if (observed == Observed::rows) turn_into_heads(sample);
   return sample;

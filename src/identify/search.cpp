@@ -295,7 +295,7 @@ void Search::run() {
   const bool reads_positions = start_.sample.observed != Observed::frequencies && !explained();
   const bool positions_explain = reads_positions && add_positions_beside({});
   if (!as_configured && !positions_explain && !explained_to_the_bit()) add_fits();
-  // What turns by the configured frequencies is changed in its positions alone.
+  // Positions alone are wrong where the configured frequencies fit.
   if (most_causes_ > 1) try_pairs(positions_explain ? position_aspects : all_aspects);
   if (most_causes_ > 1 && reads_positions && !explained()) add_positions_beside_edits();
   find_arithmetics();
