@@ -18,6 +18,8 @@ constexpr double farthest = 0x1p20;
 constexpr double farthest_back = 0x1p12;
 // Turns of the slowest pair that are tried.
 constexpr double most_turns = 0x1p14;
+// Beyond, the pairs are too few to tell one from another.
+constexpr std::size_t most_candidates = 1000;
 // A token's residual beside the mean that rounding leaves: a token has few numbers, and some
 // arithmetic rounds three times.
 constexpr double token_margin = 2.5;
@@ -169,7 +171,7 @@ PositionReader::Axis PositionReader::solved(std::size_t axis, double hint) const
   const double first =
       larger(std::floor(-farthest_back / period), std::floor(hint / period) - most_turns / 2);
   const double last = smaller(std::ceil(farthest / period), first + most_turns);
-  for (double k = first; k <= last; ++k) {
+  for (double k = first; k <= last && candidates.size() < most_candidates; ++k) {
     const auto near = refined(pairs, slowest.angle / slowest.frequency + k * period);
     if (!near) continue;
     const double real = *near;
