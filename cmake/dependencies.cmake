@@ -223,9 +223,8 @@ if(ROTARY_LAB)
   # libssl-dev (Apache-2.0). Lab: SHA-256 of data and of configurations.
   find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
 
-  # libxml2-dev (MIT). Lab: its HTML parser reads the pages of translated manuals, of which it makes
-  # pairs. Of the parsers that Debian has it is the one that is maintained.
-  find_package(LibXml2 REQUIRED)
+  # python3-lxml (BSD-3-Clause) and mandoc (ISC) are for lab/data/prepare.py alone, which makes data
+  # sets: the HTML of translated manuals, and the manual pages of Linux.
 
   # sentencepiece (Apache-2.0) is programs, and no library: the pieces of words that translation has
   # for tokens. Its library has a protobuf inside, of another version than libtorch's, with the same
@@ -234,9 +233,6 @@ if(ROTARY_LAB)
   # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu) is a program that the lab calls when
   # it is there, and no library: numbers of other implementations of BLEU cannot be compared with
   # published ones. Debian has no package of it.
-
-  # zlib1g-dev (Zlib). Lab: manual pages come compressed by gzip.
-  find_package(ZLIB REQUIRED)
 endif()
 
 # CUDA's toolkit (NVIDIA's licence), for ROTARY_CUDA alone: nvcc, and its runtime, which becomes a

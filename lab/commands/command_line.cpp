@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "cli/failure.hpp"
@@ -12,6 +11,7 @@
 #include "lab/commands/commands.hpp"
 #include "lab/commands/print.hpp"
 #include "lab/commands/sample.hpp"
+#include "lab/encodings/encoding.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "rotary/version.hpp"
 
@@ -22,8 +22,6 @@ using Command = std::function<int()>;
 
 constexpr const char* examples = R"(Examples:
   rotary-lab encodings
-  rotary-lab data add prose
-  rotary-lab data add book --from book.txt --licence "public domain"
   rotary-lab run --preset quick
   rotary-lab run e1-causal-lm --preset full --only rope,learned --budget 10m
   rotary-lab plan --preset full
@@ -32,6 +30,14 @@ constexpr const char* examples = R"(Examples:
   rotary-lab figures e1-causal-lm --preset full -o pictures
 )";
 
+int list_encodings() {
+  for (const NamedEncoding& each : named_encodings()) {
+    print_answer("{:<13} {}\n{:<13} {}\n", each.name, each.summary, "",
+                 nlohmann::json::parse(each.settings).dump());
+  }
+  return 0;
+}
+
 void declare_encodings(CLI::App& root, Command& chosen) {
   root.add_subcommand("encodings", "every encoding by name, with its settings")
       ->callback([&chosen] { chosen = list_encodings; });
@@ -39,34 +45,6 @@ void declare_encodings(CLI::App& root, Command& chosen) {
 
 void add_data_folder(CLI::App& app, std::string& folder) {
   app.add_option("--data-dir", folder, "where data sets are kept")->default_val("lab-data");
-}
-
-void declare_data(CLI::App& root, DataArguments& arguments, Command& chosen) {
-  CLI::App* data = root.add_subcommand("data", "text to train on");
-  data->require_subcommand(1);
-  CLI::App* add = data->add_subcommand("add", "copy a file, or the files of a folder");
-  add->add_option("NAME", arguments.name, "what it will be called")->required();
-  add->add_option("--from", arguments.source.path,
-                  "a file, a folder, whose files are documents, or deb:PACKAGE,deb:PACKAGE; not "
-                  "needed for the names that `data defaults` fetches");
-  add->add_option("--format", arguments.source.format, "text, or manual: the words of man pages")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Format>{{"text", Format::text}, {"manual", Format::manual}}))
-      ->default_str("text");
-  add->add_option("--suffix", arguments.source.suffix, "of the files of a folder, \".txt\"");
-  add->add_option("--translation", arguments.source.translation,
-                  "the same in another language, for pairs: a file with as many lines, or a folder "
-                  "or deb:PACKAGE with the same HTML pages");
-  add->add_option("--licence", arguments.source.licence, "kept in the manifest")
-      ->default_val("not stated");
-  add_data_folder(*add, arguments.folder);
-  add->callback([&] { chosen = [&] { return add_data(arguments); }; });
-  CLI::App* defaults = data->add_subcommand("defaults", "fetch what the presets ask for");
-  add_data_folder(*defaults, arguments.folder);
-  defaults->callback([&] { chosen = [&] { return add_default_data(arguments.folder); }; });
-  CLI::App* list = data->add_subcommand("list", "the data sets that there are");
-  add_data_folder(*list, arguments.folder);
-  list->callback([&] { chosen = [&] { return list_data(arguments.folder); }; });
 }
 
 void add_selection_options(CLI::App& app, RunArguments& arguments) {
@@ -203,14 +181,12 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   root.footer(examples);
   root.set_version_flag("--version", "rotary-lab " ROTARY_VERSION_STRING);
   root.require_subcommand(1);
-  DataArguments data;
   RunArguments run;
   CostOptions cost;
   ResultsArguments results;
   SampleArguments sampling;
   Command chosen;
   declare_encodings(root, chosen);
-  declare_data(root, data, chosen);
   declare_run(root, run, chosen);
   declare_plan(root, run, chosen);
   declare_results(root, results, chosen);

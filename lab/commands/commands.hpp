@@ -6,23 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/data/dataset.hpp"
 #include "lab/torch/measure_cost.hpp"
 
 namespace rotary::lab {
-
-int list_encodings();
-
-struct DataArguments {
-  std::string folder;
-  std::string name;
-  Source source;
-};
-int add_data(const DataArguments& arguments);
-// Adds every data set of default_data() that is missing. If one cannot be had, fails after the
-// last.
-int add_default_data(const std::string& folder);
-int list_data(const std::string& folder);
 
 struct RunArguments {
   std::string experiment;                // a file, for commands that take one

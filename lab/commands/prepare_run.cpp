@@ -16,7 +16,6 @@
 
 #include "cli/failure.hpp"
 #include "lab/commands/capacity.hpp"
-#include "lab/data/defaults.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/results/results.hpp"
 #include "lab/runs/run_directory.hpp"
@@ -32,18 +31,30 @@ bool is_language_model(const Cell& cell) {
   return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
 }
 
-DataUse use_of(const std::vector<Cell>& cells) {
-  return std::ranges::all_of(cells, is_language_model) ? DataUse::language_model : DataUse::other;
-}
+// The data set of a preset's run, and the reason if it is not the preset's own, else "".
+struct DataChoice {
+  std::string name;
+  std::string reason = {};
+};
 
+// Generated text can replace that of language models; pairs of sentences and documents with their
+// sections nothing can.
 DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
                    const RunArguments& arguments, MissingData missing) {
-  const Preset& preset = find_preset(experiment, arguments.preset);
-  if (missing == MissingData::is_estimated && arguments.data.empty() &&
-      !has_dataset(arguments.data_folder, preset.data) && use_of(cells) == DataUse::other) {
-    return {.name = preset.data};
+  if (!arguments.data.empty()) return {.name = arguments.data};
+  const std::string& wanted = find_preset(experiment, arguments.preset).data;
+  if (has_dataset(arguments.data_folder, wanted)) return {.name = wanted};
+  const std::string command =
+      fmt::format("./dev lab data add {} --data-dir {}", wanted, arguments.data_folder);
+  if (std::ranges::all_of(cells, is_language_model)) {
+    return {.name = std::string(grammar_name),
+            .reason = fmt::format("no data set {} in {}: training on generated text, whose losses "
+                                  "say less. To have it: {}",
+                                  wanted, arguments.data_folder, command)};
   }
-  return choose_data(arguments.data_folder, arguments.data, preset.data, use_of(cells));
+  if (missing == MissingData::is_estimated) return {.name = wanted};
+  throw Failure(ExitCode::io, fmt::format("{} has no data set {}, which this experiment needs: {}",
+                                          arguments.data_folder, wanted, command));
 }
 
 bool finished(const std::string& runs, const std::string& folder) {

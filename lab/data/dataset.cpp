@@ -20,7 +20,6 @@
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "lab/data/debian_package.hpp"
 #include "lab/data/grammar.hpp"
 #include "lab/data/pair_grammar.hpp"
 #include "lab/data/pairs.hpp"
@@ -46,8 +45,6 @@ constexpr std::uint64_t grammar_seed = 1;
 constexpr std::int64_t grammar_bytes = 4 << 20;
 constexpr std::int64_t grammar_pairs = 20'000;
 
-// For pairs: the number of pieces that both languages share.
-constexpr std::int64_t piece_count = 4000;
 constexpr std::int64_t grammar_piece_count = 600;
 
 fs::path text_path(const std::string& folder, const std::string& name) {
@@ -61,22 +58,9 @@ fs::path manifest_path(const std::string& folder, const std::string& name) {
 }
 
 void check_name(const std::string& name) {
-  if (is_plain_name(name) && name != grammar_name && name != grammar_pairs_name) return;
-  throw Failure(ExitCode::usage,
-                fmt::format("the name of a data set must be {}, and not {} or {}, got '{}'",
-                            plain_name_requirement, grammar_name, grammar_pairs_name, name));
-}
-
-std::string to_json(const Manifest& manifest) {
-  json document = {{"schema_version", 1},       {"name", manifest.name},
-                   {"origin", manifest.origin}, {"licence", manifest.licence},
-                   {"sha256", manifest.sha256}, {"documents", manifest.documents}};
-  if (manifest.kind == DataKind::pairs) {
-    document["kind"] = "pairs";
-    document["pieces_sha256"] = manifest.pieces_sha256;
-  }
-  if (!manifest.paths.empty()) document["paths"] = manifest.paths;
-  return document.dump() + "\n";
+  if (is_plain_name(name)) return;
+  throw Failure(ExitCode::usage, fmt::format("the name of a data set must be {}, got '{}'",
+                                             plain_name_requirement, name));
 }
 
 Manifest read_manifest(const std::string& folder, const std::string& name) {
@@ -116,94 +100,6 @@ void check_sha256(const std::string& path, std::string_view bytes, const std::st
   if (sha256_of(bytes) == sha256) return;
   throw Failure(ExitCode::malformed_input,
                 fmt::format("{} must have the SHA-256 of its manifest, {}", path, sha256));
-}
-
-// pieces: "" of a text.
-void keep(const std::string& folder, const Manifest& manifest, std::string text,
-          std::string pieces) {
-  fs::create_directories(fs::path(folder) / manifest.name);
-  std::vector<cli::OutputFile> files = {
-      {.path = text_path(folder, manifest.name).string(), .bytes = std::move(text)}};
-  if (manifest.kind == DataKind::pairs)
-    files.push_back(
-        {.path = pieces_path(folder, manifest.name).string(), .bytes = std::move(pieces)});
-  files.push_back(
-      {.path = manifest_path(folder, manifest.name).string(), .bytes = to_json(manifest)});
-  // The manifest is last, and makes them a data set: what lies here without one was cut off.
-  cli::write_files(files, cli::Overwrite::allow);
-}
-
-// Adds the documents of a source to the text.
-void append_documents(Manifest& manifest, std::string& text, const SourceFiles& source) {
-  read_documents(source, bytes_limit - text.size(), [&](std::string path, std::string document) {
-    text += document;
-    manifest.documents.push_back(std::ssize(document));
-    manifest.paths.push_back(std::move(path));
-    return bytes_limit - std::min<std::uint64_t>(bytes_limit, text.size());
-  });
-}
-
-constexpr std::string_view package_prefix = "deb:";
-
-// "deb:one,deb:another" is two; the second prefix is needless.
-std::vector<std::string> sources_of(std::string_view list) {
-  if (!list.starts_with(package_prefix)) return {std::string(list)};
-  std::vector<std::string> sources;
-  while (true) {
-    if (list.starts_with(package_prefix)) list.remove_prefix(package_prefix.size());
-    const std::size_t end = list.find(',');
-    sources.push_back(std::string(package_prefix) + std::string(list.substr(0, end)));
-    if (end == std::string_view::npos) return sources;
-    list.remove_prefix(end + 1);
-  }
-}
-
-// A source as a path: of deb:PACKAGE where the package is unpacked, as long as this lives.
-struct OpenedSource {
-  std::unique_ptr<UnpackedPackage> package;
-  std::string path;
-  std::string origin;
-};
-
-OpenedSource open_source(const std::string& path) {
-  if (!path.starts_with(package_prefix)) return {.package = {}, .path = path, .origin = path};
-  auto package = std::make_unique<UnpackedPackage>(path.substr(package_prefix.size()));
-  const std::string folder = package->folder();
-  const std::string archive = package->archive();
-  return {.package = std::move(package), .path = folder, .origin = archive};
-}
-
-Manifest add_text(const std::string& folder, const std::string& name, const Source& source) {
-  Manifest manifest{.name = name, .licence = source.licence};
-  std::string text;
-  for (const std::string& each : sources_of(source.path)) {
-    const OpenedSource opened = open_source(each);
-    manifest.origin += (manifest.origin.empty() ? "" : ", ") + opened.origin;
-    append_documents(manifest, text,
-                     {.path = opened.path, .suffix = source.suffix, .format = source.format});
-  }
-  if (text.empty())
-    throw Failure(ExitCode::malformed_input, fmt::format("{}: no text in it", source.path));
-  manifest.sha256 = sha256_of(text);
-  keep(folder, manifest, std::move(text), {});
-  return manifest;
-}
-
-Manifest add_pairs(const std::string& folder, const std::string& name, const Source& source) {
-  const OpenedSource sources = open_source(source.path);
-  const OpenedSource targets = open_source(source.translation);
-  PairText made = collect_pairs(sources.path, targets.path);
-  Manifest manifest{.name = name,
-                    .kind = DataKind::pairs,
-                    .origin = fmt::format("{} and {}", sources.origin, targets.origin),
-                    .licence = source.licence,
-                    .sha256 = sha256_of(made.text),
-                    .documents = std::move(made.documents),
-                    .pieces_sha256 = {}};
-  std::string pieces = train_pieces(split(manifest, made.text).train, piece_count);
-  manifest.pieces_sha256 = sha256_of(pieces);
-  keep(folder, manifest, std::move(made.text), std::move(pieces));
-  return manifest;
 }
 
 std::vector<std::int64_t> pieces_of(const Manifest& manifest, std::int64_t bytes) {
@@ -252,16 +148,6 @@ Dataset split(Manifest manifest, std::string_view text) {
   return dataset;
 }
 
-Manifest add_dataset(const std::string& folder, const std::string& name, const Source& source) {
-  check_name(name);
-  if (fs::exists(manifest_path(folder, name))) {
-    throw Failure(ExitCode::io, fmt::format("{} exists; choose another name, or remove it",
-                                            (fs::path(folder) / name).string()));
-  }
-  return source.translation.empty() ? add_text(folder, name, source)
-                                    : add_pairs(folder, name, source);
-}
-
 Dataset load_dataset(const std::string& folder, const std::string& name) {
   if (name == grammar_name) return grammar_dataset();
   if (name == grammar_pairs_name) {
@@ -289,6 +175,11 @@ Dataset load_dataset(const std::string& folder, const std::string& name) {
     check_sha256(pieces, dataset.pieces, dataset.manifest.pieces_sha256);
   }
   return dataset;
+}
+
+bool has_dataset(const std::string& folder, const std::string& name) {
+  return name == grammar_name || name == grammar_pairs_name ||
+         fs::exists(manifest_path(folder, name));
 }
 
 std::vector<Manifest> list_datasets(const std::string& folder) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: bytes to train on, cut into documents, with a fixed part of them for validation.
-//
-// In a folder of data sets: NAME/text.bin, the documents one after the other, and
-// NAME/manifest.json, which says where they come from and what their SHA-256 is; of pairs
-// NAME/pieces.model, too.
+// Dataset: bytes to train on, cut into documents, with a fixed part of them for validation. A
+// folder of data sets holds what prepare.py makes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "lab/data/source_files.hpp"
 
 namespace rotary::lab {
 
@@ -47,21 +42,11 @@ struct Dataset {
 // Every 20th piece is validation: a document where there are 100 of them or more, otherwise 64 KiB.
 [[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
 
-struct Source {
-  std::string path;  // a file, or a folder: each file in it is a document; deb:PACKAGE,deb:PACKAGE
-  std::string suffix;  // of the files of a folder; "" for all
-  std::string licence;
-  // For pairs: the path of the translation, of the same kind as path; "": no pairs.
-  std::string translation = {};
-  Format format = Format::text;
-};
-
-// Copies the source into the folder, as read_documents() reads it. Fails when NAME exists, or there
-// is no text.
-Manifest add_dataset(const std::string& folder, const std::string& name, const Source& source);
-
 // Fails when the bytes are not those of the manifest.
 [[nodiscard]] Dataset load_dataset(const std::string& folder, const std::string& name);
+
+// Whether there is one: in the folder, or generated.
+[[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
 
 [[nodiscard]] std::vector<Manifest> list_datasets(const std::string& folder);
 

@@ -30,7 +30,7 @@ std::int64_t room_of(std::int64_t passage) { return std::max(passage_room, passa
 
 [[noreturn]] void fail(const Dataset& data, std::string_view requirement) {
   throw cli::Failure(cli::ExitCode::usage,
-                     fmt::format("{}: {}; what has them: rotary-lab data add manuals",
+                     fmt::format("{}: {}; what has them: ./dev lab data add manuals",
                                  data.manifest.name, requirement));
 }
 

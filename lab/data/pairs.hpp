@@ -23,11 +23,4 @@ struct Pair {
 // The pairs of such a text, which must outlive them.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
-// Pairs from two text files: line by line. From two folders: paragraph by paragraph of the HTML
-// pages of the same name, relative to the folder that all pages of a side are in; pages whose
-// numbers of paragraphs differ are left out. A page is a document, or a pair if there are fewer
-// than 100 pages. Pairs with an empty side, with equal sides, and repeated pairs are left out.
-// Fails if fewer than 100 are left.
-[[nodiscard]] PairText collect_pairs(const std::string& sources, const std::string& targets);
-
 }  // namespace rotary::lab

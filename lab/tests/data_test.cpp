@@ -40,59 +40,31 @@ TEST(Grammar, IsTheSameForTheSameSeedAndOnlyThen) {
       std::ranges::all_of(one.text, [](char c) { return c == '\n' || (c >= ' ' && c <= 'z'); }));
 }
 
-TEST(Dataset, KeepsTheBytesDocumentsAndOriginOfAFolder) {
+TEST(Dataset, IsWhatItsManifestSaysOrRefused) {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "from");
-  write_text(folder / "from/b.txt", "second");
-  write_text(folder / "from/a.txt", "first ");
-  write_text(folder / "from/c.bin", std::string_view("bi\0nary", 7));
-  write_text(folder / "from/d.md", "not asked for");
-  const Source source{.path = folder / "from", .suffix = "", .licence = "mine"};
-  Source texts = source;
-  texts.suffix = ".txt";
-  const Manifest manifest = add_dataset(folder / "data", "two", texts);
-  EXPECT_EQ(manifest.documents, (std::vector<std::int64_t>{6, 6}));
-  EXPECT_EQ(read_text(folder / "data/two/text.bin"), "first second");
-  EXPECT_EQ(manifest.sha256, sha256_of("first second"));
+  std::filesystem::create_directories(folder / "data/two");
+  const std::string text = "first second";
+  write_text(folder / "data/two/text.bin", text);
+  write_text(
+      folder / "data/two/manifest.json",
+      R"({"schema_version": 1, "name": "two", "origin": "here", "licence": "mine", "sha256": ")" +
+          sha256_of(text) + R"(", "documents": [6, 6], "paths": ["a.txt", "b.txt"]})");
   const Dataset loaded = load_dataset(folder / "data", "two");
-  EXPECT_EQ(loaded.train + loaded.validation, "first second");
+  EXPECT_EQ(loaded.train + loaded.validation, text);
   EXPECT_EQ(loaded.manifest.licence, "mine");
-  EXPECT_EQ(loaded.manifest.origin, folder / "from");
+  EXPECT_EQ(loaded.manifest.origin, "here");
+  EXPECT_TRUE(has_dataset(folder / "data", "two"));
+  EXPECT_TRUE(has_dataset(folder / "data", "grammar"));
+  EXPECT_FALSE(has_dataset(folder / "data", "three"));
   EXPECT_EQ(list_datasets(folder / "data").size(), 1U);
-  // c.bin, with its byte of 0, is no text.
-  EXPECT_EQ(add_dataset(folder / "data", "all", source).documents.size(), 3U);
-}
-
-TEST(Dataset, RefusesWhatIsThereBadNamesAndChangedBytes) {
-  const TemporaryFolder folder;
-  write_text(folder / "text", "some text");
-  const Source source{.path = folder / "text", .suffix = "", .licence = "mine"};
-  add_dataset(folder / "data", "once", source);
-  const auto adds = [&](const std::string& name) {
-    return failure_message([&] { add_dataset(folder / "data", name, source); });
+  const auto loads = [&](const std::string& name) {
+    return failure_message([&] { (void)load_dataset(folder / "data", name); });
   };
-  EXPECT_NE(adds("once").find("exists"), std::string::npos);
-  EXPECT_NE(adds("../up").find("got '../up'"), std::string::npos);
-  EXPECT_NE(adds("grammar").find("not grammar"), std::string::npos);
-  write_text(folder / "data/once/text.bin", "some test");
-  const std::string loads = failure_message([&] { (void)load_dataset(folder / "data", "once"); });
-  EXPECT_NE(loads.find("must have the SHA-256 of its manifest"), std::string::npos) << loads;
-  const Source missing{.path = folder / "nothing", .suffix = "", .licence = ""};
-  EXPECT_NE(
-      failure_message([&] { add_dataset(folder / "data", "none", missing); }).find("no such file"),
-      std::string::npos);
-}
-
-TEST(Dataset, TakesNothingThatIsNoPackageForOne) {
-  const TemporaryFolder folder;
-  for (const char* package : {"", "-o", "../x", "a b", "x;y", "P"}) {
-    const Source source{.path = std::string("deb:") + package, .suffix = "", .licence = ""};
-    EXPECT_NE(failure_message([&] {
-                add_dataset(folder / "data", "none", source);
-              }).find("deb: takes the name of a package"),
-              std::string::npos)
-        << package;
-  }
+  EXPECT_NE(loads("../up").find("got '../up'"), std::string::npos);
+  write_text(folder / "data/two/text.bin", "first secund");
+  EXPECT_NE(loads("two").find("must have the SHA-256 of its manifest"), std::string::npos);
+  write_text(folder / "data/two/text.bin", "first");
+  EXPECT_NE(loads("two").find("the bytes of its documents, 12, got 5"), std::string::npos);
 }
 
 TEST(Dataset, ValidatesWithEveryTwentiethDocument) {
@@ -105,6 +77,18 @@ TEST(Dataset, ValidatesWithEveryTwentiethDocument) {
   const Dataset dataset = split(manifest, text);
   EXPECT_EQ(dataset.train, std::string(380, 't'));
   EXPECT_EQ(dataset.validation, std::string(20, 'v'));
+}
+
+TEST(Dataset, IsSplitWithThePathsOfItsDocuments) {
+  Manifest manifest{.name = "many"};
+  for (int n = 0; n < 100; ++n) {
+    manifest.documents.push_back(1);
+    manifest.paths.push_back(std::to_string(n));
+  }
+  const Dataset dataset = split(manifest, std::string(100, 'x'));
+  EXPECT_EQ(dataset.validation_paths, (std::vector<std::string>{"19", "39", "59", "79", "99"}));
+  EXPECT_EQ(dataset.train_paths.size(), 95U);
+  EXPECT_EQ(dataset.train_paths[19], "20");
 }
 
 TEST(Batch, IsAFunctionOfSeedAndStep) {

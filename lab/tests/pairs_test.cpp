@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts and their tokens: pages, alignment, the grammar, pieces, batches.
+// Pairs of texts and their tokens: the grammar, pieces, batches.
 #include "lab/data/pairs.hpp"
 
 #include <fmt/format.h>
@@ -16,8 +16,6 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/dataset.hpp"
-#include "lab/data/html_paragraphs.hpp"
 #include "lab/data/pair_batches.hpp"
 #include "lab/data/pair_grammar.hpp"
 #include "lab/data/pieces.hpp"
@@ -38,140 +36,10 @@ std::string refusal(auto call) {
   return "nothing failed";
 }
 
-TEST(HtmlParagraphs, AreTextWithoutTagsAndEntities) {
-  EXPECT_EQ(
-      html_paragraphs("<!DOCTYPE html><html><body><nav>no</nav><p class='a'>Dr&uuml;cken Sie\n"
-                      "  <em>Strg&nbsp;&amp;&#160;C</em>&lt;&#x263a;&gt;</p><div><p>one<br>two"
-                      "<script>var no;</script> three</p></div><p></p><p> \t </p></body>"),
-      (Texts{"Drücken Sie Strg\u00a0&\u00a0C<☺>", "one two three", "", ""}));
-  // As bytes, whatever the page says of itself.
-  EXPECT_EQ(html_paragraphs("<meta charset=latin1><p>Größe</p>"), Texts{"Größe"});
-}
-
-TEST(HtmlParagraphs, OfWhatIsNotWellFormedAreThoseThatItHas) {
-  EXPECT_EQ(html_paragraphs("<p>one<p>two</b></div><p>three &nosuch; <i>end"),
-            (Texts{"one", "two", "three &nosuch; end"}));
-  EXPECT_TRUE(html_paragraphs("").empty());
-  EXPECT_TRUE(html_paragraphs("no page").empty() || html_paragraphs("no page").size() == 1);
-  EXPECT_NO_THROW((void)html_paragraphs(std::string("<p>\0\xff\xfe <p", 9)));
-  std::string deep;
-  for (int n = 0; n < 20'000; ++n) deep += "<div>";
-  EXPECT_LE(html_paragraphs(deep + "<p>x").size(), 1U);
-}
-
-std::string page(std::string_view language, int number, int paragraphs) {
-  std::string text = "<html><body>";
-  for (int n = 0; n < paragraphs; ++n)
-    text += fmt::format("<p>{} {}-<b>{}</b>", language, number, n);
-  return text;
-}
-
-// The pages of two packages: their folders have different names.
-void write_pages(const TemporaryFolder& folder, int pages) {
-  for (int n = 0; n < pages; ++n) {
-    for (const std::string language : {"en-US", "de"}) {
-      const std::string name =
-          folder / fmt::format("{0}/share/help/{0}/part{1}/page{2}.html", language, n % 3, n);
-      std::filesystem::create_directories(std::filesystem::path(name).parent_path());
-      write_text(name, page(language, n, 4));
-    }
-  }
-}
-
-TEST(Pairs, AreParagraphsOfPagesOfTheSameName) {
-  const TemporaryFolder folder;
-  write_pages(folder, 120);
-  const std::string sources = folder / "en-US";
-  const std::string targets = folder / "de";
-  // Not pairs: another number of paragraphs, no such page, the same text, one seen before.
-  write_text(folder / "de/share/help/de/part0/page0.html", page("de", 0, 5));
-  std::filesystem::remove(folder / "de/share/help/de/part1/page1.html");
-  write_text(folder / "de/share/help/de/part2/page2.html", page("en-US", 2, 4));
-  write_text(folder / "en-US/share/help/en-US/part0/page3.html", page("en-US", 4, 4));
-  write_text(folder / "de/share/help/de/part0/page3.html", page("de", 4, 4));
-  const PairText made = collect_pairs(sources, targets);
-  EXPECT_EQ(made.documents.size(), 116U);
-  const auto pairs = pairs_of(made.text);
-  EXPECT_EQ(pairs.size(), 4 * 116U);
-  for (const Pair& pair : pairs) {
-    ASSERT_TRUE(pair.source.starts_with("en-US "));
-    EXPECT_EQ(std::string(pair.target), "de " + std::string(pair.source.substr(6)));
-  }
-  std::int64_t bytes = 0;
-  for (const std::int64_t of_page : made.documents) bytes += of_page;
-  EXPECT_EQ(bytes, std::ssize(made.text));
-}
-
-TEST(Pairs, OfFewPagesAreDocumentsThemselves) {
-  const TemporaryFolder folder;
-  write_pages(folder, 30);
-  const PairText made = collect_pairs(folder / "en-US", folder / "de");
-  EXPECT_EQ(made.documents.size(), 120U);
-}
-
-TEST(Pairs, AreLinesOfTwoFiles) {
-  const TemporaryFolder folder;
-  std::string sources;
-  std::string targets;
-  for (int n = 0; n < 150; ++n) {
-    sources += fmt::format("  the {}\tthing\r\n", n);
-    targets += fmt::format("das {} Ding\n", n);
-  }
-  write_text(folder / "en", sources + "the last one\n");
-  write_text(folder / "de", targets + "\n");
-  const PairText made = collect_pairs(folder / "en", folder / "de");
-  EXPECT_EQ(made.documents.size(), 150U);
-  EXPECT_EQ(pairs_of(made.text)[7].source, "the 7 thing");
-  EXPECT_EQ(pairs_of(made.text)[7].target, "das 7 Ding");
-}
-
-TEST(Pairs, RefuseWhatCannotBeAligned) {
-  const TemporaryFolder folder;
-  write_text(folder / "two", "one\ntwo\n");
-  write_text(folder / "three", "one\ntwo\nthree");
-  write_text(folder / "latin", "gr\xfc\xdf\nzwei\n");
-  std::filesystem::create_directory(folder / "empty");
-  const auto says = [&](const char* sources, const char* targets) {
-    return refusal([&] { (void)collect_pairs(folder / sources, folder / targets); });
-  };
-  EXPECT_NE(says("two", "three").find("as many lines as"), std::string::npos);
-  EXPECT_NE(says("two", "three").find("2, got 3"), std::string::npos);
-  EXPECT_NE(says("two", "latin").find("must be UTF-8"), std::string::npos);
-  EXPECT_NE(says("two", "two").find("at least 100 pairs"), std::string::npos);
-  EXPECT_NE(says("two", "empty").find("two files or two folders"), std::string::npos);
-  EXPECT_NE(says("empty", "empty").find("no HTML pages"), std::string::npos);
-  EXPECT_NE(says("two", "none").find("no such file"), std::string::npos);
+TEST(Pairs, AreLinesWithOneTab) {
+  EXPECT_EQ(pairs_of("a\tb\nc d\te").back().target, "e");
   EXPECT_NE(refusal([] { (void)pairs_of("a\tb\nno tab\n"); }).find("line 2"), std::string::npos);
   EXPECT_NE(refusal([] { (void)pairs_of("a\tb\tc\n"); }).find("line 1"), std::string::npos);
-}
-
-TEST(Pairs, OfADataSetBringTheirPieces) {
-  const TemporaryFolder folder;
-  const PairText made = generate_pairs(9, 1500);
-  std::string sources;
-  std::string targets;
-  for (const Pair& pair : pairs_of(made.text)) {
-    sources += std::string(pair.source) + "\n";
-    targets += std::string(pair.target) + "\n";
-  }
-  write_text(folder / "en", sources);
-  write_text(folder / "de", targets);
-  const Source source{
-      .path = folder / "en", .suffix = "", .licence = "mine", .translation = folder / "de"};
-  const Manifest manifest = add_dataset(folder / "data", "both", source);
-  EXPECT_EQ(manifest.kind, DataKind::pairs);
-  EXPECT_EQ(manifest.origin, (folder / "en") + " and " + (folder / "de"));
-  const Dataset loaded = load_dataset(folder / "data", "both");
-  EXPECT_EQ(sha256_of(loaded.pieces), manifest.pieces_sha256);
-  EXPECT_EQ(loaded.manifest.kind, DataKind::pairs);
-  // Whole lines, in both parts.
-  EXPECT_EQ(pairs_of(loaded.train).size() + pairs_of(loaded.validation).size(),
-            manifest.documents.size());
-  EXPECT_NEAR(static_cast<double>(pairs_of(loaded.validation).size()),
-              static_cast<double>(manifest.documents.size()) / 20, 1);
-  write_text(folder / "data/both/pieces.model", "other");
-  EXPECT_NE(refusal([&] { (void)load_dataset(folder / "data", "both"); }).find("pieces.model must"),
-            std::string::npos);
 }
 
 TEST(PairGrammar, IsTheSameForTheSameSeedAndTranslatesConsistently) {

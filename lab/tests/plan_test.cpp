@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/defaults.hpp"
 #include "lab/encodings/rescaling.hpp"
 #include "lab/experiment/cell_size.hpp"
 #include "lab/experiment/experiments.hpp"
@@ -204,28 +203,6 @@ TEST(Budget, IsKeptBesideTheCells) {
               return read_budget(folder / "runs", cells[0]);
             }).find("scale must be in (0, 1], got 0"),
             std::string::npos);
-}
-
-TEST(DataChoice, IsThePresetsOwnOrSaysWhyNot) {
-  const TemporaryFolder folder;
-  write_text(folder / "text", "some text");
-  const std::string data = folder / "data";
-  const auto choose = [&](const std::string& asked, const std::string& of_preset, DataUse use) {
-    return choose_data(data, asked, of_preset, use);
-  };
-  const DataChoice grammar = choose("", "prose", DataUse::language_model);
-  EXPECT_EQ(grammar.name, grammar_name);
-  EXPECT_TRUE(grammar.reason.ends_with("rotary-lab data add prose")) << grammar.reason;
-  EXPECT_NE(failure_of([&] {
-              return choose("", "prose", DataUse::other);
-            }).find("rotary-lab data add prose"),
-            std::string::npos);
-  EXPECT_EQ(choose("mine", "prose", DataUse::other).name, "mine");
-  add_dataset(data, "prose", {.path = folder / "text", .suffix = "", .licence = ""});
-  const DataChoice prose = choose("", "prose", DataUse::other);
-  EXPECT_EQ(prose.name, "prose");
-  EXPECT_EQ(prose.reason, "");
-  EXPECT_EQ(choose("", "grammar", DataUse::other).reason, "");
 }
 
 TEST(CellSize, FollowsFromTheModel) {

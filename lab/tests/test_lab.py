@@ -12,6 +12,7 @@ import time
 import unittest
 
 TOOL = os.environ["ROTARY_LAB"]
+PREPARE = pathlib.Path(__file__).parents[1] / "data" / "prepare.py"
 EXPERIMENTS = pathlib.Path(os.environ["ROTARY_EXPERIMENTS"])
 
 
@@ -38,7 +39,7 @@ class Lab(unittest.TestCase):
         book = pathlib.Path(folder.name) / "book.txt"
         text = "".join(f"line {n} of a small book, {n * n}\n" for n in range(3000))
         book.write_text(text, encoding="ascii")
-        subprocess.run([TOOL, "data", "add", "book", "--from", book, "--data-dir", cls.data],
+        subprocess.run([PREPARE, "add", "book", "--from", book, "--data-dir", cls.data],
                        check=True, stdout=subprocess.DEVNULL)
 
     def setUp(self):
@@ -162,7 +163,7 @@ class Lab(unittest.TestCase):
         options = ("--experiments", str(folder), "--data-dir", str(self.data))
         said = self.lab("run", *options)
         self.assertIn("training on generated text, whose losses say less. To have it: "
-                      "rotary-lab data add prose", said)
+                      "./dev lab data add prose", said)
         self.assertLess(said.index("tiny rope seed 1"), said.index("cost rope seed 1"))
         done = json.loads((self.folder / "lab-runs/cost-quick/rope/seed-1/done.json").read_text())
         self.assertEqual(sorted(done["metrics"]), ["ms@16", "ms@8", "overhead@16", "overhead@8"])
@@ -213,19 +214,17 @@ class Lab(unittest.TestCase):
         self.experiment.write_text(json.dumps(content), encoding="ascii")
         self.assertRegex(self.run_tiny(expect=5), r"needs about [\d.]+ GB of memory")
 
-    def test_data_have_default_names(self):
-        self.assertIn("--from must say where mine comes from; without it there are prose",
-                      self.lab("data", "add", "mine", expect=2))
-        self.assertIn("prose: not here; rotary-lab data add prose",
-                      self.lab("data", "list", "--data-dir", str(self.data)))
+    def test_data_that_nothing_replaces_are_asked_for(self):
+        self.assertIn("which this experiment needs: ./dev lab data add pairs",
+                      self.lab("run", "e6-translation", "--preset", "full", expect=4))
 
     def test_pairs_are_added_translated_and_judged(self):
         sides = {"english": [f"the {n} books of {n * n}" for n in range(200)],
                  "german": [f"die {n} Bücher von {n * n}" for n in range(200)]}
         for name, lines in sides.items():
             (self.folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        added = self.lab("data", "add", "both", "--from", "english", "--translation", "german")
-        self.assertRegex(added, "^both: pairs, .* 200 documents, from english and german")
+        subprocess.run([PREPARE, "add", "both", "--from", "english", "--translation", "german"],
+                       cwd=self.folder, check=True, capture_output=True)
         experiment = tiny(steps=5)
         experiment["task"] = "translation"
         experiment["presets"]["quick"]["model"]["tokens"] = 64

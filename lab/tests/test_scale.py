@@ -13,6 +13,7 @@ import time
 import unittest
 
 TOOL = os.environ["ROTARY_LAB"]
+PREPARE = pathlib.Path(__file__).parents[1] / "data" / "prepare.py"
 SEED = 7
 
 
@@ -51,7 +52,7 @@ class Scale(unittest.TestCase):
         book = cls.base / "book.txt"
         text = "".join(f"line {n} of a small book, {n * n}\n" for n in range(3000))
         book.write_text(text, encoding="ascii")
-        subprocess.run([TOOL, "data", "add", "book", "--from", book, "--data-dir",
+        subprocess.run([PREPARE, "add", "book", "--from", book, "--data-dir",
                         cls.base / "data"], check=True, stdout=subprocess.DEVNULL)
         for steps in (20, 300, 2000):
             name = cls.base / f"{steps}.json"

@@ -47,8 +47,8 @@ std::vector<std::size_t> spread(std::size_t all, std::int64_t count) {
 const Dataset& checked(const Dataset& data) {
   if (data.manifest.kind == DataKind::pairs) return data;
   throw cli::Failure(cli::ExitCode::usage,
-                     fmt::format("translation needs pairs, which '{}' is not: data add NAME --from "
-                                 "A --translation B, or --data {}",
+                     fmt::format("translation needs pairs, which '{}' is not: ./dev lab data add "
+                                 "NAME --from A --translation B, or --data {}",
                                  data.manifest.name, grammar_pairs_name));
 }
 

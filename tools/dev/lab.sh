@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with a
-# process for each processor; ./dev lab --test: built and tested; ./dev lab ARGUMENT...: rotary-lab
-# with these.
+# process for each processor; ./dev lab --test: built and tested; ./dev lab data ARGUMENT...: data
+# sets; ./dev lab ARGUMENT...: rotary-lab with these.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
@@ -27,6 +27,9 @@ cmd_lab() {
     run_tests lab
     return
   fi
+  if [[ "${1:-}" == data ]]; then
+    exec lab/data/prepare.py "${@:2}"
+  fi
   if (($# > 0)); then
     provide_sacrebleu
     configure lab
@@ -36,7 +39,7 @@ cmd_lab() {
   run_tests lab
   stage "data: prose"
   if [[ ! -e build/lab/data/prose ]]; then
-    "$lab_tool" data add prose --data-dir build/lab/data ||
+    lab/data/prepare.py add prose --data-dir build/lab/data ||
       echo "dev: no prose without the network; the lab trains on generated text" >&2
   fi
   stage "train: E1 to E4, quick"
