@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
@@ -23,21 +24,39 @@
 #include "lab/commands/progress.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
-#include "lab/process/children.hpp"
 #include "lab/process/interruption.hpp"
 #include "lab/process/rank_environment.hpp"
 #include "lab/process/startup.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/runs/start.hpp"
-#include "lab/runs/sweep.hpp"
 #include "lab/torch/ranks.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
 namespace {
 
+// Ordered by how much a state says about a whole run.
+enum class CellState {
+  finished,
+  failed,   // its training could not finish: a loss that is not finite
+  blocked,  // begins with the weights of a cell that is not finished
+  busy,     // another process holds it
+  stopped   // by a signal
+};
+
+bool is_open(CellState state) { return state == CellState::busy || state == CellState::blocked; }
+
 // Before a process looks again at what others hold.
 constexpr std::chrono::milliseconds pause(500);
+
+bool is_finished(const std::string& runs, const std::filesystem::path& folder) {
+  return std::filesystem::exists(runs / folder / "done.json");
+}
+
+std::int64_t count_finished(const std::vector<Cell>& cells, const std::string& runs) {
+  return std::ranges::count_if(
+      cells, [&](const Cell& cell) { return is_finished(runs, folder_of(cell)); });
+}
 
 // How this process works on the cells of a run.
 class Runner {
@@ -47,14 +66,13 @@ class Runner {
          const std::optional<RankEnvironment>& environment)
       : arguments_(arguments), run_(run) {
     if (!environment) return;
-    audience_ = environment->started_by != 0 ? Audience::display : Audience::person;
+    audience_ = Audience::several;
     ranks_.emplace(*environment);
   }
 
-  // Each returns the exit code.
-  int run_alone();
-  // Each process takes other cells.
-  int run_beside_others();
+  // Each returns the exit code. The lock of a cell's directory says who works on it; other
+  // processes that there are take others.
+  int run_cells() { return exit_code(sweep()); }
   // All processes share each cell.
   int run_together();
 
@@ -63,8 +81,8 @@ class Runner {
     return {fmt::format("{} {} seed {}", cell.experiment, cell.name, cell.seed), audience_};
   }
   [[nodiscard]] bool is_blocked(const Cell& cell) const;
-  [[nodiscard]] Sweep sweep();
-  CellState visit(const Cell& cell, Visit visit);
+  CellState sweep();
+  CellState visit(const Cell& cell);
   CellState lead(const Cell& cell);
   CellState follow(Cell cell);
   // Null: alone.
@@ -110,31 +128,52 @@ CellState Runner::train(const Cell& cell, RunDirectory& directory, Ranks* ranks)
       line.finish("stopped; the same command goes on from here");
       return CellState::stopped;
     }
-    line.finish(fmt::format("{} steps, validation loss {:.3f}, {:.1f} s of processor time",
-                            outcome->steps, outcome->validation_loss, outcome->cpu_s));
+    line.finish(
+        fmt::format("{} steps, validation loss {:.3f}, {:.1f} s of processor time; {} of "
+                    "{} cells finished",
+                    outcome->steps, outcome->validation_loss, outcome->cpu_s,
+                    count_finished(run_.cells, arguments_.runs), run_.cells.size()));
     return CellState::finished;
   });
 }
 
 bool Runner::is_blocked(const Cell& cell) const {
-  const std::filesystem::path start = start_folder_of(cell);
-  return !start.empty() &&
-         !read_outcome((std::filesystem::path(arguments_.runs) / start).string()).has_value();
+  return cell.start && !is_finished(arguments_.runs, start_folder_of(cell));
 }
 
-CellState Runner::visit(const Cell& cell, Visit visit) {
+CellState Runner::visit(const Cell& cell) {
   if (is_blocked(cell)) return CellState::blocked;
   const Cell ready = with_start(cell, arguments_.runs);
   auto directory = RunDirectory::claim(arguments_.runs, ready);
-  if (!directory) {
-    if (!ranks_) line_of(cell).finish("another process works on it");
-    return CellState::busy;
+  if (!directory) return CellState::busy;
+  return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
+}
+
+// Until nothing is left that this process could do; beside others, until all is done. Returns the
+// last of the states, in their order, that a cell was left in.
+CellState Runner::sweep() {
+  std::vector<CellState> states(run_.cells.size(), CellState::busy);
+  while (true) {
+    bool changed = false;
+    for (std::size_t n = 0; n < states.size(); ++n) {
+      if (!is_open(states[n])) continue;
+      states[n] = visit(run_.cells[n]);
+      if (states[n] == CellState::stopped) return CellState::stopped;
+      changed = changed || !is_open(states[n]);
+    }
+    const auto last = std::ranges::max_element(states);
+    if (last == states.end()) return CellState::finished;
+    // A cell blocked by a cell of this run is free once that one is finished.
+    if (is_open(*last) && changed) continue;
+    if (*last != CellState::busy) return *last;
+    if (!ranks_) {
+      line_of(run_.cells[static_cast<std::size_t>(last - states.begin())])
+          .finish("another process works on it");
+      return *last;
+    }
+    std::this_thread::sleep_for(pause);
+    if (interrupted()) return CellState::stopped;
   }
-  if (directory->finished()) {
-    if (visit == Visit::first) line_of(cell).finish("finished before");
-    return CellState::finished;
-  }
-  return train(ready, *directory, nullptr);
 }
 
 int Runner::exit_code(CellState last) const {
@@ -144,24 +183,6 @@ int Runner::exit_code(CellState last) const {
                        "a cell starts from one whose training came to no end");
   }
   return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
-}
-
-Sweep Runner::sweep() {
-  return {.cells = std::ssize(run_.cells), .work = [this](std::int64_t number, Visit visit) {
-            return this->visit(run_.cells[static_cast<std::size_t>(number)], visit);
-          }};
-}
-
-int Runner::run_alone() { return exit_code(run_sweep(sweep())); }
-
-int Runner::run_beside_others() {
-  Sweep shared = sweep();
-  shared.next = [this] { return ranks_->next_number(); };
-  shared.wait = [] {
-    std::this_thread::sleep_for(pause);
-    return !interrupted();
-  };
-  return exit_code(run_sweep(shared));
 }
 
 // Rank 0's messages about each cell, the only way in which other ranks learn of it. The SHA-256 of
@@ -184,8 +205,9 @@ CellState Runner::lead(const Cell& cell) {
     line_of(cell).finish("waits for the cell that it starts from");
     return CellState::blocked;
   }
-  line_of(cell).finish(directory ? "finished before" : "another process works on it");
-  return directory ? CellState::finished : CellState::busy;
+  if (directory) return CellState::finished;
+  line_of(cell).finish("another process works on it");
+  return CellState::busy;
 }
 
 CellState Runner::follow(Cell cell) {
@@ -228,7 +250,7 @@ void check_sharing(const RunArguments& arguments,
                        "--data-parallel must have several processes: pass --jobs, or start them "
                        "with torchrun");
   }
-  if (environment && environment->started_by == 0 && arguments.jobs > 1) {
+  if (environment && arguments.jobs > 1) {
     throw cli::Failure(cli::ExitCode::usage,
                        "--jobs must not be passed where RANK is set: others started several "
                        "processes already");
@@ -238,18 +260,13 @@ void check_sharing(const RunArguments& arguments,
 void print_head(const PreparedRun& run, const RunArguments& arguments) {
   for (const Experiment& experiment : run.experiments) print_note("{}\n", experiment.title);
   print_note("{} cells", run.cells.size());
+  if (const auto finished = count_finished(run.cells, arguments.runs); finished > 0)
+    print_note(", {} finished before", finished);
   for (const auto& [name, data] : run.data)
     print_note(", {} ({})", name, cli::printable(data.manifest.origin));
   print_note("\n{}, {} thread{}\n", blas_in_use(), arguments.threads,
              arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
   for (const std::string& remark : run.remarks) print_note("{}\n", remark);
-}
-
-int run_as(const RankEnvironment& environment, const PreparedRun& run,
-           const RunArguments& arguments) {
-  if (environment.started_by != 0) end_with(environment.started_by);
-  Runner runner(arguments, run, environment);
-  return arguments.data_parallel ? runner.run_together() : runner.run_beside_others();
 }
 
 }  // namespace
@@ -261,13 +278,11 @@ int run_experiment(const RunArguments& arguments) {
   use_device(arguments.device);
   PreparedRun run = select_cells(arguments, MissingData::fails);
   prepare_cells(run, arguments);
-  if (!environment || environment->rank + environment->started_by == 0) print_head(run, arguments);
+  if (arguments.jobs > 1) return run_jobs(arguments);
+  if (!environment || environment->rank == 0) print_head(run, arguments);
   watch_interruption();
-  if (environment) return run_as(*environment, run, arguments);
-  if (arguments.jobs == 1) return Runner(arguments, run, std::nullopt).run_alone();
-  return run_jobs({.cells = std::ssize(run.cells),
-                   .jobs = arguments.jobs,
-                   .at_once = arguments.data_parallel ? 1 : arguments.jobs});
+  Runner runner(arguments, run, environment);
+  return arguments.data_parallel ? runner.run_together() : runner.run_cells();
 }
 
 }  // namespace rotary::lab

@@ -71,10 +71,6 @@ Batch empty_batch(const SequenceShape& shape) {
 
 }  // namespace
 
-bool is_sequence_task(Task task) noexcept {
-  return task == Task::copy || task == Task::reverse || task == Task::addition;
-}
-
 std::int64_t sequence_tokens(Task task, std::int64_t symbols) {
   return task == Task::addition ? 3 * symbols + 3 : 2 * symbols + 1;
 }

@@ -16,9 +16,6 @@
 
 namespace rotary::lab {
 
-// "copy", "reverse", "addition": whether a task is one of these.
-[[nodiscard]] bool is_sequence_task(Task task) noexcept;
-
 // The number of tokens in a question and its answer without the end, which is predicted and not
 // read.
 [[nodiscard]] std::int64_t sequence_tokens(Task task, std::int64_t symbols);

@@ -2,7 +2,6 @@
 #include "lab/process/rank_environment.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cstdint>
@@ -23,7 +22,6 @@ namespace {
 // how often it has restarted them.
 constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
-constexpr const char* jobs_variable = "ROTARY_LAB_JOB";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -56,16 +54,14 @@ std::optional<RankEnvironment> rank_environment() {
   environment.port = static_cast<std::uint16_t>(number_from("MASTER_PORT", 1, 65535));
   environment.hosts_store = environment.rank == 0 && variable(agent_store_variable) != "True";
   environment.prefix = "rotary-lab/" + variable(restarts_variable);
-  if (!variable(jobs_variable).empty())
-    environment.started_by = number_from(jobs_variable, 1, std::numeric_limits<int>::max());
   return environment;
 }
 
 std::vector<std::string> environment_of_rank(int rank, int size, std::uint16_t port) {
-  return {fmt::format("RANK={}", rank),           fmt::format("LOCAL_RANK={}", rank),
-          fmt::format("WORLD_SIZE={}", size),     "MASTER_ADDR=127.0.0.1",
-          fmt::format("MASTER_PORT={}", port),    fmt::format("{}=True", agent_store_variable),
-          fmt::format("{}=0", restarts_variable), fmt::format("{}={}", jobs_variable, ::getpid())};
+  return {fmt::format("RANK={}", rank),          fmt::format("LOCAL_RANK={}", rank),
+          fmt::format("WORLD_SIZE={}", size),    "MASTER_ADDR=127.0.0.1",
+          fmt::format("MASTER_PORT={}", port),   fmt::format("{}=True", agent_store_variable),
+          fmt::format("{}=0", restarts_variable)};
 }
 
 }  // namespace rotary::lab

@@ -17,8 +17,6 @@ struct RankEnvironment {
   std::uint16_t port = 0;
   bool hosts_store = false;  // this process does; otherwise rank 0, or the launcher
   std::string prefix = {};   // of the store's keys: different after each restart of all
-  // The process that shows this one's progress, if --jobs started it; 0: none.
-  int started_by = 0;
 };
 
 // Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; absent if neither of the first two is set.

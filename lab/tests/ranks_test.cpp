@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one queue, and on one cell.
+// Several processes on one cell.
 #include "lab/torch/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,37 +50,6 @@ const Dataset& small_pairs() {
 
 const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
-}
-
-TEST(Ranks, AQueueGivesEachNumberOnce) {
-  const TemporaryFolder folder;
-  const std::vector<int> ends = run_ranks(3, [&](Ranks& ranks) {
-    std::ofstream taken(folder / std::to_string(ranks.rank()));
-    while (const auto number = ranks.next_number()) {
-      if (*number >= 50) return 0;
-      taken << *number << '\n';
-    }
-    return 1;
-  });
-  EXPECT_EQ(ends, std::vector<int>(3, 0));
-  std::vector<int> all;
-  for (const char* rank : {"0", "1", "2"}) {
-    std::ifstream taken(folder / rank);
-    for (int number = 0; taken >> number;) all.push_back(number);
-  }
-  std::ranges::sort(all);
-  ASSERT_EQ(all.size(), 50U);
-  for (int number = 0; number < 50; ++number)
-    EXPECT_EQ(all[static_cast<std::size_t>(number)], number);
-}
-
-TEST(Ranks, WithoutAStoreThereIsNoQueue) {
-  auto store = std::make_unique<RankStore>();
-  Ranks ranks({.rank = 0, .size = 1, .host = "127.0.0.1", .port = store->port()});
-  EXPECT_EQ(ranks.next_number(), 0);
-  EXPECT_EQ(ranks.next_number(), 1);
-  store.reset();
-  EXPECT_FALSE(ranks.next_number().has_value());
 }
 
 TEST(Ranks, AddUpAndBroadcast) {

@@ -136,27 +136,17 @@ class Scale(unittest.TestCase):
             ends = f"tiny {encoding} seed {seed}: 20 steps, validation loss"
             self.assertEqual(said.count(ends), 1, said)
         self.assertIn("6 cells, book", said)
-        self.assertEqual(self.run_lab(20, "jobs", "-j2").count("finished before"), 6)
-
-    def check_killed_worker(self, runs, victim):
-        port = free_port()
-        # Rank 0 last, and cells of some seconds: a worker asks for the store of rank 0 once a
-        # second, and has to find cells that nobody works on.
-        workers = [self.start(2000, runs, environment=rank_environment(rank, 3, port))
-                   for rank in (2, 1, 0)][::-1]
-        # All of them: one that comes when rank 0 is gone waits for its store a while.
-        left = [self.cell_in_work(runs, worker) for worker in workers][victim]
-        workers[victim].kill()
-        for rank, worker in enumerate(workers):
-            self.end(worker, -signal.SIGKILL if rank == victim else 0)
-        self.assertTrue((left / "done.json").exists())
-        self.check_like_whole(2000, runs)
+        self.assertIn("6 cells, 6 finished before", self.run_lab(20, "jobs", "-j2"))
 
     def test_the_cell_of_a_killed_worker_is_taken_over(self):
-        self.check_killed_worker("worker", victim=1)
-
-    def test_without_rank_0_the_others_finish(self):
-        self.check_killed_worker("leader", victim=0)
+        workers = [self.start(2000, "worker", environment=rank_environment(rank, 3, 1))
+                   for rank in range(3)]
+        left = self.cell_in_work("worker", workers[0])
+        workers[0].kill()
+        for rank, worker in enumerate(workers):
+            self.end(worker, -signal.SIGKILL if rank == 0 else 0)
+        self.assertTrue((left / "done.json").exists())
+        self.check_like_whole(2000, "worker")
 
     def test_an_interruption_stops_all_jobs_and_everything_goes_on(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -19,14 +19,12 @@
 
 #include "cli/failure.hpp"
 
-#if __has_include(<torch/csrc/distributed/c10d/TCPStore.hpp>)
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#define ROTARY_LAB_HAS_STORE 1
-#endif
 // Its header includes Gloo's own, which not every package of torch brings along.
-#if defined(USE_C10D_GLOO) && __has_include(<gloo/algorithm.h>)
+#if defined(USE_C10D_GLOO) && __has_include(<gloo/algorithm.h>) && \
+    __has_include(<torch/csrc/distributed/c10d/TCPStore.hpp>)
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #define ROTARY_LAB_HAS_GLOO 1
 #endif
 #if defined(ROTARY_LAB_HAS_GLOO) && defined(USE_C10D_NCCL) && __has_include(<nccl.h>)
@@ -40,107 +38,16 @@ namespace {
 using cli::ExitCode;
 using cli::Failure;
 
-// Timeouts of a connection to the store. The queue is optional, so it gets less time than a group,
-// which is not.
-constexpr std::int64_t queue_timeout_s = 20;
-constexpr std::int64_t group_timeout_s = 600;
+#if defined(ROTARY_LAB_HAS_GLOO)
 
-#if !defined(ROTARY_LAB_HAS_STORE) || !defined(ROTARY_LAB_HAS_GLOO)
-[[noreturn]] void fail_unsupported(std::string_view what, std::string_view needs) {
-  throw Failure(ExitCode::unsupported,
-                fmt::format("{} must have a torch with {}; this one has not", what, needs));
-}
-#endif
-
-}  // namespace
-
-#if defined(ROTARY_LAB_HAS_STORE)
-
-namespace {
-
-c10d::TCPStoreOptions store_options(std::uint16_t port, std::int64_t timeout_s) {
+c10d::TCPStoreOptions store_options(std::uint16_t port, bool serves) {
   c10d::TCPStoreOptions options;
   options.port = port;
+  options.isServer = serves;
   options.waitWorkers = false;
-  options.timeout = std::chrono::seconds(timeout_s);
+  options.timeout = std::chrono::seconds(600);
   return options;
 }
-
-}  // namespace
-
-struct RankStore::Store {
-  c10::intrusive_ptr<c10d::TCPStore> store;
-};
-
-RankStore::RankStore() {
-  c10d::TCPStoreOptions options = store_options(0, queue_timeout_s);
-  options.isServer = true;
-  store_ = std::make_unique<Store>(
-      Store{.store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options)});
-}
-
-std::uint16_t RankStore::port() const { return store_->store->getPort(); }
-
-struct Ranks::Connection {
-  c10::intrusive_ptr<c10d::Store> store;
-#if defined(ROTARY_LAB_HAS_GLOO)
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> group = {};
-#endif
-#if defined(ROTARY_LAB_HAS_NCCL)
-  c10::intrusive_ptr<c10d::ProcessGroupNCCL> gpus = {};
-#endif
-};
-
-void Ranks::connect(std::int64_t timeout_s) {
-  if (connection_) return;
-  c10d::TCPStoreOptions options = store_options(environment_.port, timeout_s);
-  options.isServer = environment_.hosts_store;
-  auto store = c10::make_intrusive<c10d::TCPStore>(environment_.host, options);
-  connection_ = std::make_unique<Connection>(Connection{
-      .store = c10::make_intrusive<c10d::PrefixStore>(environment_.prefix, std::move(store))});
-}
-
-std::optional<std::int64_t> Ranks::next_number() {
-  if (lost_) return std::nullopt;
-  try {
-    connect(queue_timeout_s);
-    return connection_->store->add("next", 1) - 1;
-  } catch (const std::exception&) {
-    lost_ = true;
-    return std::nullopt;
-  }
-}
-
-#else
-
-struct RankStore::Store {};
-RankStore::RankStore() { fail_unsupported("--jobs", "c10d and its headers"); }
-std::uint16_t RankStore::port() const { return 0; }
-
-struct Ranks::Connection {};
-void Ranks::connect(std::int64_t /*timeout_s*/) {}
-std::optional<std::int64_t> Ranks::next_number() { return std::nullopt; }
-
-#endif
-
-RankStore::~RankStore() = default;
-RankStore::RankStore(RankStore&& other) noexcept = default;
-
-bool Ranks::reaches_gpu() noexcept {
-#if defined(ROTARY_LAB_HAS_NCCL)
-  return true;
-#else
-  return false;
-#endif
-}
-
-Ranks::Ranks(RankEnvironment environment) : environment_(std::move(environment)) {}
-Ranks::~Ranks() = default;
-Ranks::Ranks(Ranks&& other) noexcept = default;
-
-#if defined(ROTARY_LAB_HAS_STORE) && defined(ROTARY_LAB_HAS_GLOO)
-
-namespace {
 
 // A rank that validates lets the others wait; one that is lost is noticed at once.
 constexpr std::chrono::hours collective_timeout(2);
@@ -168,17 +75,51 @@ void or_fail(const RankEnvironment& environment, const Work& work) {
   }
 }
 
+#endif
+
 }  // namespace
+
+bool Ranks::reaches_gpu() noexcept {
+#if defined(ROTARY_LAB_HAS_NCCL)
+  return true;
+#else
+  return false;
+#endif
+}
+
+#if defined(ROTARY_LAB_HAS_GLOO)
+
+struct RankStore::Store {
+  c10::intrusive_ptr<c10d::TCPStore> store;
+};
+
+RankStore::RankStore()
+    : store_(std::make_unique<Store>(Store{.store = c10::make_intrusive<c10d::TCPStore>(
+                                               "127.0.0.1", store_options(0, /*serves=*/true))})) {}
+
+std::uint16_t RankStore::port() const { return store_->store->getPort(); }
+
+struct Ranks::Connection {
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group;
+#if defined(ROTARY_LAB_HAS_NCCL)
+  c10::intrusive_ptr<c10d::ProcessGroupNCCL> gpus = {};
+#endif
+};
 
 void Ranks::join() {
   or_fail(environment_, [&] {
-    connect(group_timeout_s);
-    if (connection_->group) return;
+    if (connection_) return;
+    auto server = c10::make_intrusive<c10d::TCPStore>(
+        environment_.host, store_options(environment_.port, environment_.hosts_store));
+    auto store = c10::make_intrusive<c10d::PrefixStore>(environment_.prefix, std::move(server));
     const auto options = c10d::ProcessGroupGloo::Options::create(collective_timeout);
     options->devices.push_back(make_device(environment_.host));
     options->threads = 1;
-    connection_->group = c10::make_intrusive<c10d::ProcessGroupGloo>(
-        connection_->store, environment_.rank, environment_.size, options);
+    auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, environment_.rank,
+                                                             environment_.size, options);
+    connection_ = std::make_unique<Connection>(
+        Connection{.store = std::move(store), .group = std::move(group)});
   });
 }
 
@@ -216,12 +157,26 @@ std::string Ranks::broadcast(std::string text) {
 
 #else
 
+struct RankStore::Store {};
+RankStore::RankStore() = default;
+std::uint16_t RankStore::port() const { return 1; }  // join() fails anyway
+
+struct Ranks::Connection {};
 void Ranks::join() {
-  fail_unsupported("--data-parallel", "Gloo and its headers (Debian: libgloo-dev)");
+  throw Failure(ExitCode::unsupported,
+                "--data-parallel must have a torch with Gloo and its headers (Debian: "
+                "libgloo-dev); this one has not");
 }
 void Ranks::add_up(std::span<float> /*numbers*/, Memory /*memory*/) {}
 std::string Ranks::broadcast(std::string text) { return text; }
 
 #endif
+
+RankStore::~RankStore() = default;
+RankStore::RankStore(RankStore&& other) noexcept = default;
+
+Ranks::Ranks(RankEnvironment environment) : environment_(std::move(environment)) {}
+Ranks::~Ranks() = default;
+Ranks::Ranks(Ranks&& other) noexcept = default;
 
 }  // namespace rotary::lab

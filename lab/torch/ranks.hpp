@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -35,7 +34,6 @@ class Ranks {
   // Whether add_up() takes numbers in the memory of a GPU (NCCL).
   [[nodiscard]] static bool reaches_gpu() noexcept;
 
-  // Connects when it is first needed.
   explicit Ranks(RankEnvironment environment);
   ~Ranks();
   Ranks(Ranks&& other) noexcept;
@@ -44,12 +42,8 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return environment_.rank; }
   [[nodiscard]] int size() const noexcept { return environment_.size; }
 
-  // 0, 1, 2 and so on, each number to one of the ranks. Absent where the store cannot be reached,
-  // or no longer: rank 0 hosts it, and may be gone.
-  [[nodiscard]] std::optional<std::int64_t> next_number();
-
-  // The others: every rank calls them in the same order, and waits for all. They fail where a rank
-  // is lost, or this torch cannot do it.
+  // Every rank calls these in the same order, and waits for all. They fail where a rank is lost, or
+  // this torch cannot do it. join() connects them.
   void join();
   // Each number becomes its sum over the ranks.
   void add_up(std::span<float> numbers, Memory memory);
@@ -58,11 +52,9 @@ class Ranks {
 
  private:
   struct Connection;
-  void connect(std::int64_t timeout_s);
 
   RankEnvironment environment_;
-  bool lost_ = false;                       // the store
-  std::unique_ptr<Connection> connection_;  // of the store, and of the group once it was joined
+  std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace rotary::lab
