@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "cli/failure.hpp"
-#include "cli/nearest.hpp"
+#include "src/base/spelling.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -12,10 +12,10 @@
 #include "cli/colour.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
-#include "cli/nearest.hpp"
 #include "cli/option_parser.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
+#include "src/base/spelling.hpp"
 
 namespace rotary::cli {
 namespace {

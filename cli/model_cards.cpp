@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cli/failure.hpp"
-#include "cli/nearest.hpp"
 #include "cli/utf8.hpp"
+#include "src/base/spelling.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -53,7 +53,7 @@ std::vector<std::string_view> near_card_names(std::string_view text) {
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const ModelCard& card : model_cards()) {
     const std::string name = bare(card.name);
-    const std::size_t distance = edit_distance(wanted, name);
+    const std::size_t distance = edits_between(wanted, name);
     if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name))
       near.emplace_back(distance, card.name);
   }

@@ -6,7 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/completions.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/nearest.hpp"
+#include "src/base/spelling.hpp"
 
 namespace rotary::cli {
 namespace help_call {

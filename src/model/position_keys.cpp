@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {

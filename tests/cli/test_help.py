@@ -133,4 +133,4 @@ class HelpTest(ToolTest):
     def test_what_is_mistyped_is_found(self):
         self.assert_fails(2, ["'inspct'", "did you mean inspect?"], "inspct", "config.json")
         self.assert_fails(2, ["'--contxt'", "did you mean --context?"], "inspect", "--contxt", "3")
-        self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "attn")
+        self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "atention")

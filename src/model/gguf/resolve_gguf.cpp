@@ -9,13 +9,13 @@
 
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"
+#include "base/spelling.hpp"
 #include "model/gguf/architectures.hpp"
 #include "model/gguf/file_window.hpp"
 #include "model/gguf/keys.hpp"
 #include "model/gguf/layers.hpp"
 #include "model/gguf/rotary_of_layers.hpp"
 #include "model/gguf/unstated.hpp"
-#include "model/json/spelling.hpp"
 #include "rotary/gguf.hpp"
 
 namespace rotary {

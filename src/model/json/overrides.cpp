@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "model/json/spelling.hpp"
+#include "base/spelling.hpp"
 
 namespace rotary {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/spelling.hpp"
 
 namespace rotary {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {

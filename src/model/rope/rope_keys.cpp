@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/spelling.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/described.hpp"
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {

@@ -15,9 +15,9 @@
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/reader.hpp"
-#include "model/json/spelling.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the names that exist a mistyped one may mean; for messages of the library and its tools.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rotary {
+
+// Letters to change, leave out, insert or swap with a neighbour that lead from one text to the
+// other (optimal string alignment), whether they are capitals or not. Keeps the last three rows of
+// the usual table.
+[[nodiscard]] inline std::size_t edits_between(std::string_view from, std::string_view to) {
+  const auto same = [](char one, char other) {
+    const auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return lower(one) == lower(other);
+  };
+  std::array<std::vector<std::size_t>, 3> rows;
+  for (auto& row : rows) row.resize(to.size() + 1);
+  auto& [before_last, last, row] = rows;
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::swap(before_last, last);
+    std::swap(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      const std::size_t changed = last[j - 1] + (same(from[i - 1], to[j - 1]) ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, changed});
+      const bool swapped =
+          i > 1 && j > 1 && same(from[i - 1], to[j - 2]) && same(from[i - 2], to[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row[to.size()];
+}
+
+// "; did you mean factor?" for the name that at most two edits lead to, fewer than it has letters;
+// otherwise "". The text itself is no such name: it is not accepted where it stands.
+[[nodiscard]] inline std::string did_you_mean(std::string_view text,
+                                              std::span<const std::string_view> names) {
+  constexpr std::size_t most_edits = 2;
+  std::string_view nearest;
+  std::size_t fewest = most_edits + 1;
+  for (const std::string_view name : names) {
+    // The difference in length is a lower bound; checking it keeps long texts cheap.
+    const auto [shorter, longer] = std::minmax({name.size(), text.size()});
+    if (name == text || longer - shorter > most_edits) continue;
+    const std::size_t edits = edits_between(text, name);
+    if (edits >= fewest || edits >= name.size()) continue;
+    fewest = edits;
+    nearest = name;
+  }
+  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
+}
+
+// "a, b, c".
+[[nodiscard]] inline std::string join(std::span<const std::string_view> names) {
+  std::string joined;
+  for (const std::string_view name : names) joined.append(joined.empty() ? "" : ", ").append(name);
+  return joined;
+}
+
+}  // namespace rotary
