@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "rotary/tensor_view.hpp"
-
 namespace rotary::cli {
 
 [[nodiscard]] std::int64_t parse_int64(std::string_view option, std::string_view text);
@@ -29,28 +27,16 @@ struct ValueRange {
 // Finite.
 [[nodiscard]] double parse_double(std::string_view option, std::string_view text);
 
-// At least one; split at commas.
-[[nodiscard]] std::vector<double> parse_doubles(std::string_view option, std::string_view text);
-
 // The parts between commas, blanks around them removed; "" has one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
-// Parses each part; absent where the text is.
-template <class Parse>
-[[nodiscard]] auto parse_list(const std::optional<std::string>& text, Parse parse) {
-  std::optional<std::vector<decltype(parse(std::string_view()))>> values;
-  if (!text) return values;
-  values.emplace();
-  for (const std::string_view part : split_at_commas(*text)) values->push_back(parse(part));
-  return values;
-}
-
 // "a, b, c": of each value a member, or what a function says of it.
 template <class Values, class Name>
-[[nodiscard]] std::string names_text(const Values& values, Name name) {
+[[nodiscard]] std::string names_text(const Values& values, Name name,
+                                     std::string_view between = ", ") {
   std::string names;
   for (const auto& value : values) {
-    if (!names.empty()) names += ", ";
+    if (!names.empty()) names += between;
     names += std::invoke(name, value);
   }
   return names;
@@ -71,29 +57,6 @@ template <class Values, class Name>
   fail_choice(option, text, names);
 }
 
-template <class Value>
-[[nodiscard]] Value choose(std::string_view option, std::string_view text,
-                           const std::vector<std::pair<std::string_view, Value>>& choices) {
-  return choose_by(&std::pair<std::string_view, Value>::first, option, text, choices).second;
-}
-
-// Among values that have a to_string().
-template <class Values>
-[[nodiscard]] auto choose_named(std::string_view option, std::string_view text,
-                                const Values& values) {
-  return choose_by([](const auto& value) { return to_string(value); }, option, text, values);
-}
-
-// Kernels take q, k and v of f32, bf16 and f16.
-[[nodiscard]] DType parse_kernel_dtype(std::string_view option, std::string_view text);
-
-// Positions: "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071".
-// In the order given. Usage failure when a range is empty, a number leaves int64, or there are more
-// than most_positions, which is checked before anything of that size is allocated.
-[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
-                                                        std::string_view text,
-                                                        std::uint64_t most_positions);
-
 // The positions of an answer that has so many numbers (>= 1) for each of them. It goes to the file
 // out, or to standard output; how many numbers it may have depends on that, and a usage failure
 // says both.
@@ -101,10 +64,6 @@ struct AnswerSize {
   std::uint64_t numbers_each = 1;
   const std::optional<std::string>& out;
 };
-
-[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
-                                                        std::string_view text,
-                                                        const AnswerSize& answer);
 
 // Tokens whose positions have several coordinates.
 struct Coordinates {
@@ -118,10 +77,38 @@ struct Coordinates {
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
-// As parse_positions; between slashes each part may have as many as there are axes, such as
-// "0/3/5", of which ranges are a grid, the last axis fastest: "0/0:4/0:6". A part without slashes
-// is the same on all axes.
-[[nodiscard]] Coordinates parse_coordinates(std::string_view option, std::string_view text,
-                                            std::int64_t axes, const AnswerSize& answer);
+// "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071". Between slashes each part may
+// have as many as there are axes, such as "0/3/5", of which ranges are a grid, the last axis
+// fastest: "0/0:4/0:6". A part without slashes is the same on all axes. Usage failure when a range
+// is empty or a number leaves int64; when there are too many is known by what they are for.
+class PositionList {
+ public:
+  PositionList(std::string_view option, std::string_view text);
+
+  // In the order given. The count is checked before anything of that size is allocated.
+  [[nodiscard]] std::vector<std::int64_t> numbers(const AnswerSize& answer) const {
+    return coordinates(1, answer).numbers;
+  }
+  [[nodiscard]] Coordinates coordinates(std::int64_t axes, const AnswerSize& answer) const;
+
+ private:
+  struct Range {
+    std::int64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  // Tokens at a range of positions, of which each has the same coordinate on all axes; or a grid.
+  struct Box {
+    std::vector<Range> ranges;  // one, or that of each axis
+    std::uint64_t count = 1;    // of tokens; 2^64 - 1 for all that are more
+  };
+
+  [[nodiscard]] Range range_of(std::string_view text) const;
+  [[nodiscard]] Box box_of(std::string_view text) const;
+  void check_count(std::uint64_t count, const AnswerSize& answer) const;
+  static void append_axis(std::vector<std::int64_t>& numbers, const Box& box, std::size_t axis);
+
+  std::string option_, text_;
+  std::vector<Box> boxes_;
+};
 
 }  // namespace rotary::cli

@@ -13,11 +13,11 @@
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/tensor_input.hpp"
+#include "cli/values.hpp"
 
 namespace rotary::cli {
 namespace {
 
-constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 constexpr NpyLimit most_parameters{.elements = std::uint64_t{1} << 26};
 
 // A name in messages: "--set buckets".
@@ -26,15 +26,9 @@ std::string option_of(std::string_view key) { return fmt::format("--set {}", key
 // KEY=VALUE as it was given, each asked for by name and none left over.
 class BiasSettings {
  public:
-  explicit BiasSettings(const std::vector<std::string>& settings) {
-    for (const std::string& setting : settings) {
-      const auto equals = setting.find('=');
-      require(equals != std::string::npos && equals != 0, "--set must be KEY=VALUE, got '{}'",
-              setting);
-      const std::string key = setting.substr(0, equals);
-      require(given_.emplace(key, setting.substr(equals + 1)).second, "{} is given twice",
-              option_of(key));
-    }
+  explicit BiasSettings(const std::vector<ConfigOverride>& settings) {
+    for (const auto& [key, value] : settings)
+      require(given_.emplace(key, value).second, "{} is given twice", option_of(key));
   }
 
   [[nodiscard]] std::optional<std::string> text(const std::string& key) {
@@ -58,8 +52,9 @@ class BiasSettings {
   // 4096.
   [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
                                             std::int64_t units) {
-    auto values = parse_doubles(option_of(key),
-                                required(key, "one number, or one for each head between commas"));
+    auto values =
+        list_of(cli::number())
+            .read(option_of(key), required(key, "one number, or one for each head between commas"));
     const auto count = static_cast<std::size_t>(heads * units);
     if (values.size() == 1) values.resize(count, values.front());
     if (values.size() == count) return values;
@@ -86,12 +81,13 @@ T5Buckets t5_buckets(BiasSettings& settings) {
   const auto direction = settings.required("direction", "bidirectional (encoders) or causal");
   return {.buckets = settings.integer("buckets", 32),
           .max_distance = settings.integer("max_distance", 128),
-          .direction = choose<T5Direction>(
-              option_of("direction"), direction,
-              {{"bidirectional", T5Direction::bidirectional}, {"causal", T5Direction::causal}}),
-          .rounding = choose<T5Rounding>(
-              option_of("rounding"), settings.text("rounding").value_or("transformers"),
-              {{"transformers", T5Rounding::transformers}, {"ggml", T5Rounding::ggml}})};
+          .direction = one_named<T5Direction>({{"bidirectional", T5Direction::bidirectional},
+                                               {"causal", T5Direction::causal}})
+                           .read(option_of("direction"), direction),
+          .rounding =
+              one_named<T5Rounding>(
+                  {{"transformers", T5Rounding::transformers}, {"ggml", T5Rounding::ggml}})
+                  .read(option_of("rounding"), settings.text("rounding").value_or("transformers"))};
 }
 
 // f32 or f64, any shape.
@@ -108,10 +104,7 @@ struct Source {
 
   [[nodiscard]] std::int64_t heads() const {
     require(options.heads.has_value(), "{} needs --heads", options.name);
-    const std::int64_t heads = parse_int64("--heads", *options.heads);
-    require(heads >= 1 && heads <= most_heads, "--heads must be from 1 to {}, got {}", most_heads,
-            heads);
-    return heads;
+    return *options.heads;
   }
   // Without --heads: as many as have `for_each` numbers of the file each, the last one perhaps
   // fewer.
@@ -158,10 +151,10 @@ Alibi alibi(const Source& source) {
   if (!has_file) bias.bias_max = settings.number("bias_max", bias.bias_max);
   if (const auto all = settings.text("model_heads"))
     bias.model_heads = parse_int64(option_of("model_heads"), *all);
-  bias.form = choose<AlibiForm>(option_of("form"), settings.text("form").value_or("causal"),
-                                {{"causal", AlibiForm::causal},
-                                 {"symmetric", AlibiForm::symmetric},
-                                 {"key_position", AlibiForm::key_position}});
+  bias.form = one_named<AlibiForm>({{"causal", AlibiForm::causal},
+                                    {"symmetric", AlibiForm::symmetric},
+                                    {"key_position", AlibiForm::key_position}})
+                  .read(option_of("form"), settings.text("form").value_or("causal"));
   bias.slopes = std::move(slopes);
   return bias;
 }

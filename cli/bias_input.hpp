@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rotary/model_spec.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli {
@@ -20,10 +21,12 @@ namespace rotary::cli {
 // kerple_power: a, p". Their file of --parameters has the lists in this order.
 [[nodiscard]] std::string bias_lists_help();
 
+inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+
 struct BiasOptions {
   std::string name;  // one of bias_names()
-  std::optional<std::string> heads;
-  std::vector<std::string> settings;      // KEY=VALUE
+  std::optional<std::int64_t> heads;
+  std::vector<ConfigOverride> settings;   // of --set
   std::optional<std::string> parameters;  // an NPY file
 };
 

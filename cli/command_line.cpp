@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "cli/arguments.hpp"
@@ -34,6 +35,7 @@ constexpr Command tool{
 struct DeclaredCommand {
   const Command* command;
   CLI::App* app;
+  std::unique_ptr<OptionParser> parser;
   Run run;
 };
 
@@ -42,12 +44,19 @@ struct DeclaredCommand {
 void declare(const Command& command, CLI::App& parent, std::vector<DeclaredCommand>& declared) {
   CLI::App* app = parent.add_subcommand(std::string(command.name), std::string(command.summary));
   for (const Command* inner : command.commands) declare(*inner, *app, declared);
-  OptionParser parser(*app);
-  declared.push_back({&command, app, command.declare(parser)});
+  auto parser = std::make_unique<OptionParser>(*app);
+  Run run = command.declare(*parser);
   app->add_flag("--json")->description("print one JSON object (docs/schema/)");
-  app->add_option("--color")
-      ->type_name("auto|always|never")
-      ->description("colours of text; auto (the default): on a terminal, unless NO_COLOR is set");
+  const auto colour = one_named<ColourChoice>({{"auto", ColourChoice::automatic},
+                                               {"always", ColourChoice::always},
+                                               {"never", ColourChoice::never}});
+  parser->add_stored("--color " + colour.name,
+                     "colours of text; auto (the default): on a terminal, unless NO_COLOR is set",
+                     OptionParser::Repeats::no,
+                     [read = colour.read](const auto& name, const auto& text) {
+                       choose_colour(read(name, text));
+                     });
+  declared.push_back({&command, app, std::move(parser), std::move(run)});
 }
 
 // CLI11's side of the command line.
@@ -145,15 +154,6 @@ std::string unexpected_text(const CLI::App& root) {
                      did_you_mean(name, names));
 }
 
-void choose_colour(const CLI::App& app) {
-  const CLI::Option& option = *app.get_option("--color");
-  if (option.count() == 0) return;
-  cli::choose_colour(choose<ColourChoice>("--color", option.as<std::string>(),
-                                          {{"auto", ColourChoice::automatic},
-                                           {"always", ColourChoice::always},
-                                           {"never", ColourChoice::never}}));
-}
-
 Call help_of(const std::string& name) {
   return {.run = [name](OutputForm) { return help_text(facts_named(name)); },
           .form = OutputForm::text};
@@ -167,9 +167,9 @@ std::string version_text() {
 }  // namespace
 
 std::vector<CommandFacts> all_command_facts() {
-  Parser parser;
-  std::vector<CommandFacts> all = {facts_of("rotary", parser.root(), tool)};
-  for (const auto& [command, app, run] : parser.declared()) {
+  Parser table;
+  std::vector<CommandFacts> all = {facts_of("rotary", table.root(), tool)};
+  for (const auto& [command, app, parser, run] : table.declared()) {
     all.push_back(facts_of(full_name(*app), *app, *command));
   }
   std::ranges::stable_sort(all, {}, [](const CommandFacts& facts) {
@@ -192,25 +192,27 @@ CommandFacts facts_named(std::string_view name) {
 // CLI11 knows a dozen reasons; for a script they are one.
 Call read_command_line(Arguments arguments) {
   check_first_argument(arguments);
-  Parser parser;
+  Parser table;
   try {
-    parser.root().parse(static_cast<int>(arguments.size()), arguments.data());
+    table.root().parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
-    return help_of(full_name(chosen_app(parser.root())));
+    return help_of(full_name(chosen_app(table.root())));
   } catch (const CLI::CallForVersion&) {
     return {.run = [](OutputForm) { return version_text(); }, .form = OutputForm::text};
   } catch (const CLI::ExtrasError&) {
-    throw Failure(ExitCode::usage, unexpected_text(parser.root()));
+    throw Failure(ExitCode::usage, unexpected_text(table.root()));
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
-    throw Failure(ExitCode::usage, fmt::format("{} needs a value", text.substr(0, text.find(':'))));
+    const bool is_repeated = text.find("At Most") != std::string_view::npos;
+    fail_usage("{} {}", text.substr(0, text.find(':')),
+               is_repeated ? "must be given once" : "needs a value");
   } catch (const CLI::ParseError& error) {
     throw Failure(ExitCode::usage, error.what());
   }
-  for (const auto& [command, app, run] : parser.declared()) {
+  for (const auto& [command, app, parser, run] : table.declared()) {
     if (!app->parsed()) continue;
     check_options_before(*app);
-    choose_colour(*app);
+    parser->read();
     return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};
   }
   throw Failure(ExitCode::internal, "no command ran");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "cli/text_table.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli {
@@ -25,21 +26,9 @@ bool is_tool(const CommandFacts& command) { return command.name == "rotary"; }
 
 // name, then text in its column, broken between words.
 std::string entry(std::size_t right_column, std::string_view name, std::string_view text) {
-  std::string lines = fmt::format("  {:<{}}", name, right_column - 2);
-  if (name.size() + 2 >= right_column) lines += fmt::format("\n{:{}}", "", right_column);
-  std::size_t column = right_column;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (column > right_column && column + 1 + word.size() > text_width) {
-      lines += fmt::format("\n{:{}}", "", right_column);
-      column = right_column;
-    }
-    if (column > right_column) lines += ' ';
-    column += word.size() + (column > right_column ? 1 : 0);
-    lines += word;
-  }
-  return lines + '\n';
+  std::string begin = fmt::format("  {:<{}}", name, right_column - 2);
+  if (name.size() + 2 >= right_column) begin += fmt::format("\n{:{}}", "", right_column);
+  return begin + wrapped(text, right_column, text_width).substr(right_column);
 }
 
 // "-o, --out FILE", "CONFIG..."

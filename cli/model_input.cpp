@@ -142,14 +142,6 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
 
 }  // namespace
 
-std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  return choose<Pairing>("--pairing", *text,
-                         {{"half", Pairing::half},
-                          {"interleaved", Pairing::interleaved},
-                          {"interleaved_to_half", Pairing::interleaved_to_half}});
-}
-
 bool names_config(const std::string& path_or_card) {
   return is_file_or_folder(path_or_card) || card_meant(path_or_card) != nullptr ||
          path_or_card.find('/') != std::string::npos;

@@ -15,10 +15,6 @@
 
 namespace rotary::cli {
 
-// "half", "interleaved" or "interleaved_to_half"; absent for no text. Usage failure for anything
-// else.
-[[nodiscard]] std::optional<Pairing> parse_pairing(const std::optional<std::string>& text);
-
 // The help of CONFIG, for every command.
 inline constexpr std::string_view config_help =
     "a Hugging Face config.json or a GGUF file, '-' for standard input, or a model card's name "

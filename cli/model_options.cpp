@@ -18,32 +18,17 @@
 namespace rotary::cli {
 namespace {
 
-std::optional<std::int64_t> parse_context(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const std::int64_t tokens = parse_int64("--context", *text);
-  require(tokens >= 1, "--context must be at least 1 token, got {}", tokens);
-  return tokens;
-}
-
-Numerics parse_numerics(const std::optional<std::string>& text) {
-  if (!text) return Numerics::exact;
-  return choose_named("--numerics", *text, all_numerics);
-}
-
-ModelPart parse_part(const std::optional<std::string>& text) {
-  return text ? choose_named("--part", *text, all_model_parts) : ModelPart::text;
-}
-
-ConfigOverride parse_setting(const std::string& text) {
+ConfigOverride parse_setting(std::string_view option, std::string_view text) {
   const auto equals = text.find('=');
   require(equals != 0 && equals != std::string::npos,
-          "--set must be KEY=VALUE, such as rope_theta=500000, got '{}'", text);
+          "{} must be KEY=VALUE, such as rope_theta=500000, got '{}'", option, text);
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t length = utf8_sequence_length(rest);
-    require(length != 0, "--set must be UTF-8");
+    require(length != 0, "{} must be UTF-8", option);
     rest.remove_prefix(length);
   }
-  return {.key = text.substr(0, equals), .value = text.substr(equals + 1)};
+  return {.key = std::string(text.substr(0, equals)),
+          .value = std::string(text.substr(equals + 1))};
 }
 
 // A member of a JSON object, whose reader judges the value: JSON, or else a text.
@@ -58,38 +43,37 @@ std::string member_text(const ConfigOverride& setting) {
 }  // namespace
 
 void declare_model_options(OptionParser& parser, ModelOptions& options) {
-  parser.add("--pairing half|interleaved|interleaved_to_half", options.pairing,
+  ResolveOptions& resolving = options.resolving;
+  parser.add("--pairing", resolving.pairing, one_of(all_pairings),
              "which features turn together, for a model whose family is not known");
-  parser.add("--context N", options.context,
+  parser.add("--context N", resolving.context_tokens, integer({1, INT64_MAX}),
              "how many tokens the context has, for rules that depend on it (dynamic, longrope)");
-  parser.add("--numerics exact|transformers|ggml", options.numerics,
+  parser.add("--numerics", resolving.numerics, one_of(all_numerics),
              "whose arithmetic (exact); ggml is llama.cpp");
-  parser.add("--part text|vision|audio", options.part,
-             "which part of a model that reads images or sound (text)");
-  parser.add("--set KEY=VALUE", options.settings, std::string(config_settings_help));
+  const auto part = one_of(all_model_parts);
+  parser.add_stored(
+      "--part " + part.name, "which part of a model that reads images or sound (text)",
+      OptionParser::Repeats::no, [&options, read = part.read](const auto& name, const auto& text) {
+        options.resolving.part = read(name, text);
+        options.names_part = true;
+      });
+  parser.add("--set KEY=VALUE", resolving.overrides, setting(), std::string(config_settings_help));
 }
 
-ResolveOptions resolve_options(const ModelOptions& options) {
-  ResolveOptions result{.pairing = parse_pairing(options.pairing),
-                        .context_tokens = parse_context(options.context),
-                        .numerics = parse_numerics(options.numerics),
-                        .overrides = {},
-                        .part = parse_part(options.part)};
-  for (const std::string& setting : options.settings) {
-    result.overrides.push_back(parse_setting(setting));
-  }
-  return result;
-}
+Value<ConfigOverride> setting() { return {.name = "", .read = parse_setting}; }
 
 ModelSpec model_of_settings(const ModelOptions& options) {
-  std::vector<ConfigOverride> settings = resolve_options(options).overrides;
+  std::vector<ConfigOverride> settings = options.resolving.overrides;
   require(!settings.empty(), "{} takes its numbers by --set: head_dim, base and pairing at least",
           options.config);
-  if (options.pairing) settings.push_back({.key = "pairing", .value = *options.pairing});
-  if (options.numerics) settings.push_back({.key = "numerics", .value = *options.numerics});
+  const auto add = [&](std::string key, std::string_view value) {
+    settings.push_back({.key = std::move(key), .value = std::string(value)});
+  };
+  if (options.resolving.pairing) add("pairing", to_string(*options.resolving.pairing));
+  if (options.resolving.numerics != Numerics::exact)
+    add("numerics", to_string(options.resolving.numerics));
   const auto xpos = std::ranges::find(settings, "xpos", &ConfigOverride::key);
-  if (options.config == xpos_name && xpos == settings.end())
-    settings.push_back({.key = "xpos", .value = "{}"});
+  if (options.config == xpos_name && xpos == settings.end()) add("xpos", "{}");
   std::vector<std::string> members;
   members.reserve(settings.size());
   for (const ConfigOverride& setting : settings) members.push_back(member_text(setting));
@@ -101,12 +85,12 @@ ModelSpec model_of_settings(const ModelOptions& options) {
 }
 
 ModelSpec read_model(const ModelOptions& options) {
-  return read_model(options.config, resolve_options(options));
+  return read_model(options.config, options.resolving);
 }
 
 Frequencies frequencies_of(const ModelSpec& model, std::size_t index, const ModelOptions& options) {
   const RotarySpec& spec = model.rotary[index].spec;
-  const auto context_tokens = parse_context(options.context);
+  const auto context_tokens = options.resolving.context_tokens;
   require(context_tokens || !depends_on_context(spec.scaling),
           "--context is required: the frequencies of rope_type {} depend on how many tokens the "
           "context has",

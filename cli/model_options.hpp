@@ -4,11 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cli/option_parser.hpp"
 #include "rotary/frequencies.hpp"
@@ -18,11 +15,8 @@ namespace rotary::cli {
 
 struct ModelOptions {
   std::string config;
-  std::optional<std::string> pairing;
-  std::optional<std::string> context;
-  std::optional<std::string> numerics;
-  std::optional<std::string> part;
-  std::vector<std::string> settings;  // KEY=VALUE
+  ResolveOptions resolving = {};
+  bool names_part = false;  // --part was given
 };
 
 // The help of --set.
@@ -34,8 +28,8 @@ inline constexpr std::string_view config_settings_help =
 // knows where it stands.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
-// Usage failure for options that are not well-formed.
-[[nodiscard]] ResolveOptions resolve_options(const ModelOptions& options);
+// KEY=VALUE, UTF-8.
+[[nodiscard]] Value<ConfigOverride> setting();
 
 // Names of rotary embedding itself, whose numbers are those of --set, as a spec has them.
 inline constexpr std::string_view rope_name = "rope";

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/option_parser.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <map>
-#include <utility>
+
+#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {
 
-constexpr int most_repeats = 1 << 20;
+// CLI11's own "any number", with which alone it heeds allow_extra_args(false).
+constexpr int most_repeats = CLI::detail::expected_max_vector_size;
 
 }  // namespace
 
@@ -17,60 +22,86 @@ void DeclaredOption::required() { option_->required(); }
 
 void DeclaredOption::value_may_be_missing() { option_->expected(0, 1); }
 
-template <class Target>
-CLI::Option& OptionParser::add_typed(std::string_view form, Target& target, std::string help) {
+std::string OptionParser::form_of(std::string_view form, std::string_view value) {
+  const bool is_whole = value.empty() || form.find(' ') != std::string_view::npos;
+  return is_whole ? std::string(form) : fmt::format("{} {}", form, value);
+}
+
+DeclaredOption OptionParser::add_stored(const std::string& form, std::string help, Repeats repeats,
+                                        Store store) {
   const auto blank = form.find(' ');
-  CLI::Option* option =
-      app_->add_option(std::string(form.substr(0, blank)), target, std::move(help));
-  if (blank != std::string_view::npos) option->type_name(std::string(form.substr(blank + 1)));
-  return *option;
-}
-
-DeclaredOption OptionParser::add(std::string_view form, std::string& target, std::string help) {
-  return DeclaredOption(add_typed(form, target, std::move(help)));
-}
-
-DeclaredOption OptionParser::add(std::string_view form, std::optional<std::string>& target,
-                                 std::string help) {
-  return DeclaredOption(add_typed(form, target, std::move(help)));
-}
-
-DeclaredOption OptionParser::add(std::string_view form, std::vector<std::string>& target,
-                                 std::string help) {
-  CLI::Option& option = add_typed(form, target, std::move(help));
-  if (!option.get_positional()) option.allow_extra_args(false);
-  return DeclaredOption(option);
+  CLI::Option* option = app_->add_option(form.substr(0, blank));
+  option->description(std::move(help))->type_size(1);
+  option->expected(1, repeats == Repeats::yes ? most_repeats : 1);
+  option->type_name(blank == std::string::npos ? "TEXT" : form.substr(blank + 1));
+  option->allow_extra_args(repeats == Repeats::yes && option->get_positional());
+  stores_.emplace_back(option, std::move(store));
+  return DeclaredOption(*option);
 }
 
 void OptionParser::add(std::string_view form, bool& target, std::string help) {
-  app_->add_flag(std::string(form), target, std::move(help));
-}
-
-void OptionParser::add_in_order(
-    std::vector<NamedValue>& target,
-    const std::vector<std::pair<std::string_view, std::string>>& forms_and_helps) {
-  std::map<const CLI::Option*, std::size_t> read;  // how many values of each option
-  for (const auto& [form, help] : forms_and_helps) {
-    const auto blank = form.find(' ');
-    CLI::Option* option = app_->add_option(std::string(form.substr(0, blank)));
-    option->description(help);
-    option->type_name(std::string(form.substr(blank + 1)))->type_size(1)->expected(1, most_repeats);
-    option->allow_extra_args(false);
-    read[option] = 0;
-  }
-  app_->parse_complete_callback([app = app_, &target, read]() mutable {
-    for (const CLI::Option* option : app->parse_order()) {
-      const auto found = read.find(option);
-      if (found == read.end()) continue;
-      target.push_back({option->get_name(), option->results().at(found->second++)});
-    }
-  });
+  const CLI::Option* flag = app_->add_flag(std::string(form))->description(std::move(help));
+  stores_.emplace_back(flag, [&target](const auto&, const auto&) { target = true; });
 }
 
 void OptionParser::replace_help(const std::string& name, std::string help) {
   app_->get_option(name)->description(std::move(help));
 }
 
+void OptionParser::remove(const std::string& name) {
+  CLI::Option* option = app_->get_option(name);
+  std::erase_if(stores_, [option](const auto& store) { return store.first == option; });
+  app_->remove_option(option);
+}
+
 void OptionParser::ignore_what_follows() { app_->allow_extras(); }
+
+bool OptionParser::given(std::string_view name) const { return app_->count(std::string(name)) > 0; }
+
+void OptionParser::only(Names options, std::string what, Names with) {
+  only(options, std::move(what), [this, names = std::vector<std::string_view>(with)] {
+    return std::ranges::any_of(names, [this](std::string_view name) { return given(name); });
+  });
+}
+
+void OptionParser::only(Names options, std::string what, std::function<bool()> holds) {
+  for (const std::string_view option : options)
+    rules_.emplace_back([this, option, what, holds] {
+      require(!given(option) || holds(), "{} is for {}", option, what);
+    });
+}
+
+void OptionParser::alone(std::string_view option) {
+  rules_.emplace_back([this, option] {
+    if (!given(option)) return;
+    for (const CLI::Option* other : app_->parse_order()) {
+      const std::string name = other->get_name();
+      const bool is_allowed = name == option || name == "--json" || name == "--color";
+      require(is_allowed, "{} stands alone, got {} beside it", option, name);
+    }
+  });
+}
+
+void OptionParser::together(std::string_view one, std::string_view other) {
+  rules_.emplace_back([this, one, other] {
+    require(given(one) == given(other), "{} and {} go together", one, other);
+  });
+}
+
+void OptionParser::exclusive(std::string_view one, std::string_view other) {
+  rules_.emplace_back([this, one, other] {
+    require(!given(one) || !given(other), "{} and {} exclude each other", one, other);
+  });
+}
+
+void OptionParser::read() const {
+  std::map<const CLI::Option*, std::size_t> values;  // read of each
+  for (const CLI::Option* option : app_->parse_order()) {
+    const auto found = std::ranges::find(stores_, option, &decltype(stores_)::value_type::first);
+    if (found == stores_.end()) continue;
+    found->second(option->get_name(), option->results().at(values[option]++));
+  }
+  for (const auto& rule : rules_) rule();
+}
 
 }  // namespace rotary::cli

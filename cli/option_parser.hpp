@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of one command, as the command declares them: help, manual page, documentation and
-// completions are made of the same declarations (command_line.hpp). CLI11, which reads them, stays
-// behind this header: it costs seconds in each source that sees it.
+// The options of one command as a table: what each takes, where it goes, and what it goes with.
+// Help, manual page, documentation and completions are made of the same declarations
+// (command_line.hpp). CLI11, which splits the command line, stays behind this header: it costs
+// seconds in each source that sees it.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "cli/values.hpp"
 
 namespace CLI {
 class App;
@@ -29,41 +35,77 @@ class DeclaredOption {
   CLI::Option* option_;
 };
 
-// A value with the name of its option, "--text".
-struct NamedValue {
-  std::string name;
-  std::string value;
-};
-
 class OptionParser {
  public:
-  explicit OptionParser(CLI::App& app) : app_(&app) {}
+  using Names = std::initializer_list<std::string_view>;
+  using Store = std::function<void(const std::string& name, const std::string& text)>;
 
-  // The form is the option's names and what it takes: "-o,--out FILE", "--theme light|dark" (one of
-  // these), "CONFIG" for a positional argument. A list takes one value each time its option is
-  // given, a flag none. The target, which is written while the command line is read, is kept alive
-  // by the command.
-  DeclaredOption add(std::string_view form, std::string& target, std::string help);
-  DeclaredOption add(std::string_view form, std::optional<std::string>& target, std::string help);
-  DeclaredOption add(std::string_view form, std::vector<std::string>& target, std::string help);
+  explicit OptionParser(CLI::App& app) : app_(&app) {}
+  OptionParser(const OptionParser&) = delete;
+  OptionParser& operator=(const OptionParser&) = delete;
+  ~OptionParser() = default;
+
+  // The form is the option's names and what help calls its value: "-o,--out FILE", "CONFIG" for a
+  // positional argument; a value with a name of its own gives that: "--theme". A vector of values
+  // takes one each time its option is given. The target is written by read(), and is kept alive by
+  // the command.
+  template <class T, class Target>
+  DeclaredOption add(std::string_view form, Target& target, Value<T> value, std::string help) {
+    constexpr bool is_list = std::is_same_v<Target, std::vector<T>>;
+    return add_stored(
+        form_of(form, value.name), help, is_list ? Repeats::yes : Repeats::no,
+        [&target, read = std::move(value.read)](const std::string& name, const std::string& text) {
+          if constexpr (is_list)
+            target.push_back(read(name, text));
+          else
+            target = read(name, text);
+        });
+  }
+
+  // A text, such as a path.
+  template <class Target>
+  DeclaredOption add(std::string_view form, Target& target, std::string help) {
+    return add(form, target, Value<std::string>{.name = "", .read = as_it_is}, std::move(help));
+  }
   void add(std::string_view form, bool& target, std::string help);
 
-  // Options with one long name each, which may be repeated, into one list in the order in which the
-  // command line has them.
-  void add_in_order(std::vector<NamedValue>& target,
-                    const std::vector<std::pair<std::string_view, std::string>>& forms_and_helps);
+  // Takes its values one by one, in the order in which the command line has all options.
+  enum class Repeats { no, yes };
+  DeclaredOption add_stored(const std::string& form, std::string help, Repeats repeats,
+                            Store store);
 
-  // Another help for an option that has been added.
-  void replace_help(const std::string& name, std::string help);
+  // An option that others declared for several commands, and that this one would not read.
+  void remove(const std::string& name);
 
   // Any arguments are taken, and none is read.
   void ignore_what_follows();
 
+  // Another help for an option that has been added.
+  void replace_help(const std::string& name, std::string help);
+
+  // Rules of what goes with what; read() refuses options that would do nothing. Only: each is for
+  // one of the others, or for calls of which a condition holds.
+  void only(Names options, std::string what, Names with);
+  void only(Names options, std::string what, std::function<bool()> holds);
+  // Without any other option but --json and --color.
+  void alone(std::string_view option);
+  void together(std::string_view one, std::string_view other);
+  void exclusive(std::string_view one, std::string_view other);
+
+  [[nodiscard]] bool given(std::string_view name) const;
+
+  // Writes the targets, and checks what goes with what. Usage failure.
+  void read() const;
+
  private:
-  template <class Target>
-  CLI::Option& add_typed(std::string_view form, Target& target, std::string help);
+  static std::string as_it_is(std::string_view /*option*/, std::string_view text) {
+    return std::string(text);
+  }
+  static std::string form_of(std::string_view form, std::string_view value);
 
   CLI::App* app_;
+  std::vector<std::pair<const CLI::Option*, Store>> stores_;
+  std::vector<std::function<void()>> rules_;
 };
 
 }  // namespace rotary::cli

@@ -36,6 +36,7 @@ void OutputOption::write(const NpyView& array) const {
 DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help,
                               std::string_view form) {
   declare_force(parser, output.force);
+  parser.only({"--force"}, "--out", {"--out"});
   return parser.add(form, output.path, std::move(help));
 }
 
@@ -49,18 +50,19 @@ void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_
 }
 
 void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
-  parser.add("--layout interleaved|sin_then_cos|cos_then_sin", options.layout,
+  parser.add("--layout", options.layout, one_of(all_sinusoidal_layouts),
              "of sinusoidal: where the sine and the cosine of a pair stand");
-  parser.add("--spacing even|ends", options.spacing,
+  parser.add("--spacing", options.spacing, one_of(all_sinusoidal_spacings),
              "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))");
-  parser.add("--base B", options.base, "of the sinusoidal frequencies (10000)");
-  parser.add("--padding-idx N", options.padding_idx,
+  parser.add("--base B", options.base, number(), "of the sinusoidal frequencies (10000)");
+  parser.add("--padding-idx N", options.padding_idx, integer({0, INT64_MAX - 1}),
              "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
              "whose row is 0");
 }
 
 void declare_bias_options(OptionParser& parser, BiasOptions& options) {
-  parser.add("--heads H", options.heads, "how many; --parameters say it, too, but those of fire");
+  parser.add("--heads H", options.heads, integer({1, most_heads}),
+             "how many; --parameters say it, too, but those of fire");
   parser.add("--parameters FILE", options.parameters,
              "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
              "slopes; fire: c, threshold, hidden_weight [W], hidden_bias [W], output_weight "

@@ -34,8 +34,8 @@ void read_general(SinusoidalSpec& spec, const SinusoidalOptions& options) {
   require(options.layout && options.spacing,
           "sinusoidal needs --layout (interleaved, sin_then_cos or cos_then_sin) and --spacing "
           "(even or ends)");
-  spec.layout = choose_named("--layout", *options.layout, all_sinusoidal_layouts);
-  spec.spacing = choose_named("--spacing", *options.spacing, all_sinusoidal_spacings);
+  spec.layout = *options.layout;
+  spec.spacing = *options.spacing;
 }
 
 void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
@@ -44,10 +44,7 @@ void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
   require(options.padding_idx.has_value(),
           "fairseq needs --padding-idx N, the id of its padding token (1 in most models): its "
           "positions begin behind it");
-  const std::int64_t padding = parse_int64("--padding-idx", *options.padding_idx);
-  require(padding >= 0 && padding < INT64_MAX, "--padding-idx must be in [0, 2^63 - 1), got {}",
-          padding);
-  spec = fairseq_sinusoidal(spec.dim, padding);
+  spec = fairseq_sinusoidal(spec.dim, *options.padding_idx);
 }
 
 }  // namespace
@@ -69,24 +66,19 @@ SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptio
           name);
   if (name == general) read_general(spec, options);
   if (name == padded) read_padded(spec, options);
-  if (options.base) spec.base = parse_double("--base", *options.base);
-  if (options.offset) spec.position_offset = parse_int64("--offset", *options.offset);
+  if (options.base) spec.base = *options.base;
+  if (options.offset) spec.position_offset = *options.offset;
   return spec;
 }
 
 SinusoidalRows make_rows(const SinusoidalName& like, const SinusoidalOptions& options,
                          const RowsRequest& request) {
-  require(!request.positions.ends_with(".npy"),
-          "--positions must be a list here, such as 0:16; got '{}', and a file is for rotary "
-          "encode --x",
-          request.positions);
-  const std::int64_t dim = parse_int64("--dim", request.dim);
+  const std::int64_t dim = request.dim;
   const Sinusoidal sinusoidal = value_or_fail(make_sinusoidal(read_sinusoidal(like, options, dim)));
-  const DType dtype = parse_answer_dtype(request.dtype, request.out);
+  const DType dtype = request.dtype;
   SinusoidalRows rows{.spec = sinusoidal.spec,
                       .dtype = dtype,
-                      .positions = parse_positions(
-                          "--positions", request.positions,
+                      .positions = request.positions.numbers(
                           {.numbers_each = static_cast<std::uint64_t>(dim), .out = request.out}),
                       .numbers = {.type = npy_type(dtype), .shape = {}, .data = {}}};
   const TokenExtents extents{.tokens = static_cast<std::int64_t>(rows.positions.size()),

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/npy/npy.hpp"
 #include "rotary/sinusoidal.hpp"
@@ -20,7 +21,10 @@ namespace rotary::cli {
 [[nodiscard]] std::vector<std::string_view> sinusoidal_names();
 
 struct SinusoidalOptions {
-  std::optional<std::string> layout, spacing, base, offset, padding_idx;
+  std::optional<SinusoidalLayout> layout = {};
+  std::optional<SinusoidalSpacing> spacing = {};
+  std::optional<double> base = {};
+  std::optional<std::int64_t> offset = {}, padding_idx = {};
 };
 
 // The user calls the encoding so, by this option.
@@ -34,8 +38,10 @@ struct SinusoidalName {
 
 // Rows without embeddings: --dim, --positions, --dtype and --out.
 struct RowsRequest {
-  std::string dim, positions;
-  std::optional<std::string> dtype, out;
+  std::int64_t dim = 0;
+  PositionList positions;
+  DType dtype = DType::f32;
+  std::optional<std::string> out;
 };
 
 struct SinusoidalRows {

@@ -14,7 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 
@@ -28,19 +27,6 @@ std::string_view axes_text(Layout layout) {
   if (layout == Layout::thd) return "[tokens, heads, features]";
   return layout == Layout::bthd ? "[batch, tokens, heads, features]"
                                 : "[batch, heads, tokens, features]";
-}
-
-// The one that is asked for, otherwise the file's own.
-DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked) {
-  if (asked) {
-    require(type == npy_type(*asked), "{} must have the type '{}' for --dtype {}, got '{}'", option,
-            descr_of(npy_type(*asked)), to_string(*asked), descr_of(type));
-    return *asked;
-  }
-  for (const DType dtype : {DType::f32, DType::f16, DType::f64})
-    if (type == npy_type(dtype)) return dtype;
-  fail_usage("{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
-             type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : "");
 }
 
 Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
@@ -116,6 +102,18 @@ Positions positions_from(const NpyArray& array, const Extents& extents, Layout l
 
 }  // namespace
 
+DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked) {
+  if (asked) {
+    require(type == npy_type(*asked), "{} must have the type '{}' for --dtype {}, got '{}'", option,
+            descr_of(npy_type(*asked)), to_string(*asked), descr_of(type));
+    return *asked;
+  }
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64})
+    if (type == npy_type(dtype)) return dtype;
+  fail_usage("{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
+             type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : "");
+}
+
 NpyType npy_type(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -130,18 +128,13 @@ NpyType npy_type(DType dtype) {
   return NpyType::f32;
 }
 
-Layout parse_layout(std::string_view text) {
-  return choose<Layout>("--layout", text,
-                        {{"bthd", Layout::bthd}, {"bhtd", Layout::bhtd}, {"thd", Layout::thd}});
+std::string_view to_string(Layout layout) noexcept {
+  if (layout == Layout::thd) return "thd";
+  return layout == Layout::bthd ? "bthd" : "bhtd";
 }
 
-DType parse_dtype(std::string_view text) {
-  return choose_named("--dtype", text, std::array{DType::f32, DType::bf16, DType::f16, DType::f64});
-}
-
-DType parse_answer_dtype(const std::optional<std::string>& text,
-                         const std::optional<std::string>& out) {
-  const DType dtype = parse_dtype(text.value_or("f32"));
+DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out) {
+  const DType dtype = asked.value_or(DType::f32);
   require(out || dtype == DType::f32 || dtype == DType::f64,
           "--dtype must be f32 or f64 without --out, got '{}'", to_string(dtype));
   return dtype;
@@ -226,10 +219,9 @@ NpyArray read_positions_file(const std::string& path) {
   return read_npy_file(path, most_of_tensor);
 }
 
-TokenPlaces read_places(const std::optional<std::string>& first_position,
+TokenPlaces read_places(std::optional<std::int64_t> first_position,
                         const std::optional<std::string>& positions) {
-  TokenPlaces places;
-  if (first_position) places.first = parse_int64("--first-position", *first_position);
+  TokenPlaces places{.first = first_position.value_or(0), .array = {}};
   if (positions) places.array = read_positions_file(*positions);
   return places;
 }

@@ -3,6 +3,7 @@
 // types must be. Failures name the option, the requirement and what was got.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,15 +21,17 @@ namespace rotary::cli {
 // The order of the axes: b batch, t tokens, h heads, d features.
 enum class Layout { bthd, bhtd, thd };
 
-[[nodiscard]] Layout parse_layout(std::string_view text);
+inline constexpr std::array all_layouts = {Layout::bthd, Layout::bhtd, Layout::thd};
+[[nodiscard]] std::string_view to_string(Layout layout) noexcept;
 
-// "f32", "bf16", "f16" or "f64".
-[[nodiscard]] DType parse_dtype(std::string_view text);
+inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 
-// --dtype of numbers that the tool makes, f32 where there is none: any of the four for a file, f32
-// or f64 where they are printed.
-[[nodiscard]] DType parse_answer_dtype(const std::optional<std::string>& text,
-                                       const std::optional<std::string>& out);
+// Kernels take q, k and v of these.
+inline constexpr std::array kernel_dtypes = {DType::f32, DType::bf16, DType::f16};
+
+// --dtype of numbers that the tool makes, f32 where there is none: any for a file, f32 or f64 where
+// they are printed.
+[[nodiscard]] DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out);
 
 struct Tensor {
   NpyArray array;
@@ -85,6 +88,10 @@ struct TokensTensor {
 [[nodiscard]] TokensTensor read_tokens(std::string_view option, const std::string& path,
                                        std::optional<DType> dtype);
 
+// The type of an array's elements: the one that is asked for, otherwise the array's own. Usage
+// failure where the array holds another.
+[[nodiscard]] DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked);
+
 // The type that holds elements of the dtype: bf16 is held as uint16.
 [[nodiscard]] NpyType npy_type(DType dtype);
 
@@ -100,8 +107,8 @@ struct TokenPlaces {
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };
 
-// Reads --first-position or --positions, which exclude each other.
-[[nodiscard]] TokenPlaces read_places(const std::optional<std::string>& first_position,
+// Takes --first-position or --positions, which exclude each other.
+[[nodiscard]] TokenPlaces read_places(std::optional<std::int64_t> first_position,
                                       const std::optional<std::string>& positions);
 
 }  // namespace rotary::cli

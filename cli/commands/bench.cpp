@@ -15,6 +15,7 @@
 #include "bench/operations/operations.hpp"
 #include "bench/progress.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/tensor_input.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
 
@@ -34,33 +35,10 @@ std::string_view text_in(const Json& object, const char* key) {
 }
 
 struct Arguments {
-  std::optional<std::string> operations, tokens, dtypes, pairings, threads;
+  bench::Wish wish;
   BenchOptions common;
   bool full = false;
 };
-
-bench::Wish wish_of(const Arguments& arguments) {
-  const auto operation = [](std::string_view text) {
-    return &choose_by(&bench::Operation::name, "--operations", text, bench::operations());
-  };
-  const auto tokens = [](std::string_view text) {
-    return parse_between("--tokens", text, {1, most_tokens});
-  };
-  const auto dtype = [](std::string_view text) { return parse_kernel_dtype("--dtypes", text); };
-  const auto pairing = [](std::string_view text) {
-    return choose_named("--pairings", text, all_pairings);
-  };
-  const auto threads = [](std::string_view text) {
-    return parse_between("--threads", text, {1, most_threads});
-  };
-  return {.set = arguments.full ? bench::LineSet::full : bench::LineSet::usual,
-          .operations = parse_list(arguments.operations, operation)
-                            .value_or(std::vector<const bench::Operation*>()),
-          .tokens = parse_list(arguments.tokens, tokens),
-          .dtypes = parse_list(arguments.dtypes, dtype),
-          .pairings = parse_list(arguments.pairings, pairing),
-          .threads = parse_list(arguments.threads, threads)};
-}
 
 std::string_view roofline_name(bench::RooflineKind roofline) {
   if (roofline == bench::RooflineKind::none) return "none";
@@ -209,7 +187,9 @@ std::string bench_text(const Json& report) {
 }
 
 std::string run_bench(const Arguments& arguments, OutputForm form) {
-  const std::vector<bench::Line> lines = bench::lines_of(wish_of(arguments));
+  bench::Wish wish = arguments.wish;
+  if (arguments.full) wish.set = bench::LineSet::full;
+  const std::vector<bench::Line> lines = bench::lines_of(wish);
   const std::int64_t memory_limit = arguments.common.memory_limit();
   Json report = arguments.common.begin_report();
   const bench::Caches caches = bench::this_machine().caches;
@@ -236,33 +216,39 @@ std::string run_bench(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(report) : bench_text(report) + skipped_text;
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("--operations LIST", arguments->operations,
+Value<const bench::Operation*> operation() {
+  return {.name = "", .read = [](std::string_view option, std::string_view text) {
+            return &choose_by(&bench::Operation::name, option, text, bench::operations());
+          }};
+}
+
+void declare(OptionParser& parser, Arguments& arguments) {
+  bench::Wish& wish = arguments.wish;
+  parser.add("--operations LIST", wish.operations, list_of(operation()),
              fmt::format("of {}; between commas, as in every list below",
                          names_text(bench::operations(), &bench::Operation::name)));
-  parser.add("--tokens LIST", arguments->tokens, "tokens of a call: 1 is a decode step");
-  parser.add("--dtypes LIST", arguments->dtypes, "of f32, bf16, f16");
-  parser.add("--pairings LIST", arguments->pairings, "of half, interleaved, interleaved_to_half");
-  parser.add("--threads LIST", arguments->threads, "numbers of threads, of rotary::threads");
-  parser.add("--full", arguments->full,
+  parser.add("--tokens LIST", wish.tokens, list_of(integer({1, most_tokens})),
+             "tokens of a call: 1 is a decode step");
+  parser.add("--dtypes LIST", wish.dtypes, list_of(one_of(kernel_dtypes)), "of f32, bf16, f16");
+  parser.add("--pairings LIST", wish.pairings, list_of(one_of(all_pairings)),
+             "of half, interleaved, interleaved_to_half");
+  parser.add("--threads LIST", wish.threads, list_of(integer({1, most_threads})),
+             "numbers of threads, of rotary::threads");
+  parser.add("--full", arguments.full,
              "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
              "threads: some minutes");
-  declare_bench_options(parser, arguments->common);
-  return [arguments](OutputForm form) { return run_bench(*arguments, form); };
+  declare_bench_options(parser, arguments.common);
 }
 
 }  // namespace
 
 std::int64_t BenchOptions::memory_limit() const {
-  if (!memory) return bench::available_memory_bytes() / 2;
-  return parse_between("--memory", *memory, {1, most_memory_mib}) << 20;
+  return memory_mib ? *memory_mib << 20 : bench::available_memory_bytes() / 2;
 }
 
 Json BenchOptions::begin_report() const {
-  const double seconds_per_line = parse_double("--seconds", seconds);
-  require(seconds_per_line > 0 && seconds_per_line <= most_seconds,
-          "--seconds must be in (0, {}], got {}", most_seconds, seconds_per_line);
+  require(seconds > 0 && seconds <= most_seconds, "--seconds must be in (0, {}], got {}",
+          most_seconds, seconds);
   output.check();
   if (instruction_set) ok_or_fail(force_instruction_set(*instruction_set));
   const bench::Machine machine = bench::this_machine();
@@ -282,12 +268,13 @@ Json BenchOptions::begin_report() const {
             {"l2_bytes", machine.caches.l2},
             {"l3_bytes", machine.caches.l3}}},
           {"instruction_set", value_or_fail(rotary::instruction_set())},
-          {"seconds_per_line", seconds_per_line}};
+          {"seconds_per_line", seconds}};
 }
 
 void declare_bench_options(OptionParser& parser, BenchOptions& options) {
-  parser.add("--seconds S", options.seconds, "time for each line (0.25), of seven rounds at least");
-  parser.add("--memory MIB", options.memory,
+  parser.add("--seconds S", options.seconds, number(),
+             "time for each line (0.25), of seven rounds at least");
+  parser.add("--memory MIB", options.memory_mib, integer({1, most_memory_mib}),
              "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
              "of what is free)");
   parser.add("--instruction-set NAME", options.instruction_set,
@@ -355,7 +342,7 @@ constinit const Command bench_command{
         "  rotary bench --full --out bench.json\n"
         "  rotary bench --instruction-set AVX2 --json\n"
         "  rotary bench attention\n",
-    .declare = declare,
+    .declare = declared<declare, run_bench>,
     .commands = bench_commands,
 };
 

@@ -14,8 +14,8 @@
 namespace rotary::cli {
 
 struct BenchOptions {
-  std::string seconds = "0.25";
-  std::optional<std::string> memory;
+  double seconds = 0.25;
+  std::optional<std::int64_t> memory_mib;
   std::optional<std::string> instruction_set;
   OutputOption output;
 

@@ -5,6 +5,7 @@
 #include "bench/progress.hpp"
 #include "cli/commands/bench.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/tensor_input.hpp"
 #include "rotary/instruction_set.hpp"
 
 namespace rotary::cli {
@@ -23,60 +24,55 @@ constexpr std::int64_t most_heads = 1024;
 constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_head_dim = 1024;
 
+Value<std::vector<const BenchEncoding*>> encoding_list() {
+  return list_of(Value<const BenchEncoding*>{
+      "", [](std::string_view option, std::string_view text) {
+        return &choose_by(&BenchEncoding::name, option, text, bench::bench_encodings());
+      }});
+}
+
 struct Arguments {
-  std::optional<std::string> tokens, decode, kv_heads;
-  std::string encodings = "none,rope,alibi,t5,kerple_log,fire,sandwich,shaw_keys,shaw";
-  std::string heads = "8";
-  std::string head_dim = "64";
-  std::string dtype = "f32";
-  std::string threads = "1";
+  std::optional<std::vector<std::int64_t>> tokens, decode;
+  std::vector<const BenchEncoding*> encodings = encoding_list().read(
+      "--encodings", "none,rope,alibi,t5,kerple_log,fire,sandwich,shaw_keys,shaw");
+  std::int64_t heads = 8;
+  std::optional<std::int64_t> kv_heads;
+  std::int64_t head_dim = 64;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> threads = {1};
   BenchOptions common;
 };
 
-// Each once, after no encoding, which all are compared with.
-std::vector<const BenchEncoding*> parse_encodings(const std::string& text) {
-  std::vector<const BenchEncoding*> encodings = {&bench::bench_encodings().front()};
-  for (const std::string_view part : split_at_commas(text)) {
-    const BenchEncoding* const encoding =
-        &choose_by(&BenchEncoding::name, "--encodings", part, bench::bench_encodings());
-    if (std::ranges::find(encodings, encoding) == encodings.end()) encodings.push_back(encoding);
-  }
-  return encodings;
-}
-
-bench::AttentionShape parse_shape(const Arguments& arguments) {
-  const std::int64_t heads = parse_between("--heads", arguments.heads, {1, most_heads});
-  const std::int64_t key_heads =
-      arguments.kv_heads ? parse_between("--kv-heads", *arguments.kv_heads, {1, heads}) : heads;
+bench::AttentionShape shape_of(const Arguments& arguments) {
+  const std::int64_t heads = arguments.heads;
+  const std::int64_t key_heads = arguments.kv_heads.value_or(heads);
+  require(key_heads <= heads, "--kv-heads must be in [1, {}], got {}", heads, key_heads);
   require(heads % key_heads == 0, "--heads must be a multiple of --kv-heads, got {} and {}", heads,
           key_heads);
   return {.heads = heads,
           .key_heads = key_heads,
-          .head_dim = parse_between("--head-dim", arguments.head_dim, {1, most_head_dim}),
-          .dtype = parse_kernel_dtype("--dtype", arguments.dtype)};
+          .head_dim = arguments.head_dim,
+          .dtype = arguments.dtype};
 }
 
 // The usual sizes of both, where neither --tokens nor --decode is given.
-std::vector<AttentionGroup> parse_groups(const Arguments& arguments) {
-  const AttentionGroup like{.shape = parse_shape(arguments),
-                            .encodings = parse_encodings(arguments.encodings)};
-  auto tokens = parse_list(arguments.tokens, [](std::string_view text) {
-    return parse_between("--tokens", text, {1, most_tokens});
-  });
-  auto keys = parse_list(arguments.decode, [](std::string_view text) {
-    return parse_between("--decode", text, {1, most_keys});
-  });
+std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
+  AttentionGroup like{.shape = shape_of(arguments),
+                      .encodings = {&bench::bench_encodings().front()}};
+  // Each once, after no encoding, which all are compared with.
+  for (const BenchEncoding* const encoding : arguments.encodings)
+    if (std::ranges::find(like.encodings, encoding) == like.encodings.end())
+      like.encodings.push_back(encoding);
+  auto tokens = arguments.tokens;
+  auto keys = arguments.decode;
   if (!tokens && !keys) {
     tokens = {512, 1024, 2048, 4096, 8192};
     keys = {32'768};
   }
-  const auto threads = parse_list(std::optional(arguments.threads), [](std::string_view text) {
-    return parse_between("--threads", text, {1, most_threads});
-  });
   std::vector<AttentionGroup> groups;
   const auto add = [&](AttentionStep step, const std::vector<std::int64_t>& sizes) {
     for (const std::int64_t size : sizes) {
-      for (const std::int64_t count : *threads) {
+      for (const std::int64_t count : arguments.threads) {
         groups.push_back(like);
         groups.back().step = step;
         groups.back().tokens = size;
@@ -281,7 +277,7 @@ Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
 }
 
 std::string run_attention(const Arguments& arguments, OutputForm form) {
-  const std::vector<AttentionGroup> groups = parse_groups(arguments);
+  const std::vector<AttentionGroup> groups = groups_of(arguments);
   check_memory(groups, arguments.common.memory_limit());
   Json report = arguments.common.begin_report();
   const bench::AttentionShape& shape = groups.front().shape;
@@ -295,29 +291,29 @@ std::string run_attention(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(report) : report_text(report, shape);
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("--tokens LIST", arguments->tokens,
+void declare(OptionParser& parser, Arguments& arguments) {
+  parser.add("--tokens LIST", arguments.tokens, list_of(integer({1, most_tokens})),
              "prompts of so many tokens, between commas (512,1024,2048,4096,8192)");
-  parser.add("--decode LIST", arguments->decode,
+  parser.add("--decode LIST", arguments.decode, list_of(integer({1, most_keys})),
              "one query against so many keys (32768); with one of these two options the other "
              "is left out");
-  parser.add("--encodings LIST", arguments->encodings,
+  parser.add("--encodings LIST", arguments.encodings, encoding_list(),
              fmt::format("of {}; int8: none, over a cache in 8 bits; all of them but "
                          "kerple_power and int8, unless told",
                          names_text(bench::bench_encodings(), &BenchEncoding::name)));
-  parser.add("--heads N", arguments->heads, "of queries (8)");
-  parser.add("--kv-heads N", arguments->kv_heads, "of keys and values (as many)");
-  parser.add("--head-dim N", arguments->head_dim, "features of a head (64)");
-  parser.add("--dtype f32|bf16|f16", arguments->dtype, "of q, k and v (f32)");
-  parser.add("--threads LIST", arguments->threads,
+  parser.add("--heads N", arguments.heads, integer({1, most_heads}), "of queries (8)");
+  parser.add("--kv-heads N", arguments.kv_heads, integer({1, most_heads}),
+             "of keys and values (as many)");
+  parser.add("--head-dim N", arguments.head_dim, integer({1, most_head_dim}),
+             "features of a head (64)");
+  parser.add("--dtype", arguments.dtype, one_of(kernel_dtypes), "of q, k and v (f32)");
+  parser.add("--threads LIST", arguments.threads, list_of(integer({1, most_threads})),
              "numbers of threads, of rotary::threads, between commas; several are also timed "
              "beside one (1)");
-  declare_bench_options(parser, arguments->common);
+  declare_bench_options(parser, arguments.common);
   parser.replace_help("--memory",
                       "most memory for the tensors and what verifies them, in MiB (half of what "
                       "is free)");
-  return [arguments](OutputForm form) { return run_attention(*arguments, form); };
 }
 
 }  // namespace
@@ -333,7 +329,7 @@ constinit const Command bench_attention_command{
         "  rotary bench attention --decode 32768 --encodings int8\n"
         "  rotary bench attention --tokens 2048 --encodings none --threads 1,2\n"
         "  rotary bench attention --dtype bf16 --json\n",
-    .declare = bench_attention_call::declare,
+    .declare = declared<bench_attention_call::declare, bench_attention_call::run_attention>,
 };
 
 }  // namespace rotary::cli

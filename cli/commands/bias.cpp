@@ -12,7 +12,8 @@ namespace {
 
 struct Arguments {
   BiasOptions bias;
-  std::optional<std::string> rows, cols, dtype;
+  std::optional<PositionList> rows, cols;
+  std::optional<DType> dtype;
   OutputOption output;
   bool list = false;
 };
@@ -30,7 +31,6 @@ void check_name(const std::string& name) {
 
 void check_arguments(const Arguments& a) {
   check_name(a.bias.name);
-  require(!a.dtype || a.output.path, "--dtype is for --out: text and JSON have the double");
   require(!a.list || (!a.rows && !a.cols && !a.output.path),
           "--list and --rows, --cols, --out exclude each other");
   require(a.list || (a.rows && a.cols), "--rows and --cols are required, or --list");
@@ -47,12 +47,11 @@ struct Block {
 // The block holds doubles to be shown, or the --dtype of --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
-  const DType dtype = out ? parse_dtype(arguments.dtype.value_or("f32")) : DType::f64;
+  const DType dtype = out ? arguments.dtype.value_or(DType::f32) : DType::f64;
   const auto heads = static_cast<std::uint64_t>(head_count(bias));
   Block block{.first_head = first_head(bias)};
-  block.rows = parse_positions("--rows", *arguments.rows, {.numbers_each = heads, .out = out});
-  block.cols = parse_positions("--cols", *arguments.cols,
-                               {.numbers_each = heads * block.rows.size(), .out = out});
+  block.rows = arguments.rows->numbers({.numbers_each = heads, .out = out});
+  block.cols = arguments.cols->numbers({.numbers_each = heads * block.rows.size(), .out = out});
   const ScoresExtents n{.heads = head_count(bias),
                         .queries = static_cast<std::int64_t>(block.rows.size()),
                         .keys = static_cast<std::int64_t>(block.cols.size())};
@@ -97,7 +96,7 @@ Json json_of(const Block& block, const Arguments& arguments) {
                {"name", arguments.bias.name},
                {"shape", block.numbers.shape},
                {"output", arguments.output.path},
-               {"dtype", is_saved ? arguments.dtype.value_or("f32") : "f64"}};
+               {"dtype", is_saved ? to_string(arguments.dtype.value_or(DType::f32)) : "f64"}};
   if (is_saved) return json;
   json["rows"] = block.rows;
   json["cols"] = block.cols;
@@ -113,7 +112,7 @@ std::string run_block(const Arguments& arguments, OutputForm form) {
   if (!path) return text_of(block);
   return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", printable(*path),
                      block.numbers.shape[0], block.rows.size(), block.cols.size(),
-                     arguments.dtype.value_or("f32"));
+                     to_string(arguments.dtype.value_or(DType::f32)));
 }
 
 // Relative positions, key - query, that share a bucket; nothing where they go on without end.
@@ -184,22 +183,21 @@ std::string run_bias(const Arguments& arguments, OutputForm form) {
   fail_usage("--list is for t5 and alibi, got '{}'", arguments.bias.name);
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
+void declare(OptionParser& parser, Arguments& arguments) {
+  parser.add("NAME", arguments.bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
       .required();
-  declare_bias_options(parser, arguments->bias);
-  parser.add("--rows P", arguments->rows,
+  declare_bias_options(parser, arguments.bias);
+  parser.add("--rows P", arguments.rows, positions(),
              "where the queries stand: START:STOP (STOP excluded), one position, or several of "
              "these between commas");
-  parser.add("--cols P", arguments->cols, "where the keys stand, likewise");
-  parser.add("--set KEY=VALUE", arguments->bias.settings,
+  parser.add("--cols P", arguments.cols, positions(), "where the keys stand, likewise");
+  parser.add("--set KEY=VALUE", arguments.bias.settings, setting(),
              fmt::format("{}. May be repeated", bias_settings_help()));
-  parser.add("--list", arguments->list,
+  parser.add("--list", arguments.list,
              "in place of a block: the slopes of alibi, the buckets of t5");
-  parser.add("--dtype f32|f64|f16|bf16", arguments->dtype, "of --out (f32)");
-  declare_output(parser, arguments->output, ".npy: [heads, rows, columns]");
-  return [arguments](OutputForm form) { return run_bias(*arguments, form); };
+  parser.add("--dtype f32|f64|f16|bf16", arguments.dtype, one_of(all_dtypes), "of --out (f32)");
+  declare_output(parser, arguments.output, ".npy: [heads, rows, columns]");
+  parser.only({"--dtype"}, "--out: text and JSON have the double", {"--out"});
 }
 
 }  // namespace
@@ -215,7 +213,7 @@ constinit const Command bias_command{
         "  rotary bias t5 --set direction=bidirectional --parameters table.npy \\\n"
         "      --rows 0:512 --cols 0:512 --out bias.npy\n"
         "  rotary bias kerple_log --heads 2 --set p=1 --set a=0.5,2 --rows 4095 --cols 0,4095\n",
-    .declare = bias_call::declare,
+    .declare = declared<bias_call::declare, bias_call::run_bias>,
 };
 
 }  // namespace rotary::cli

@@ -134,17 +134,15 @@ Answer check_all(const CheckOptions& options, OutputForm form) {
   return {form == OutputForm::json ? printed(json_of(files, options)) : text_of(files), code};
 }
 
-Run declare(OptionParser& parser) {
-  const auto options = std::make_shared<CheckOptions>();
+void declare(OptionParser& parser, CheckOptions& options) {
   parser
-      .add("FILE", options->files,
+      .add("FILE", options.files,
            "configs or GGUF files, folders that have a config, '-' for standard input, or names of "
            "model cards")
       .required();
-  parser.add("--strict", options->strict, "warnings fail, too");
-  parser.add("--skip-unsupported", options->skip_unsupported,
+  parser.add("--strict", options.strict, "warnings fail, too");
+  parser.add("--skip-unsupported", options.skip_unsupported,
              "models that this version does not know do not fail");
-  return [options](OutputForm form) { return check_all(*options, form); };
 }
 
 }  // namespace
@@ -158,7 +156,7 @@ constinit const Command check_command{
         "  rotary check models/*/config.json *.gguf --strict\n"
         "  rotary check checkpoint/ --skip-unsupported\n"
         "  rotary check config.json --json | jq '.files[].findings'\n",
-    .declare = check_call::declare,
+    .declare = declared<check_call::declare, check_call::check_all>,
 };
 
 }  // namespace rotary::cli

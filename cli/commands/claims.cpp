@@ -47,11 +47,9 @@ std::string run_claims(const std::vector<std::string>& chosen, OutputForm form) 
   return chosen.empty() ? claims::overview_text(findings) : claims::evidence_text(findings);
 }
 
-Run declare(OptionParser& parser) {
-  const auto chosen = std::make_shared<std::vector<std::string>>();
-  parser.add("CLAIM", *chosen,
+void declare(OptionParser& parser, std::vector<std::string>& chosen) {
+  parser.add("CLAIM", chosen,
              "numbers or names, to see their evidence; all, and their verdicts, without one");
-  return [chosen](OutputForm form) { return run_claims(*chosen, form); };
 }
 
 }  // namespace
@@ -65,7 +63,7 @@ constinit const Command claims_command{
         "  rotary claims 9 13\n"
         "  rotary claims high-dimension\n"
         "  rotary claims --json\n",
-    .declare = claims_call::declare,
+    .declare = declared<claims_call::declare, claims_call::run_claims>,
 };
 
 }  // namespace rotary::cli

@@ -56,6 +56,18 @@ struct Command {
   std::span<const Command* const> commands = {};
 };
 
+// The declare of a command whose options are members of a struct: one function declares them, the
+// other is called with what was read.
+template <class Arguments>
+Arguments arguments_of(void (*declare)(OptionParser&, Arguments&));
+
+template <auto declare, auto run>
+Run declared(OptionParser& parser) {
+  const auto arguments = std::make_shared<decltype(arguments_of(declare))>();
+  declare(parser, *arguments);
+  return [arguments](OutputForm form) -> Answer { return run(*arguments, form); };
+}
+
 extern const Command inspect_command, check_command, diff_command, table_command, rotate_command,
     encode_command, bias_command, positions_command, explain_command, claims_command, plot_command,
     report_command, models_command, permute_command, identify_command, trace_command, bench_command,

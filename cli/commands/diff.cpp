@@ -30,7 +30,7 @@ Answer answer_of(const Comparison& comparison, const DiffOptions& options, Outpu
 }
 
 ModelDifference compare_two(const DiffOptions& options) {
-  const ResolveOptions resolving = resolve_options(options.model);
+  const ResolveOptions& resolving = options.model.resolving;
   const DumpSide one = read_side(options.model.config, options.model, options.layer_type);
   const DumpSide other = read_side(*options.other, options.model, options.layer_type);
   for (const DumpSide* side : {&one, &other})
@@ -47,31 +47,40 @@ Comparison compare_files(const DiffOptions& options) {
       compare_two(options));
 }
 
-Run declare(OptionParser& parser) {
-  const auto options = std::make_shared<DiffOptions>();
+Answer run(const DiffOptions& options, OutputForm form) {
+  require(options.other.has_value() != options.between.has_value(),
+          "diff needs OTHER or --between, one of the two");
+  if (!options.between) return answer_of(compare_files(options), options, form);
+  const Comparison comparison = compare_engines(options.model, *options.between);
+  print_warnings("diff", comparison.readings.front().reading.model.warnings);
+  return answer_of(comparison, options, form);
+}
+
+void declare(OptionParser& parser, DiffOptions& options) {
   parser
-      .add("ONE", options->model.config,
+      .add("ONE", options.model.config,
            fmt::format(
                "{}; or numbers of a program: .npy or .npz with inv_freq, or with cos and sin",
                config_help))
       .required();
-  parser.add("OTHER", options->other, "what it is compared with, of the same kinds");
-  parser.add("--between A,B", options->between,
+  parser.add("OTHER", options.other, "what it is compared with, of the same kinds");
+  parser.add("--between A,B", options.between,
              fmt::format("instead of OTHER: two engines that read ONE, {}", engines_help));
-  parser.add("--allow-unknown", options->allow_unknown,
+  parser.add("--allow-unknown", options.allow_unknown,
              "with --between: exit code 0, too, where no difference is known and nobody looked at "
              "an engine's reading of such a config");
-  declare_layer_type(parser, options->layer_type);
-  declare_model_options(parser, options->model);
-  return [options](OutputForm form) {
-    require(options->other.has_value() != options->between.has_value(),
-            "diff needs OTHER or --between, one of the two");
-    require(options->between || !options->allow_unknown, "--allow-unknown needs --between");
-    if (!options->between) return answer_of(compare_files(*options), *options, form);
-    const Comparison comparison = compare_engines(options->model, *options->between);
-    print_warnings("diff", comparison.readings.front().reading.model.warnings);
-    return answer_of(comparison, *options, form);
+  parser.only({"--allow-unknown"}, "--between", {"--between"});
+  parser.only({"--numerics"}, "two models", {"OTHER"});
+  declare_layer_type(parser, options.layer_type);
+  declare_model_options(parser, options.model);
+  const auto dumps = [&options] {
+    return (names_dump(options.model.config) ? 1 : 0) +
+           (options.other && names_dump(*options.other) ? 1 : 0);
   };
+  parser.only({"--layer-type"}, "a model beside numbers of a program",
+              [dumps] { return dumps() == 1; });
+  parser.only({"--pairing", "--numerics", "--part", "--set"}, "models",
+              [dumps] { return dumps() < 2; });
 }
 
 }  // namespace
@@ -88,7 +97,7 @@ constinit const Command diff_command{
         "  rotary diff config.json --between vllm,mlx --allow-unknown\n"
         "  rotary diff config.json dumped.npz\n"
         "  rotary diff config.json qwen2.5-7b --json | jq .same\n",
-    .declare = diff_call::declare,
+    .declare = declared<diff_call::declare, diff_call::run>,
 };
 
 }  // namespace rotary::cli

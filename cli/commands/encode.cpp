@@ -13,8 +13,23 @@ namespace rotary::cli {
 namespace encode_call {
 namespace {
 
+// The factor of embeddings.
+using Scale = std::function<double(std::int64_t dim)>;
+
+Scale read_scale(std::string_view option, std::string_view text) {
+  if (text == "sqrt-dim")
+    return [](std::int64_t dim) { return std::sqrt(static_cast<double>(dim)); };
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text.front())) != 0)
+    fail_choice(option, text, {"a finite number", "sqrt-dim"});
+  return [scale = parse_double(option, text)](std::int64_t) { return scale; };
+}
+
 struct Arguments {
-  std::optional<std::string> like, table, x, dim, positions, first_position, scale, dtype;
+  std::optional<std::string> like, table, x;
+  std::optional<std::string> positions;  // a list, or with x a file
+  std::optional<std::int64_t> dim, first_position;
+  std::optional<Scale> scale;
+  std::optional<DType> dtype;
   SinusoidalOptions sinusoidal;
   OutputOption output;
 
@@ -27,27 +42,12 @@ void check_arguments(const Arguments& a) {
   require(!a.like || !a.table,
           "--like and --table exclude each other: encode twice to add both encodings");
   require(!a.table || a.x, "--table needs --x, the embeddings to which its rows are added");
-  const SinusoidalOptions& s = a.sinusoidal;
-  require(!a.table || (!s.layout && !s.spacing && !s.base && !s.padding_idx && !a.scale),
-          "--layout, --spacing, --base, --padding-idx and --scale are for --like");
   require(!a.x || a.output.path, "--x and --out must be given together");
   require(!a.x || !a.dim, "--dim is that of --x where embeddings are given");
-  require(!a.scale || a.x, "--scale is of the embeddings, --x");
   require(a.x || (a.dim && a.positions),
           "--dim and --positions are required for the rows alone, --x to add them");
-  require(!a.first_position || a.x, "--first-position needs --x; the rows alone take --positions");
-  require(!a.first_position || !a.positions, "--first-position and --positions exclude each other");
   check_standard_input({a.x, a.table, a.x ? a.positions : std::nullopt});
   a.output.check({".npy"});
-}
-
-double scale_of(const Arguments& arguments, std::int64_t dim) {
-  if (!arguments.scale) return 1;
-  if (*arguments.scale == "sqrt-dim") return std::sqrt(static_cast<double>(dim));
-  if (arguments.scale->empty() ||
-      std::isalpha(static_cast<unsigned char>(arguments.scale->front())) != 0)
-    fail_choice("--scale", *arguments.scale, {"a finite number", "sqrt-dim"});
-  return parse_double("--scale", *arguments.scale);
 }
 
 // The encoding as it was done, with the rows where they stand alone and in no file.
@@ -62,10 +62,14 @@ struct Done {
 
 // Sinusoidal rows of listed positions: into a file, or kept to be shown.
 Done rows_alone(const Arguments& arguments) {
+  require(!arguments.positions->ends_with(".npy"),
+          "--positions must be a list here, such as 0:16; got '{}', and a file is for rotary "
+          "encode --x",
+          *arguments.positions);
   SinusoidalRows rows = make_rows(arguments.name(), arguments.sinusoidal,
                                   {.dim = *arguments.dim,
-                                   .positions = *arguments.positions,
-                                   .dtype = arguments.dtype,
+                                   .positions = {"--positions", *arguments.positions},
+                                   .dtype = answer_dtype(arguments.dtype, arguments.output.path),
                                    .out = arguments.output.path});
   Done done{.spec = rows.spec,
             .offset = rows.spec.position_offset,
@@ -95,8 +99,7 @@ ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
 
 // Rows added to the embeddings of --x.
 Done add_rows(const Arguments& arguments) {
-  std::optional<DType> dtype;
-  if (arguments.dtype) dtype = parse_dtype(*arguments.dtype);
+  const std::optional<DType> dtype = arguments.dtype;
   TokenPlaces places = read_places(arguments.first_position, arguments.positions);
   TokensTensor x = read_tokens("--x", *arguments.x, dtype);
   const Extents extents{.batch = x.extents.batch, .tokens = x.extents.tokens};
@@ -108,16 +111,16 @@ Done add_rows(const Arguments& arguments) {
   const TokensView view = x.view();
   if (arguments.table) {
     const TokensTensor table = read_tokens("--table", *arguments.table, dtype);
-    if (const auto& offset = arguments.sinusoidal.offset)
-      done.offset = parse_int64("--offset", *offset);
+    done.offset = arguments.sinusoidal.offset.value_or(0);
     ok_or_fail(add_learned(
         view, view,
         {.table = table_view(table, x), .rows = {.indices = positions, .offset = done.offset}}));
   } else {
     done.spec = read_sinusoidal(arguments.name(), arguments.sinusoidal, x.extents.features);
     done.offset = done.spec->position_offset;
-    ok_or_fail(add_sinusoidal(view, view, value_or_fail(make_sinusoidal(*done.spec)), positions,
-                              {.embedding_scale = scale_of(arguments, x.extents.features)}));
+    ok_or_fail(add_sinusoidal(
+        view, view, value_or_fail(make_sinusoidal(*done.spec)), positions,
+        {.embedding_scale = arguments.scale ? (*arguments.scale)(x.extents.features) : 1}));
   }
   arguments.output.write(x.array.view());
   return done;
@@ -162,31 +165,33 @@ void declare_encoding(OptionParser& parser, Arguments& arguments) {
                          fmt::join(sinusoidal_names(), ", ")));
   parser.add("--table FILE", arguments.table, "a learned table: an NPY file [rows, features]");
   declare_sinusoidal_options(parser, arguments.sinusoidal);
-  parser.add("--offset N", arguments.sinusoidal.offset,
+  parser.add("--offset N", arguments.sinusoidal.offset, integer(),
              "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
              "RoBERTa's (0)");
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  declare_encoding(parser, *arguments);
-  parser.add("--x FILE", arguments->x,
+void declare(OptionParser& parser, Arguments& arguments) {
+  declare_encoding(parser, arguments);
+  parser.add("--x FILE", arguments.x,
              "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
              "for standard input");
-  declare_output(parser, arguments->output, "where the result goes: .npy");
-  parser.add("--dim D", arguments->dim, "features of the rows, without --x");
-  parser.add("--positions P", arguments->positions,
+  declare_output(parser, arguments.output, "where the result goes: .npy");
+  parser.add("--dim D", arguments.dim, integer(), "features of the rows, without --x");
+  parser.add("--positions P", arguments.positions,
              "without --x: START:STOP (STOP excluded), one position, or several of these "
              "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
              "int64 or (sinusoidal) float64");
-  parser.add("--first-position N", arguments->first_position,
+  parser.add("--first-position N", arguments.first_position, integer(),
              "where the first token of --x stands, the others follow (0)");
-  parser.add("--scale S", arguments->scale,
+  parser.add("--scale S", arguments.scale, Value<Scale>{.name = "", .read = read_scale},
              "what --x is multiplied by first: a number, or sqrt-dim (1)");
-  parser.add("--dtype f32|bf16|f16|f64", arguments->dtype,
+  parser.add("--dtype", arguments.dtype, one_of(all_dtypes),
              "of the rows (f32); of --x, as the file says by "
              "itself, but bf16 (held as uint16) must be said");
-  return [arguments](OutputForm form) { return run_encode(*arguments, form); };
+  parser.only({"--layout", "--spacing", "--base", "--padding-idx", "--scale"}, "--like",
+              {"--like"});
+  parser.only({"--scale", "--first-position"}, "the embeddings, --x", {"--x"});
+  parser.exclusive("--first-position", "--positions");
 }
 
 }  // namespace
@@ -199,7 +204,7 @@ constinit const Command encode_command{
         "  rotary encode --like transformer --dim 8 --positions 0:4\n"
         "  rotary encode --like marian --x x.npy --scale sqrt-dim --out encoded.npy\n"
         "  rotary encode --table wpe.npy --first-position 512 --x x.npy --out encoded.npy\n",
-    .declare = encode_call::declare,
+    .declare = declared<encode_call::declare, encode_call::run_encode>,
 };
 
 }  // namespace rotary::cli

@@ -40,10 +40,11 @@ constexpr std::array<Topic, 6> topics = {{
 struct Arguments {
   std::optional<std::string> name;    // a topic or a config
   std::optional<std::string> config;  // after a topic
-  std::optional<std::string> values, key, position, key_position, base, layer_type;
-  ModelOptions model;
-
-  [[nodiscard]] bool has_config() const { return !model.config.empty(); }
+  std::optional<explain::Vector> values, key;
+  std::optional<std::int64_t> position, key_position;
+  std::optional<double> base;
+  std::optional<std::string> layer_type;
+  ModelOptions model;  // its config is set by run_explain()
 };
 
 Topic topic_named(const std::string& name) {
@@ -52,72 +53,40 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names_text(topics, &Topic::name));
 }
 
-// The topic; arguments.model.config becomes the config, if there is one.
-Topic read_topic(Arguments& arguments) {
-  if (!arguments.name) return rotation;
-  if (arguments.config) {
-    arguments.model.config = *arguments.config;
-    return topic_named(*arguments.name);
-  }
-  if (!names_config(*arguments.name)) return topic_named(*arguments.name);
-  arguments.model.config = *arguments.name;
-  return arguments.values || arguments.position ? rotation : config_topic;
+// A config, or nothing, is about its keys, or about numbers that are given.
+Topic topic_of(const Arguments& a) {
+  if (!a.name) return rotation;
+  if (a.config || !names_config(*a.name)) return topic_named(*a.name);
+  return a.values || a.position ? rotation : config_topic;
 }
 
-// Options that would do nothing are refused: who gave one meant something.
-void check_options(const Arguments& a, const Topic& topic) {
-  const bool has_config = a.has_config();
-  const bool is_about_config = topic == config_topic;
-  const bool has_numbers = topic.has_numbers;
-  constexpr std::string_view of_numbers = "every topic but example";
-  constexpr std::string_view of_keys = "derivation, relative and mistakes";
-  struct Row {
-    std::string_view option;
-    bool given, allowed;
-    std::string_view belongs_to;
-  };
-  for (const auto& [option, given, allowed, belongs_to] : std::initializer_list<Row>{
-           {"CONFIG", has_config, is_about_config || has_numbers, of_numbers},
-           {"--values", a.values.has_value(), has_numbers, of_numbers},
-           {"--position", a.position.has_value(), has_numbers, of_numbers},
-           {"--key", a.key.has_value(), topic.has_key, of_keys},
-           {"--key-position", a.key_position.has_value(), topic.has_key, of_keys},
-           {"--base", a.base.has_value(), has_numbers && !has_config,
-            "numbers without CONFIG (with one: --set rope_theta=B)"},
-           {"--pairing", a.model.pairing.has_value(), is_about_config || has_numbers, of_numbers},
-           {"--context", a.model.context.has_value(), has_config, "a CONFIG"},
-           {"--numerics", a.model.numerics.has_value(), has_config && has_numbers,
-            "numbers with a CONFIG"},
-           {"--set", !a.model.settings.empty(), has_config, "a CONFIG"},
-           {"--layer-type", a.layer_type.has_value(), has_config && has_numbers,
-            "numbers with a CONFIG"}})
-    require(!given || allowed, "{} is for {}", option, belongs_to);
+std::optional<std::string> config_of(const Arguments& a) {
+  return a.config || !a.name || !names_config(*a.name) ? a.config : a.name;
 }
 
 // Without CONFIG and without numbers the example's take their place; of a person's own numbers
 // nobody but the person knows the pairing.
 void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
-  if (arguments.has_config()) return;
+  if (!arguments.model.config.empty()) return;
   const bool is_rotation = topic == rotation;
   require(!is_rotation || arguments.values,
           "--values is required without CONFIG or a topic: --values 0.5,-1,1.5,2");
   require(!is_rotation || arguments.position,
           "--position is required without CONFIG or a topic: --position 3");
-  require(arguments.model.pairing || !(is_rotation || arguments.values),
+  require(arguments.model.resolving.pairing || !(is_rotation || arguments.values),
           "--pairing is required with --values: half, interleaved or interleaved_to_half");
 }
 
-std::vector<double> parse_vector(std::string_view option, const std::string& text) {
-  std::vector<double> values = parse_doubles(option, text);
-  for (const double value : values)
-    require(std::isfinite(static_cast<float>(value)), "{} must fit float32, got {}", option, value);
-  return values;
+double read_feature(std::string_view option, std::string_view text) {
+  const double value = parse_double(option, text);
+  require(std::isfinite(static_cast<float>(value)), "{} must fit float32, got {}", option, value);
+  return value;
 }
 
 // The features of a head that are given or, without --values and CONFIG, the example's.
 std::int64_t features_of(const Arguments& arguments) {
   if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
-  const std::size_t count = parse_vector("--values", *arguments.values).size();
+  const std::size_t count = arguments.values->size();
   require(count % 2 == 0 && count <= most_values,
           "--values must be an even count, at most {}, got {}", most_values, count);
   return static_cast<std::int64_t>(count);
@@ -125,8 +94,8 @@ std::int64_t features_of(const Arguments& arguments) {
 
 explain::Numbers without_config(const Arguments& arguments) {
   RotarySpec spec{.head_dim = features_of(arguments),
-                  .base = arguments.base ? parse_double("--base", *arguments.base) : 10000,
-                  .pairing = parse_pairing(arguments.model.pairing).value_or(Pairing::interleaved)};
+                  .base = arguments.base.value_or(10000),
+                  .pairing = arguments.model.resolving.pairing.value_or(Pairing::interleaved)};
   Frequencies frequencies = value_or_fail(make_frequencies(spec));
   return {.query = {},
           .key = {},
@@ -137,7 +106,7 @@ explain::Numbers without_config(const Arguments& arguments) {
 
 explain::Numbers with_config(const Arguments& arguments) {
   const ConfigFile config = read_config(arguments.model.config);
-  const ResolveOptions resolving = resolve_options(arguments.model);
+  const ResolveOptions& resolving = arguments.model.resolving;
   const ModelSpec model = model_of(config, arguments.model.config, resolving);
   print_warnings("explain", model.warnings);
   const std::size_t chosen =
@@ -158,7 +127,7 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   const auto features = static_cast<std::size_t>(head_dim);
   explain::Vector query;
   if (arguments.values)
-    query = parse_vector("--values", *arguments.values);
+    query = *arguments.values;
   else
     for (std::size_t i = 0; i < features; ++i)
       query.push_back(explain::example_values[i % std::size(explain::example_values)]);
@@ -170,10 +139,10 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
 // Reversed, the query is as good a key as any, and not the same.
 explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
   if (!arguments.key) return {query.rbegin(), query.rend()};
-  explain::Vector key = parse_vector("--key", *arguments.key);
-  require(key.size() == query.size(), "--key must have as many numbers as the query, {}, got {}",
-          query.size(), key.size());
-  return key;
+  require(arguments.key->size() == query.size(),
+          "--key must have as many numbers as the query, {}, got {}", query.size(),
+          arguments.key->size());
+  return *arguments.key;
 }
 
 // Topics that move tokens need room on both sides.
@@ -186,54 +155,68 @@ void check_room(std::string_view option, std::int64_t position) {
 explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
   check_numbers_are_whole(arguments, topic);
   explain::Numbers numbers =
-      arguments.has_config() ? with_config(arguments) : without_config(arguments);
+      arguments.model.config.empty() ? without_config(arguments) : with_config(arguments);
   numbers.query = query_of(arguments, numbers.frequencies.window.head_dim);
-  numbers.query_position = arguments.position ? parse_int64("--position", *arguments.position)
-                                              : explain::example_position;
+  numbers.query_position = arguments.position.value_or(explain::example_position);
   if (!topic.has_key) return numbers;
   check_room("--position", numbers.query_position);
   numbers.key = key_of(arguments, numbers.query);
-  numbers.key_position = arguments.key_position
-                             ? parse_int64("--key-position", *arguments.key_position)
-                             : numbers.query_position - 2;
+  numbers.key_position = arguments.key_position.value_or(numbers.query_position - 2);
   check_room("--key-position", numbers.key_position);
   return numbers;
 }
 
 std::string run_explain(Arguments& arguments, OutputForm form) {
-  const Topic topic = read_topic(arguments);
-  check_options(arguments, topic);
+  const Topic topic = topic_of(arguments);
+  arguments.model.config = config_of(arguments).value_or("");
   if (topic == config_topic)
-    return explain::explain_config(arguments.model.config, resolve_options(arguments.model), form);
+    return explain::explain_config(arguments.model.config, arguments.model.resolving, form);
   if (!topic.has_numbers) return explain::explain_example(form);
   return topic.explain(read_numbers(arguments, topic), form);
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
+// Options go with a topic, or with a config.
+void declare_uses(OptionParser& parser, const Arguments& a) {
+  const auto has_config = [&a] { return config_of(a).has_value(); };
+  const auto has_numbers = [&a] { return topic_of(a).has_numbers; };
+  const auto has_both = [=] { return has_config() && has_numbers(); };
+  parser.only({"CONFIG", "--values", "--position"}, "every topic but example", has_numbers);
+  parser.only({"--pairing"}, "every topic but example",
+              [=] { return has_numbers() || has_config(); });
+  parser.only({"--key", "--key-position"}, "derivation, relative and mistakes",
+              [&a] { return topic_of(a).has_key; });
+  parser.only({"--base"}, "numbers without CONFIG (with one: --set rope_theta=B)",
+              [=] { return has_numbers() && !has_config(); });
+  parser.only({"--context", "--set", "--part"}, "a CONFIG", has_config);
+  parser.only({"--numerics", "--layer-type"}, "numbers with a CONFIG", has_both);
+}
+
+void declare(OptionParser& parser, Arguments& arguments) {
+  const Value<double> feature{.name = "", .read = read_feature};
   parser.add(
-      "NAME", arguments->name,
+      "NAME", arguments.name,
       fmt::format(
           "{}: what each of its keys does; or a topic: rotation (five steps by hand), "
           "forms (matrix, complex, element-wise, rotate_half), derivation, relative (same "
           "distance, same score), mistakes (and which checks find them), example (the one "
           "that is printed everywhere, and right). A file or a card wins. Without it: rotation",
           config_help));
-  parser.add("CONFIG", arguments->config, "after a topic: a config whose rotation it is about");
-  parser.add("--values X,Y,...", arguments->values,
+  parser.add("CONFIG", arguments.config, "after a topic: a config whose rotation it is about");
+  parser.add("--values X,Y,...", arguments.values, list_of(feature),
              "the features of one head, a query: an even count; with CONFIG its head_dim. A "
              "topic takes 0.5,-1,1.5,2 without it (interleaved)");
-  parser.add("--position N", arguments->position, "where it stands: any integer (3)");
-  parser.add("--key X,Y,...", arguments->key, "the features of a key (the query's, reversed)");
-  parser.add("--key-position N", arguments->key_position,
+  parser.add("--position N", arguments.position, integer(), "where it stands: any integer (3)");
+  parser.add("--key X,Y,...", arguments.key, list_of(feature),
+             "the features of a key (the query's, reversed)");
+  parser.add("--key-position N", arguments.key_position, integer(),
              "where the key stands (2 before the query)");
-  parser.add("--base B", arguments->base, "rope_theta, without CONFIG (10000)");
-  declare_layer_type(parser, arguments->layer_type);
-  declare_model_options(parser, arguments->model);
+  parser.add("--base B", arguments.base, number(), "rope_theta, without CONFIG (10000)");
+  declare_layer_type(parser, arguments.layer_type);
+  declare_model_options(parser, arguments.model);
   parser.replace_help(
       "--pairing",
       "which features turn together; with CONFIG for a model whose family is not known");
-  return [arguments](OutputForm form) { return run_explain(*arguments, form); };
+  declare_uses(parser, arguments);
 }
 
 }  // namespace
@@ -249,7 +232,7 @@ constinit const Command explain_command{
         "  rotary explain forms --values 1,0,0,0,0,0 --position 7 --pairing half\n"
         "  rotary explain mistakes codellama-7b --position 5000\n"
         "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n",
-    .declare = explain_call::declare,
+    .declare = declared<explain_call::declare, explain_call::run_explain>,
 };
 
 }  // namespace rotary::cli

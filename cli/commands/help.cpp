@@ -16,7 +16,7 @@ enum class HelpForm { text, markdown, man };
 
 struct Asked {
   std::vector<std::string> command;
-  std::string form = "text";
+  HelpForm form = HelpForm::text;
   std::optional<std::string> pages;
 };
 
@@ -64,38 +64,39 @@ std::string write_pages(const std::string& folder) {
 
 std::string run_help(const Asked& asked, OutputForm output) {
   if (asked.pages) return write_pages(*asked.pages);
-  const auto form = choose<HelpForm>(
-      "--form", asked.form,
-      {{"text", HelpForm::text}, {"markdown", HelpForm::markdown}, {"man", HelpForm::man}});
-  if (form == HelpForm::markdown) return reference_markdown(all_command_facts());
+  if (asked.form == HelpForm::markdown) return reference_markdown(all_command_facts());
   const CommandFacts facts = facts_asked(asked.command);
   if (output == OutputForm::json) return printed(json_of(facts));
-  return form == HelpForm::man ? manual_page(facts) : help_text(facts);
+  return asked.form == HelpForm::man ? manual_page(facts) : help_text(facts);
 }
 
-Run declare_help(OptionParser& parser) {
-  const auto asked = std::make_shared<Asked>();
-  parser.add("COMMAND", asked->command, "a command's name, such as bench attention");
-  parser.add("--form text|markdown|man", asked->form,
-             "as --help shows it (text), the page of all commands (docs/tool.md), a manual page");
-  parser.add("--man-pages FOLDER", asked->pages, "write the manual page of every command there");
-  return [asked](OutputForm form) { return run_help(*asked, form); };
+void declare_help(OptionParser& parser, Asked& asked) {
+  parser.add("COMMAND", asked.command, "a command's name, such as bench attention");
+  parser.add(
+      "--form", asked.form,
+      one_named<HelpForm>(
+          {{"text", HelpForm::text}, {"markdown", HelpForm::markdown}, {"man", HelpForm::man}}),
+      "as --help shows it (text), the page of all commands (docs/tool.md), a manual page");
+  parser.add("--man-pages FOLDER", asked.pages, "write the manual page of every command there");
+  parser.alone("--man-pages");
+  parser.only({"COMMAND"}, "--form text or man: markdown has all commands",
+              [&asked] { return asked.form != HelpForm::markdown; });
 }
 
-std::string run_completions(const std::string& name, OutputForm form) {
-  const auto shell = choose<Shell>(
-      "SHELL", name, {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}});
+using NamedShell = std::pair<std::string_view, Shell>;
+constexpr std::array<NamedShell, 3> shells = {
+    {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}}};
+
+std::string run_completions(const NamedShell& shell, OutputForm form) {
   std::vector<std::string_view> cards;
   for (const ModelCard& card : model_cards()) cards.push_back(card.name);
-  std::string script = completions(shell, all_command_facts(), cards);
+  std::string script = completions(shell.second, all_command_facts(), cards);
   if (form == OutputForm::text) return script;
-  return printed({{"schema_version", 1}, {"shell", name}, {"script", script}});
+  return printed({{"schema_version", 1}, {"shell", shell.first}, {"script", script}});
 }
 
-Run declare_completions(OptionParser& parser) {
-  const auto shell = std::make_shared<std::string>();
-  parser.add("SHELL", *shell, "bash, zsh or fish").required();
-  return [shell](OutputForm form) { return run_completions(*shell, form); };
+void declare_completions(OptionParser& parser, NamedShell& shell) {
+  parser.add("SHELL", shell, one_by(&NamedShell::first, shells), "bash, zsh or fish").required();
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ constinit const Command help_command{
         "  rotary help table\n"
         "  rotary help bench attention\n"
         "  rotary help inspect --form man | man -l -\n",
-    .declare = help_call::declare_help,
+    .declare = declared<help_call::declare_help, help_call::run_help>,
 };
 
 constinit const Command completions_command{
@@ -118,7 +119,7 @@ constinit const Command completions_command{
         "  rotary completions bash > ~/.local/share/bash-completion/completions/rotary\n"
         "  rotary completions zsh > ~/.zfunc/_rotary\n"
         "  rotary completions fish > ~/.config/fish/completions/rotary.fish\n",
-    .declare = help_call::declare_completions,
+    .declare = declared<help_call::declare_completions, help_call::run_completions>,
 };
 
 }  // namespace rotary::cli

@@ -14,15 +14,20 @@ namespace {
 
 struct Arguments {
   ModelOptions model;
-  std::optional<std::string> trace, before, after, ours, theirs, cos, sin, inv_freq, positions,
-      first_position, layout, dtype, call, tensor, layer, layer_type, causes;
+  std::optional<std::string> trace, before, after, ours, theirs, cos, sin, inv_freq, positions;
+  std::optional<std::int64_t> first_position;
+  std::optional<std::string_view> layout;
+  std::optional<DType> dtype;
+  std::int64_t call = 0;
+  std::string_view tensor = "q";
+  std::int64_t causes = 2;
+  LayerChoice layer;
+
+  [[nodiscard]] bool has_heads() const { return trace || before || ours; }
 };
 
 // Exactly one kind of input.
 void check_arguments(const Arguments& a) {
-  require(a.before.has_value() == a.after.has_value(), "--before and --after go together");
-  require(a.ours.has_value() == a.theirs.has_value(), "--ours and --theirs go together");
-  require(a.cos.has_value() == a.sin.has_value(), "--cos and --sin go together");
   const auto kinds =
       std::ranges::count(std::array{a.trace.has_value(), a.before.has_value(), a.ours.has_value(),
                                     a.cos.has_value(), a.inv_freq.has_value()},
@@ -31,8 +36,6 @@ void check_arguments(const Arguments& a) {
           "identify needs numbers of one kind: TRACE, --before and --after, --ours and --theirs, "
           "--cos and --sin, or --inv-freq; got {} of them",
           kinds);
-  require(!a.positions || !a.first_position, "--first-position and --positions exclude each other");
-  require(a.trace || (!a.call && !a.tensor), "--call and --tensor are for a TRACE");
   require(!a.ours || !a.model.config.empty(),
           "--ours and --theirs need --config: it says how --ours was rotated");
   require(!a.ours || a.positions || a.first_position,
@@ -51,11 +54,9 @@ HeadFiles files_of(const Arguments& a) {
   if (a.ours) return {*a.ours, *a.theirs, a.positions};
   require(a.trace->ends_with(".npz") || a.trace->ends_with(".safetensors"),
           "TRACE must be an .npz or a .safetensors file, got {}", *a.trace);
-  const std::int64_t call = a.call ? parse_int64("--call", *a.call) : 0;
-  const std::string tensor = a.tensor.value_or("q");
-  const std::string prefix = fmt::format("{}.", call);
-  HeadFiles files{.before = fmt::format("{}:{}{}.before", *a.trace, prefix, tensor),
-                  .after = fmt::format("{}:{}{}.after", *a.trace, prefix, tensor),
+  const std::string prefix = fmt::format("{}.", a.call);
+  HeadFiles files{.before = fmt::format("{}:{}{}.before", *a.trace, prefix, a.tensor),
+                  .after = fmt::format("{}:{}{}.after", *a.trace, prefix, a.tensor),
                   .positions = a.positions};
   const std::string positions = prefix + "positions";
   if (!a.positions && !a.first_position && has_array(*a.trace, positions))
@@ -86,17 +87,14 @@ TokenArray<std::int64_t> positions_of_file(const IntegerArray& file, std::int64_
 
 IdentifyOptions options_of(const Arguments& a) {
   IdentifyOptions options;
-  if (a.causes) options.most_causes = parse_between("--causes", *a.causes, {1, 2});
+  options.most_causes = a.causes;
   if (a.ours) options.before = BeforeState::rotated_as_configured;
-  const ResolveOptions resolving = resolve_options(a.model);
-  options.context_tokens = resolving.context_tokens;
+  options.context_tokens = a.model.resolving.context_tokens;
   if (a.model.config.empty()) return options;
   options.model = read_model(a.model);
   require(!options.model->rotary.empty(), "--config must have layers that rotate");
   print_warnings("identify", options.model->warnings);
-  LayerChoice choice{.layer = {}, .layer_type = a.layer_type};
-  if (a.layer) choice.layer = parse_int64("--layer", *a.layer);
-  options.rotary = choose_rotary(*options.model, choice);
+  options.rotary = choose_rotary(*options.model, a.layer);
   return options;
 }
 
@@ -108,10 +106,8 @@ std::int64_t axes_of(const IdentifyOptions& options) {
 
 IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
   const HeadFiles files = files_of(a);
-  std::optional<DType> dtype;
-  if (a.dtype) dtype = parse_dtype(*a.dtype);
-  const FloatArray before = read_floats("--before", files.before, dtype, most_observed);
-  const FloatArray after = read_floats("--after", files.after, dtype, most_observed);
+  const FloatArray before = read_floats("--before", files.before, a.dtype, most_observed);
+  const FloatArray after = read_floats("--after", files.after, a.dtype, most_observed);
   IntegerArray positions;
   std::optional<std::int64_t> tokens;
   if (files.positions) {
@@ -119,16 +115,17 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
     options.positions = positions_of_file(positions, axes_of(options));
     tokens = positions.shape.back();
   }
-  std::optional<IdentifiedLayout> best;
+  std::optional<IdentifyAnswer> best;
   for (const HeadsLayout& layout : layouts_of(before.shape, a.layout, tokens)) {
     if (a.first_position)
       options.positions =
-          ConsecutivePositions{.first = parse_int64("--first-position", *a.first_position),
-                               .tokens = layout.extents.tokens};
-    IdentifiedLayout each = identify_heads(before, after, {layout}, options);
-    if (!best || is_better(each.found, best->found)) best = std::move(each);
+          ConsecutivePositions{.first = *a.first_position, .tokens = layout.extents.tokens};
+    Identification found = identify_heads(before, after, layout, options);
+    if (!best || is_better(found, best->found))
+      best = {
+          .found = std::move(found), .layout = std::string(layout.name), .config = a.model.config};
   }
-  return {.found = std::move(best->found), .layout = best->layout, .config = a.model.config};
+  return *std::move(best);
 }
 
 IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options) {
@@ -138,18 +135,15 @@ IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options)
             .layout = {},
             .config = a.model.config};
   }
-  std::optional<DType> dtype;
-  if (a.dtype) dtype = parse_dtype(*a.dtype);
-  const FloatArray cosines = read_floats("--cos", *a.cos, dtype, most_observed);
-  const FloatArray sines = read_floats("--sin", *a.sin, dtype, most_observed);
+  const FloatArray cosines = read_floats("--cos", *a.cos, a.dtype, most_observed);
+  const FloatArray sines = read_floats("--sin", *a.sin, a.dtype, most_observed);
   IntegerArray positions;
   if (a.positions) {
     positions = read_integers("--positions", *a.positions);
     options.positions = positions_of_file(positions, axes_of(options));
   } else if (a.first_position) {
     const std::int64_t tokens = cosines.shape.size() < 2 ? 0 : *(cosines.shape.end() - 2);
-    options.positions = ConsecutivePositions{
-        .first = parse_int64("--first-position", *a.first_position), .tokens = tokens};
+    options.positions = ConsecutivePositions{.first = *a.first_position, .tokens = tokens};
   }
   return {
       .found = identify_tables(cosines, sines, options), .layout = {}, .config = a.model.config};
@@ -163,9 +157,8 @@ ExitCode code_of(Verdict verdict) {
 Answer run(const Arguments& a, OutputForm form) {
   check_arguments(a);
   const IdentifyOptions options = options_of(a);
-  const bool has_heads = a.trace || a.before || a.ours;
   const IdentifyAnswer answer =
-      has_heads ? identify_files(a, options) : identify_table_files(a, options);
+      a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
   const ExitCode code = code_of(answer.found.verdict);
   if (form == OutputForm::json) return {printed(identification_json(answer)), code};
   return {identification_text(answer), code};
@@ -184,28 +177,40 @@ void declare_inputs(OptionParser& parser, Arguments& a) {
   parser.add("--cos FILE", a.cos, "instead: cos, [tokens, pairs], each pair once or twice");
   parser.add("--sin FILE", a.sin, "and sin");
   parser.add("--inv-freq FILE", a.inv_freq, "instead: frequencies, [pairs]");
+  parser.together("--before", "--after");
+  parser.together("--ours", "--theirs");
+  parser.together("--cos", "--sin");
 }
 
-Run declare(OptionParser& parser) {
-  const auto a = std::make_shared<Arguments>();
-  declare_inputs(parser, *a);
-  parser.add("--config CONFIG", a->model.config,
+void declare(OptionParser& parser, Arguments& a) {
+  declare_inputs(parser, a);
+  parser.add("--config CONFIG", a.model.config,
              fmt::format("{}; without it the numbers are described", config_help));
-  parser.add("--first-position N", a->first_position,
+  parser.add("--first-position N", a.first_position, integer(),
              "the position of the first token, the others behind it; without it and --positions "
              "it is found");
-  parser.add("--positions FILE", a->positions,
+  parser.add("--positions FILE", a.positions,
              "int32 or int64: [tokens], [batch, tokens] or [axes, batch, tokens]");
-  parser.add("--layout td|thd|htd|bthd|bhtd", a->layout,
+  parser.exclusive("--first-position", "--positions");
+  parser.add("--layout", a.layout, one_by(std::identity{}, layout_names),
              "the axes: batch, tokens, heads, features; without it the one that explains most");
-  parser.add("--dtype f32|bf16|f16|f64", a->dtype, "bf16: the files hold it as uint16");
-  parser.add("--call N", a->call, "which call of a TRACE; 0 is the first");
-  parser.add("--tensor q|k", a->tensor, "which tensor of a TRACE; q");
-  parser.add("--causes 1|2", a->causes, "how many mistakes at once; 2");
-  parser.add("--layer N", a->layer, "the layer whose rotary embedding it is");
-  declare_layer_type(parser, a->layer_type);
-  declare_model_options(parser, a->model);
-  return [a](OutputForm form) { return run(*a, form); };
+  parser.add("--dtype", a.dtype, one_of(all_dtypes), "bf16: the files hold it as uint16");
+  parser.add("--call N", a.call, integer(), "which call of a TRACE; 0 is the first");
+  parser.add("--tensor", a.tensor,
+             one_by(std::identity{}, std::array<std::string_view, 2>{"q", "k"}),
+             "which tensor of a TRACE; q");
+  parser.only({"--call", "--tensor"}, "a TRACE", {"TRACE"});
+  parser.add("--causes 1|2", a.causes, integer({1, 2}), "how many mistakes at once; 2");
+  parser.add("--layer N", a.layer.layer, integer(), "the layer whose rotary embedding it is");
+  declare_layer_type(parser, a.layer.layer_type);
+  declare_model_options(parser, a.model);
+  parser.remove("--numerics");  // predictions are exact
+  parser.only({"--layer", "--layer-type", "--pairing", "--context", "--part", "--set"},
+              "a --config", {"--config"});
+  parser.only({"--layout"}, "heads: TRACE, --before and --after, --ours and --theirs",
+              {"TRACE", "--before", "--ours"});
+  parser.only({"--dtype", "--first-position", "--positions"},
+              "numbers of tokens, and not --inv-freq", {"TRACE", "--before", "--ours", "--cos"});
 }
 
 }  // namespace
@@ -223,7 +228,7 @@ constinit const Command identify_command{
         "  rotary identify --ours k.npy --theirs k2.npy --config config.json "
         "--first-position 0\n"
         "  rotary identify trace.safetensors --config config.json --json | jq .verdict\n",
-    .declare = identify_call::declare,
+    .declare = declared<identify_call::declare, identify_call::run>,
 };
 
 }  // namespace rotary::cli

@@ -67,12 +67,12 @@ std::string parts_text(const std::vector<InspectedPart>& parts) {
 // Frequencies are those of the context that was asked for, otherwise of the trained one; a model
 // that states neither is asked about its shortest.
 Inspection inspect(const ModelOptions& options) {
-  const ResolveOptions resolving = resolve_options(options);
+  const ResolveOptions& resolving = options.resolving;
   const ConfigFile config = read_config(options.config);
   Inspection found{.model = model_of(config, options.config, resolving),
                    .context_tokens = resolving.context_tokens,
                    .part = resolving.part};
-  if (!options.part && !config.gguf) found.parts = other_parts(config.json);
+  if (!options.names_part && !config.gguf) found.parts = other_parts(config.json);
   for (const ModelRotary& rotary : found.model.rotary) {
     const auto context =
         found.context_tokens ? found.context_tokens : rotary.trained_context_tokens;
@@ -92,18 +92,9 @@ std::string line(std::string_view label, std::string_view text, std::string_view
 
 // A sentence broken into lines behind the label.
 std::string sentence_lines(std::string_view label, std::string_view sentence) {
-  std::string text;
-  std::string row;
-  while (!sentence.empty()) {
-    const std::size_t end = std::min(sentence.find(' '), sentence.size());
-    if (!row.empty() && row.size() + 1 + end > text_width) {
-      text += line(text.empty() ? label : "", row);
-      row.clear();
-    }
-    row += (row.empty() ? "" : " ") + std::string(sentence.substr(0, end));
-    sentence.remove_prefix(std::min(end + 1, sentence.size()));
-  }
-  return text + line(text.empty() ? label : "", row);
+  constexpr std::size_t indent = label_width + 2;
+  return fmt::format("  {:<{}}{}", label, label_width,
+                     cli::wrapped(sentence, indent, indent + text_width).substr(indent));
 }
 
 // "a, b, c" broken into lines behind the label.
@@ -365,15 +356,15 @@ std::string text_of(const Inspection& inspection) {
   return text + (legend.empty() ? "" : fmt::format("\nNot stated by the {}:\n{}", file, legend));
 }
 
-Run declare(OptionParser& parser) {
-  const auto options = std::make_shared<ModelOptions>();
-  parser.add("CONFIG", options->config, std::string(config_help)).required();
-  declare_model_options(parser, *options);
-  return [options](OutputForm form) {
-    const Inspection inspection = inspect(*options);
-    print_warnings("inspect", inspection.model.warnings);
-    return form == OutputForm::json ? printed(inspection_json(inspection)) : text_of(inspection);
-  };
+void declare(OptionParser& parser, ModelOptions& options) {
+  parser.add("CONFIG", options.config, std::string(config_help)).required();
+  declare_model_options(parser, options);
+}
+
+std::string run(const ModelOptions& options, OutputForm form) {
+  const Inspection inspection = inspect(options);
+  print_warnings("inspect", inspection.model.warnings);
+  return form == OutputForm::json ? printed(inspection_json(inspection)) : text_of(inspection);
 }
 
 }  // namespace
@@ -390,7 +381,7 @@ constinit const Command inspect_command{
         "  rotary inspect config.json --part vision\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
-    .declare = inspect_call::declare,
+    .declare = declared<inspect_call::declare, inspect_call::run>,
 };
 
 }  // namespace rotary::cli

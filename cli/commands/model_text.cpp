@@ -202,6 +202,10 @@ std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary) {
   return runs.empty() ? "no layer" : fmt::format("layers {}", fmt::join(runs, ", "));
 }
 
+std::string temperature_text(const QueryTemperature& temperature) {
+  return std::visit(TemperatureText{}, temperature);
+}
+
 std::vector<LayerGroup> layer_groups(const ModelSpec& model) {
   std::vector<ModelLayer> kinds;
   for (const ModelLayer& layer : model.layers) {
@@ -214,7 +218,7 @@ std::vector<LayerGroup> layer_groups(const ModelSpec& model) {
     groups.push_back({.encoding = kind.encoding,
                       .kind = kind_text(kind.encoding),
                       .runs = std::move(runs),
-                      .temperature = std::visit(TemperatureText{}, kind.query_temperature)});
+                      .temperature = temperature_text(kind.query_temperature)});
   }
   return groups;
 }

@@ -73,6 +73,9 @@ struct LayerGroup {
   std::string temperature;        // what queries are multiplied with; "" for 1
 };
 
+// The factor of a layer's queries; "" for 1.
+[[nodiscard]] std::string temperature_text(const QueryTemperature& temperature);
+
 // In the order of their first layers; empty when the model lists none.
 [[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& model);
 

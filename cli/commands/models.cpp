@@ -14,7 +14,8 @@ namespace {
 enum class Action { list, search, show, families };
 
 struct Arguments {
-  std::optional<std::string> action, text;
+  Action action = Action::list;
+  std::optional<std::string> text;
   bool engines = false;
 };
 
@@ -186,25 +187,16 @@ std::string engines_text(const Json& engines) {
   return text;
 }
 
-Action action_of(const Arguments& arguments) {
-  if (!arguments.action) return Action::list;
-  const auto action = choose<Action>(
-      "ACTION", *arguments.action,
-      {{"search", Action::search}, {"show", Action::show}, {"families", Action::families}});
-  require(arguments.text || action == Action::families,
-          "`rotary models {0}` needs {1}: rotary models {0} {1}", *arguments.action,
-          action == Action::show ? "NAME" : "TEXT");
-  return action;
-}
-
 std::string run_models(const Arguments& arguments, OutputForm form) {
   if (arguments.engines) {
-    require(!arguments.action, "--engines stands alone");
     const Json engines = json_array(all_engines, engine_json);
     if (form == OutputForm::text) return engines_text(engines);
     return printed({{"schema_version", 1}, {"engines", engines}});
   }
-  const Action action = action_of(arguments);
+  const Action action = arguments.action;
+  const bool needs_text = action == Action::search || action == Action::show;
+  require(arguments.text || !needs_text, "`rotary models {0}` needs {1}: rotary models {0} {1}",
+          action == Action::show ? "show" : "search", action == Action::show ? "NAME" : "TEXT");
   if (action == Action::families) {
     const std::vector<FamilyInfo> families = families_with(arguments.text.value_or(""));
     if (form == OutputForm::text) return families_text(families);
@@ -224,17 +216,19 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
   return printed({{"schema_version", 1}, {"models", std::move(models)}});
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("ACTION", arguments->action,
-             "search, show or families; without it every card is listed");
-  parser.add("TEXT", arguments->text,
+void declare(OptionParser& parser, Arguments& arguments) {
+  parser.add(
+      "ACTION", arguments.action,
+      one_named<Action>(
+          {{"search", Action::search}, {"show", Action::show}, {"families", Action::families}}),
+      "search, show or families; without it every card is listed");
+  parser.add("TEXT", arguments.text,
              "of search: part of a name, a model_type or a source, in any case; of show: the "
              "card's name; of families: part of a model_type, an encoding or a note");
-  parser.add("--engines", arguments->engines,
+  parser.add("--engines", arguments.engines,
              "the engines of rotary diff --between: which releases were looked at, when, and for "
              "how many families");
-  return [arguments](OutputForm form) { return run_models(*arguments, form); };
+  parser.alone("--engines");
 }
 
 }  // namespace
@@ -251,7 +245,7 @@ constinit const Command models_command{
         "  rotary models --engines\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",
-    .declare = models_call::declare,
+    .declare = declared<models_call::declare, models_call::run_models>,
 };
 
 }  // namespace rotary::cli

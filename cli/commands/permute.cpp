@@ -16,8 +16,10 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   std::string weights;
-  std::optional<std::string> config, from, to, heads, kv_heads, out;
-  std::vector<std::string> settings;
+  std::optional<std::string> config, out;
+  std::optional<Pairing> from, to;
+  HeadCounts heads;
+  std::vector<ConfigOverride> settings;
   bool force = false;
 
   [[nodiscard]] bool is_index() const { return weights.ends_with(".json"); }
@@ -26,21 +28,8 @@ struct Arguments {
   }
 };
 
-// The order of rows: half or interleaved. interleaved_to_half reads interleaved rows.
-Pairing parse_order(std::string_view option, const std::string& text) {
-  const auto pairing = parse_pairing(text);
-  if (!pairing || *pairing == Pairing::interleaved_to_half)
-    fail_choice(option, text, {"half", "interleaved"});
-  return *pairing;
-}
-
-std::optional<std::int64_t> parse_count(std::string_view option,
-                                        const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const std::int64_t count = parse_int64(option, *text);
-  require(count >= 1, "{} must be at least 1, got {}", option, count);
-  return count;
-}
+// The orders of rows; interleaved_to_half reads interleaved ones.
+constexpr std::array orders = {Pairing::half, Pairing::interleaved};
 
 // --config, else config.json beside the weights.
 std::string config_of(const Arguments& arguments) {
@@ -68,7 +57,7 @@ Pairing order_of(const RotarySpec& spec) {
 
 // The order in which the rows are, by --from or the config.
 Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
-  if (arguments.from) return parse_order("--from", *arguments.from);
+  if (arguments.from) return *arguments.from;
   const Pairing order = order_of(model.rotary.front().spec);
   for (const ModelRotary& rotary : model.rotary) {
     if (order_of(rotary.spec) != order)
@@ -95,19 +84,17 @@ void check_model(const ModelSpec& model, const std::string& config) {
 Checkpoint read_checkpoint(const Arguments& arguments) {
   ModelOptions options;
   options.config = config_of(arguments);
-  options.settings = arguments.settings;
+  options.resolving.overrides = arguments.settings;
   const ConfigFile file = read_config(options.config);
   require(!file.gguf,
           "--config must be the config.json of the weights, and {} is a GGUF file, whose rows "
           "llama.cpp's converter may have moved",
           options.config);
   Checkpoint checkpoint{
-      .model = model_of(file, options.config, resolve_options(options)), .config = {}, .heads = {}};
+      .model = model_of(file, options.config, options.resolving), .config = {}, .heads = {}};
   check_model(checkpoint.model, options.config);
   checkpoint.config = part_of(parsed_config(file.json), checkpoint.model.config_part);
-  checkpoint.heads =
-      head_counts(checkpoint.config, {.query = parse_count("--heads", arguments.heads),
-                                      .key = parse_count("--kv-heads", arguments.kv_heads)});
+  checkpoint.heads = head_counts(checkpoint.config, arguments.heads);
   return checkpoint;
 }
 
@@ -149,7 +136,7 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
   require(arguments.to.has_value(), "--to is required: half, or interleaved");
   require(arguments.out.has_value(), "--out is required: weights are never permuted in place");
   require(arguments.weights != "-", "the weights must be a file, '-' is not for them");
-  const Pairing to = parse_order("--to", *arguments.to);
+  const Pairing to = *arguments.to;
   const Checkpoint checkpoint = read_checkpoint(arguments);
   const Pairing from = source_order(arguments, checkpoint.model);
   require(from != to,
@@ -168,29 +155,27 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(json_of(permutation)) : text_of(permutation, arguments);
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
+void declare(OptionParser& parser, Arguments& arguments) {
   parser
-      .add("WEIGHTS", arguments->weights,
+      .add("WEIGHTS", arguments.weights,
            "a file of safetensors, or the index of several (model.safetensors.index.json)")
       .required();
-  parser.add("--to half|interleaved", arguments->to,
+  parser.add("--to", arguments.to, one_of(orders),
              "the order wanted: half as Hugging Face has Llama's rows, interleaved as Meta's "
              "checkpoints and llama.cpp's files of its kind do");
-  parser.add("--from half|interleaved", arguments->from,
+  parser.add("--from", arguments.from, one_of(orders),
              "the order in which the rows are (the config's pairing)");
   parser.add(
-      "--config CONFIG", arguments->config,
+      "--config CONFIG", arguments.config,
       "the weights' own config.json, or a model card's name (config.json beside the weights)");
-  parser.add("--set KEY=VALUE", arguments->settings, std::string(config_settings_help));
-  parser.add("--heads H", arguments->heads,
+  parser.add("--set KEY=VALUE", arguments.settings, setting(), std::string(config_settings_help));
+  parser.add("--heads H", arguments.heads.query, integer({1, INT64_MAX}),
              "heads of queries, for fused weights (as the config says)");
-  parser.add("--kv-heads H", arguments->kv_heads,
+  parser.add("--kv-heads H", arguments.heads.key, integer({1, INT64_MAX}),
              "heads of keys, for fused weights (as the config says)");
-  parser.add("-o,--out PATH", arguments->out,
+  parser.add("-o,--out PATH", arguments.out,
              "the file to write; for an index, the folder of the files");
-  declare_force(parser, arguments->force);
-  return [arguments](OutputForm form) { return run_permute(*arguments, form); };
+  declare_force(parser, arguments.force);
 }
 
 }  // namespace
@@ -203,7 +188,7 @@ constinit const Command permute_command{
         "  rotary permute model.safetensors --to interleaved --out permuted.safetensors\n"
         "  rotary permute model.safetensors.index.json --to interleaved --out permuted\n"
         "  rotary permute meta.safetensors --from interleaved --to half --out hf.safetensors\n",
-    .declare = permute_call::declare,
+    .declare = declared<permute_call::declare, permute_call::run_permute>,
 };
 
 }  // namespace rotary::cli

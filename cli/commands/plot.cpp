@@ -9,9 +9,9 @@ namespace plot_call {
 namespace {
 
 struct Arguments {
-  std::optional<std::string> name;
+  std::optional<plot::FigureMaker> maker;
   plot::RequestOptions request;
-  std::optional<std::string> theme;
+  plot::Theme theme = plot::Theme::light;
   OutputOption output;
   bool list = false;
   bool csv = false;
@@ -36,19 +36,11 @@ std::string list_of_figures(OutputForm form) {
   return text;
 }
 
-const plot::FigureMaker& maker_of(const Arguments& arguments) {
-  const auto makers = plot::figure_makers();
-  if (arguments.name) return choose_by(&plot::FigureMaker::name, "NAME", *arguments.name, makers);
-  fail_usage("NAME is required: one of {}", names_text(makers, &plot::FigureMaker::name));
-}
-
 plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
   require(path.ends_with(".png") || path.ends_with(".svg"), "-o must end in .svg or .png, got '{}'",
           path);
-  plot::Drawing drawing;
+  plot::Drawing drawing{.theme = arguments.theme};
   if (path.ends_with(".png")) drawing.picture = plot::Picture::png;
-  drawing.theme = choose<plot::Theme>("--theme", arguments.theme.value_or("light"),
-                                      {{"light", plot::Theme::light}, {"dark", plot::Theme::dark}});
   return drawing;
 }
 
@@ -58,17 +50,15 @@ OutputOption picture_of(const Arguments& arguments, OutputForm form) {
   require(!arguments.csv || !is_json, "--csv and --json exclude each other");
   OutputOption output = arguments.output;
   if (output.path) return output;
-  require(!arguments.theme || !(arguments.csv || is_json), "--theme needs a picture, -o FILE");
-  if (!arguments.csv && !is_json) output.path = fmt::format("{}.svg", *arguments.name);
+  if (!arguments.csv && !is_json) output.path = fmt::format("{}.svg", arguments.maker->name);
   return output;
 }
 
 std::string run_plot(const Arguments& arguments, OutputForm form) {
-  if (arguments.list) {
-    require(!arguments.name, "--list takes no NAME");
-    return list_of_figures(form);
-  }
-  const plot::FigureMaker& maker = maker_of(arguments);
+  if (arguments.list) return list_of_figures(form);
+  require(arguments.maker.has_value(), "NAME is required: one of {}",
+          names_text(plot::figure_makers(), &plot::FigureMaker::name));
+  const plot::FigureMaker& maker = *arguments.maker;
   const OutputOption output = picture_of(arguments, form);
   const auto& path = output.path;
   std::optional<plot::Drawing> drawing;
@@ -92,27 +82,59 @@ void declare_request(OptionParser& parser, plot::RequestOptions& request) {
                       "tokens of the context that you mean to use: a line of wavelengths; and for "
                       "rules that depend on it (dynamic, longrope)");
   declare_layer_type(parser, request.layer_type);
-  parser.add("--last N", request.last, "the last position or distance that is drawn");
+  parser.add("--last N", request.last, integer({1, INT64_MAX}),
+             "the last position or distance that is drawn");
   parser.add(
-      "--dim D", request.dim,
+      "--dim D", request.dim, integer({2, 65536}),
       "of tables and sinusoidal: features of the absolute encodings; of similarity: d_model; "
       "of base: d; of shaw: how far the window reaches; of alibi: heads");
-  parser.add("--seed N", request.seed, "of what is random (1)");
+  parser.add("--seed N", request.seed, integer({0, 1'000'000'000}), "of what is random (1)");
   parser.add("--words TEXT", request.words, "of attention: words, blanks between them");
   parser.add("--table FILE", request.table,
              "of tables: a learned table, NPY of f32 or f64 [positions, features]");
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("NAME", arguments->name, "which figure: --list says what there is");
-  declare_request(parser, arguments->request);
-  declare_output(parser, arguments->output, "the picture, .svg or .png (NAME.svg)",
-                 "-o,--out FILE");
-  parser.add("--theme light|dark", arguments->theme, "colours of the picture (light)");
-  parser.add("--csv", arguments->csv, "print the numbers as CSV");
-  parser.add("--list", arguments->list, "print which figures there are");
-  return [arguments](OutputForm form) { return run_plot(*arguments, form); };
+// The figures that read it, and the rule that it is for them.
+void declare_use(OptionParser& parser, std::string_view option, const Arguments& arguments,
+                 plot::Uses use) {
+  std::vector<plot::FigureMaker> readers;
+  std::ranges::copy_if(plot::figure_makers(), std::back_inserter(readers),
+                       [use](const plot::FigureMaker& maker) { return maker.reads(use); });
+  parser.only({option}, names_text(readers, &plot::FigureMaker::name),
+              [&arguments, use] { return !arguments.maker || arguments.maker->reads(use); });
+}
+
+void declare_uses(OptionParser& parser, const Arguments& arguments) {
+  using plot::Uses;
+  declare_use(parser, "--last", arguments, Uses::last);
+  declare_use(parser, "--dim", arguments, Uses::dim);
+  declare_use(parser, "--seed", arguments, Uses::seed);
+  declare_use(parser, "--words", arguments, Uses::words);
+  declare_use(parser, "--table", arguments, Uses::learned);
+  parser.only({"--context"}, "a CONFIG, or wavelengths", [&arguments] {
+    return !arguments.request.configs.empty() || !arguments.maker ||
+           arguments.maker->reads(Uses::context);
+  });
+  parser.only({"--pairing", "--numerics", "--part", "--set", "--layer-type"},
+              "a CONFIG (rope: by --set alone)", {"CONFIG"});
+  parser.only({"--theme", "--force"}, "a picture, -o FILE", [&parser, &arguments] {
+    return arguments.output.path || !(arguments.csv || parser.given("--json"));
+  });
+  parser.alone("--list");
+}
+
+void declare(OptionParser& parser, Arguments& arguments) {
+  parser.add("NAME", arguments.maker, one_by(&plot::FigureMaker::name, plot::figure_makers()),
+             "which figure: --list says what there is");
+  declare_request(parser, arguments.request);
+  declare_force(parser, arguments.output.force);
+  parser.add("-o,--out FILE", arguments.output.path, "the picture, .svg or .png (NAME.svg)");
+  parser.add("--theme", arguments.theme,
+             one_named<plot::Theme>({{"light", plot::Theme::light}, {"dark", plot::Theme::dark}}),
+             "colours of the picture (light)");
+  parser.add("--csv", arguments.csv, "print the numbers as CSV");
+  parser.add("--list", arguments.list, "print which figures there are");
+  declare_uses(parser, arguments);
 }
 
 }  // namespace
@@ -129,7 +151,7 @@ constinit const Command plot_command{
         "  rotary plot decay rope --set head_dim=64 --set base=500000 --set pairing=half\n"
         "  rotary plot attention --words 'the dog chases the pig'\n"
         "  rotary plot tables --table wpe.npy -o tables.png\n",
-    .declare = plot_call::declare,
+    .declare = declared<plot_call::declare, plot_call::run_plot>,
 };
 
 }  // namespace rotary::cli

@@ -12,9 +12,16 @@ namespace {
 constexpr std::int64_t most_printed_tokens = std::int64_t{1} << 20;
 constexpr std::size_t most_lines_of_group = 8;
 
+// An option of a prompt, "--text" "5".
+struct NamedValue {
+  std::string name, value;
+};
+
 struct Arguments {
-  std::vector<NamedValue> groups;
-  std::optional<std::string> convention, merge, temporal_merge, ids_per_second, ids_per_chunk;
+  std::vector<TokenGroup> groups;
+  std::vector<NamedValue> options;  // one for each group
+  std::string convention;
+  std::optional<std::int64_t> merge, temporal_merge, ids_per_second, ids_per_chunk;
   OutputOption output;
   bool list = false;
 };
@@ -89,19 +96,15 @@ void add_group(std::vector<TokenGroup>& groups, const NamedValue& option) {
   }
 }
 
-MRopeConvention parse_convention(const Arguments& arguments) {
-  const std::string name = arguments.convention.value_or("");
+MRopeConvention convention_of(const Arguments& arguments) {
+  const std::string& name = arguments.convention;
   const auto named = m_rope_convention(name);
   MRopeConvention convention =
       named ? *named : choose_by(&MRopeConvention::name, "--as", name, m_rope_conventions());
-  const auto change = [](std::string_view option, const std::optional<std::string>& text,
-                         std::int64_t& member) {
-    if (text) member = parse_int64(option, *text);
-  };
-  change("--merge", arguments.merge, convention.merge);
-  change("--temporal-merge", arguments.temporal_merge, convention.temporal_merge);
-  change("--ids-per-second", arguments.ids_per_second, convention.ids_per_second);
-  change("--ids-per-chunk", arguments.ids_per_chunk, convention.ids_per_chunk);
+  convention.merge = arguments.merge.value_or(convention.merge);
+  convention.temporal_merge = arguments.temporal_merge.value_or(convention.temporal_merge);
+  convention.ids_per_second = arguments.ids_per_second.value_or(convention.ids_per_second);
+  convention.ids_per_chunk = arguments.ids_per_chunk.value_or(convention.ids_per_chunk);
   return convention;
 }
 
@@ -129,17 +132,8 @@ Answer make_answer(const Arguments& arguments) {
   require(!arguments.groups.empty(),
           "a prompt is required: --text N, --image ROWSxCOLUMNS, --video FRAMESxROWSxCOLUMNS@S, in "
           "its order");
-  Answer answer{.convention = parse_convention(arguments)};
-  std::vector<TokenGroup> groups;
-  for (const NamedValue& option : arguments.groups) {
-    const std::size_t before = groups.size();
-    add_group(groups, option);
-    if (groups.size() > before)
-      answer.options.push_back(option);
-    else
-      answer.options.back().value += fmt::format(" {} {}", option.name, option.value);
-  }
-  answer.tokens = value_or_fail(m_rope_token_count(groups, answer.convention));
+  Answer answer{.convention = convention_of(arguments), .options = arguments.options};
+  answer.tokens = value_or_fail(m_rope_token_count(arguments.groups, answer.convention));
   require(arguments.output.path || answer.tokens <= most_printed_tokens,
           "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
           answer.tokens);
@@ -149,8 +143,8 @@ Answer make_answer(const Arguments& arguments) {
     answer.ids = std::move(made.positions);
   };
   answer.convention.frame_times == FrameTimes::not_truncated
-      ? keep(value_or_fail(m_rope_coordinates(groups, answer.convention)))
-      : keep(value_or_fail(m_rope_positions(groups, answer.convention)));
+      ? keep(value_or_fail(m_rope_coordinates(arguments.groups, answer.convention)))
+      : keep(value_or_fail(m_rope_positions(arguments.groups, answer.convention)));
   return answer;
 }
 
@@ -310,9 +304,7 @@ Json json_of(const Arguments& arguments, const Answer& answer) {
   return json;
 }
 
-std::string list_conventions(const Arguments& arguments, OutputForm form) {
-  require(!arguments.convention && arguments.groups.empty() && !arguments.output.path,
-          "--list and a prompt, --as or --out exclude each other");
+std::string list_conventions(OutputForm form) {
   const auto all = m_rope_conventions();
   if (form == OutputForm::json)
     return printed({{"schema_version", 1},
@@ -326,7 +318,7 @@ std::string list_conventions(const Arguments& arguments, OutputForm form) {
 }
 
 std::string run_positions(const Arguments& arguments, OutputForm form) {
-  if (arguments.list) return list_conventions(arguments, form);
+  if (arguments.list) return list_conventions(form);
   arguments.output.check({".npy"});
   const Answer answer = make_answer(arguments);
   const std::array shape = {answer.convention.axes, answer.tokens};
@@ -342,43 +334,51 @@ std::string run_positions(const Arguments& arguments, OutputForm form) {
                      summary(answer));
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add_in_order(
-      arguments->groups,
-      {{"--text N",
-        "tokens of text, and of markers around images. The prompt is these options in "
-        "the order in which they stand"},
-       {"--image HxW", "an image: rows and columns of patches, before merging (image_grid_thw)"},
-       {"--video TxHxW@S",
-        "a video: frames of patches, rows and columns before merging (video_grid_thw), and the "
-        "seconds from one frame to the next (second_per_grid_ts; @S may be missing: 1)"},
-       {"--audio N", "sound alone: one id for each of its tokens"},
-       {"--frame-text N",
-        "of the --video before it: tokens of text between two frames, such as timestamps, for "
-        "models whose frames are groups of their own (0)"},
-       {"--sound N",
-        "of the --video before it: tokens of its own sound, interleaved, for the Omni models"},
-       {"--slices DxAxHxW",
-        "of the --image before it, which is the thumbnail: slices down and across, rows and "
-        "columns of patches of each; for models with a canvas"},
-       {"--newlines N", "of the --image before it: newline tokens behind it, on its canvas (0)"}});
+void declare(OptionParser& parser, Arguments& arguments) {
+  const auto read = [&a = arguments](const std::string& name, const std::string& value) {
+    const std::size_t before = a.groups.size();
+    add_group(a.groups, {name, value});
+    if (a.groups.size() > before)
+      a.options.push_back({name, value});
+    else
+      a.options.back().value += fmt::format(" {} {}", name, value);
+  };
+  const auto add = [&](const std::string& form, std::string help) {
+    parser.add_stored(form, std::move(help), OptionParser::Repeats::yes, read);
+  };
+  add("--text N",
+      "tokens of text, and of markers around images. The prompt is these options in the order in "
+      "which they stand");
+  add("--image HxW", "an image: rows and columns of patches, before merging (image_grid_thw)");
+  add("--video TxHxW@S",
+      "a video: frames of patches, rows and columns before merging (video_grid_thw), and the "
+      "seconds from one frame to the next (second_per_grid_ts; @S may be missing: 1)");
+  add("--audio N", "sound alone: one id for each of its tokens");
+  add("--frame-text N",
+      "of the --video before it: tokens of text between two frames, such as timestamps, for models "
+      "whose frames are groups of their own (0)");
+  add("--sound N",
+      "of the --video before it: tokens of its own sound, interleaved, for the Omni models");
+  add("--slices DxAxHxW",
+      "of the --image before it, which is the thumbnail: slices down and across, rows and columns "
+      "of patches of each; for models with a canvas");
+  add("--newlines N", "of the --image before it: newline tokens behind it, on its canvas (0)");
   parser
-      .add("--as CONVENTION", arguments->convention,
+      .add("--as CONVENTION", arguments.convention,
            "how a model, or an engine, counts; --list names them all")
       .value_may_be_missing();
-  parser.add("--list", arguments->list, "in place of ids: the conventions and their sources");
-  parser.add("--merge N", arguments->merge,
+  parser.add("--list", arguments.list, "in place of ids: the conventions and their sources");
+  parser.add("--merge N", arguments.merge, integer(),
              "the config's spatial_merge_size, where it is another than most models of the "
              "convention have");
-  parser.add("--temporal-merge N", arguments->temporal_merge,
+  parser.add("--temporal-merge N", arguments.temporal_merge, integer(),
              "the config's temporal_merge_size, likewise");
-  parser.add("--ids-per-second N", arguments->ids_per_second,
+  parser.add("--ids-per-second N", arguments.ids_per_second, integer(),
              "the config's tokens_per_second or position_id_per_seconds, likewise");
-  parser.add("--ids-per-chunk N", arguments->ids_per_chunk,
+  parser.add("--ids-per-chunk N", arguments.ids_per_chunk, integer(),
              "position_id_per_seconds * seconds_per_chunk, likewise");
-  declare_output(parser, arguments->output, ".npy: [axes, tokens] of int64 (qwen3-omni: float64)");
-  return [arguments](OutputForm form) { return run_positions(*arguments, form); };
+  declare_output(parser, arguments.output, ".npy: [axes, tokens] of int64 (qwen3-omni: float64)");
+  parser.alone("--list");
 }
 
 }  // namespace
@@ -394,7 +394,7 @@ constinit const Command positions_command{
         "  rotary positions --text 1 --image 16x16 --slices 2x2x16x16 --text 3 --as "
         "minicpm-v-4.7\n"
         "  rotary positions --list\n",
-    .declare = positions_call::declare,
+    .declare = declared<positions_call::declare, positions_call::run_positions>,
 };
 
 }  // namespace rotary::cli

@@ -45,7 +45,7 @@ std::vector<std::string> with_name(const std::string& config,
 }
 
 std::vector<page::NamedModel> read_models(const Arguments& arguments) {
-  const ResolveOptions options = resolve_options(arguments.model);
+  const ResolveOptions& options = arguments.model.resolving;
   std::vector<page::NamedModel> models;
   for (const std::string& config : arguments.configs) {
     const std::string name(input_name(config));
@@ -62,7 +62,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
 std::vector<Comparison> comparisons_of(const Arguments& arguments,
                                        const std::vector<page::NamedModel>& models) {
   std::vector<Comparison> comparisons;
-  const auto context_tokens = resolve_options(arguments.model).context_tokens;
+  const auto context_tokens = arguments.model.resolving.context_tokens;
   for (std::size_t i = 1; i < models.size(); ++i) {
     comparisons.push_back(
         comparison_of({models[0].name, models[i].name},
@@ -113,7 +113,7 @@ std::string text_of(const Json& summary) {
 std::string run_report(const Arguments& arguments, OutputForm form) {
   check(arguments);
   const std::vector<page::NamedModel> models = read_models(arguments);
-  const auto context_tokens = resolve_options(arguments.model).context_tokens;
+  const auto context_tokens = arguments.model.resolving.context_tokens;
   Json contents = page::make_contents(models, context_tokens);
   contents["differences"] =
       json_array(comparisons_of(arguments, models), [](const Comparison& comparison) -> Json {
@@ -128,18 +128,16 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(summary) : text_of(summary);
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
+void declare(OptionParser& parser, Arguments& arguments) {
   parser
-      .add("CONFIG", arguments->configs,
+      .add("CONFIG", arguments.configs,
            fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
       .required();
-  declare_output(parser, arguments->output, "where the page goes: one HTML file", "-o,--out FILE")
+  declare_output(parser, arguments.output, "where the page goes: one HTML file", "-o,--out FILE")
       .required();
-  parser.add("--between A,B", arguments->between,
+  parser.add("--between A,B", arguments.between,
              fmt::format("a section on two engines that read the one config, {}", engines_help));
-  declare_model_options(parser, arguments->model);
-  return [arguments](OutputForm form) { return run_report(*arguments, form); };
+  declare_model_options(parser, arguments.model);
 }
 
 }  // namespace
@@ -152,7 +150,7 @@ constinit const Command report_command{
         "  rotary report config.json -o page.html\n"
         "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
         "  rotary report config.json --context 65536 --set rope_theta=1e6 -o page.html --force\n",
-    .declare = report_call::declare,
+    .declare = declared<report_call::declare, report_call::run_report>,
 };
 
 }  // namespace rotary::cli

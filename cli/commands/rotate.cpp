@@ -14,12 +14,19 @@ namespace rotary::cli {
 namespace rotate_call {
 namespace {
 
+using NamedDirection = std::pair<std::string_view, Direction>;
+constexpr std::array<NamedDirection, 3> directions = {{{"forward", Direction::forward},
+                                                       {"inverse", Direction::inverse},
+                                                       {"transpose", Direction::transpose}}};
+
 struct Arguments {
   ModelOptions model;
-  std::string layout;
-  std::string direction = "forward";
-  std::optional<std::string> q, k, out_q, out_k, first_position, positions, dtype, layer,
-      layer_type;
+  Layout layout = Layout::bthd;
+  NamedDirection direction = directions.front();
+  std::optional<std::string> q, k, out_q, out_k, positions;
+  std::optional<std::int64_t> first_position;
+  std::optional<DType> dtype;
+  LayerChoice layer;
   bool force = false;
 
   [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
@@ -32,13 +39,6 @@ struct Job {
   Tensor tensor;
 };
 
-Direction parse_direction(const std::string& text) {
-  return choose<Direction>("--direction", text,
-                           {{"forward", Direction::forward},
-                            {"inverse", Direction::inverse},
-                            {"transpose", Direction::transpose}});
-}
-
 // Whether --set alone says the numbers.
 bool is_rope(const Arguments& arguments) {
   return arguments.model.config == rope_name && !names_config(arguments.model.config);
@@ -47,12 +47,6 @@ bool is_rope(const Arguments& arguments) {
 // Everything that can be refused without reading a file.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
-  require(arguments.q.has_value() == arguments.out_q.has_value(),
-          "--q and --out-q must be given together");
-  require(arguments.k.has_value() == arguments.out_k.has_value(),
-          "--k and --out-k must be given together");
-  require(!arguments.first_position || !arguments.positions,
-          "--first-position and --positions exclude each other");
   check_standard_input({arguments.q, arguments.k, arguments.positions, arguments.model.config});
   std::vector<std::string> outputs;
   if (arguments.out_q) outputs.push_back(*arguments.out_q);
@@ -60,9 +54,8 @@ void check_arguments(const Arguments& arguments) {
   check_outputs(outputs, arguments.overwrite());
 }
 
-std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
-  TensorForm form{.layout = layout, .dtype = {}};
-  if (arguments.dtype) form.dtype = parse_dtype(*arguments.dtype);
+std::vector<Job> read_jobs(const Arguments& arguments) {
+  const TensorForm form{.layout = arguments.layout, .dtype = arguments.dtype};
   std::vector<Job> jobs;
   const auto read = [&](std::string_view name, const auto& input, const auto& output) {
     if (!input) return;
@@ -104,8 +97,8 @@ struct Done {
 Json json_of(const Done& done, const ModelSpec& model) {
   const HeadWindow& window = done.frequencies.window;
   return {{"schema_version", 1},
-          {"direction", done.arguments.direction},
-          {"layout", done.arguments.layout},
+          {"direction", done.arguments.direction.first},
+          {"layout", to_string(done.arguments.layout)},
           {"dtype", to_string(done.jobs.front().tensor.dtype)},
           {"pairing", to_string(window.pairing)},
           {"head_dim", window.head_dim},
@@ -132,17 +125,17 @@ std::string text_of(const Done& done) {
   const Arguments& arguments = done.arguments;
   std::string text;
   for (const Job& job : done.jobs) {
-    text += fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
+    text += fmt::format("{}: {} {} {} -> {}\n", job.name, to_string(arguments.layout),
                         shape_text(job.tensor.array.shape), to_string(job.tensor.dtype),
                         printable(job.output));
   }
   const std::string places = done.places.array
                                  ? "positions from " + printable(*arguments.positions)
                                  : fmt::format("first position {}", done.places.first);
-  const std::string context =
-      arguments.model.context ? fmt::format("context {}, ", *arguments.model.context) : "";
+  const auto context_tokens = arguments.model.resolving.context_tokens;
+  const std::string context = context_tokens ? fmt::format("context {}, ", *context_tokens) : "";
   return text + fmt::format("{}, {}{}, {}{} pairing, {} of {} features, numerics {}, {}\n",
-                            arguments.direction, places,
+                            arguments.direction.first, places,
                             axes > 1 ? fmt::format(", {} axes", axes) : "", context,
                             to_string(window.pairing), window.rotary_dim, window.head_dim,
                             numerics_text(done.spec), value_or_fail(instruction_set()));
@@ -202,35 +195,32 @@ bool forget_tokens_without_elements(std::vector<Job>& jobs) {
 
 std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
-  const Layout layout = parse_layout(arguments.layout);
-  const Direction direction = parse_direction(arguments.direction);
   const ConfigFile config =
       is_rope(arguments) ? ConfigFile{.json = "{}"} : read_config(arguments.model.config);
-  ModelSpec model = is_rope(arguments) ? model_of_settings(arguments.model)
-                                       : model_of(config, arguments.model.config,
-                                                  resolve_options(arguments.model));
+  ModelSpec model = is_rope(arguments)
+                        ? model_of_settings(arguments.model)
+                        : model_of(config, arguments.model.config, arguments.model.resolving);
   print_warnings("rotate", model.warnings);
-  LayerChoice choice{.layer = {}, .layer_type = arguments.layer_type};
-  if (arguments.layer) choice.layer = parse_int64("--layer", *arguments.layer);
-  const std::size_t chosen = choose_rotary(model, choice);
+  const std::size_t chosen = choose_rotary(model, arguments.layer);
   warn_about_queries(arguments, model, chosen);
   const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
 
   const TokenPlaces places = read_places(arguments.first_position, arguments.positions);
-  std::vector<Job> jobs = read_jobs(arguments, layout);
-  const std::vector<std::string> suspicious = layout_warnings(jobs, config.json, arguments.layout);
+  std::vector<Job> jobs = read_jobs(arguments);
+  const std::vector<std::string> suspicious =
+      layout_warnings(jobs, config.json, to_string(arguments.layout));
   print_warnings("rotate", suspicious);
   model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
-  Positions positions = places.of(tensor.extents, layout, frequencies.axes.count);
+  Positions positions = places.of(tensor.extents, arguments.layout, frequencies.axes.count);
   if (forget_tokens_without_elements(jobs)) positions = ConsecutivePositions{};
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, positions, {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
     check_head(job, model.rotary[chosen]);
     const HeadsView view = job.tensor.view();
-    ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
+    ok_or_fail(rotate(view, view, rotations, {.direction = arguments.direction.second}),
                "--" + std::string(job.name));
   }
   const Done done{arguments, jobs, places, frequencies, model.rotary[chosen].spec};
@@ -240,41 +230,45 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   return summary;
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
+void declare(OptionParser& parser, Arguments& arguments) {
   parser
-      .add("--config FILE", arguments->model.config,
+      .add("--config FILE", arguments.model.config,
            fmt::format("{}; or rope, with --set", config_help))
       .required();
-  parser.add("--q FILE", arguments->q, "queries: an NPY file, '-' for standard input");
-  parser.add("--k FILE", arguments->k, "keys: an NPY file");
-  parser.add("--out-q FILE", arguments->out_q, "rotated queries");
-  parser.add("--out-k FILE", arguments->out_k, "rotated keys");
-  declare_force(parser, arguments->force);
+  parser.add("--q FILE", arguments.q, "queries: an NPY file, '-' for standard input");
+  parser.add("--k FILE", arguments.k, "keys: an NPY file");
+  parser.add("--out-q FILE", arguments.out_q, "rotated queries");
+  parser.add("--out-k FILE", arguments.out_k, "rotated keys");
+  declare_force(parser, arguments.force);
   parser
-      .add("--layout bthd|bhtd|thd", arguments->layout,
+      .add("--layout", arguments.layout, one_of(all_layouts),
            "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
            "tokens, features], thd [tokens, heads, features]")
       .required();
-  parser.add("--dtype f32|bf16|f16|f64", arguments->dtype,
+  parser.add("--dtype", arguments.dtype, one_of(all_dtypes),
              "of q and k: files say it by themselves, but bf16 (held as uint16) must be said");
-  parser.add("--first-position N", arguments->first_position,
+  parser.add("--first-position N", arguments.first_position, integer(),
              "where the first token stands, the others follow (0)");
-  parser.add("--positions FILE", arguments->positions,
+  parser.add("--positions FILE", arguments.positions,
              "where each token stands: an NPY file, [tokens] or [batch, tokens], of a config of "
              "several axes [axes, tokens] or [axes, batch, tokens], of int32, int64 or, for "
              "positions between integers, float64");
-  parser.add("--direction forward|inverse|transpose", arguments->direction,
+  parser.add("--direction", arguments.direction, one_by(&NamedDirection::first, directions),
              "inverse undoes forward (the default); transpose is the backward pass");
-  declare_model_options(parser, arguments->model);
+  declare_model_options(parser, arguments.model);
   parser.replace_help("--set", fmt::format("{}. Of rope the members of a spec: head_dim, base, "
                                            "pairing, axes, ... "
                                            "(docs/schema/rotary-spec.schema.json)",
                                            config_settings_help));
-  parser.add("--layer I", arguments->layer, "which layer's rotation, counted from 0");
-  parser.add("--layer-type T", arguments->layer_type,
+  parser.add("--layer I", arguments.layer.layer, integer(),
+             "which layer's rotation, counted from 0");
+  parser.add("--layer-type T", arguments.layer.layer_type,
              "or which kind of layer, by the config's name for it");
-  return [arguments](OutputForm form) { return run_rotate(*arguments, form); };
+  parser.together("--q", "--out-q");
+  parser.together("--k", "--out-k");
+  parser.exclusive("--first-position", "--positions");
+  parser.only({"--part", "--layer", "--layer-type"}, "a config",
+              [&arguments] { return !is_rope(arguments); });
 }
 
 }  // namespace
@@ -292,7 +286,7 @@ constinit const Command rotate_command{
         "  rotary rotate --config rope --set head_dim=80 --set base=10000 --set pairing=half \\\n"
         "      --set 'axes={\"pairs\": [20, 20], \"exponents\": \"own\"}' \\\n"
         "      --layout thd --positions rows_and_columns.npy --q q.npy --out-q q_rotated.npy\n",
-    .declare = rotate_call::declare,
+    .declare = declared<rotate_call::declare, rotate_call::run_rotate>,
 };
 
 }  // namespace rotary::cli

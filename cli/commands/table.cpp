@@ -14,6 +14,9 @@ namespace {
 
 enum Kind : unsigned { model = 1, sinusoidal = 2, bias = 4, window = 8 };
 
+constexpr unsigned by_position = Kind::model | Kind::sinusoidal;
+constexpr unsigned by_distance = Kind::bias | Kind::window;
+
 constexpr std::string_view shaw = "shaw";
 
 // Encodings whose table is not to be had from a name: why, and what to do.
@@ -57,49 +60,6 @@ std::string kinds_text(unsigned kinds) {
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 
-// Options that would do nothing are refused: who gave one meant something.
-void check_options(const TableArguments& a, Kind kind) {
-  struct Row {
-    std::string_view option;
-    bool given;
-    unsigned kinds;
-  };
-  const unsigned by_position = Kind::model | Kind::sinusoidal;
-  const unsigned by_distance = Kind::bias | Kind::window;
-  const std::array<Row, 19> rows = {{
-      {"--positions", a.positions.has_value(), by_position},
-      {"--distances", a.distances.has_value(), by_distance},
-      {"--dtype", a.dtype.has_value(), by_position | Kind::bias},
-      {"--form", a.form.has_value(), Kind::model},
-      {"--layer-type", a.layer_type.has_value(), Kind::model},
-      {"--role", a.role.has_value(), Kind::model},
-      {"--pairing", a.model.pairing.has_value(), Kind::model},
-      {"--context", a.model.context.has_value(), Kind::model},
-      {"--numerics", a.model.numerics.has_value(), Kind::model},
-      {"--set", !a.model.settings.empty(), Kind::model | Kind::bias},
-      {"--dim", a.dim.has_value(), Kind::sinusoidal},
-      {"--layout", a.sinusoidal.layout.has_value(), Kind::sinusoidal},
-      {"--spacing", a.sinusoidal.spacing.has_value(), Kind::sinusoidal},
-      {"--base", a.sinusoidal.base.has_value(), Kind::sinusoidal},
-      {"--offset", a.sinusoidal.offset.has_value(), Kind::sinusoidal},
-      {"--padding-idx", a.sinusoidal.padding_idx.has_value(), Kind::sinusoidal},
-      {"--heads", a.bias.heads.has_value(), Kind::bias},
-      {"--parameters", a.bias.parameters.has_value(), Kind::bias},
-      {"--left and --right", a.left || a.right, Kind::window},
-  }};
-  const std::string_view wanted = (kind & by_position) != 0
-                                      ? "--positions LIST, such as 0:16"
-                                      : "--distances LIST, key - query, such as -8:9";
-  for (const auto& [option, given, kinds] : rows) {
-    if (!given || (kinds & kind) != 0) continue;
-    const bool needs_other = option == "--positions" || option == "--distances";
-    fail_usage("{} is for {}; {} takes {}", option, kinds_text(kinds), a.name(),
-               needs_other ? wanted : "none");
-  }
-  require((kind & by_position) != 0 ? a.positions.has_value() : a.distances.has_value(),
-          "{} needs {}", a.name(), wanted);
-}
-
 // An encoding's table as it is answered. Rows are made only where they are printed.
 struct Table {
   std::string_view encoding, dtype;
@@ -128,7 +88,7 @@ std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form
       make_rows({.option = "NAME", .name = arguments.name()}, arguments.sinusoidal,
                 {.dim = *arguments.dim,
                  .positions = *arguments.positions,
-                 .dtype = arguments.dtype,
+                 .dtype = answer_dtype(arguments.dtype, arguments.output.path),
                  .out = arguments.output.path});
   return answer(
       arguments, form,
@@ -181,16 +141,15 @@ std::string bias_text(const std::vector<std::int64_t>& distances, const NpyArray
 }
 
 std::vector<std::int64_t> distances_of(const TableArguments& arguments, std::int64_t heads) {
-  return parse_positions(
-      "--distances", *arguments.distances,
+  return arguments.distances->numbers(
       {.numbers_each = static_cast<std::uint64_t>(heads), .out = arguments.output.path});
 }
 
 std::string table_of_bias(const TableArguments& arguments, OutputForm form) {
-  const DType dtype = parse_answer_dtype(arguments.dtype, arguments.output.path);
+  const DType dtype = answer_dtype(arguments.dtype, arguments.output.path);
   BiasOptions options = arguments.bias;
   options.name = arguments.name();
-  options.settings = arguments.model.settings;
+  options.settings = arguments.model.resolving.overrides;
   const OwnedBias owned = read_bias(options);
   require(depends_on_distance_alone(owned.bias),
           "{0} here depends on the key's own position, not on key - query alone: `rotary bias {0} "
@@ -215,8 +174,7 @@ std::string table_of_bias(const TableArguments& arguments, OutputForm form) {
 std::string table_of_window(const TableArguments& arguments, OutputForm form) {
   require(arguments.left && arguments.right,
           "shaw needs --left N and --right N, how far the window reaches on each side");
-  const ShawWindow window{.left = parse_int64("--left", *arguments.left),
-                          .right = parse_int64("--right", *arguments.right)};
+  const ShawWindow window{.left = *arguments.left, .right = *arguments.right};
   static_cast<void>(value_or_fail(shaw_row(0, window), "shaw"));
   const auto distances = distances_of(arguments, 1);
   std::vector<std::int64_t> rows;
@@ -249,7 +207,11 @@ std::string table_of_window(const TableArguments& arguments, OutputForm form) {
 
 std::string run_table(const TableArguments& arguments, OutputForm form) {
   const Kind kind = kind_of(arguments.name());
-  check_options(arguments, kind);
+  require(
+      (kind & by_position) != 0 ? arguments.positions.has_value() : arguments.distances.has_value(),
+      "{} needs {}", arguments.name(),
+      (kind & by_position) != 0 ? "--positions LIST, such as 0:16"
+                                : "--distances LIST, key - query, such as -8:9");
   arguments.output.check({".npz", ".npy"});
   if (kind == Kind::model) return table_of_model(arguments, form);
   require(!arguments.output.path || arguments.output.path->ends_with(".npy"),
@@ -260,11 +222,12 @@ std::string run_table(const TableArguments& arguments, OutputForm form) {
 }
 
 void declare_model(OptionParser& parser, TableArguments& arguments) {
-  parser.add("--form half-width|hf|complex", arguments.form,
+  parser.add("--form", arguments.form, one_by(&NamedForm::first, forms),
              "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
              "each feature, as Transformers builds them; complex: cos + i sin");
   declare_layer_type(parser, arguments.layer_type);
-  parser.add("--role query|key", arguments.role, "of xpos: whose rows");
+  parser.add("--role", arguments.role, one_of(std::array{Role::query, Role::key}),
+             "of xpos: whose rows");
   declare_model_options(parser, arguments.model);
   parser.replace_help(
       "--set", fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
@@ -272,36 +235,60 @@ void declare_model(OptionParser& parser, TableArguments& arguments) {
                            config_settings_help, bias_settings_help()));
 }
 
-Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<TableArguments>();
+// Options go with kinds of encodings.
+void declare_uses(OptionParser& parser, const TableArguments& a) {
+  const auto only = [&](OptionParser::Names options, unsigned kinds, std::string_view more = "") {
+    parser.only(options, kinds_text(kinds) + std::string(more),
+                [&a, kinds] { return (kinds & kind_of(a.name())) != 0; });
+  };
+  only({"--positions"}, by_position,
+       "; relative encodings take --distances LIST, key - query, such as -8:9");
+  only({"--distances"}, by_distance, "; encodings by position take --positions LIST, such as 0:16");
+  only({"--dtype"}, by_position | Kind::bias);
+  only({"--form", "--layer-type", "--role", "--pairing", "--context", "--numerics", "--part"},
+       Kind::model);
+  only({"--set"}, Kind::model | Kind::bias);
+  only({"--dim", "--layout", "--spacing", "--base", "--offset", "--padding-idx"}, Kind::sinusoidal);
+  only({"--heads", "--parameters"}, Kind::bias);
+  only({"--left", "--right"}, Kind::window);
+  parser.only({"--dtype"}, "--numerics transformers, which rounds to it, where it is of a config",
+              [&a] {
+                return kind_of(a.name()) != Kind::model ||
+                       a.model.resolving.numerics == Numerics::transformers;
+              });
+  parser.only({"--layer-type", "--part"}, "a config", [&a] { return names_config(a.name()); });
+}
+
+void declare(OptionParser& parser, TableArguments& arguments) {
   parser
-      .add("NAME", arguments->model.config,
+      .add("NAME", arguments.model.config,
            fmt::format("{}; or an encoding that needs none: {}. A file or a card wins", config_help,
                        fmt::join(encoding_names(), ", ")))
       .required();
-  parser.add("--positions P", arguments->positions,
+  parser.add("--positions P", arguments.positions, positions(),
              "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
              "or several of these between commas; of a config of several axes also their "
              "coordinates, between slashes: 0/3/5 is a token, 0/0:4/0:6 a grid, row by row");
-  parser.add("--distances P", arguments->distances,
+  parser.add("--distances P", arguments.distances, positions(),
              "of a relative encoding, key - query, likewise: -8:9");
-  declare_model(parser, *arguments);
-  parser.add("--dim D", arguments->dim, "features of a sinusoidal encoding");
-  declare_sinusoidal_options(parser, arguments->sinusoidal);
-  parser.add("--offset N", arguments->sinusoidal.offset,
+  declare_model(parser, arguments);
+  parser.add("--dim D", arguments.dim, integer(), "features of a sinusoidal encoding");
+  declare_sinusoidal_options(parser, arguments.sinusoidal);
+  parser.add("--offset N", arguments.sinusoidal.offset, integer(),
              "of a sinusoidal encoding: added to each position (0)");
-  declare_bias_options(parser, arguments->bias);
-  parser.add("--left N", arguments->left, "of shaw: how far the window reaches before the query");
-  parser.add("--right N", arguments->right, "of shaw: how far it reaches after it");
-  parser.add("--dtype f32|f64|f16|bf16", arguments->dtype,
+  declare_bias_options(parser, arguments.bias);
+  parser.add("--left N", arguments.left, integer(),
+             "of shaw: how far the window reaches before the query");
+  parser.add("--right N", arguments.right, integer(), "of shaw: how far it reaches after it");
+  parser.add("--dtype f32|f64|f16|bf16", arguments.dtype, one_of(all_dtypes),
              "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
              "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
              "rounds the rows of most models");
-  declare_output(parser, arguments->output,
+  declare_output(parser, arguments.output,
                  "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
                  "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
                  ".npy: [positions, features], [heads, distances], of shaw [distances]");
-  return [arguments](OutputForm form) { return run_table(*arguments, form); };
+  declare_uses(parser, arguments);
 }
 
 }  // namespace
@@ -321,7 +308,7 @@ constinit const Command table_command{
         "  rotary table alibi --heads 8 --distances -8:1\n"
         "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"
         "  rotary table shaw --left 4 --right 4 --distances -8:9\n",
-    .declare = table_call::declare,
+    .declare = declared<table_call::declare, table_call::run_table>,
 };
 
 }  // namespace rotary::cli

@@ -12,25 +12,6 @@
 namespace rotary::cli {
 namespace {
 
-enum class Form {
-  half_width,  // cos and sin [tokens, rotary_dim/2]: one number for each pair
-  hf,       // cos and sin [tokens, rotary_dim]: one for each feature, as Transformers builds them
-  complex,  // cos + i sin [tokens, rotary_dim/2]
-};
-
-constexpr std::string_view usual_form = "half-width";
-
-Form parse_form(std::string_view text) {
-  return choose<Form>(
-      "--form", text,
-      {{usual_form, Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}});
-}
-
-std::optional<Role> parse_role(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  return choose_named("--role", *text, std::array{Role::query, Role::key});
-}
-
 struct Table {
   Form form = Form::half_width;
   std::optional<std::string> layer_type;
@@ -62,21 +43,19 @@ Table make_table(const TableArguments& arguments, const ModelSpec& model) {
       choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
   const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
   const HeadWindow& window = frequencies.window;
-  const Form form = parse_form(arguments.form.value_or(std::string(usual_form)));
+  const Form form = arguments.form.second;
   const std::int64_t columns = form == Form::hf ? window.rotary_dim : window.pairs();
-  Table table{
-      .form = form,
-      .layer_type = model.rotary[chosen].layer_type,
-      .pairing = window.pairing,
-      .attention_factor = frequencies.attention_factor,
-      .positions = parse_coordinates(
-          "--positions", *arguments.positions, frequencies.axes.count,
-          {.numbers_each = 2 * static_cast<std::uint64_t>(columns), .out = arguments.output.path}),
-      .columns = columns};
+  Table table{.form = form,
+              .layer_type = model.rotary[chosen].layer_type,
+              .pairing = window.pairing,
+              .attention_factor = frequencies.attention_factor,
+              .positions = arguments.positions->coordinates(
+                  frequencies.axes.count, {.numbers_each = 2 * static_cast<std::uint64_t>(columns),
+                                           .out = arguments.output.path}),
+              .columns = columns};
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, positions_of(table.positions.numbers, 1, table.positions.axes),
-                     {.role = parse_role(arguments.role),
-                      .tensors = parse_kernel_dtype("--dtype", arguments.dtype.value_or("f32"))}));
+                     {.role = arguments.role, .tensors = arguments.dtype.value_or(DType::f32)}));
   table.cos.reserve(table.positions.tokens() * static_cast<std::size_t>(columns));
   table.sin.reserve(table.cos.capacity());
   for (std::int64_t token = 0; token < table.shape()[0]; ++token) {
@@ -145,9 +124,9 @@ Json rows_json(const std::vector<float>& numbers, std::int64_t columns) {
 Json json_of(const Table& table, const TableArguments& arguments, const ModelSpec& model) {
   Json json = {{"schema_version", 1},
                {"encoding", "rotary"},
-               {"form", arguments.form.value_or(std::string(usual_form))},
+               {"form", arguments.form.first},
                {"layer_type", table.layer_type},
-               {"role", arguments.role},
+               {"role", arguments.role ? Json(to_string(*arguments.role)) : Json()},
                {"pairing", to_string(table.pairing)},
                {"attention_factor", table.attention_factor},
                {"shape", table.shape()},
@@ -179,8 +158,7 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
 }  // namespace
 
 std::string table_of_model(const TableArguments& arguments, OutputForm form) {
-  require(!arguments.dtype || arguments.model.numerics == "transformers",
-          "--dtype of a config is for --numerics transformers, which rounds to it");
+  if (arguments.dtype == DType::f64) fail_choice("--dtype", "f64", {"f32", "bf16", "f16"});
   const ModelSpec model = names_config(arguments.name()) ? read_model(arguments.model)
                                                          : model_of_settings(arguments.model);
   print_warnings("table", model.warnings);
@@ -191,7 +169,7 @@ std::string table_of_model(const TableArguments& arguments, OutputForm form) {
   if (form == OutputForm::json) return printed(json_of(table, arguments, model));
   if (!path) return text_of(table);
   return fmt::format("{}: {} tokens x {} columns, form {}\n", printable(*path), table.shape()[0],
-                     table.columns, arguments.form.value_or(std::string(usual_form)));
+                     table.columns, arguments.form.first);
 }
 
 }  // namespace rotary::cli

@@ -2,21 +2,40 @@
 // `rotary table` of a config, a model card, or rotary embedding by its numbers: its cos and sin.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "cli/json.hpp"
 #include "cli/model_options.hpp"
 #include "cli/shared_options.hpp"
+#include "rotary/rotations.hpp"
 
 namespace rotary::cli {
+
+enum class Form {
+  half_width,  // cos and sin [tokens, rotary_dim/2]: one number for each pair
+  hf,          // [tokens, rotary_dim]: one for each feature, as Transformers builds them
+  complex,     // cos + i sin [tokens, rotary_dim/2]
+};
+
+using NamedForm = std::pair<std::string_view, Form>;
+inline constexpr std::array<NamedForm, 3> forms = {
+    {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}}};
 
 struct TableArguments {
   ModelOptions model;  // its config is the name of an encoding where that is no config's
   SinusoidalOptions sinusoidal;
   BiasOptions bias;  // without name and settings, which are those of model
-  std::optional<std::string> positions, distances, dim, left, right;
-  std::optional<std::string> form, layer_type, role, dtype;
+  std::optional<PositionList> positions, distances;
+  std::optional<std::int64_t> dim, left, right;
+  NamedForm form = forms.front();
+  std::optional<std::string> layer_type;
+  std::optional<Role> role;
+  std::optional<DType> dtype;
   OutputOption output;
 
   [[nodiscard]] const std::string& name() const noexcept { return model.config; }

@@ -8,21 +8,19 @@ namespace rotary::cli {
 namespace trace_call {
 namespace {
 
-Run declare(OptionParser& parser) {
-  const auto output = std::make_shared<OutputOption>();
-  declare_output(parser, *output, "a file for it; without it, it is printed");
-  return [output](OutputForm form) -> Answer {
-    const std::string_view adapter = trace_adapter();
-    if (output->path) {
-      output->check();
-      output->write(std::string(adapter));
-    }
-    if (form == OutputForm::json)
-      return printed({{"schema_version", 1},
-                      {"adapter", output->path ? Json() : Json(adapter)},
-                      {"output", output->path}});
-    return output->path ? fmt::format("{}\n", printable(*output->path)) : std::string(adapter);
-  };
+void declare(OptionParser& parser, OutputOption& output) {
+  declare_output(parser, output, "a file for it; without it, it is printed");
+}
+
+std::string run(const OutputOption& output, OutputForm form) {
+  const std::string_view adapter = trace_adapter();
+  output.check();
+  output.write(adapter);
+  if (form == OutputForm::json)
+    return printed({{"schema_version", 1},
+                    {"adapter", output.path ? Json() : Json(adapter)},
+                    {"output", output.path}});
+  return output.path ? fmt::format("{}\n", printable(*output.path)) : std::string(adapter);
 }
 
 }  // namespace
@@ -34,7 +32,7 @@ constinit const Command trace_command{
     .examples =
         "  rotary trace > trace_rope.py\n"
         "  rotary trace --out trace_rope.py\n",
-    .declare = trace_call::declare,
+    .declare = declared<trace_call::declare, trace_call::run>,
 };
 
 }  // namespace rotary::cli

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "cli/identify/arrays.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/tensor_input.hpp"
@@ -48,31 +49,17 @@ std::vector<double> columns(const std::vector<double>& table, std::size_t width,
   return kept;
 }
 
-// Whether column i is column partner(i), for all of the first half.
-template <class Partner>
-bool repeats(const std::vector<double>& table, std::size_t width, Partner partner) {
-  for (std::size_t row = 0; row < table.size(); row += width) {
-    for (std::size_t i = 0; i < width / 2; ++i) {
-      const auto [one, other] = partner(i);
-      if (table[row + one] != table[row + other]) return false;
-    }
-  }
-  return true;
-}
-
 // Tables of Transformers have each pair twice.
 void keep_pairs_once(RowsTable& rows) {
   const auto width = static_cast<std::size_t>(rows.pairs);
-  if (width < 2 || width % 2 != 0) return;
-  const std::size_t half = width / 2;
-  const auto halves = [half](std::size_t i) { return std::pair(i, i + half); };
-  const auto neighbours = [](std::size_t i) { return std::pair(2 * i, 2 * i + 1); };
-  const bool in_halves = repeats(rows.cos, width, halves) && repeats(rows.sin, width, halves);
-  const bool beside = repeats(rows.cos, width, neighbours) && repeats(rows.sin, width, neighbours);
-  if (!in_halves && !beside) return;
-  rows.cos = columns(rows.cos, width, half, in_halves ? 1 : 2);
-  rows.sin = columns(rows.sin, width, half, in_halves ? 1 : 2);
-  rows.pairs /= 2;
+  const auto [pairs, stride] =
+      pair_columns(rows.cos.size(), width, [&](std::size_t one, std::size_t other) {
+        return rows.cos[one] == rows.cos[other] && rows.sin[one] == rows.sin[other];
+      });
+  if (pairs == width) return;
+  rows.cos = columns(rows.cos, width, pairs, stride);
+  rows.sin = columns(rows.sin, width, pairs, stride);
+  rows.pairs = static_cast<std::int64_t>(pairs);
 }
 
 RowsTable rows_of_shape(const std::vector<std::int64_t>& shape, const std::string& name) {

@@ -72,7 +72,7 @@ DumpSide read_side(const std::string& path_or_card, const ModelOptions& options,
   if (names_dump(path_or_card))
     side.dump = read_dump(path_or_card);
   else
-    side.model = read_model(path_or_card, resolve_options(options));
+    side.model = read_model(path_or_card, options.resolving);
   return side;
 }
 

@@ -12,7 +12,7 @@ Comparison compare_engines(const ModelOptions& options, const std::string& names
   const std::size_t comma = names.find(',');
   require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
           "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
-  const ResolveOptions resolving = resolve_options(options);
+  const ResolveOptions& resolving = options.resolving;
   Comparison comparison{
       .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
   const ConfigFile config = read_config(options.config);

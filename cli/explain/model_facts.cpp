@@ -19,29 +19,14 @@ namespace {
 
 constexpr std::size_t most_layers_shown = 24;
 
-std::string temperature_text(const QueryTemperature& temperature) {
-  if (const auto* const step = std::get_if<StepTemperature>(&temperature)) {
-    return fmt::format(" with queries times 1 + {} ln(1 + floor((position + {}) / {}))",
-                       step->scale, step->offset, step->interval_tokens);
-  }
-  if (const auto* const logn = std::get_if<LognTemperature>(&temperature)) {
-    return fmt::format(" with queries times max(1, ln(position + 1) / ln {})",
-                       logn->trained_tokens);
-  }
-  if (const auto* const power = std::get_if<PowerTemperature>(&temperature)) {
-    return fmt::format(" with queries times (1 + (position + 1) / {})^{}", power->interval_tokens,
-                       power->exponent);
-  }
-  return {};
-}
-
 std::string kind_of(const ModelSpec& model, const ModelLayer& layer) {
   std::string kind(to_string(layer.encoding));
   if (layer.encoding == LayerEncoding::rotary) {
     const auto& layer_type = model.rotary[layer.rotary].layer_type;
     if (layer_type) kind += fmt::format(" ({})", *layer_type);
   }
-  return kind + temperature_text(layer.query_temperature);
+  const std::string temperature = temperature_text(layer.query_temperature);
+  return temperature.empty() ? kind : fmt::format("{} with {}", kind, temperature);
 }
 
 // How many layers of each kind, and in which order: a letter for each layer.

@@ -125,16 +125,6 @@ NamedArray read_named(std::string_view option, const std::string& path, const Np
   return {.array = file.read(chosen(option, wanted, file.names()), limit), .is_bf16 = false};
 }
 
-DType dtype_of_floats(std::string_view option, const NamedArray& named,
-                      std::optional<DType> asked) {
-  const NpyType type = named.array.type;
-  if (named.is_bf16 || (type == NpyType::u16 && asked == DType::bf16)) return DType::bf16;
-  for (const DType dtype : {DType::f32, DType::f16, DType::f64})
-    if (type == npy_type(dtype)) return dtype;
-  fail_usage("{} must be float32, float64, float16 or, with --dtype bf16, uint16, got '{}'", option,
-             descr_of(type));
-}
-
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;
@@ -167,7 +157,8 @@ std::vector<double> FloatArray::doubles() const {
 FloatArray read_floats(std::string_view option, const std::string& path, std::optional<DType> dtype,
                        const NpyLimit& limit) {
   NamedArray named = read_named(option, path, limit);
-  FloatArray floats{.dtype = dtype_of_floats(option, named, dtype),
+  if (named.is_bf16 && !dtype) dtype = DType::bf16;
+  FloatArray floats{.dtype = dtype_of(option, named.array.type, dtype),
                     .shape = std::move(named.array.shape),
                     .data = std::move(named.array.data)};
   for (std::size_t i = 0; i < floats.size(); ++i)
@@ -188,6 +179,20 @@ IntegerArray read_integers(std::string_view option, const std::string& path) {
     fail_usage("{} must be int32 or int64, got '{}'", option, descr_of(named.array.type));
   }
   return integers;
+}
+
+PairColumns pair_columns(std::size_t elements, std::size_t width,
+                         const std::function<bool(std::size_t, std::size_t)>& same) {
+  const std::size_t half = width / 2;
+  const auto repeats = [&](std::size_t stride, std::size_t partner) {
+    for (std::size_t row = 0; row < elements; row += width)
+      for (std::size_t i = row; i < row + half * stride; i += stride)
+        if (!same(i, i + partner)) return false;
+    return true;
+  };
+  if (half == 0 || width % 2 != 0) return {width};
+  if (repeats(1, half)) return {half};
+  return repeats(2, 1) ? PairColumns{half, 2} : PairColumns{width};
 }
 
 bool has_array(const std::string& path, std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,16 @@ struct IntegerArray {
   std::vector<std::int64_t> numbers;
 };
 [[nodiscard]] IntegerArray read_integers(std::string_view option, const std::string& path);
+
+// How a table of [rows][width] has its pairs: once, or twice, in halves or next to each other.
+struct PairColumns {
+  std::size_t pairs;
+  std::size_t stride = 1;  // from a pair to the next one
+};
+
+// same: whether two elements of one row are equal, in all tables that are meant.
+[[nodiscard]] PairColumns pair_columns(std::size_t elements, std::size_t width,
+                                       const std::function<bool(std::size_t, std::size_t)>& same);
 
 // Whether the file has an array of the name.
 [[nodiscard]] bool has_array(const std::string& path, std::string_view name);

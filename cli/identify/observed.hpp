@@ -2,6 +2,7 @@
 // The numbers that `rotary identify` looks at, from whichever files hold them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@
 
 namespace rotary::cli {
 
+inline constexpr std::array<std::string_view, 5> layout_names = {"td", "thd", "htd", "bthd",
+                                                                 "bhtd"};
+
 // One way to read the axes of an array of heads.
 struct HeadsLayout {
   std::string_view name;  // "bthd"
@@ -23,17 +27,12 @@ struct HeadsLayout {
 // Those that the shape allows: b batch, t tokens, h heads, d features, which are last. With a name
 // that one alone. tokens: how many there must be, if it is known.
 [[nodiscard]] std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
-                                                  const std::optional<std::string>& name,
+                                                  std::optional<std::string_view> name,
                                                   std::optional<std::int64_t> tokens);
 
-// identify() with each layout; the one that explains most.
-struct IdentifiedLayout {
-  Identification found;
-  std::string layout;
-};
-[[nodiscard]] IdentifiedLayout identify_heads(const FloatArray& before, const FloatArray& after,
-                                              const std::vector<HeadsLayout>& layouts,
-                                              const IdentifyOptions& options);
+[[nodiscard]] Identification identify_heads(const FloatArray& before, const FloatArray& after,
+                                            const HeadsLayout& layout,
+                                            const IdentifyOptions& options);
 
 // Whether one explains more than the other.
 [[nodiscard]] bool is_better(const Identification& one, const Identification& other);

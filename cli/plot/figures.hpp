@@ -46,7 +46,15 @@ enum class Subjects {
 };
 
 // Which members of a request a figure reads, beside its subjects.
-enum Uses : unsigned { nothing = 0, dim = 1, seed = 2, words = 4, learned = 8, context = 16 };
+enum Uses : unsigned {
+  nothing = 0,
+  dim = 1,
+  seed = 2,
+  words = 4,
+  learned = 8,
+  context = 16,
+  last = 32,
+};
 
 using Make = Figure(const Request& request);
 
@@ -58,6 +66,9 @@ struct FigureMaker {
   std::int64_t most_last;  // the largest Request::last; 0: it reads none
   Make* make_unnamed;
 
+  [[nodiscard]] bool reads(Uses use) const noexcept {
+    return use == Uses::last ? most_last > 0 : (uses & use) != 0;
+  }
   // Throws Failure.
   [[nodiscard]] Figure make(const Request& request) const {
     Figure figure = make_unnamed(request);
@@ -76,11 +87,13 @@ struct FigureMaker {
 struct RequestOptions {
   std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
   ModelOptions model;                // for each of them
-  std::optional<std::string> layer_type, last, dim, seed, words, table;
+  std::optional<std::string> layer_type, words, table;
+  std::optional<std::int64_t> last, dim;
+  std::int64_t seed = 1;
 };
 
 // request_input.cpp. Warnings about the configs go to standard error. Failures name the option, the
-// requirement and what was got; an option that the figure does not read is refused.
+// requirement and what was got.
 [[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

@@ -24,36 +24,6 @@ constexpr std::size_t most_configs = 6;  // more lines could not be told apart
 constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
 constexpr std::int64_t most_features = 4096;  // some figures take each pair 200,000 times
 
-// Options that would do nothing are refused: who gave one meant something.
-void check_uses(const FigureMaker& maker, const RequestOptions& options) {
-  constexpr unsigned last = 1U << 31;  // beside Uses
-  const auto reads = [](const FigureMaker& figure, unsigned use) {
-    return use == last ? figure.most_last > 0 : (figure.uses & use) != 0;
-  };
-  struct Row {
-    std::string_view option;
-    bool is_given;
-    unsigned use;
-  };
-  const std::array<Row, 6> rows = {{
-      {"--last", options.last.has_value(), last},
-      {"--dim", options.dim.has_value(), Uses::dim},
-      {"--seed", options.seed.has_value(), Uses::seed},
-      {"--words", options.words.has_value(), Uses::words},
-      {"--table", options.table.has_value(), Uses::learned},
-      // With configs it is theirs, too.
-      {"--context without a CONFIG", options.model.context && options.configs.empty(),
-       Uses::context},
-  }};
-  for (const auto& [option, is_given, use] : rows) {
-    if (!is_given || reads(maker, use)) continue;
-    std::string names;
-    for (const FigureMaker& other : figure_makers())
-      if (reads(other, use)) names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
-    fail_usage("{} is for {}, and not for {}", option, names, maker.name);
-  }
-}
-
 void check_configs(const FigureMaker& maker, const RequestOptions& options) {
   constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // by Subjects
   const std::array<std::string, 3> takes = {"no", "one", fmt::format("at most {}", most_configs)};
@@ -61,10 +31,6 @@ void check_configs(const FigureMaker& maker, const RequestOptions& options) {
   const auto subjects = static_cast<std::size_t>(maker.subjects);
   require(given <= most[subjects], "{} takes {} CONFIG, got {}", maker.name, takes[subjects],
           given);
-  const ModelOptions& model = options.model;
-  require(given > 0 ||
-              !(model.pairing || model.numerics || !model.settings.empty() || options.layer_type),
-          "--pairing, --numerics, --set and --layer-type need a CONFIG (rope: by --set alone)");
 }
 
 // A model, and what of its config is not part of its positions.
@@ -77,7 +43,7 @@ Model model_from(const ModelOptions& options) {
   if (options.config == rope_name && !names_config(options.config))
     return {.spec = model_of_settings(options)};
   const ConfigFile config = read_config(options.config);
-  const ResolveOptions resolving = resolve_options(options);
+  const ResolveOptions& resolving = options.resolving;
   return {.spec = model_of(config, options.config, resolving),
           .hidden_size = hidden_size_of(config.json, resolving)};
 }
@@ -116,14 +82,6 @@ void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
     subjects.push_back(subject_from(model, index, of_config));
 }
 
-std::int64_t parse_from(std::string_view option, const std::string& text, std::int64_t least,
-                        std::int64_t most) {
-  const std::int64_t number = parse_int64(option, text);
-  require(number >= least && number <= most, "{} must be from {} to {}, got {}", option, least,
-          most, number);
-  return number;
-}
-
 HeatMap read_table(const std::string& path) {
   const NpyArray array = read_npy_file(path, most_cells);
   const auto& shape = array.shape;
@@ -150,19 +108,18 @@ std::vector<std::string> split_at_blanks(std::string_view text) {
 }  // namespace
 
 Request read_request(const FigureMaker& maker, const RequestOptions& options) {
-  check_uses(maker, options);
   check_configs(maker, options);
-  Request request{.context_tokens = resolve_options(options.model).context_tokens};
+  Request request{.context_tokens = options.model.resolving.context_tokens};
   for (const std::string& config : options.configs) {
     ModelOptions of_config = options.model;
     of_config.config = config;
     add_subjects(request.subjects, maker, options, of_config);
   }
-  if (options.last) request.last = parse_from("--last", *options.last, 1, maker.most_last);
-  if (options.dim) request.dim = parse_from("--dim", *options.dim, 2, 65536);
-  if (options.seed)
-    request.seed =
-        static_cast<std::uint64_t>(parse_from("--seed", *options.seed, 0, 1'000'000'000));
+  require(!options.last || *options.last <= maker.most_last, "--last must be in [1, {}], got {}",
+          maker.most_last, options.last.value_or(0));
+  request.last = options.last;
+  request.dim = options.dim;
+  request.seed = static_cast<std::uint64_t>(options.seed);
   if (options.words) request.words = split_at_blanks(*options.words);
   if (options.table) request.learned = read_table(*options.table);
   return request;

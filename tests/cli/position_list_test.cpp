@@ -20,13 +20,15 @@ using Positions = std::vector<std::int64_t>;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-Positions parsed(std::string_view text, std::uint64_t most_positions = 100) {
-  return parse_positions("--positions", text, most_positions);
+// An answer as text has room for 100 positions here.
+Positions parsed(std::string_view text) {
+  const std::optional<std::string> none;
+  return PositionList("--positions", text).numbers({(std::uint64_t{1} << 22) / 100, none});
 }
 
-std::string refusal_of(std::string_view text, std::uint64_t most_positions = 100) {
+std::string refusal_of(std::string_view text) {
   try {
-    static_cast<void>(parsed(text, most_positions));
+    static_cast<void>(parsed(text));
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code(), ExitCode::usage);
     return failure.what();
@@ -64,9 +66,9 @@ TEST(PositionList, RefusesEmptyRanges) {
 
 TEST(PositionList, CountsBeforeItAllocates) {
   EXPECT_EQ(parsed("0:100").size(), 100u);
-  EXPECT_NE(refusal_of("0:101").find("at most 100 positions"), std::string::npos);
-  EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 positions"), std::string::npos);
-  EXPECT_NE(refusal_of("-9223372036854775808:9223372036854775807").find("at most 100"),
+  EXPECT_NE(refusal_of("0:101").find("at most 100 here"), std::string::npos);
+  EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 here"), std::string::npos);
+  EXPECT_NE(refusal_of("-9223372036854775808:9223372036854775807").find("at most 100 here"),
             std::string::npos);
 }
 
@@ -75,7 +77,7 @@ TEST(PositionList, AnAnswerHasSoManyNumbersOfAllPositions) {
   const std::optional<std::string> none;
   const auto refused = [](std::string_view text, const AnswerSize& answer) {
     try {
-      static_cast<void>(parse_positions("--positions", text, answer));
+      static_cast<void>(PositionList("--positions", text).numbers(answer));
       return std::string();
     } catch (const Failure& failure) {
       return std::string(failure.what());

@@ -169,7 +169,7 @@ class BiasTest(ToolTest):
         np.save(self.path / "empty.npy", np.zeros(0))
         for name in ["fire", "kerple_log"]:
             for count in [2**63 - 1, -(2**63), 2**62 + 1, 2**20 + 1, 0]:
-                self.assert_fails(2, ["--heads must be from 1 to 1048576"], "bias", name,
+                self.assert_fails(2, ["--heads must be in [1, 1048576]"], "bias", name,
                                   f"--heads={count}", *block, "--parameters", "two.npy")
         for arguments, parts in [
             ([*ALIBI, *heads, *block, "--parameters", "i.npy"], ["<f4", "<i8"]),

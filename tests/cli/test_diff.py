@@ -109,7 +109,7 @@ class EnginesTest(DiffTool):
         text = self.run_tool("diff", *arguments).stdout.decode()
         self.assertIn("2048 tokens: no difference is known\n", text)
         self.assertIn("evidence: transformers 4.46 was not looked at: 4.45 and 4.48 were\n", text)
-        self.assert_fails(2, ["--allow-unknown needs --between"], "diff", config, config,
+        self.assert_fails(2, ["--allow-unknown is for --between"], "diff", config, config,
                           "--allow-unknown")
 
     def test_a_model_that_an_engine_does_not_have_is_different(self):

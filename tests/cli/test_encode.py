@@ -131,7 +131,7 @@ class EncodeTest(ToolTest):
             (["base must be finite and > 1, got 1"], [*short, "--base", 1]),
             (["--dtype must be f32 or f64 without --out"], [*short, "--dtype", "bf16"]),
             (["must end in .npy, got 'y.npz'"], [*short, "--out", "y.npz"]),
-            (["--scale is of the embeddings"], [*short, "--scale", 2]),
+            (["--scale is for the embeddings"], [*short, "--scale", 2]),
             (["exclude each other"], [*with_x, "--first-position", 1, "--positions", "x.npy"]),
             (["--dim is that of --x"], [*with_x, "--dim", 8]),
             (["--positions must have the shape"], [*with_x, "--positions", "x.npy"]),

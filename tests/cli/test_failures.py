@@ -24,7 +24,7 @@ class UsageTest(ToolTest):
             (["inspect"], "CONFIG is required"),
             (["inspect", name, "more"], "no further argument 'more'"),
             (["inspect", name, "--bogus"], "no option '--bogus'"),
-            (["inspect", name, "--context", "0"], "at least 1 token, got 0"),
+            (["inspect", name, "--context", "0"], "at least 1, got 0"),
             (["inspect", name, "--context", "1e5"], "--context must be an integer"),
             (
                 ["inspect", name, "--pairing", "neox"],

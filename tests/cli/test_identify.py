@@ -108,8 +108,8 @@ class IdentifyTest(IdentifyTool):
         # The reader does not guess what uint16 is.
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--before must be float32, float64, float16 or, with --dtype bf16, uint16, "
-                      "got '<u2'", result.stderr.decode())
+        self.assertIn("--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for bf16 held "
+                      "as uint16 pass --dtype bf16", result.stderr.decode())
 
     def test_ties_say_what_would_tell_them_apart(self):
         x = heads().astype(np.float32)

@@ -117,7 +117,7 @@ class PositionsTest(ToolTest):
                  "--sound must stand behind --video"),
                 (["--slices", "1x1x4x4", "--as", "minicpm-v-4.7"],
                  "--slices must stand behind --image"),
-                (["--text", "1", "--list"], "--list and a prompt"),
+                (["--text", "1", "--list"], "--list stands alone"),
                 ([*PROMPT, "--as", "qwen2-vl", "--merge", "0"], "merge must be from 1 to "),
                 (["--text", "2000000", "--as", "qwen2-vl"], "an answer has at most 1048576 tokens"),
                 ([*PROMPT, "--as", "qwen2-vl", "--out", "ids.txt"], "--out must end in .npy")):

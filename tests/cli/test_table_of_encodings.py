@@ -226,8 +226,8 @@ class NamesTest(ToolTest):
         alibi = ["alibi", "--heads", 2, "--distances", "0"]
         shaw = ["shaw", "--left", 1, "--right", 1, "--distances", "0"]
         for parts, command in (
-            (["--positions is for", "alibi takes --distances"], ["alibi", "--positions", "0"]),
-            (["--distances is for", "whisper takes --positions"], ["whisper", "--distances", "0"]),
+            (["--positions is for", "take --distances LIST"], ["alibi", "--positions", "0"]),
+            (["--distances is for", "take --positions LIST"], ["whisper", "--distances", "0"]),
             (["--distances is for"], [name, "--distances", "0"]),
             (["--heads is for relative biases"], [name, "--positions", "0", "--heads", 2]),
             (["--heads is for relative biases"], [*shaw, "--heads", 2]),
@@ -235,10 +235,10 @@ class NamesTest(ToolTest):
             (["--dtype is for"], [*shaw, "--dtype", "f32"]),
             (["--form is for rotary embedding"], [*whisper, "--form", "hf"]),
             (["--set is for rotary embedding and relative"], [*whisper, "--set", "base=2"]),
-            (["--left and --right is for shaw"], [*alibi, "--left", 2]),
+            (["--left is for shaw"], [*alibi, "--left", 2]),
             (["--padding-idx is for fairseq"], [*whisper, "--padding-idx", 1]),
             (["--layout and --spacing are for sinusoidal"], [*whisper, "--layout", "interleaved"]),
-            (["--dtype of a config is for --numerics"],
+            (["--dtype is for --numerics"],
              [name, "--positions", "0", "--dtype", "f32"]),
         ):
             self.assert_fails(2, parts, "table", *command)
