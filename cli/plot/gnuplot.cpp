@@ -172,29 +172,6 @@ std::vector<Color> series_looks(const Panel& panel) {
   return looks;
 }
 
-std::string_view color_text(const Script& script, Color look) {
-  return script.colors.series[look % script.colors.series.size()];
-}
-
-// Draws the 40 pixels that stand before a name in the legend.
-void write_sample(Script& script, const Series& series, Color look, const Box& box) {
-  const std::string_view color = color_text(script, look);
-  const double middle = (box.top + box.bottom) / 2;
-  if (series.style == Style::band) {
-    script.line(
-        "set object rectangle from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} "
-        "fs transparent solid 0.35 noborder fc rgb '{}'",
-        box.left, box.bottom, box.right, box.top, color);
-  } else if (series.style == Style::points) {
-    script.line("set label '' at screen {:.4f}, {:.4f} point pt {} ps 0.9 lc rgb '{}'",
-                (box.left + box.right) / 2, middle, point_types[look % point_types.size()], color);
-  } else {
-    script.line(
-        "set arrow from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} nohead {} lc rgb '{}'",
-        box.left, middle, box.right, middle, line_text(series, look), color);
-  }
-}
-
 void write_axes(Script& script, const Panel& panel, const Box& plot) {
   AxisPlace x{.name = 'x', .pixels = plot.width(), .room = 50};
   AxisPlace y{.name = 'y',
@@ -234,35 +211,23 @@ std::string write_series(Script& script, const Panel& panel) {
       script.line("{}", row);
     }
     script.line("EOD");
-    plots += fmt::format("{}$d{} {} notitle", index == 0 ? "" : ", ", index,
-                         style_text(series, looks[index], color_text(script, looks[index])));
+    const std::string_view color = script.colors.series[looks[index] % script.colors.series.size()];
+    plots += fmt::format("{}$d{} {} {}", index == 0 ? "" : ", ", index,
+                         style_text(series, looks[index], color),
+                         series.name.empty() ? "notitle" : "title " + single_quoted(series.name));
   }
   return plots;
 }
 
-void write_legend(Script& script, const Panel& panel, const Legend& legend) {
-  const std::vector<Color> looks = series_looks(panel);
+void write_legend(Script& script, const std::optional<Legend>& legend) {
+  if (!legend) return script.line("unset key");
   // A name that is too long for the picture shows its beginning.
-  const double left =
-      std::max(8.0, legend.center - legend.entry_width * static_cast<double>(legend.columns) / 2);
-  std::size_t entry = 0;
-  for (std::size_t index = 0; index < panel.series.size(); ++index) {
-    const Series& series = panel.series[index];
-    if (series.name.empty()) continue;
-    const std::size_t column = entry % legend.columns;
-    const std::size_t line = entry / legend.columns;
-    const double x = left + legend.entry_width * static_cast<double>(column);
-    const double y = legend.top + legend_line * static_cast<double>(line);
-    write_sample(script, series, looks[index],
-                 {.left = script.x(x),
-                  .top = script.y(y + 4),
-                  .right = script.x(x + 40),
-                  .bottom = script.y(y + legend_line - 4)});
-    script.line("set label {} at screen {:.4f}, {:.4f} left textcolor rgb '{}'",
-                single_quoted(series.name), script.x(x + 48), script.y(y + legend_line / 2),
-                script.colors.text);
-    ++entry;
-  }
+  const bool fits = legend->width < script.layout.width;
+  script.line(
+      "set key at screen {:.4f}, {:.4f} {} top vertical maxrows {} reverse Left samplen 4 "
+      "textcolor rgb '{}'",
+      script.x(fits ? legend->center : 8), script.y(legend->top), fits ? "center" : "left",
+      legend->lines, script.colors.text);
 }
 
 void write_marks(Script& script, const Panel& panel) {
@@ -355,7 +320,7 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
               script.colors.text, script.picture == Picture::svg ? -0.8 : -0.3);
   write_axes(script, panel, place.plot);
   write_marks(script, panel);
-  if (place.legend) write_legend(script, panel, *place.legend);
+  write_legend(script, place.legend);
   const std::string lines = write_series(script, panel);
   if (panel.map) write_map(script, *panel.map);
   script.line("{} grid", panel.map ? "unset" : "set");
@@ -377,7 +342,7 @@ void write_settings(Script& script) {
               is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 3");
   script.line("set encoding utf8\nset border lw 0.8 lc rgb '{}'", colors.text);
   script.line("set grid lc rgb '{}' lt 1 lw 0.7", colors.grid);
-  script.line("unset key\nunset colorbox\nset xyplane at 0\nset view 72, 40, 1, 1.5");
+  script.line("unset colorbox\nset xyplane at 0\nset view 72, 40, 1, 1.5");
 }
 
 }  // namespace

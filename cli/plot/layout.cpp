@@ -8,9 +8,12 @@
 namespace rotary::cli::plot {
 namespace {
 
+// Pixels.
 constexpr double scale_width = 90;  // of a heat map, with its label
 constexpr double title_height = 36;
 constexpr double edge = 10;
+constexpr double legend_line = 19;
+constexpr double letter_width = 7.2;  // of a sans-serif font of 14, rather too wide
 
 std::size_t letters(std::string_view text) {  // of UTF-8
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -42,22 +45,23 @@ bool shares_legend(const Figure& figure) {
 
 // The legend is as wide as fits; its height is 0 where there are no names.
 struct LegendSize {
-  std::size_t columns = 1;
-  double entry_width = 0, height = 0;
+  std::size_t lines = 0;
+  double width = 0, height = 0;
 };
 
 LegendSize legend_size(const std::vector<std::string>& names, double width) {
   if (names.empty()) return {};
-  const double entry = longest(names) + 78;  // with its sample
+  const double entry = 1.25 * longest(names) + 72;  // as gnuplot reckons, with its sample
   const std::size_t fitting = std::max(std::size_t{1}, static_cast<std::size_t>(width / entry));
   const std::size_t lines = (names.size() + fitting - 1) / fitting;
-  return {.columns = (names.size() + lines - 1) / lines,
-          .entry_width = entry,
+  const std::size_t columns = (names.size() + lines - 1) / lines;
+  return {.lines = lines,
+          .width = entry * static_cast<double>(columns),
           .height = legend_line * static_cast<double>(lines) + 6};
 }
 
 Legend legend_at(const LegendSize& size, double center, double top) {
-  return {.center = center, .top = top, .columns = size.columns, .entry_width = size.entry_width};
+  return {.center = center, .top = top, .lines = size.lines, .width = size.width};
 }
 
 // Whether one colour scale serves all panels.

@@ -21,8 +21,8 @@ struct Box {
 
 struct Legend {
   double center = 0, top = 0;  // of the upper edge, pixels
-  std::size_t columns = 1;
-  double entry_width = 0;  // pixels
+  std::size_t lines = 1;
+  double width = 0;  // pixels
 };
 
 struct Place {
@@ -36,9 +36,6 @@ struct Layout {
   double width = 800, height = 0;
   std::vector<Place> places;  // of the panels
 };
-
-constexpr double legend_line = 19;    // pixels
-constexpr double letter_width = 7.2;  // pixels; of a sans-serif font of 14, rather too wide
 
 // Requires panels whose ranges with_ranges completed.
 [[nodiscard]] Layout layout_of(const Figure& figure);
