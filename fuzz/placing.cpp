@@ -143,15 +143,6 @@ std::optional<Reach> reach_of(const ConstHeadsView& view) {
   return Reach{.begin = static_cast<std::int64_t>(begin), .end = static_cast<std::int64_t>(end)};
 }
 
-ConstHeadsView as_heads(const ConstScoresView& view) {
-  const ScoresExtents& n = view.extents;
-  const ScoresStrides& s = view.strides;
-  return {.data = view.data,
-          .dtype = view.dtype,
-          .extents = {n.batch, n.queries, n.heads, n.keys},
-          .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}};
-}
-
 void allow_elements(Arena& arena, const ConstHeadsView& view) {
   const auto& n = view.extents;
   const auto& s = view.strides;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "check/views.hpp"
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
@@ -42,8 +43,7 @@ struct Placing {
 // Bytes that a view spans; nullopt if it has no element, or spans more than the library allows.
 [[nodiscard]] std::optional<Reach> reach_of(const ConstHeadsView& view);
 
-// The same view as one of heads: queries are tokens, keys features.
-[[nodiscard]] ConstHeadsView as_heads(const ConstScoresView& view);
+using check::as_heads;
 
 // Marks the bytes of all elements of a legal view as those that a call may write.
 void allow_elements(Arena& arena, const ConstHeadsView& view);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fuzz/arena.hpp"
-#include "fuzz/attention/attend_answer.hpp"
 #include "fuzz/attention/attend_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
@@ -22,48 +21,39 @@ namespace {
 Arena arena;
 WorkMemory work_memory;
 
-Status run(const AttendCase& of, const AttendOptions& options) {
-  return guarded_call(arena, [&] {
-    if (of.in_int8) return attend(of.out, of.q, quantized_keys(of), options);
-    if (!of.table) return attend(of.out, of.q, of.k, of.v, options);
-    return attend(of.out, of.q, {.k = of.k, .v = of.v, .table = *of.table}, options);
-  });
+Status guarded_run(const check::AttendCall& call) {
+  return guarded_call(arena, [&] { return check::run(call); });
 }
 
-Result<std::size_t> bytes_for(const AttendCase& of, const AttendOptions& options) {
-  return guarded_call(arena, [&] {
-    if (of.in_int8) return attend_bytes(of.q, quantized_keys(of), options);
-    if (!of.table) return attend_bytes(of.q, of.k, of.v, options);
-    return attend_bytes(of.q, {.k = of.k, .v = of.v, .table = *of.table}, options);
-  });
+Result<std::size_t> guarded_bytes(const check::AttendCall& call) {
+  return guarded_call(arena, [&] { return check::bytes_for(call); });
 }
 
-// Every view that the library may read lies in its place of the arena, or in none at all.
-bool is_inside(const AttendCase& of) {
-  if (!are_inside(arena, of)) return false;
-  const QuantizedKeys keys = quantized_keys(of);
-  for (const auto& heads : {keys.k, keys.v}) {
-    if (of.in_int8 && !is_inside(arena, scales_of(heads))) return false;
-  }
-  for (const auto& view : {of.options.log_sum_exp, of.options.weights}) {
-    if (view && !is_inside(arena, as_heads(*view))) return false;
-  }
-  const AttendOptions& options = of.options;
-  if (options.additive_mask && !is_inside(arena, as_heads(*options.additive_mask))) return false;
-  if (options.boolean_mask && !is_inside(arena, as_heads(*options.boolean_mask))) return false;
-  for (const ShawTable* shaw : {of.options.encoding.shaw_keys, of.options.encoding.shaw_values}) {
-    if (shaw != nullptr && !is_inside(arena, shaw->table)) return false;
-  }
-  if (!of.table) return true;
-  return is_inside(
-      arena, ConstHeadsView{.data = of.table->blocks,
-                            .dtype = DType::f32,
-                            .extents = {1, of.table->sequences, 1, of.table->blocks_of_sequence},
-                            .strides = {.token = of.table->stride}});
+// True where the library needs at most some milliseconds: it refuses the case, or keys are few.
+bool ends_soon(const AttendCase& of) {
+  constexpr std::int64_t few = 5000;
+  constexpr std::int64_t refused = std::int64_t{1} << 31;
+  const auto is_soon = [](std::int64_t keys) { return keys <= few || keys > refused; };
+  if (of.listed.empty()) return is_soon(of.k.extents.tokens);
+  return std::ranges::all_of(of.listed,
+                             [&](const AttentionSequence& s) { return is_soon(s.keys); });
+}
+
+// True where checking the results of an accepted case takes as little time.
+bool is_small(const AttendCase& of) {
+  constexpr double most = 1 << 18;
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  const Extents& q = of.q.extents;
+  const double of_row = number(q.heads) * (4 + number(q.features) + number(of.v.extents.features));
+  double work = number(q.batch) * (1 + number(q.tokens)) * of_row;
+  if (!(work <= most)) return false;
+  for (const AttentionSequence& s : of.sequences())
+    work += number(s.queries + 1) * number(s.keys) * of_row;
+  return work <= most;
 }
 
 // Without a number to write a call needs no memory, which attend_bytes does not see.
-bool has_results(const AttendCase& of) {
+bool has_results(const check::AttendCall& of) {
   const auto has_elements = [](const std::optional<ScoresView>& view) {
     return view && reach_of(as_heads(*view));
   };
@@ -72,12 +62,12 @@ bool has_results(const AttendCase& of) {
 }
 
 // The same call in the caller's memory, cut by an executor.
-void check_memory(Bytes& input, const AttendCase& of) {
+void check_memory(Bytes& input, check::AttendCall of) {
   const std::vector<std::byte> results = arena.contents();
-  AttendOptions options = of.options;
+  AttendOptions& options = of.options;
   Backwards backwards(decode_concurrency(input));
   if (!input.once_in(4)) options.executor = backwards.executor();
-  const auto bytes = bytes_for(of, options);
+  const auto bytes = guarded_bytes(of);
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
   arena.restore();
@@ -85,7 +75,7 @@ void check_memory(Bytes& input, const AttendCase& of) {
   options.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
   if (*bytes > 1) {
     options.memory = options.memory.first(*bytes - 1);
-    const Status status = run(of, options);
+    const Status status = guarded_run(of);
     if (!status) check_error(status.error());
     if (status && has_results(of)) fail("memory that is too small must be refused");
     arena.allow_nothing();
@@ -93,7 +83,7 @@ void check_memory(Bytes& input, const AttendCase& of) {
       fail("nothing must be written where memory is too small");
     options.memory = {options.memory.data(), *bytes};
   }
-  const Status status = run(of, options);
+  const Status status = guarded_run(of);
   if (!status) fail("memory of attend_bytes must be enough", status.error().message);
   if (!work_memory.give_back()) fail("nothing must be written beyond the caller's memory");
   if (arena.contents() != results) fail("memory and executors must not change a bit");
@@ -107,10 +97,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Bytes input(data, size);
   use_instruction_set(input);
   AttendCase of;
-  if (!decode_attend(input, arena, of) || !is_inside(of) || !ends_soon(of)) return 0;
+  if (!decode_attend(input, arena, of) || !is_inside(arena, of) || !ends_soon(of)) return 0;
   arena.remember();
-  const rotary::Status status = run(of, of.options);
-  const auto bytes = bytes_for(of, of.options);
+  const rotary::Status status = guarded_run(of);
+  const auto bytes = guarded_bytes(of);
   if (!bytes) {
     check_error(bytes.error());
     if (status) fail("a call without bytes must be refused");
@@ -119,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   allow_results(arena, of);
   if (arena.differs()) fail("nothing but the results must be written");
   if (!is_small(of)) return 0;
-  check_results(of);
+  check_rows(verdict(of));
   check_memory(input, of);
   return 0;
 }

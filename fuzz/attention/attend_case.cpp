@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/attention/attend_case.hpp"
 
-#include <utility>
-
 namespace rotary::fuzz {
 namespace {
 
@@ -11,7 +9,7 @@ void decode_pages(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t slots = input.number(1, 5);
   const std::int64_t blocks = input.number(1, 6);
-  const auto sequences = static_cast<std::int64_t>(to.sequences.size());
+  const auto sequences = static_cast<std::int64_t>(to.listed.size());
   const std::int64_t per_sequence = (to.shape.keys + slots - 1) / slots + input.number(0, 1);
   BlockTable table{.sequences = sequences,
                    .blocks_of_sequence = per_sequence,
@@ -47,28 +45,7 @@ HeadsView place_scales(Placing& placing, const Extents& of) {
   return place_heads(placing, DType::f32, n, Use::read);
 }
 
-ConstQuantizedHeadsView quantized(const HeadsView& elements, const HeadsView& scales) {
-  const Strides& s = scales.strides;
-  return {.data = static_cast<const std::int8_t*>(elements.data),
-          .scales = static_cast<const float*>(scales.data),
-          .extents = elements.extents,
-          .strides = elements.strides,
-          .scale_strides = {.batch = s.batch, .token = s.token, .head = s.head}};
-}
-
 }  // namespace
-
-QuantizedKeys quantized_keys(const AttendCase& of) {
-  return {.k = quantized(of.k, of.k_scales), .v = quantized(of.v, of.v_scales), .table = of.table};
-}
-
-ConstHeadsView scales_of(const ConstQuantizedHeadsView& heads) {
-  const auto& [n, s] = std::pair(heads.extents, heads.scale_strides);
-  return {.data = heads.scales,
-          .dtype = DType::f32,
-          .extents = {.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1},
-          .strides = {.batch = s.batch, .token = s.token, .head = s.head}};
-}
 
 bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   Placing placing = begin_case(input, arena);
@@ -79,8 +56,8 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   const std::int64_t lowest = tempered ? 0 : -(std::int64_t{1} << 60);
   const bool paged = input.once_in(3);
   const bool listed = paged || input.once_in(2) || (tempered && shape.keys < shape.queries);
-  if (listed) to.sequences = decode_sequences(input, shape, lowest);
-  if (listed && !paged && to.sequences.empty() && tempered) return false;
+  if (listed) to.listed = decode_sequences(input, shape, lowest);
+  if (listed && !paged && to.listed.empty() && tempered) return false;
   to.options.mask = decode_mask(input);
   to.options.scale = decode_scale(input);
   to.k.extents = {shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
@@ -104,7 +81,7 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   to.out = place_heads(placing, next_dtype(), results, Use::written);
   decode_results(placing, to);
   decode_encoding(placing, to);
-  to.options.sequences = to.sequences;
+  to.options.sequences = to.listed;
   if (placing.has_room) decode_masks(placing, to);
   if (!placing.has_room) return false;
   if (input.once_in(3)) spoil(input, to);

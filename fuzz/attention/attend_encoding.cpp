@@ -143,7 +143,7 @@ Rotations decode_rows(Bytes& input, const Frequencies& frequencies, const RowsFo
 
 std::int64_t longest_sequence(const AttendCase& of) {
   std::int64_t longest = 0;
-  for (const AttentionSequence& s : of.sequences) longest = std::max(longest, s.first_key + s.keys);
+  for (const AttentionSequence& s : of.listed) longest = std::max(longest, s.first_key + s.keys);
   return longest;
 }
 
@@ -178,8 +178,8 @@ void decode_rotations(Bytes& input, AttendCase& to) {
   }
   const bool limited = frequencies.contexts != ContextRange{};
   if (!limited && !input.once_in(4)) return;
-  to.cached_keys = std::move(frequencies);
-  to.options.encoding.cached_keys = &to.cached_keys;
+  to.owned_frequencies = std::move(frequencies);
+  to.options.encoding.cached_keys = &to.owned_frequencies;
 }
 
 }  // namespace

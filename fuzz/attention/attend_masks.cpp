@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A softcap and masks of pairs for a case of attend(), and what the reference gets of them.
+// A softcap and masks of pairs for a case of attend().
 #include <array>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "fuzz/attention/attend_case.hpp"
 #include "fuzz/elements.hpp"
@@ -53,15 +52,6 @@ ScoresStrides strides_of(const Strides& s, std::uint64_t bytes) {
   return {in_bytes(s.batch), in_bytes(s.head), in_bytes(s.token), in_bytes(s.feature)};
 }
 
-// The element for a query of a head and a key, in a mask that may have one for all.
-std::int64_t element_of(const ScoresExtents& n, const ScoresStrides& s, const MaskedPair& at) {
-  const auto along = [](std::int64_t extent, std::int64_t stride, std::int64_t index) {
-    return extent == 1 ? 0 : index * stride;
-  };
-  return along(n.batch, s.batch, at.batch) + along(n.heads, s.head, at.head) +
-         along(n.queries, s.query, at.query) + along(n.keys, s.key, at.column);
-}
-
 }  // namespace
 
 void decode_masks(Placing& placing, AttendCase& to) {
@@ -88,31 +78,6 @@ void decode_masks(Placing& placing, AttendCase& to) {
     for_some(view, input.byte(), [](std::byte* element) { *element = std::byte{0}; });
     to.options.boolean_mask = {view.data, n, strides_of(view.strides, 2)};
   }
-}
-
-// Its elements, rounded up to two bytes for each.
-ConstHeadsView as_heads(const BooleanMaskView& mask) {
-  const auto half = [](std::int64_t stride) { return stride / 2 + stride % 2; };
-  const auto& [n, s] = std::pair(mask.extents, mask.strides);
-  return {.data = mask.data,
-          .dtype = DType::bf16,
-          .extents = {n.batch, n.queries, n.heads, n.keys},
-          .strides = {half(s.batch), half(s.query), half(s.head), half(s.key)}};
-}
-
-double number_at(const AttendOptions& options, const MaskedPair& at) {
-  const auto& mask = options.additive_mask;
-  if (!mask) return 0;
-  return value_at(mask->dtype,
-                  static_cast<const std::byte*>(mask->data) +
-                      element_of(mask->extents, mask->strides, at) * size_in_bytes(mask->dtype));
-}
-
-bool leaves(const AttendOptions& options, const MaskedPair& at) {
-  const auto& mask = options.boolean_mask;
-  if (!mask) return true;
-  return static_cast<const std::uint8_t*>(
-             mask->data)[element_of(mask->extents, mask->strides, at)] != 0;
 }
 
 }  // namespace rotary::fuzz

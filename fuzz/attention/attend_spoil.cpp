@@ -20,7 +20,7 @@ void append_mask(std::vector<std::int64_t*>& to, View& mask) {
 std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   std::vector<std::int64_t*> all;
   append_numbers(all, of);
-  append_numbers(all, of.sequences);
+  append_numbers(all, of.listed);
   if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
   if (of.options.weights) append_numbers(all, *of.options.weights);
   if (of.options.additive_mask) append_mask(all, *of.options.additive_mask);
@@ -97,8 +97,8 @@ Expected change_encoding(Bytes& input, AttendCase& of) {
       encoding.k_rotations = encoding.q_rotations;
       return Expected::either;
     default:
-      of.cached_keys.contexts = {.first = 1, .last = input.number(1, 9)};
-      encoding.cached_keys = &of.cached_keys;
+      of.owned_frequencies.contexts = {.first = 1, .last = input.number(1, 9)};
+      encoding.cached_keys = &of.owned_frequencies;
       return encoding.k_rotations == nullptr ? Expected::either : Expected::refused;
   }
 }
@@ -138,7 +138,7 @@ void spoil(Bytes& input, AttendCase& of) {
       change_number(input, all_numbers(of));
       of.expected = Expected::either;
   }
-  of.options.sequences = of.sequences;
+  of.options.sequences = of.listed;
 }
 
 }  // namespace rotary::fuzz

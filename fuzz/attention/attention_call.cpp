@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "fuzz/check.hpp"
 
@@ -22,16 +23,54 @@ bool is_inside(const Arena& arena, const ConstHeadsView& view) {
 }
 
 bool is_inside(const Arena& arena, const ConstTableView& table) {
-  return is_inside(arena, ConstHeadsView{.data = table.data,
-                                         .dtype = table.dtype,
-                                         .extents = {1, table.rows, 1, table.features},
-                                         .strides = {.token = table.row_stride,
-                                                     .feature = table.feature_stride}});
+  return is_inside(arena, as_heads(table));
 }
 
 bool are_inside(const Arena& arena, const AttentionViews& views) {
   return std::ranges::all_of(std::array{views.out, views.q, views.k, views.v},
                              [&](const HeadsView& view) { return is_inside(arena, view); });
+}
+
+bool is_inside(const Arena& arena, const check::AttendCall& call) {
+  if (!are_inside(arena, call)) return false;
+  for (auto [scales, heads] : {std::pair(call.k_scales, call.k), {call.v_scales, call.v}}) {
+    scales.extents = heads.extents;
+    scales.extents.features = 1;
+    if (call.in_int8 && !is_inside(arena, scales)) return false;
+  }
+  const AttendOptions& options = call.options;
+  for (const auto& view : {options.log_sum_exp, options.weights}) {
+    if (view && !is_inside(arena, as_heads(*view))) return false;
+  }
+  if (options.additive_mask && !is_inside(arena, as_heads(*options.additive_mask))) return false;
+  if (options.boolean_mask && !is_inside(arena, as_heads(*options.boolean_mask))) return false;
+  for (const ShawTable* shaw : {options.encoding.shaw_keys, options.encoding.shaw_values}) {
+    if (shaw != nullptr && !is_inside(arena, shaw->table)) return false;
+  }
+  if (!call.table) return true;
+  return is_inside(arena, ConstHeadsView{.data = call.table->blocks,
+                                         .dtype = DType::f32,
+                                         .extents = {1, call.table->sequences, 1,
+                                                     call.table->blocks_of_sequence},
+                                         .strides = {.token = call.table->stride}});
+}
+
+void allow_results(Arena& arena, const check::AttendCall& call) {
+  arena.allow_nothing();
+  allow_elements(arena, call.out);
+  for (const auto& view : {call.options.log_sum_exp, call.options.weights}) {
+    if (view) allow_elements(arena, as_heads(*view));
+  }
+}
+
+// Rounded up to two bytes for each element.
+ConstHeadsView as_heads(const BooleanMaskView& mask) {
+  const auto half = [](std::int64_t stride) { return stride / 2 + stride % 2; };
+  const auto& [n, s] = std::pair(mask.extents, mask.strides);
+  return {.data = mask.data,
+          .dtype = DType::bf16,
+          .extents = {n.batch, n.queries, n.heads, n.keys},
+          .strides = {half(s.batch), half(s.query), half(s.head), half(s.key)}};
 }
 
 void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views) {
@@ -107,6 +146,10 @@ void check_refused(Arena& arena, const Error& error, Expected expected) {
   if (expected == Expected::accepted) fail("a legal call must succeed", error.message);
   arena.allow_nothing();
   if (arena.differs()) fail("nothing must be written on an error");
+}
+
+void check_rows(const check::Verdict& verdict) {
+  if (!verdict.fault.empty()) fail("a row must be within the bounds", verdict.fault);
 }
 
 bool is_accepted(Arena& arena, const Status& status, Expected expected) {

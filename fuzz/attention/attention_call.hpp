@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "check/attend_call.hpp"
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/placing.hpp"
@@ -19,12 +20,7 @@ namespace rotary::fuzz {
 // How a call may end.
 enum class Expected { accepted, refused, either };
 
-struct AttentionViews {
-  HeadsView out;
-  HeadsView q;
-  HeadsView k;
-  HeadsView v;
-};
+using check::AttentionViews;
 
 // The memory of a case with elements of an input's choice.
 [[nodiscard]] Placing begin_case(Bytes& input, Arena& arena);
@@ -34,6 +30,14 @@ struct AttentionViews {
 [[nodiscard]] bool is_inside(const Arena& arena, const ConstHeadsView& view);
 [[nodiscard]] bool is_inside(const Arena& arena, const ConstTableView& table);
 [[nodiscard]] bool are_inside(const Arena& arena, const AttentionViews& views);
+// The same for every view that the library may read.
+[[nodiscard]] bool is_inside(const Arena& arena, const check::AttendCall& call);
+
+// Marks the bytes that the call may write.
+void allow_results(Arena& arena, const check::AttendCall& call);
+
+// A mask of booleans as heads whose elements have two bytes.
+[[nodiscard]] ConstHeadsView as_heads(const BooleanMaskView& mask);
 
 // The numbers of views and sequences, to be changed.
 void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views);
@@ -53,6 +57,9 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
 // A code that exists, a message, nothing written; and never for a legal call.
 void check_refused(Arena& arena, const Error& error, Expected expected);
+
+// Ends the process unless all rows are right, but for those of which the contract says nothing.
+void check_rows(const check::Verdict& verdict);
 
 // True after a call that was accepted and may be; checks one that was refused.
 [[nodiscard]] bool is_accepted(Arena& arena, const Status& status, Expected expected);

@@ -70,6 +70,15 @@ std::vector<AttentionSequence> decode_sequences(Bytes& input, const AttentionSha
   return sequences;
 }
 
+HeadWindow decode_pairs(Bytes& input, std::int64_t features) {
+  const std::int64_t first = input.once_in(3) ? input.number(0, features - 2) : 0;
+  const std::int64_t pairs = input.number(1, (features - first) / 2);
+  return {.head_dim = features,
+          .rotary_dim = 2 * pairs,
+          .first_feature = first,
+          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+}
+
 AttentionMask decode_mask(Bytes& input) {
   AttentionMask mask{.order = static_cast<AttentionOrder>(input.number(1, 2))};
   const std::int64_t kind = input.number(0, 15);

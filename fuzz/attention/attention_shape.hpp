@@ -7,6 +7,7 @@
 
 #include "fuzz/bytes.hpp"
 #include "rotary/attention.hpp"
+#include "rotary/rotary_spec.hpp"
 
 namespace rotary::fuzz {
 
@@ -33,6 +34,8 @@ struct AttentionShape {
                                                               const AttentionShape& shape,
                                                               std::int64_t lowest_position);
 
+// A window of some pairs of these features, at least 2.
+[[nodiscard]] HeadWindow decode_pairs(Bytes& input, std::int64_t features);
 [[nodiscard]] AttentionMask decode_mask(Bytes& input);
 [[nodiscard]] double decode_scale(Bytes& input);
 [[nodiscard]] QueryTemperature decode_temperature(Bytes& input);

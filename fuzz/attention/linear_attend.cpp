@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/linear.hpp"
 #include "fuzz/arena.hpp"
 #include "fuzz/attention/linear_case.hpp"
 #include "fuzz/bytes.hpp"
@@ -15,6 +16,7 @@
 #include "fuzz/executor.hpp"
 #include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
+#include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -154,6 +156,38 @@ void check_memory(Bytes& input, const LinearCase& of) {
   if (arena.contents() != results) fail("memory and executors must not change a bit");
 }
 
+// The rows of rotations are taken as they are, so positions play no part.
+check::LinearTurn turn_of(const LinearCase& of) {
+  const auto rows_of = [](const Rotations& rotations) {
+    return [&rotations](std::int64_t batch, std::int64_t token) {
+      return check::row_at(rotations, batch, token);
+    };
+  };
+  const double each = of.out.dtype == DType::f64
+                          ? rotate_f64_error_bound(Direction::forward, 1, 0.0)
+                          : rotate_error_bound(Direction::forward, 1, 0.0);
+  return {.q = rows_of(*of.q_rotations),
+          .k = rows_of(*of.k_rotations),
+          .window = of.q_rotations->window(),
+          .errors = 2 * each};
+}
+
+check::Verdict verdict_of(const LinearCase& of) {
+  const bool alike = of.q.extents.tokens == of.k.extents.tokens;
+  const std::int64_t first = alike ? of.earlier : 0;
+  check::LinearCall call{.out = tokens_of(of.out, first, of.out.extents.tokens - first),
+                         .heads = of.heads(),
+                         .map = of.map,
+                         .mask = of.options.mask,
+                         .segments = of.options.segments,
+                         .epsilon = of.options.epsilon,
+                         .earlier = of.earlier,
+                         .first_query = first,
+                         .largest_exponent = 600};  // the exponential is a double
+  if (of.options.rotations) call.turn = turn_of(of);
+  return check::verdict(call);
+}
+
 bool is_small(const LinearCase& of) {
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
   const Extents& q = of.q.extents;
@@ -177,7 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_accepted(arena, status, of.expected)) return 0;
   allow_results(arena, of);
   if (arena.differs()) fail("nothing but the results must be written");
-  if (is_small(of) && !of.has_any_state) check_linear(of);
+  if (is_small(of) && !of.has_any_state) check_rows(verdict_of(of));
   check_memory(input, of);
   return 0;
 }

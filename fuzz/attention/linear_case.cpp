@@ -120,12 +120,7 @@ Rotations decode_rows(Bytes& input, const Frequencies& frequencies, std::int64_t
 void decode_rotations(Bytes& input, LinearCase& to) {
   const std::int64_t features = to.map_features;
   if (features < 2 || !input.once_in(2)) return;
-  const std::int64_t first = input.once_in(3) ? input.number(0, features - 2) : 0;
-  const std::int64_t pairs = input.number(1, (features - first) / 2);
-  const HeadWindow window{.head_dim = features,
-                          .rotary_dim = 2 * pairs,
-                          .first_feature = first,
-                          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+  const HeadWindow window = decode_pairs(input, features);
   const Frequencies frequencies =
       frequencies_of(window, factorless[static_cast<std::size_t>(input.number(0, 2))]);
   to.q_rotations = decode_rows(input, frequencies, input.number(-9, 40), to.q);

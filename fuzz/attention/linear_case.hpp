@@ -50,8 +50,4 @@ void spoil(Bytes& input, LinearCase& of);
 // Marks the bytes that the call may write.
 void allow_results(Arena& arena, const LinearCase& of);
 
-// Every element is within the bound of linear attention by its definition, after a call for the
-// earlier tokens. Requires an accepted case, whose operands are as they were.
-void check_linear(const LinearCase& of);
-
 }  // namespace rotary::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuzz/attention/mapped_case.hpp"
+// A call of attend_mapped(), decoded from an input.
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "fuzz/attention/attend_case.hpp"
 #include "fuzz/frequencies_cache.hpp"
 
 namespace rotary::fuzz {
@@ -30,17 +31,6 @@ PositionMap decode_map(Bytes& input) {
   }
 }
 
-// A window on heads of head_dim, whose pairs turn up to a radian for each position.
-Frequencies decode_frequencies(Bytes& input, std::int64_t head_dim) {
-  const std::int64_t first = input.once_in(3) ? input.number(0, head_dim - 2) : 0;
-  const std::int64_t pairs = input.number(1, (head_dim - first) / 2);
-  const HeadWindow window{.head_dim = head_dim,
-                          .rotary_dim = 2 * pairs,
-                          .first_feature = first,
-                          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
-  return frequencies_of(window, input.number(0, spec_kinds - 1));
-}
-
 // True where a key stands at two positions in several sequences.
 bool has_conflict(const std::vector<AttentionSequence>& sequences) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> positions;
@@ -54,25 +44,25 @@ bool has_conflict(const std::vector<AttentionSequence>& sequences) {
   return false;
 }
 
-void change_any_number(Bytes& input, MappedCase& of) {
+void change_any_number(Bytes& input, AttendCase& of) {
   std::vector<std::int64_t*> all;
   append_numbers(all, of);
-  append_numbers(all, of.sequences);
-  if (of.options.attend.log_sum_exp) append_numbers(all, *of.options.attend.log_sum_exp);
+  append_numbers(all, of.listed);
+  if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
   change_number(input, all);
 }
 
-Expected change_map(Bytes& input, MappedCase& of) {
+Expected change_map(Bytes& input, AttendCase& of) {
   const std::int64_t wrong = input.once_in(2) ? (std::int64_t{1} << 40) + 1 : -input.number(1, 9);
   const std::array<PositionMap, 5> maps = {
       ReRope{.window = wrong}, LeakyReRope{.window = 3, .factor = 0},
       SelfExtend{.neighbors = 3, .group = 0}, DualChunk{.chunk = 4, .local = 4},
       ClippedAngle{.max_angle = std::nan("")}};
-  of.options.map = maps[static_cast<std::size_t>(input.number(0, 4))];
+  of.map = maps[static_cast<std::size_t>(input.number(0, 4))];
   return Expected::refused;
 }
 
-void spoil(Bytes& input, MappedCase& of) {
+void spoil_mapped(Bytes& input, AttendCase& of) {
   switch (input.number(0, 5)) {
     case 0:
       of.expected = change_any_view(input, of);
@@ -84,11 +74,11 @@ void spoil(Bytes& input, MappedCase& of) {
       of.expected = change_map(input, of);
       break;
     case 3:
-      of.options.attend.mask.left = -input.number(1, 5);
+      of.options.mask.left = -input.number(1, 5);
       of.expected = Expected::refused;
       break;
     case 4:
-      of.options.frequencies = nullptr;
+      of.frequencies = nullptr;
       of.expected = Expected::refused;
       break;
     default:
@@ -99,24 +89,25 @@ void spoil(Bytes& input, MappedCase& of) {
 
 }  // namespace
 
-bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
+bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
   Placing placing = begin_case(input, arena);
   to.shape = decode_shape(input);
   AttentionShape& shape = to.shape;
   shape.head_dim = std::max<std::int64_t>(shape.head_dim, 2);
-  to.options.attend.q_temperature = decode_temperature(input);
-  const bool tempered = !std::holds_alternative<NoTemperature>(to.options.attend.q_temperature);
+  to.options.q_temperature = decode_temperature(input);
+  const bool tempered = !std::holds_alternative<NoTemperature>(to.options.q_temperature);
   const bool listed = input.once_in(2) || (tempered && shape.keys < shape.queries);
   const std::int64_t lowest = tempered ? 0 : -(std::int64_t{1} << 60);
-  if (listed) to.sequences = decode_sequences(input, shape, lowest);
-  if (listed && to.sequences.empty() && tempered) return false;
-  if (has_conflict(to.sequences)) to.expected = Expected::refused;
-  to.options.map = decode_map(input);
-  to.options.attend.scale = decode_scale(input);
-  to.options.attend.mask.order = AttentionOrder::causal;
-  if (input.once_in(3)) to.options.attend.mask.left = input.number(0, 12);
-  to.frequencies = decode_frequencies(input, shape.head_dim);
-  to.options.frequencies = &to.frequencies;
+  if (listed) to.listed = decode_sequences(input, shape, lowest);
+  if (listed && to.listed.empty() && tempered) return false;
+  if (has_conflict(to.listed)) to.expected = Expected::refused;
+  to.map = decode_map(input);
+  to.options.scale = decode_scale(input);
+  to.options.mask.order = AttentionOrder::causal;
+  if (input.once_in(3)) to.options.mask.left = input.number(0, 12);
+  const HeadWindow window = decode_pairs(input, shape.head_dim);
+  to.owned_frequencies = frequencies_of(window, input.number(0, spec_kinds - 1));
+  to.frequencies = &to.owned_frequencies;
   const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
   const Extents keys{shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
   const Extents values{shape.batch, shape.keys, shape.kv_heads, shape.v_features};
@@ -126,29 +117,18 @@ bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
   to.v = place_heads(placing, decode_attention_dtype(input), values, Use::read);
   to.out = place_heads(placing, decode_attention_dtype(input), results, Use::written);
   if (input.once_in(2)) {
-    to.options.attend.log_sum_exp =
+    to.options.log_sum_exp =
         place_scores(placing, {shape.batch, shape.heads(), shape.queries, 1}, Use::written);
   }
   if (!placing.has_room) return false;
-  const bool writes = reach_of(to.out) || (to.options.attend.log_sum_exp &&
-                                           reach_of(as_heads(*to.options.attend.log_sum_exp)));
+  const bool writes =
+      reach_of(to.out) || (to.options.log_sum_exp && reach_of(as_heads(*to.options.log_sum_exp)));
   if (!writes && to.expected == Expected::refused) to.expected = Expected::either;
   const Expected unspoilt = to.expected;
-  if (input.once_in(3)) spoil(input, to);
+  if (input.once_in(3)) spoil_mapped(input, to);
   if (to.expected == Expected::accepted) to.expected = unspoilt;
-  to.options.attend.sequences = to.sequences;
+  to.options.sequences = to.listed;
   return true;
-}
-
-bool is_callable(const Arena& arena, const MappedCase& of) {
-  if (!are_inside(arena, of)) return false;
-  if (of.options.attend.log_sum_exp && !is_inside(arena, as_heads(*of.options.attend.log_sum_exp)))
-    return false;
-  // Memory of the call grows with the tokens of k, which strides of 0 can make any number.
-  const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);
-  const std::int64_t tokens = of.k.extents.tokens;
-  return batch * std::clamp<std::int64_t>(tokens, 0, 1 << 20) <= 1 << 14 ||
-         (of.sequences.empty() && tokens > std::int64_t{1} << 31);
 }
 
 }  // namespace rotary::fuzz

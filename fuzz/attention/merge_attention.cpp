@@ -15,7 +15,6 @@
 #include "fuzz/arena.hpp"
 #include "fuzz/attention/attention_call.hpp"
 #include "fuzz/attention/attention_shape.hpp"
-#include "fuzz/attention/head_values.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/placing.hpp"
@@ -24,6 +23,8 @@
 
 namespace rotary::fuzz {
 namespace {
+
+using check::HeadIndex;
 
 Arena arena;
 
@@ -39,7 +40,7 @@ AttentionPart decode_part(Placing& placing, const Extents& extents, Use use) {
           .log_sum_exp = place_scores(placing, sums, use)};
 }
 
-float* sum_at(const ScoresView& view, const HeadPlace& at) {
+float* sum_at(const ScoresView& view, const HeadIndex& at) {
   const ScoresStrides& s = view.strides;
   return static_cast<float*>(view.data) + at.batch * s.batch + at.head * s.head +
          at.token * s.query;
@@ -47,7 +48,7 @@ float* sum_at(const ScoresView& view, const HeadPlace& at) {
 
 template <class Visit>
 void for_each_head(const Extents& n, const Visit& visit) {
-  HeadPlace at;
+  HeadIndex at;
   for (at.batch = 0; at.batch < n.batch; ++at.batch) {
     for (at.token = 0; at.token < n.tokens; ++at.token) {
       for (at.head = 0; at.head < n.heads; ++at.head) visit(at);
@@ -59,7 +60,7 @@ void for_each_head(const Extents& n, const Visit& visit) {
 void decode_sums(Bytes& input, const AttentionPart& part) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr std::array sums = {-infinity, 0.0F, 1.5F, -3.25F, 80.0F, -900.0F, 1e30F, infinity};
-  for_each_head(part.out.extents, [&](const HeadPlace& at) {
+  for_each_head(part.out.extents, [&](const HeadIndex& at) {
     const std::uint8_t kind = input.byte();
     if (kind < 128) *sum_at(part.log_sum_exp, at) = sums[kind % sums.size()];
   });
@@ -123,12 +124,12 @@ struct Row {
   std::vector<double> out;
 };
 
-Row row_at(const AttentionPart& part, const HeadPlace& at) {
-  return {.sum = *sum_at(part.log_sum_exp, at), .out = head_values(part.out, at)};
+Row row_at(const AttentionPart& part, const HeadIndex& at) {
+  return {.sum = *sum_at(part.log_sum_exp, at), .out = check::head_at(part.out, at)};
 }
 
 // Requires what there was before the call.
-void check_row(const MergeCase& of, const HeadPlace& at, const Row& after) {
+void check_row(const MergeCase& of, const HeadIndex& at, const Row& after) {
   const Row before = row_at(of.into, at);
   const Row from = row_at(of.from, at);
   const double a = before.sum;
@@ -157,10 +158,10 @@ void check_merged(const MergeCase& of) {
   const Extents& n = of.into.out.extents;
   if (!reach_of(of.into.out)) return;
   std::vector<Row> after;
-  for_each_head(n, [&](const HeadPlace& at) { after.push_back(row_at(of.into, at)); });
+  for_each_head(n, [&](const HeadIndex& at) { after.push_back(row_at(of.into, at)); });
   arena.restore();
   std::size_t row = 0;
-  for_each_head(n, [&](const HeadPlace& at) { check_row(of, at, after[row++]); });
+  for_each_head(n, [&](const HeadIndex& at) { check_row(of, at, after[row++]); });
 }
 
 void allow_into(const AttentionPart& into) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "support/attention/attend_samples.hpp"
-#include "support/attention/quantized_attended.hpp"
+#include "support/attention/attended.hpp"
 #include "support/executors.hpp"
 #include "support/result.hpp"
 
@@ -19,9 +19,9 @@ namespace rotary {
 namespace {
 
 using test::AttendCase;
+using test::Attended;
 using test::is_right;
 using test::Lying;
-using test::QuantizedAttended;
 using test::scale_for;
 using test::small;
 
@@ -45,16 +45,16 @@ TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
         SCOPED_TRACE(encoding.name + ", " + mask.name);
         const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
         seed += 10;
-        QuantizedAttended call({.shape = shape,
-                                .encoding = encoding.encoding,
-                                .mask = mask.mask,
-                                .sequences = mask.sequences,
-                                .q_temperature = mask.q_temperature,
-                                .scale = logn ? 0.05 : scale_for(12),
-                                .seed = seed},
-                               any_lying(seed));
+        Attended call({.shape = shape,
+                       .encoding = encoding.encoding,
+                       .mask = mask.mask,
+                       .sequences = mask.sequences,
+                       .q_temperature = mask.q_temperature,
+                       .scale = logn ? 0.05 : scale_for(12),
+                       .in_int8 = any_lying(seed),
+                       .seed = seed});
         ASSERT_TRUE(is_right(call));
-        ASSERT_TRUE(call.int8_k.guards_intact() && call.int8_v.guards_intact());
+        ASSERT_TRUE(call.int8_k->guards_intact() && call.int8_v->guards_intact());
       }
     }
   }
@@ -64,7 +64,7 @@ struct Sizes {
   std::int64_t features, value_features, queries, keys, heads, key_heads;
 };
 
-AttendCase case_of(const Sizes& s, std::uint64_t seed) {
+AttendCase case_of(const Sizes& s, std::uint64_t seed, Lying lying = Lying::bthd) {
   return {.shape = {.batch = 1,
                     .queries = s.queries,
                     .keys = s.keys,
@@ -73,6 +73,7 @@ AttendCase case_of(const Sizes& s, std::uint64_t seed) {
                     .features = s.features,
                     .value_features = s.value_features},
           .scale = s.features == 0 ? 1 : scale_for(s.features),
+          .in_int8 = lying,
           .seed = seed};
 }
 
@@ -91,10 +92,10 @@ TEST(AttendInt8, TakesAnySizes) {
          {causal, AttentionMask{.order = AttentionOrder::bidirectional, .left = 300, .sinks = 5}}) {
       SCOPED_TRACE(std::to_string(s.features) + " features, " + std::to_string(s.queries) +
                    " queries, " + std::to_string(s.keys) + " keys");
-      AttendCase each = case_of(s, seed += 10);
+      seed += 10;
+      AttendCase each = case_of(s, seed, any_lying(seed));
       each.mask = mask;
-      QuantizedAttended call(each, any_lying(seed));
-      ASSERT_TRUE(is_right(call));
+      ASSERT_TRUE(is_right(each));
     }
   }
 }
@@ -103,11 +104,11 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
   std::uint64_t seed = 500;
   for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t queries : {1, 20}) {
-      AttendCase each = case_of({32, 24, queries, 40, 4, 2}, seed += 10);
+      seed += 10;
+      AttendCase each = case_of({32, 24, queries, 40, 4, 2}, seed, any_lying(seed));
       each.q.dtype = q;
       each.out.dtype = q == DType::bf16 ? DType::f32 : DType::bf16;
-      QuantizedAttended call(each, any_lying(seed));
-      ASSERT_TRUE(is_right(call));
+      ASSERT_TRUE(is_right(each));
     }
   }
 }
@@ -115,14 +116,14 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
 // A softcap, both masks of pairs and weights.
 TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
   for (const std::int64_t queries : {1, 2, 9}) {
-    AttendCase each = case_of({16, 16, queries, 70, 4, 2}, 600);
+    AttendCase each = case_of({16, 16, queries, 70, 4, 2}, 600, Lying::bhtd);
     each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
     each.softcap = 3;
     each.additive_mask = test::PairMask{
         .extents = {.batch = 1, .heads = 4, .queries = queries, .keys = 70}, .hidden = 5};
     each.boolean_mask =
         test::PairMask{.extents = {.batch = 1, .heads = 1, .queries = queries, .keys = 70}};
-    QuantizedAttended call(each, Lying::bhtd);
+    Attended call(each);
     ASSERT_TRUE(is_right(call));
     call.ask_for_weights();
     ASSERT_TRUE(is_right(call));
@@ -133,9 +134,11 @@ TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
 TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     SCOPED_TRACE(encoding.name);
-    QuantizedAttended call(
-        {.shape = small, .encoding = encoding.encoding, .scale = scale_for(12), .seed = 700},
-        Lying::padded);
+    Attended call({.shape = small,
+                   .encoding = encoding.encoding,
+                   .scale = scale_for(12),
+                   .in_int8 = Lying::padded,
+                   .seed = 700});
     test::require(call.run());
     const std::vector<std::uint64_t> bits = call.bits();
     test::require(call.run_on_floats());
@@ -147,11 +150,11 @@ TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
 TEST(AttendInt8, DecodesTheLastRowOfPrefill) {
   for (const std::int64_t features : {64, 20}) {
     const AttendCase whole = case_of({features, features, 300, 300, 8, 2}, 800);
-    QuantizedAttended prefill(whole, Lying::bthd);
+    Attended prefill(whole);
     ASSERT_TRUE(is_right(prefill));
     AttendCase one = whole;
     one.shape.queries = 1;
-    QuantizedAttended step(one, Lying::bthd);
+    Attended step(one);
     const Extents heads{.tokens = 1, .heads = 8, .features = features};
     test::for_each_element(heads, [&](const test::HeadIndex& at, std::int64_t f) {
       step.q.set(at, f, prefill.q.at({0, 299, at.head}, f));
@@ -177,13 +180,13 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
                               .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
                                             {1, 0, queries, 0, 23, 23 - queries, 0}},
                               .scale = scale_for(12),
+                              .in_int8 = Lying::bthd,
                               .seed = 900};
-        QuantizedAttended call(each, Lying::bthd);
+        Attended call(each);
         ASSERT_TRUE(is_right(call));
-        const test::QuantizedPages pages =
-            call.pages(slots, any_lying(static_cast<std::uint64_t>(10 * slots)));
-        QuantizedAttended paged(each, Lying::bthd);
-        test::require(paged.run(pages));
+        const Lying lying = any_lying(static_cast<std::uint64_t>(10 * slots));
+        Attended paged(each);
+        test::require(paged.run(call.pages(slots, lying)));
         EXPECT_EQ(paged.bits(), call.bits());
       }
     }
@@ -195,23 +198,24 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
 TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
   for (const std::int64_t queries : {1, 9}) {
     for (const std::int64_t features : {12, 16}) {
-      AttendCase each = case_of({features, 10, queries, 100, 4, 2}, 1000);
+      AttendCase each = case_of({features, 10, queries, 100, 4, 2}, 1000, Lying::bhtd);
       each.mask = {.order = AttentionOrder::causal, .left = 40};
       each.sequences = {{0, 0, queries, 2, 90, 90 - queries, 0}};
       each.boolean_mask = test::PairMask{
           .extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 100}, .hidden = 3};
-      QuantizedAttended call(each, Lying::bhtd);
+      Attended call(each);
       ASSERT_TRUE(is_right(call));
       const std::vector<std::uint64_t> before = call.bits();
       const std::int64_t first_seen = 2 + 90 - queries - 40;
       for (std::int64_t token = 0; token < 100; ++token) {
-        const bool seen = token >= first_seen && token < 92 && call.leaves({}, token);
+        const bool seen =
+            token >= first_seen && token < 92 && check::leaves(call.options(), {}, token);
         for (std::int64_t head = 0; head < 2 && !seen; ++head) {
-          call.int8_k.scale({0, token, head}) =
+          call.int8_k->scale({0, token, head}) =
               token % 2 == 0 ? std::nanf("") : std::numeric_limits<float>::infinity();
-          call.int8_v.scale({0, token, head}) = std::nanf("");
-          call.int8_k.element({0, token, head}, 0) = 0;
-          call.int8_v.element({0, token, head}, 0) = -128;
+          call.int8_v->scale({0, token, head}) = std::nanf("");
+          call.int8_k->element({0, token, head}, 0) = 0;
+          call.int8_v->element({0, token, head}, 0) = -128;
         }
       }
       test::require(call.run());
@@ -223,8 +227,8 @@ TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
 TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
   for (const std::int64_t queries : {1, 20}) {
     for (const bool of_key : {true, false}) {
-      QuantizedAttended call(case_of({16, 16, queries, 40, 2, 2}, 1100), Lying::bthd);
-      (of_key ? call.int8_k : call.int8_v).scale({0, 3, 1}) = std::nanf("");
+      Attended call(case_of({16, 16, queries, 40, 2, 2}, 1100));
+      (of_key ? call.int8_k : call.int8_v)->scale({0, 3, 1}) = std::nanf("");
       test::require(call.run());
       const std::int64_t last = queries - 1;
       EXPECT_TRUE(std::isnan(call.out.at({0, last, 1}, 5)));
@@ -236,14 +240,12 @@ TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
 // Splits of the keys, an executor and the caller's memory, of just the size that is asked for.
 TEST(AttendInt8, GivesTheSameBitsWhoeverRunsIt) {
   for (const std::int64_t queries : {1, 40}) {
-    AttendCase each = case_of({16, 16, queries, 4200, 4, 2}, 1200);
-    QuantizedAttended call(each, Lying::scales_behind_heads);
+    Attended call(case_of({16, 16, queries, 4200, 4, 2}, 1200, Lying::scales_behind_heads));
     ASSERT_TRUE(is_right(call));
     const std::vector<std::uint64_t> alone = call.bits();
     test::CountingExecutor executor(test::run_backwards, 3);
     call.options().executor = executor.executor();
-    const std::size_t bytes =
-        test::value_of(attend_bytes(call.q.view(), call.keys(), call.options()));
+    const std::size_t bytes = test::value_of(check::bytes_for(call.call()));
     std::vector<std::byte> room(bytes + 64, std::byte{0xA5});
     const auto address = reinterpret_cast<std::uintptr_t>(room.data());
     call.options().memory = std::span(room).subspan((64 - address % 64) % 64, bytes);

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "check/attend_row.hpp"
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
-#include "support/attention/exact_row.hpp"
 #include "support/attention/kernel_problem.hpp"
 #include "support/random.hpp"
 
@@ -175,7 +175,7 @@ State streamed(const Problem& problem, const Cut& cut) {
 // One row in double, and how far float32 may be from it. Kernels take scores and biases in base 2.
 struct Expected {
   Expected(const Problem& problem, std::size_t row)
-      : exact(problem.size.head_dim, 0, problem.size.features) {
+      : exact({.head_dim = problem.size.head_dim}, problem.size.features) {
     const Sizes& n = problem.size;
     const RowLimits& limits = problem.limits[row];
     const std::int64_t begin = std::clamp<std::int64_t>(limits.first_key, 0, n.keys);
@@ -225,7 +225,7 @@ struct Expected {
   }
   [[nodiscard]] bool is_empty() const { return std::isinf(exact.log_sum_exp()); }
 
-  test::ExactRow exact;
+  check::ExactRow exact;
   double relative = 0;
   std::vector<double> bound;
   std::vector<double> weights = std::vector<double>(static_cast<std::size_t>(places));

@@ -337,11 +337,12 @@ TEST(AttendMasks, TakeTheLowestFiniteNumber) {
     made_of.additive_mask = PairMask{.extents = extents_of(shape), .dtype = dtype, .hidden = 2};
     Attended hidden(made_of);
     Attended call(made_of);
-    test::for_each_element({shape.batch, shape.queries, shape.heads, shape.keys},
-                           [&](const test::HeadIndex& at, std::int64_t key) {
-                             if (!hidden.leaves(at, key) || at.token == 4)
-                               call.set_additive(at, key, lowest);
-                           });
+    test::for_each_element(
+        {shape.batch, shape.queries, shape.heads, shape.keys},
+        [&](const test::HeadIndex& at, std::int64_t key) {
+          if (check::number_at(hidden.options(), at, key) == -infinity || at.token == 4)
+            call.set_additive(at, key, lowest);
+        });
     test::require(hidden.run());
     test::require(call.run());
     for (std::int64_t token = 0; token < shape.queries; ++token) {

@@ -310,21 +310,20 @@ TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
         test::require(call.run());
         const std::vector<std::uint64_t> contiguous = call.bits();
         ASSERT_TRUE(call.is_right());
-        const test::Pages pages = call.pages(slots);
         Attended paged(made_of);
-        test::require(paged.run(pages));
+        test::require(paged.run(call.pages(slots)));
         EXPECT_EQ(paged.bits(), contiguous);
         if (slots == 23) {  // as many columns as keys
           call.ask_for_weights();
           paged.ask_for_weights();
           test::require(call.run());
-          test::require(paged.run(pages));
+          test::require(paged.run(call.pages(slots)));
           EXPECT_EQ(paged.bits(), call.bits());
           continue;
         }
         if (!encoding.encoding.rotary) continue;
         paged.options().encoding.k_rotations = nullptr;
-        test::require(paged.run(pages));
+        test::require(paged.run(call.pages(slots)));
         EXPECT_NE(paged.bits(), contiguous);
       }
     }

@@ -107,6 +107,10 @@ RULES = (
         because="the reference shares types with the library and no formula",
     ),
     Rule(
+        "check/", (PUBLIC, "reference/"), STANDARD,
+        because="a verdict holds for whatever made the call",
+    ),
+    Rule(
         "cli/", (PUBLIC, "bench/progress.hpp", "src/base/spelling.hpp"), STANDARD,
         ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH,
     ),
@@ -115,7 +119,7 @@ RULES = (
         "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,
         REACH,
     ),
-    Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/") + SYSTEM, REACH),
+    Rule("bench/", (PUBLIC, "reference/", "check/"), STANDARD, ("hwy/", "fmt/") + SYSTEM, REACH),
     Rule(
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
@@ -155,11 +159,12 @@ RULES = (
     Rule("tools/golden/", (PUBLIC, "cli/"), STANDARD, (), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
-        "fuzz/", (PUBLIC, "reference/", "cli/", "tests/identify/", "tests/support/"), STANDARD,
+        "fuzz/",
+        (PUBLIC, "reference/", "check/", "cli/", "tests/identify/", "tests/support/"), STANDARD,
         ("sanitizer/",), REACH,
     ),
     Rule(
-        "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
+        "tests/", (PUBLIC, "src/", "reference/", "check/", "cli/", "bench/"), STANDARD | C_STANDARD,
         ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h",
          "dlfcn.h", "pthread.h") + SYSTEM,
     ),

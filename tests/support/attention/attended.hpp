@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attend() or attend_mapped() on its own tensors, and the reference's result for the
-// same numbers.
+// One call of attend() or attend_mapped() on its own tensors, held against the reference.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "rotary/attention.hpp"
-#include "rotary/position_maps.hpp"
-#include "support/attention/exact_row.hpp"
+#include "check/attend_call.hpp"
 #include "support/attention/samples.hpp"
+#include "support/int8_heads.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::test {
@@ -50,22 +47,26 @@ struct AttendCase {
   Form v = {};
   Form out = {};
   Form shaw = {.dtype = DType::f64};  // of both tables
-  bool quantized = false;             // the call reads k and v in 8 bits (QuantizedAttended)
+  std::optional<Lying> in_int8 = {};  // k and v are in 8 bits, and lie so
   std::uint64_t seed = 1;
 };
 
-// Keys and values in pages with a fixed number of slots, each sequence's in blocks of its own, in
-// no order; blocks between them belong to no sequence. Requires sequences.
-struct Pages {
+struct KeysAndValues {
   Tensor k;
   Tensor v;
-  std::vector<std::int32_t> blocks;
-  BlockTable table;
-
-  [[nodiscard]] PagedKeys keys() const { return {.k = k.view(), .v = v.view(), .table = table}; }
+  // In 8 bits; k and v are then the numbers that they have at first.
+  std::optional<Int8Heads> int8_k = {};
+  std::optional<Int8Heads> int8_v = {};
 };
 
-class Attended {
+// Keys and values in pages with a fixed number of slots, each sequence's in blocks of its own, in
+// no order; blocks between them belong to no sequence.
+struct Pages : KeysAndValues {
+  std::vector<std::int32_t> blocks = {};
+  BlockTable table = {};
+};
+
+class Attended : public KeysAndValues {
  public:
   explicit Attended(AttendCase made_of);
 
@@ -74,14 +75,16 @@ class Attended {
   Attended& operator=(const Attended&) = delete;
   [[nodiscard]] AttendOptions& options() noexcept { return options_; }
   [[nodiscard]] const AttendCase& made_of() const noexcept { return case_; }
-  [[nodiscard]] std::vector<AttentionSequence> sequences() const;
+  // With the views of the tensors as they are now.
+  [[nodiscard]] check::AttendCall call() { return call_of(*this); }
 
-  [[nodiscard]] Status run();  // of attend(), or of attend_mapped() where the case has a map
-  [[nodiscard]] Status run(const Pages& pages);
-  [[nodiscard]] Pages pages(std::int64_t slots) const;
+  [[nodiscard]] Status run() { return check::run(call()); }
+  [[nodiscard]] Status run(Pages pages);
+  // attend() over the float32 nearest to each number of k and v.
+  [[nodiscard]] Status run_on_floats();
+  // Requires sequences. lying: in 8 bits.
+  [[nodiscard]] Pages pages(std::int64_t slots, Lying lying = Lying::bthd) const;
 
-  // Whether the masks of pairs leave a query the key.
-  [[nodiscard]] bool leaves(const HeadIndex& query, std::int64_t key) const;
   // Changes a number, or a boolean: true where it is not 0.
   void set_additive(const HeadIndex& query, std::int64_t key, double number);
   void set_boolean(const HeadIndex& query, std::int64_t key, std::uint8_t boolean);
@@ -96,23 +99,15 @@ class Attended {
   [[nodiscard]] std::vector<std::uint64_t> bits() const;
 
   Tensor q;
-  Tensor k;
-  Tensor v;
   Tensor out;                      // numbers that a call has to overwrite
   std::vector<float> log_sum_exp;  // [batch][heads][queries], a guard before and after
   std::vector<float> weights;      // [batch][heads][queries][keys], the same; empty: not asked for
 
  private:
+  [[nodiscard]] check::AttendCall call_of(KeysAndValues& keys);
   void turn();
   void make_masks();
-  void read_masks(reference::Mask& to) const;
-  [[nodiscard]] double additive(const HeadIndex& query, std::int64_t key) const;
-  [[nodiscard]] ShawTable shaw_table(reference::ShawVectors& vectors);
-  [[nodiscard]] reference::Attention attention() const;
-  [[nodiscard]] KeyScore score_of(const reference::AttentionCase& of,
-                                  const reference::QueryIndex& index, std::int64_t key) const;
-  [[nodiscard]] std::string fault(const ExactRow& exact, const reference::QueryIndex& index,
-                                  std::size_t number) const;
+  [[nodiscard]] ShawTable shaw_table(const reference::ShawVectors& vectors);
 
   AttendCase case_;
   AttendOptions options_;
@@ -123,7 +118,7 @@ class Attended {
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
   std::optional<Tensor> additive_;  // [batch, queries, heads, keys]
-  std::vector<std::uint8_t> booleans_;
+  std::optional<Tensor> booleans_;  // the same, two bytes for each
 };
 
 // Makes a call for the case and checks its results.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One query of one head by the definition of attention, in double, and the contract between that
-// and what the library computed. Without GoogleTest: fuzzers use it, too.
+// and what the library computed.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,24 @@
 
 #include "reference/attention_case.hpp"
 #include "rotary/numeric_contract.hpp"
-#include "rotary/position_maps.hpp"
-#include "rotary/tensor_view.hpp"
 
-namespace rotary::test {
+namespace rotary::check {
+
+// The score of a key, -Inf where a bias masks it, and the size of the bias in it.
+struct KeyScore {
+  double score = 0;
+  double bias_size = 0;
+};
+
+// The numbers that the library left for a row. weights: [columns], of which `first_column` belongs
+// to key 0; empty where none are asked for.
+struct ComputedRow {
+  DType dtype = DType::f32;
+  std::vector<double> out;
+  std::optional<double> log_sum_exp = {};
+  std::vector<double> weights = {};
+  std::int64_t first_column = 0;
+};
 
 // A key that the query sees: its score, and what AttendedRow::score_size counts of it.
 struct SeenKey {
@@ -27,32 +41,10 @@ struct SeenKey {
   double mask_size = 0;
 };
 
-// Bounds of one row; attend_mapped() has others than attend().
-struct RowBounds {
-  std::function<double(const AttendedRow&)> out;
-  std::function<double(const AttendedRow&, double)> log_sum_exp;
-};
-
-[[nodiscard]] const RowBounds& attend_bounds();
-[[nodiscard]] RowBounds attend_mapped_bounds(const PositionMap& map, std::int64_t pairs);
-
-// The numbers that the library left for a row. weights: [columns], of which `first_column` belongs
-// to key 0; empty where none are asked for.
-struct ComputedRow {
-  DType dtype = DType::f32;
-  std::span<const double> out;
-  std::optional<double> log_sum_exp = {};
-  std::span<const double> weights = {};
-  std::int64_t first_column = 0;
-};
-
 class ExactRow {
  public:
-  // rotation: as in AttendedRow.
-  ExactRow(std::int64_t head_dim, double rotation, std::int64_t features);
-
-  void set_softcap(double softcap) noexcept { row_.softcap = softcap; }
-  void set_quantized(bool quantized) noexcept { row_.quantized = quantized; }
+  // of_call: what is the same for all rows of a call.
+  ExactRow(const AttendedRow& of_call, std::int64_t features);
 
   // Keys are added one by one, in order; added: what is added to the value, or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});
@@ -64,23 +56,28 @@ class ExactRow {
   [[nodiscard]] const std::vector<double>& weights() const noexcept { return weights_; }
   [[nodiscard]] const std::vector<double>& out() const noexcept { return out_; }
   [[nodiscard]] double log_sum_exp() const noexcept { return log_sum_exp_; }
-  // The largest |value| of a feature, plus that of what is added.
-  [[nodiscard]] double size_of(std::size_t feature) const;
 
   // True where the contract speaks of the scores, and of every feature of out.
   [[nodiscard]] bool has_bounded_scores() const;
   [[nodiscard]] bool has_bounded_values() const;
 
   // Says which computed number is not within its bound; empty where all are. Requires bounded
-  // scores; passes over features that are not bounded.
-  [[nodiscard]] std::string fault(const ComputedRow& computed, const RowBounds& bounds) const;
+  // scores; passes over features that are not bounded. parts: of attend_mapped().
+  [[nodiscard]] std::string fault(const ComputedRow& computed,
+                                  const std::optional<std::int64_t>& parts) const;
+
+  // |error| of each feature of out by every key's own score in place of the largest one, which a
+  // bias can make useless where it gives distant keys large scores and almost no weight. A weight
+  // that is off by a factor moves the result by that times |v - out|.
+  [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
-  [[nodiscard]] std::string out_fault(const ComputedRow& computed, const RowBounds& bounds) const;
+  // The largest |value| of a feature, plus that of what is added.
+  [[nodiscard]] double size_of(std::size_t feature) const;
+  [[nodiscard]] std::string out_fault(const ComputedRow& computed, double units) const;
   [[nodiscard]] std::string weights_fault(const ComputedRow& computed) const;
 
   AttendedRow row_;
-  std::size_t features_;
   std::vector<SeenKey> keys_;
   std::vector<double> values_;  // [keys][features], with what is added
   std::vector<double> largest_;
@@ -90,19 +87,13 @@ class ExactRow {
   double log_sum_exp_ = 0;
 };
 
+// The row of a query. score_of: asked for keys that the query sees.
+[[nodiscard]] ExactRow exact_row(const reference::AttentionCase& of,
+                                 const reference::QueryIndex& at, const AttendedRow& of_call,
+                                 const std::function<KeyScore(std::int64_t)>& score_of);
+
 // The magnitudes of what the formula of a bias adds. For ALiBi's form key_position, what attend()
 // adds to the scores and to their log-sum-exp. A table of T5's must be of f32 or f64.
 [[nodiscard]] double bias_size(const RelativeBias& bias, const BiasIndex& at);
 
-// The score of a key, -Inf where a bias masks it, and the size of the bias in it.
-struct KeyScore {
-  double score = 0;
-  double bias_size = 0;
-};
-
-// The row of a query. score_of: asked for keys that the query sees.
-[[nodiscard]] ExactRow exact_row(const reference::AttentionCase& of,
-                                 const reference::QueryIndex& at, double rotation,
-                                 const std::function<KeyScore(std::int64_t)>& score_of);
-
-}  // namespace rotary::test
+}  // namespace rotary::check

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/attention/exact_row.hpp"
+#include "check/attend_row.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <variant>
 
+#include "check/views.hpp"
 #include "reference/relative.hpp"
 
-namespace rotary::test {
+namespace rotary::check {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double size_of_number(double number) { return std::isnan(number) ? infinity : std::abs(number); }
 
 double norm(std::span<const double> head) {
   double squares = 0;
@@ -23,11 +20,10 @@ double norm(std::span<const double> head) {
   return std::sqrt(squares);
 }
 
-std::string describe(const char* what, double computed, double exact, double bound) {
-  std::array<char, 160> text{};
-  std::snprintf(text.data(), text.size(), "%s: %.9g where %.9g is right within %.9g", what,
-                computed, exact, bound);
-  return text.data();
+// A NaN is as large as can be.
+void raise(std::vector<double>& largest, std::span<const double> numbers) {
+  for (std::size_t f = 0; f < numbers.size(); ++f)
+    largest[f] = std::max(largest[f], std::isnan(numbers[f]) ? infinity : std::abs(numbers[f]));
 }
 
 // Both may be the same infinity.
@@ -38,36 +34,23 @@ bool is_within(double computed, double exact, double bound) {
 // The contract speaks of such a size; 0 is exact.
 bool is_bounded(double size) { return size == 0 || (size >= 0x1p-80 && size <= 0x1p80); }
 
+std::span<const double> head_of(const reference::Heads& heads, std::size_t first) {
+  return std::span(heads.values).subspan(first, reference::size_of(heads.extents.features));
+}
+
 // Empty without vectors.
 std::span<const double> vector_of(const std::optional<reference::ShawVectors>& vectors,
                                   const BiasIndex& pair) {
   if (!vectors) return {};
-  const auto row = static_cast<std::size_t>(reference::shaw_row(vectors->window, pair));
-  const std::size_t features =
-      vectors->table.size() / static_cast<std::size_t>(vectors->window.rows());
+  const std::size_t row = reference::size_of(reference::shaw_row(vectors->window, pair));
+  const std::size_t features = vectors->table.size() / reference::size_of(vectors->window.rows());
   return std::span(vectors->table).subspan(row * features, features);
 }
 
 }  // namespace
 
-const RowBounds& attend_bounds() {
-  static const RowBounds bounds{.out = attend_error_bound,
-                                .log_sum_exp = attend_log_sum_exp_error_bound};
-  return bounds;
-}
-
-// ClippedAngle has a part for each pair and one for the rest, the others three.
-RowBounds attend_mapped_bounds(const PositionMap& map, std::int64_t pairs) {
-  const std::int64_t parts = std::holds_alternative<ClippedAngle>(map) ? pairs + 1 : 3;
-  return {.out = [=](const AttendedRow& row) { return attend_mapped_error_bound(row, parts); },
-          .log_sum_exp = attend_mapped_log_sum_exp_error_bound};
-}
-
-ExactRow::ExactRow(std::int64_t head_dim, double rotation, std::int64_t features)
-    : row_{.head_dim = head_dim, .rotation = rotation},
-      features_(static_cast<std::size_t>(features)),
-      largest_(features_),
-      largest_added_(features_) {}
+ExactRow::ExactRow(const AttendedRow& of_call, std::int64_t features)
+    : row_(of_call), largest_(reference::size_of(features)), largest_added_(largest_.size()) {}
 
 void ExactRow::add(const SeenKey& key, std::span<const double> value,
                    std::span<const double> added) {
@@ -76,11 +59,10 @@ void ExactRow::add(const SeenKey& key, std::span<const double> value,
   row_.score_size = std::max(row_.score_size, key.size);
   row_.distance_size = std::max(row_.distance_size, key.distance_size);
   row_.mask_size = std::max(row_.mask_size, key.mask_size);
-  for (std::size_t f = 0; f < features_; ++f) {
+  for (std::size_t f = 0; f < value.size(); ++f)
     values_.push_back(value[f] + (added.empty() ? 0 : added[f]));
-    largest_[f] = std::max(largest_[f], size_of_number(value[f]));
-    if (!added.empty()) largest_added_[f] = std::max(largest_added_[f], size_of_number(added[f]));
-  }
+  raise(largest_, value);
+  raise(largest_added_, added);
 }
 
 void ExactRow::close(std::int64_t distances) {
@@ -88,8 +70,9 @@ void ExactRow::close(std::int64_t distances) {
   row_.score_size = std::max(row_.score_size, 0x1p-60);
   double most = -infinity;
   for (const SeenKey& key : keys_) most = std::max(most, key.score);
+  const std::size_t features = largest_.size();
   weights_.assign(keys_.size(), 0);
-  out_.assign(features_, 0);
+  out_.assign(features, 0);
   log_sum_exp_ = most;
   if (most == -infinity) return;
   double sum = 0;
@@ -98,7 +81,7 @@ void ExactRow::close(std::int64_t distances) {
   for (std::size_t j = 0; j < keys_.size(); ++j) {
     weights_[j] = std::exp(keys_[j].score - most) / sum;
     if (keys_[j].score == -infinity) continue;  // the value is not even multiplied by 0
-    for (std::size_t f = 0; f < features_; ++f) out_[f] += weights_[j] * values_[j * features_ + f];
+    for (std::size_t f = 0; f < features; ++f) out_[f] += weights_[j] * values_[j * features + f];
   }
 }
 
@@ -115,25 +98,31 @@ bool ExactRow::has_bounded_scores() const {
 }
 
 bool ExactRow::has_bounded_values() const {
-  for (std::size_t f = 0; f < features_; ++f) {
+  for (std::size_t f = 0; f < largest_.size(); ++f) {
     if (!is_bounded(size_of(f))) return false;
   }
   return true;
 }
 
-std::string ExactRow::fault(const ComputedRow& computed, const RowBounds& bounds) const {
-  if (std::string wrong = out_fault(computed, bounds); !wrong.empty()) return wrong;
+std::string ExactRow::fault(const ComputedRow& computed,
+                            const std::optional<std::int64_t>& parts) const {
+  const bool sees_none = log_sum_exp_ == -infinity;
+  const double units = sees_none ? 0
+                       : parts   ? attend_mapped_error_bound(row_, *parts)
+                                 : attend_error_bound(row_);
+  if (std::string wrong = out_fault(computed, units); !wrong.empty()) return wrong;
   if (computed.log_sum_exp) {
-    const double bound = log_sum_exp_ == -infinity ? 0 : bounds.log_sum_exp(row_, log_sum_exp_);
+    const double bound = sees_none ? 0
+                         : parts   ? attend_mapped_log_sum_exp_error_bound(row_, log_sum_exp_)
+                                   : attend_log_sum_exp_error_bound(row_, log_sum_exp_);
     if (!is_within(*computed.log_sum_exp, log_sum_exp_, bound))
-      return describe("log_sum_exp", *computed.log_sum_exp, log_sum_exp_, bound);
+      return fault_text("log_sum_exp", *computed.log_sum_exp, log_sum_exp_, bound);
   }
   return computed.weights.empty() ? std::string() : weights_fault(computed);
 }
 
-std::string ExactRow::out_fault(const ComputedRow& computed, const RowBounds& bounds) const {
-  const double units = log_sum_exp_ == -infinity ? 0 : bounds.out(row_);
-  for (std::size_t f = 0; f < features_; ++f) {
+std::string ExactRow::out_fault(const ComputedRow& computed, double units) const {
+  for (std::size_t f = 0; f < largest_.size(); ++f) {
     const double size = size_of(f);
     if (!is_bounded(size)) continue;
     const bool is_zero = size == 0 || log_sum_exp_ == -infinity;
@@ -142,10 +131,32 @@ std::string ExactRow::out_fault(const ComputedRow& computed, const RowBounds& bo
     const bool may_overflow =
         computed.dtype == DType::f16 && size * (1 + units * 0x1p-24) >= f16_overflow;
     if (may_overflow || is_within(computed.out[f], out_[f], bound)) continue;
-    return describe("an element", computed.out[f], out_[f], bound) + ", feature " +
-           std::to_string(f) + ", sees " + std::to_string(row_.keys) + " keys";
+    return fault_text("feature " + std::to_string(f) + " of " + std::to_string(row_.keys) + " keys",
+                      computed.out[f], out_[f], bound);
   }
   return {};
+}
+
+std::vector<double> ExactRow::bounds_by_key(DType dtype) const {
+  AttendedRow row = row_;
+  const double sums = attend_sums_error(row);
+  const double rescalings = attend_rescalings(row);
+  const std::size_t features = largest_.size();
+  std::vector<double> bounds(features);
+  for (std::size_t j = 0; j < keys_.size(); ++j) {
+    if (weights_[j] == 0) continue;
+    row.score_size = keys_[j].size;
+    row.distance_size = keys_[j].distance_size;
+    const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
+    const double off = weights_[j] * std::expm1(exponent) * std::exp(exponent);
+    for (std::size_t f = 0; f < features; ++f) {
+      const double size = std::abs(values_[j * features + f]) + largest_added_[f];
+      bounds[f] += off * (size + std::abs(out_[f])) + sums * weights_[j] * size;
+    }
+  }
+  for (std::size_t f = 0; f < features; ++f)
+    bounds[f] = stored_element_error(dtype, out_[f], bounds[f]);
+  return bounds;
 }
 
 // The weights of keys that the query does not see are 0. So is the difference of their sum from 1,
@@ -162,8 +173,8 @@ std::string ExactRow::weights_fault(const ComputedRow& computed) const {
     seen += sees ? 1 : 0;
     if (!is_masked && std::isinf(bound)) continue;
     if (exact == 0 ? weight == 0 : is_within(weight, exact, bound * exact + 0x1p-125)) continue;
-    return describe("a weight", weight, exact, bound * exact) + ", column " +
-           std::to_string(column);
+    return fault_text("the weight of column " + std::to_string(column), weight, exact,
+                      bound * exact);
   }
   return {};
 }
@@ -172,7 +183,7 @@ double bias_size(const RelativeBias& bias, const BiasIndex& at) {
   if (const auto* const alibi = std::get_if<Alibi>(&bias);
       alibi != nullptr && alibi->form == AlibiForm::key_position) {
     const auto slope =
-        static_cast<double>(reference::alibi_slopes(*alibi)[static_cast<std::size_t>(at.head)]);
+        static_cast<double>(reference::alibi_slopes(*alibi)[reference::size_of(at.head)]);
     return std::abs(slope) *
            (std::abs(static_cast<double>(at.query)) + std::abs(static_cast<double>(at.key)));
   }
@@ -184,17 +195,14 @@ double bias_size(const RelativeBias& bias, const BiasIndex& at) {
 }
 
 ExactRow exact_row(const reference::AttentionCase& of, const reference::QueryIndex& at,
-                   double rotation, const std::function<KeyScore(std::int64_t)>& score_of) {
+                   const AttendedRow& of_call,
+                   const std::function<KeyScore(std::int64_t)>& score_of) {
   const reference::AttentionEncoding& encoding = of.attention.encoding;
-  const auto head_of = [](const reference::Heads& heads, std::size_t first) {
-    return std::span(heads.values).subspan(first, static_cast<std::size_t>(heads.extents.features));
-  };
   const double scale = std::abs(of.attention.scale);
   const double unscaled_q = norm(head_of(of.turned_q, reference::query_offset(of, at)));
   const double q = scale * unscaled_q;
   const double plain_q = scale * norm(head_of(of.q, reference::query_offset(of, at)));
-  ExactRow row(of.q.extents.features, rotation, of.v.extents.features);
-  row.set_softcap(of.attention.softcap.value_or(0));
+  ExactRow row(of_call, of.v.extents.features);
   const std::vector<double>& numbers = of.attention.mask.numbers;
   for (std::int64_t key = 0; key < of.v.extents.tokens; ++key) {
     if (!reference::sees(of, at, key)) continue;
@@ -217,4 +225,4 @@ ExactRow exact_row(const reference::AttentionCase& of, const reference::QueryInd
   return row;
 }
 
-}  // namespace rotary::test
+}  // namespace rotary::check

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of any kind as heads, and rows of rotations as the reference takes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/angle.hpp"
+#include "reference/tensor.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
+
+namespace rotary::check {
+
+using reference::HeadIndex;
+
+[[nodiscard]] ConstHeadsView as_heads(const ConstTableView& table);    // rows are tokens
+[[nodiscard]] ConstHeadsView as_heads(const ConstScoresView& scores);  // queries are tokens
+
+// The features of one head.
+[[nodiscard]] std::vector<double> head_at(const ConstHeadsView& view, const HeadIndex& at);
+
+// A cos and A sin of each pair, as they are in the row of a token.
+[[nodiscard]] std::vector<reference::CosSin> row_at(const Rotations& rotations, std::int64_t batch,
+                                                    std::int64_t token);
+
+// "what: computed where exact is right within bound".
+[[nodiscard]] std::string fault_text(const std::string& what, double computed, double exact,
+                                     double bound);
+
+}  // namespace rotary::check
