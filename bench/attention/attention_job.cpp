@@ -24,15 +24,6 @@ Int8Tensor::Int8Tensor(const Extents& n)
       scales(static_cast<std::size_t>(n.tokens * n.heads)),
       view{elements.data(), scales.data(), n, strides_bhtd(n), scale_strides_bhtd(n)} {}
 
-Tensor Int8Tensor::numbers() const {
-  const Extents& n = view.extents;
-  Tensor wide(DType::f64, n, Layout::heads_first);
-  auto* const to = static_cast<double*>(wide.view().data);
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    to[i] = double{scales[i / static_cast<std::size_t>(n.features)]} * elements[i];
-  return wide;
-}
-
 AttentionTensors::AttentionTensors(const AttentionLine& line)
     : q(tensor_of(line, line.queries(), line.shape.heads)),
       k(tensor_of(line, line.tokens, line.shape.key_heads)),
@@ -54,20 +45,22 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   }
   job->make_bias();
   job->make_vectors();
-  AttendOptions& options = job->options_;
+  check::AttendCall& call = job->call_;
+  call.out = tensors.out.view();
+  call.q = tensors.q.view();
+  call.k = tensors.k.view();
+  call.v = tensors.v.view();
+  if (line.quantized()) call.set_quantized(job->k_->view, job->v_->view);
+  AttendOptions& options = call.options;
   options.scale = 1 / std::sqrt(static_cast<double>(line.shape.head_dim));
   options.mask.order = AttentionOrder::causal;
   options.executor = executor;
   if (job->q_rotations_) options.encoding.q_rotations = &*job->q_rotations_;
   if (job->k_rotations_) options.encoding.k_rotations = &*job->k_rotations_;
-  if (job->bias_) options.encoding.bias = &*job->bias_;
+  if (job->definition_.bias) options.encoding.bias = &*job->definition_.bias;
   if (job->shaw_keys_) options.encoding.shaw_keys = &*job->shaw_keys_;
   if (job->shaw_values_) options.encoding.shaw_values = &*job->shaw_values_;
-  const ConstHeadsView q = tensors.q.view();
-  const auto bytes =
-      line.quantized()
-          ? attend_bytes(q, QuantizedKeys{.k = job->k_->view, .v = job->v_->view}, options)
-          : attend_bytes(q, tensors.k.view(), tensors.v.view(), options);
+  const auto bytes = check::bytes_for(call);
   if (!bytes) return bytes.error();
   job->memory_bytes_ = *bytes;
   job->memory_.reset(static_cast<std::byte*>(::operator new[](*bytes + 1, std::align_val_t{64})));
@@ -90,10 +83,11 @@ Status AttentionJob::make_rotations_of_tokens() {
                                                  .base = 10'000.0,
                                                  .pairing = Pairing::half});
   if (!frequencies) return frequencies.error();
-  frequencies_ = *std::move(frequencies);
+  definition_.rotary =
+      reference::Rotary{.window = frequencies->window, .inv_freq = frequencies->inv_freq};
   const std::int64_t queries = line_.queries();
   auto of_q = make_rotations(
-      *frequencies_, ConsecutivePositions{.first = line_.tokens - queries, .tokens = queries});
+      *frequencies, ConsecutivePositions{.first = line_.tokens - queries, .tokens = queries});
   if (!of_q) return of_q.error();
   q_rotations_ = *std::move(of_q);
   if (line_.step == AttentionStep::prefill) k_rotations_ = q_rotations_;
@@ -107,7 +101,7 @@ void AttentionJob::make_bias() {
   for (std::int64_t i = 0; i < t5_buckets * line_.shape.heads; ++i) {
     numbers_.push_back(normal(random));
   }
-  bias_ = line_.encoding->bias(
+  definition_.bias = line_.encoding->bias(
       {.heads = line_.shape.heads, .head_dim = line_.shape.head_dim, .numbers = numbers_});
 }
 
@@ -133,12 +127,7 @@ void AttentionJob::make_vectors() {
 
 Status AttentionJob::run(std::int64_t calls) const {
   for (std::int64_t call = 0; call < calls; ++call) {
-    const HeadsView out = tensors_.out.view();
-    const ConstHeadsView q = tensors_.q.view();
-    auto status = line_.quantized()
-                      ? attend(out, q, QuantizedKeys{.k = k_->view, .v = v_->view}, options_)
-                      : attend(out, q, tensors_.k.view(), tensors_.v.view(), options_);
-    if (!status) return status;
+    if (auto status = check::run(call_); !status) return status;
   }
   return {};
 }

@@ -10,9 +10,8 @@
 
 #include "bench/attention/attention_line.hpp"
 #include "bench/tensor.hpp"
-#include "rotary/attention.hpp"
+#include "check/attend_call.hpp"
 #include "rotary/executor.hpp"
-#include "rotary/frequencies.hpp"
 #include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
@@ -36,8 +35,6 @@ struct Int8Tensor {
   QuantizedHeadsView view;
 
   explicit Int8Tensor(const Extents& n);
-  // The numbers that they stand for, exactly.
-  [[nodiscard]] Tensor numbers() const;
 };
 
 class AttentionJob {
@@ -51,12 +48,9 @@ class AttentionJob {
   [[nodiscard]] Status run(std::int64_t calls) const;
 
   [[nodiscard]] const AttentionLine& line() const { return line_; }
-  [[nodiscard]] const AttentionTensors& tensors() const { return tensors_; }
-  [[nodiscard]] const AttendOptions& options() const { return options_; }
-  [[nodiscard]] const std::optional<Frequencies>& frequencies() const { return frequencies_; }
-  // The numbers that the call sees as keys and values.
-  [[nodiscard]] Tensor keys() const { return k_ ? k_->numbers() : tensors_.k; }
-  [[nodiscard]] Tensor values() const { return v_ ? v_->numbers() : tensors_.v; }
+  // The call that it runs, and the definition of its encoding.
+  [[nodiscard]] const check::AttendCall& call() const { return call_; }
+  [[nodiscard]] const reference::AttentionEncoding& definition() const { return definition_; }
   [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
 
  private:
@@ -71,17 +65,16 @@ class AttentionJob {
   const AttentionTensors& tensors_;
   std::optional<Int8Tensor> k_;
   std::optional<Int8Tensor> v_;
-  std::optional<Frequencies> frequencies_;
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;
   std::vector<float> numbers_;
-  std::optional<RelativeBias> bias_;
   std::vector<float> vectors_;  // of Shaw's keys, then of the values
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
   std::size_t memory_bytes_ = 0;
   std::unique_ptr<std::byte[], AlignedDelete> memory_;
-  AttendOptions options_;
+  check::AttendCall call_;
+  reference::AttentionEncoding definition_;
 };
 
 }  // namespace rotary::bench
