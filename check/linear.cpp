@@ -202,6 +202,19 @@ class HeadVerdict {
 
 }  // namespace
 
+LinearTurn turn_by(const Frequencies& frequencies, const ConsecutivePositions& positions,
+                   DType dtype) {
+  const auto angles = [rows = reference::AngleRows(positions, frequencies.inv_freq)](
+                          std::int64_t, std::int64_t token) {
+    const auto row = rows.at(0, token);
+    return std::vector<reference::CosSin>(row.begin(), row.end());
+  };
+  const std::int64_t last = std::abs(positions.first) + positions.tokens;
+  const double each = dtype == DType::f64 ? rotate_f64_error_bound(Direction::forward, 1, last)
+                                          : rotate_error_bound(Direction::forward, 1, last);
+  return {.q = angles, .k = angles, .window = frequencies.window, .errors = 2 * each};
+}
+
 Verdict verdict(const LinearCall& call) {
   Verdict all;
   const Extents& n = call.out.extents;

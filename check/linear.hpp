@@ -11,7 +11,9 @@
 
 #include "check/verdict.hpp"
 #include "check/views.hpp"
+#include "rotary/frequencies.hpp"
 #include "rotary/linear_attention.hpp"
+#include "rotary/positions.hpp"
 
 namespace rotary::check {
 
@@ -22,6 +24,10 @@ struct LinearTurn {
   HeadWindow window;
   double errors = 0;
 };
+
+// By the definition: token t of q, and of k, is at the position of token t.
+[[nodiscard]] LinearTurn turn_by(const Frequencies& frequencies,
+                                 const ConsecutivePositions& positions, DType dtype);
 
 // It owns nothing.
 struct LinearCall {

@@ -2,33 +2,13 @@
 #include "support/attention/linear.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "check/linear.hpp"
-#include "reference/tensor.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
 namespace {
-
-// How tokens turn by the definition, from the first one of the case on.
-check::LinearTurn turn_of(const LinearCase& of, const Qkv& qkv) {
-  const std::int64_t tokens = std::max(qkv.q.extents().tokens, qkv.k.extents().tokens);
-  const reference::AngleRows rows(
-      ConsecutivePositions{.first = of.first_position, .tokens = tokens},
-      frequencies_of(*of.window).inv_freq);
-  const auto angles = [rows](std::int64_t, std::int64_t token) {
-    const auto row = rows.at(0, token);
-    return std::vector<reference::CosSin>(row.begin(), row.end());
-  };
-  const std::int64_t last = std::abs(of.first_position) + qkv.k.extents().tokens;
-  const double each = qkv.q.view().dtype == DType::f64
-                          ? rotate_f64_error_bound(Direction::forward, 1, last)
-                          : rotate_error_bound(Direction::forward, 1, last);
-  return {.q = angles, .k = angles, .window = *of.window, .errors = 2 * each};
-}
 
 // The same for each batch row where there are as many as tokens.
 SegmentMap segments_for(const LinearCase& of, const Qkv& qkv) {
@@ -96,7 +76,11 @@ testing::AssertionResult is_linear_attention(const Tensor& out, std::int64_t fir
                          .epsilon = of.epsilon,
                          .first_query = first};
   if (!of.segments.empty()) call.segments = segments_for(of, qkv);
-  if (of.window) call.turn = turn_of(of, qkv);
+  if (of.window) {
+    const std::int64_t tokens = std::max(qkv.q.extents().tokens, qkv.k.extents().tokens);
+    call.turn = check::turn_by(frequencies_of(*of.window),
+                               {.first = of.first_position, .tokens = tokens}, call.out.dtype);
+  }
   const check::Verdict found = check::verdict(call);
   if (!found.fault.empty()) return testing::AssertionFailure() << found.fault;
   if (found.rows_beyond > 0)
