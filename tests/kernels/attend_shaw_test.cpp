@@ -135,19 +135,14 @@ TEST(AttendWeights, GivesWeights) {
     for (std::size_t i = number++ % 3; i < encodings.size(); i += 3) {
       const test::EncodingSample& encoding = encodings[i];
       for (const std::int64_t queries : {2, 9}) {
-        if (encoding.name == "xpos" && mask.name == "positions beyond 8k") continue;
+        if (!test::meet(encoding, mask)) continue;
         if (queries == 2 && (!mask.sequences.empty() || encoding.name != "fire")) continue;
         SCOPED_TRACE(encoding.name + ", " + mask.name);
         test::AttentionShape shape = small;
         shape.queries = queries;
-        const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
-        Attended call({.shape = shape,
-                       .encoding = encoding.encoding,
-                       .mask = mask.mask,
-                       .sequences = mask.sequences,
-                       .q_temperature = mask.q_temperature,
-                       .scale = logn ? 0.05 : scale_for(12),
-                       .seed = seed += 10});
+        AttendCase each = test::case_of(shape, encoding, mask);
+        each.seed = seed += 10;
+        Attended call(each);
         call.ask_for_weights();
         test::require(call.run());
         ASSERT_TRUE(call.is_right());

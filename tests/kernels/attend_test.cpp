@@ -38,15 +38,10 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     for (const test::NamedMask& mask : masks) {
       SCOPED_TRACE(encoding.name + ", " + mask.name);
-      if (encoding.name == "xpos" && mask.name == "positions beyond 8k") continue;  // its factor's
-      const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
-      ASSERT_TRUE(is_right({.shape = small,
-                            .encoding = encoding.encoding,
-                            .mask = mask.mask,
-                            .sequences = mask.sequences,
-                            .q_temperature = mask.q_temperature,
-                            .scale = logn ? 0.05 : scale_for(12),
-                            .seed = seed += 10}));
+      if (!test::meet(encoding, mask)) continue;
+      AttendCase each = test::case_of(small, encoding, mask);
+      each.seed = seed += 10;
+      ASSERT_TRUE(is_right(each));
     }
   }
 }

@@ -81,4 +81,19 @@ std::vector<NamedMask> attend_masks() {
           {"logn", causal, padded, LognTemperature{.trained_tokens = 4}}};
 }
 
+bool meet(const EncodingSample& encoding, const NamedMask& mask) {
+  return encoding.name != "xpos" || mask.name != "positions beyond 8k";
+}
+
+AttendCase case_of(const AttentionShape& shape, const EncodingSample& encoding,
+                   const NamedMask& mask) {
+  const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
+  return {.shape = shape,
+          .encoding = encoding.encoding,
+          .mask = mask.mask,
+          .sequences = mask.sequences,
+          .q_temperature = mask.q_temperature,
+          .scale = logn ? 0.05 : scale_for(12)};
+}
+
 }  // namespace rotary::test

@@ -28,6 +28,13 @@ inline constexpr AttentionShape small{
 // Masks for the shape small.
 [[nodiscard]] std::vector<NamedMask> attend_masks();
 
+// False for positions so far away that the factor of xPos is out of bounds.
+[[nodiscard]] bool meet(const EncodingSample& encoding, const NamedMask& mask);
+
+// A call of 12 features for the encoding under the mask.
+[[nodiscard]] AttendCase case_of(const AttentionShape& shape, const EncodingSample& encoding,
+                                 const NamedMask& mask);
+
 // Scores of random activations, uniform in [-4, 4), then spread by about 2.
 inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
