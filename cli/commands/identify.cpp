@@ -116,16 +116,22 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
     tokens = positions.shape.back();
   }
   std::optional<IdentifyAnswer> best;
+  std::optional<IdentifyAnswer> faulty;
   for (const HeadsLayout& layout : layouts_of(before.shape, a.layout, tokens)) {
     if (a.first_position)
       options.positions =
           ConsecutivePositions{.first = *a.first_position, .tokens = layout.extents.tokens};
-    Identification found = identify_heads(before, after, layout, options);
-    if (!best || is_better(found, best->found))
-      best = {
-          .found = std::move(found), .layout = std::string(layout.name), .config = a.model.config};
+    const IdentifyAnswer answer{.found = identify_heads(before, after, layout, options),
+                                .layout = std::string(layout.name),
+                                .config = a.model.config};
+    if (!best || is_better(answer.found, best->found)) best = answer;
+    const bool is_faulty = answer.found.verdict == Verdict::another_cause;
+    if (is_faulty && (!faulty || is_better(answer.found, faulty->found))) faulty = answer;
   }
-  return *std::move(best);
+  // Axes chosen so that the config fits are no evidence for it.
+  if (best->found.verdict != Verdict::as_configured || !faulty) return *std::move(best);
+  faulty->right_layout = best->layout;
+  return *std::move(faulty);
 }
 
 IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options) {

@@ -13,6 +13,8 @@ struct IdentifyAnswer {
   Identification found;
   std::string layout;  // of the heads: "bthd", …; empty for tables
   std::string config;  // as it was given; empty: none
+  // Another reading of the axes, with which the config explains the numbers; empty: none.
+  std::string right_layout = {};
 };
 
 [[nodiscard]] std::string identification_text(const IdentifyAnswer& answer);

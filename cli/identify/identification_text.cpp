@@ -149,6 +149,10 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
 std::string identification_text(const IdentifyAnswer& answer) {
   const Identification& found = answer.found;
   std::string text = fmt::format("{}\n", headline(found.verdict));
+  if (!answer.right_layout.empty())
+    text = fmt::format(
+        "two readings: with the axes {} as configured, with {} another cause; say --layout\n",
+        answer.right_layout, answer.layout);
   if (found.tied > 0) text += best_text(found);
   if (found.tied > 1) text += ties_text(found);
   if (found.tied == 0 && !found.explanations.empty()) text += closest_text(found);
