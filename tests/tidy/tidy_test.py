@@ -218,6 +218,9 @@ class TidyTest(unittest.TestCase):
     def test_format(self):
         self.assert_finds("cli/x.hpp", LICENCE + "int  a;\n", "cli/x.hpp:2: not formatted")
 
+    def test_format_of_schemas(self):
+        self.assert_finds("docs/schema/x.json", '{ }\n', "docs/schema/x.json:1: not formatted")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,21 +11,24 @@ from formatting import check_format, fix_format
 from includes import check_includes
 from lengths import check_lengths
 from listed import check_listed
+from schemas import check_schemas, fix_schemas
 from text_rules import check_text
 from tree import Tree
 
-CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format)
+CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format,
+          check_schemas)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     here = pathlib.Path(__file__).resolve()
     parser.add_argument("root", nargs="?", default=here.parents[2], help="the tree to check")
-    parser.add_argument("--fix-format", action="store_true", help="run clang-format -i instead")
+    parser.add_argument("--fix-format", action="store_true", help="format instead")
     options = parser.parse_args()
     tree = Tree(options.root)
     if options.fix_format:
         fix_format(tree)
+        fix_schemas(tree)
         return 0
     findings = [finding for check in CHECKS for finding in check(tree)]
     for finding in findings:
