@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 
 repository = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(repository / "tools/bench/peers"))
+sys.path[:0] = [str(repository / "tools/bench/peers"), str(repository / "tests/support")]
 
 import attention_ratios  # noqa: E402
 import attention_tables  # noqa: E402
@@ -22,9 +22,8 @@ import documents  # noqa: E402
 from attention_verify import Accuracy, largest_error  # noqa: E402
 from attention_work import (AttentionWork, Shape, bfloat16_bits, in_bfloat16,  # noqa: E402
                             of_bfloat16_bits, t5_buckets)
+from schemas import validate  # noqa: E402
 
-SCHEMA = json.loads(
-    (repository / "docs/schema/bench-peers-attention.schema.json").read_text(encoding="utf-8"))
 GROUPED = Shape(1, 60, heads=8, key_heads=2)
 
 
@@ -130,11 +129,11 @@ class Verification(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_the_schema_accepts_a_report(self):
-        jsonschema.validate(report(), SCHEMA)
+        validate(report(), "bench-peers-attention")
         wrong = report()
         wrong["shapes"][0]["results"][0]["of_bound"] = 1.5
         with self.assertRaises(jsonschema.ValidationError):
-            jsonschema.validate(wrong, SCHEMA)
+            validate(wrong, "bench-peers-attention")
 
     def test_times_beside_the_peak_the_same_engine_and_ours(self):
         lines = attention_tables.details(report()).splitlines()

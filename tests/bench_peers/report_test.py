@@ -15,18 +15,17 @@ import jsonschema
 import numpy as np
 
 repository = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(repository / "tools/bench/peers"))
+sys.path[:0] = [str(repository / "tools/bench/peers"), str(repository / "tests/support")]
 
 import documents  # noqa: E402
 import goals  # noqa: E402
 import tables  # noqa: E402
 import verify  # noqa: E402
+from schemas import validate  # noqa: E402
 from workload import Workload, encoded, inv_freq, pair_features  # noqa: E402
 
 RECORDED = json.loads(
     pathlib.Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
-SCHEMA = json.loads(
-    (repository / "docs/schema/bench-peers.schema.json").read_text(encoding="utf-8"))
 
 
 class Reports(unittest.TestCase):
@@ -41,10 +40,10 @@ class Reports(unittest.TestCase):
 
     def test_the_schema_accepts_the_report_with_its_goals(self):
         self.report["goals"] = goals.evaluate(self.report)
-        jsonschema.validate(self.report, SCHEMA)
+        validate(self.report, "bench-peers")
         self.line(peer="ggml")["of_bound"] = 1.5  # was not the same result
         with self.assertRaises(jsonschema.ValidationError):
-            jsonschema.validate(self.report, SCHEMA)
+            validate(self.report, "bench-peers")
 
     def test_a_goal_is_met_when_every_line_meets_it(self):
         ggml = goals.evaluate(self.report)[0]

@@ -5,14 +5,16 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
-import jsonschema
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from schemas import SCHEMAS, validate  # noqa: E402
+
 TOOL = os.environ["ROTARY_TOOL"]
-SCHEMAS = pathlib.Path(os.environ["ROTARY_SCHEMAS"])
 
 LLAMA = {
     "model_type": "llama",
@@ -63,12 +65,6 @@ def spoilt(array):
             copy = array.copy()
             copy[index] = value
             yield list(index), value, copy
-
-
-def validate(document, schema_name):
-    schema = json.loads((SCHEMAS / f"{schema_name}.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(document)
 
 
 class ToolTest(unittest.TestCase):

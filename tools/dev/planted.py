@@ -82,7 +82,7 @@ def run_test(build, test):
     if name.startswith("tool."):
         return run(*LIMIT, "/usr/bin/python3", "-B", "-m", "unittest", "-q", part,
                    cwd=TREE / "tests/cli", ROTARY_TOOL=folder / "bin/rotary",
-                   ROTARY_SCHEMAS=TREE / "docs/schema", ROTARY_CARDS=TREE / "models")
+                   ROTARY_CARDS=TREE / "models")
     options = ["--gtest_brief=1", f"--gtest_filter={part}"] if part else []
     return run(*LIMIT, folder / f"bin/rotary_{name}_test", *options, cwd=folder)
 

@@ -7,6 +7,8 @@
     bits.txt     a hash of what the library returns in each golden case and each test of attend,
                  for each instruction set of this machine
 
+and docs/schema/encodings.schema.json with what the facts of the headers make of it.
+
     record.py BUILD [--accept]
 
 BUILD is the folder of preset release. --accept writes what is so now. Exits with 1 where a line
@@ -16,6 +18,7 @@ differs.
 import argparse
 import difflib
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -25,6 +28,9 @@ import tempfile
 from public_sizes import public_sizes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "tidy"))
+from schemas import formatted  # noqa: E402
+
 RECORDED = ROOT / "tests" / "recorded"
 BIASES = ("t5", "alibi", "kerple_log", "kerple_power", "fire", "sandwich")
 SKIPPED = 77  # a test program's exit code for an instruction set that the machine lacks
@@ -93,6 +99,12 @@ def bits(build):
             yield from bits_of(build / "bin" / program, instruction_set)
 
 
+def described_schema(build):
+    done = subprocess.run([build / "bin" / "rotary_described_schema"], capture_output=True,
+                          check=True)
+    return formatted(json.loads(done.stdout)).splitlines()
+
+
 def of_these_sets(recorded, now):
     """The recorded lines to compare with, and those to keep. A machine has some instruction sets;
     a test that was added on another may be recorded for its sets alone."""
@@ -106,17 +118,16 @@ def of_these_sets(recorded, now):
     return sorted(compared + added), kept, len(added)
 
 
-def differs(name, now, accept):
-    path = RECORDED / name
-    recorded = path.read_text().splitlines() if path.exists() else []
+def differs(path, now, accept):
+    recorded = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept, added = [], 0
-    if name == "bits.txt":
+    if path.name == "bits.txt":
         now = sorted(now)
         recorded, kept, added = of_these_sets(recorded, now)
     if accept:
-        path.write_text("\n".join([*now, *kept]) + "\n")
+        path.write_text("\n".join([*now, *kept]) + "\n", encoding="utf-8")
     changes = list(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
-    print(f"{name}: {len(now)} lines, "
+    print(f"{path.name}: {len(now)} lines, "
           f"{sum(line[0] == '+' for line in changes[2:])} of them not as recorded"
           + (f", {added} recorded for other instruction sets alone" if added else ""))
     print("".join(f"  {line}\n" for line in changes[2:] if line[0] in "+-"), end="")
@@ -129,9 +140,11 @@ def main():
     parser.add_argument("--accept", action="store_true", help="record what is so now")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
-    found = [differs("sizes.txt", list(public_sizes()), arguments.accept),
-             differs("answers.txt", list(answers(build)), arguments.accept),
-             differs("bits.txt", list(bits(build)), arguments.accept)]
+    found = [differs(path, list(now), arguments.accept) for path, now in (
+        (ROOT / "docs/schema/encodings.schema.json", described_schema(build)),
+        (RECORDED / "sizes.txt", public_sizes()),
+        (RECORDED / "answers.txt", answers(build)),
+        (RECORDED / "bits.txt", bits(build)))]
     return 1 if any(found) else 0
 
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/schema, whose files refer to one another, without a network."""
+
+import functools
+import json
+import pathlib
+
+import jsonschema
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs/schema"
+DOCUMENTS = {
+    path.as_uri(): json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.json")
+}
+
+
+@functools.cache
+def validator(name):
+    """Of NAME.schema.json."""
+    uri = (SCHEMAS / f"{name}.schema.json").as_uri()
+    jsonschema.Draft202012Validator.check_schema(DOCUMENTS[uri])
+    resolver = jsonschema.RefResolver(uri, DOCUMENTS[uri], store=DOCUMENTS)
+    return jsonschema.Draft202012Validator(DOCUMENTS[uri], resolver=resolver)
+
+
+def validate(document, name):
+    validator(name).validate(document)
