@@ -86,6 +86,38 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*files, "--config", self.config)
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
+    # Turned by the index of the head: with tokens and heads exchanged that is as configured.
+    def test_the_choice_of_axes_clears_no_dump(self):
+        x = heads(tokens=4, count=6).astype(np.float32)
+        y = rotated(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).astype(np.float32).copy()
+        files = [*self.files(x, y), "--config", self.config, "--first-position", "0"]
+        code, found = self.identify(*files)
+        self.assertEqual((code, found["verdict"], found["layout"], found["right_layout"]),
+                         (1, "another_cause", "thd", "htd"))
+        code, found = self.identify(*files, "--layout", "htd")
+        self.assertEqual((code, found["verdict"], found["right_layout"]),
+                         (0, "as_configured", None))
+        text = self.run_tool("identify", *files).stdout.decode()
+        self.assertIn("with the axes htd as configured, with thd another cause; say --layout", text)
+
+    def test_positions_of_single_tokens_are_printed(self):
+        x = heads(tokens=6).astype(np.float32)
+        y = rotated(x, [0, 1, 7, 8, 9, 5]).astype(np.float32)
+        files = [*self.files(x, y), "--config", self.config, "--first-position", "0",
+                 "--layout", "thd"]
+        code, found = self.identify(*files)
+        self.assertEqual((code, self.causes(found)),
+                         (1, [("token_positions", "positions of tokens 2-4", "p + 5")]))
+        self.assertEqual(found["positions"]["found"], [[[0, 1, 7, 8, 9, 5]]])
+        self.assertEqual(found["checked_tokens"], 6)
+
+    def test_a_table_may_begin_anywhere(self):
+        angles = np.outer(np.arange(4000, 4009), 10000.0 ** (-np.arange(8) / 8))
+        table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
+                 "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
+        code, found = self.identify(*table, "--config", self.config)
+        self.assertEqual((code, found["first_position"]), (0, 4000))
+
     def test_nothing_explains_numbers_of_something_else(self):
         x = heads().astype(np.float32)
         y = heads(seed=2).astype(np.float32)
