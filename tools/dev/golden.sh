@@ -2,8 +2,9 @@
 # ./dev golden: the golden data of tests/golden made again by a published transformers, and what
 # other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
 # and the library held against them; --classes: every rotary class of a release beside the tool;
-# --dialects: the numbers of other engines, from what PyPI has of them; --gguf: GGUF files that
-# others made. It needs the network, once for each wheel.
+# --dialects: the numbers of other engines, from what PyPI has of them; --evidence: engines on each
+# family's configs in each form; --gguf: GGUF files that others made. It needs the network, once for
+# each wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
@@ -24,14 +25,12 @@ cmd_golden() {
     --classes) golden_classes "${@:2}" ;;
     --dialects)
       install_packages "${packages_golden[@]}" python3-venv g++
-      [[ " $* " != *" --cells "* ]] || build release native bin/rotary_readings
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
       ;;
-    --matrix)
+    --evidence)
       install_packages "${packages_classes[@]}"
       build release native bin/rotary_readings
-      /usr/bin/python3 -B tools/golden/matrix/matrix.py build/release/bin/rotary_readings \
-        "${@:2}"
+      /usr/bin/python3 -B tools/golden/evidence/evidence.py "${@:2}"
       ;;
     --gguf)
       build release native bin/rotary

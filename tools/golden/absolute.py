@@ -187,7 +187,7 @@ def cases(release):
 
 
 def main():
-    from golden import release_of
+    from release import release_of
     from wheels import pins
 
     torch.set_num_threads(1)

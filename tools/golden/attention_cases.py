@@ -117,7 +117,7 @@ def case_of(encoding, place):
 
 
 def main():
-    from golden import release_of
+    from release import release_of
     from wheels import pins
 
     torch.set_num_threads(1)

@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What engines make of configs: tests/golden/dialects.json.
 
-    dialects.py [--write | --cells] [--from ENGINE=PATH]... [ENGINE]...
+    dialects.py [--write] [--from ENGINE=PATH]... [ENGINE]...
 
 transformers runs the pinned wheels on torch (history.py); onnxruntime runs the numbers of the
 builder of onnxruntime-genai on torch, mlx runs mlx-lm's rope_utils.py on MLX, llama.cpp compiles
 the functions of ggml that make angles. --from says where what they are made from lies: for
 onnxruntime and mlx the wheel of onnxruntime-genai or mlx-lm, for llama.cpp the folder vendor/
 llama.cpp of llama_cpp_python's source distribution. Without --write: compares.
-
---cells: what mlx, vllm, llama.cpp and onnxruntime do with each way to write the rope keys of each
-family, beside the tool: tests/golden/evidence. vllm, too, is made from its wheel.
 """
 
 import ast
@@ -87,9 +84,10 @@ def transformers_case(history, first, last, seen):
 
 
 def transformers_cases(_source):
-    from golden import histories, release_of
+    from golden import histories
     from history import observe
     from history_cases import Case
+    from release import release_of
     from wheels import pins
     for history, periods in histories():
         for first, last, seen in periods:
@@ -246,19 +244,9 @@ def alike(one, other):
             all(abs(a - b) <= SAME * abs(b) for x, y in rows for a, b in zip(x, y, strict=True)))
 
 
-def write_cells(words, sources):
-    sys.path.insert(0, str(ROOT / "tools/golden/evidence"))
-    from evidence import MODULES, write_evidence
-    for engine in [word for word in words if word in MODULES] or MODULES:
-        write_evidence(engine, sources.get(engine))
-    return 0
-
-
 def main(words):
     write = "--write" in words
     sources = dict(words[i + 1].split("=", 1) for i, word in enumerate(words) if word == "--from")
-    if "--cells" in words:
-        return write_cells(words, sources)
     chosen = [word for word in words if word in ENGINES] or list(ENGINES)
     recorded = json.loads(PATH.read_text())["cases"] if PATH.exists() else []
     made = {engine: list(map(shortened, MAKERS[engine](sources.get(engine))))

@@ -20,12 +20,10 @@ from compare import judge
 from history import periods
 from history_cases import CASES
 from history_table import compare_with_document
-from release import Release
-from torch_parts import GIVEN
-from wheels import WheelError, pins, wheel_of
+from release import release_of
+from wheels import WheelError, pins
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WHEELS = ROOT / "build/golden/wheels"
 
 
 def main():
@@ -62,10 +60,6 @@ def parsed(words):
         if not path.exists():
             parser.error(f"{path} must be a folder or a file, got neither")
     return arguments
-
-
-def release_of(version):
-    return Release(version, wheel_of(version, WHEELS), GIVEN)
 
 
 def histories():

@@ -4,15 +4,23 @@
 import ast
 import copy
 import functools
+import pathlib
 import types
 import zipfile
 
 from definitions import WithoutAnnotations, load_definitions, top_level
+from torch_parts import GIVEN
+from wheels import wheel_of
 
 ROPE_UTILS = ("ROPE_INIT_FUNCTIONS", "dynamic_rope_update", "RotaryEmbeddingConfigMixin")
 # The members of a config class about its rope parameters; the rest of it is about other things.
 ROPE_MEMBERS = ("default_theta", "default_rope_type", "_rope_type_labels",
                 "ignore_keys_at_rope_validation", "convert_rope_params_to_dict")
+
+
+def release_of(version):
+    wheels = pathlib.Path(__file__).resolve().parents[2] / "build/golden/wheels"
+    return Release(version, wheel_of(version, wheels), GIVEN)
 
 
 class Release:

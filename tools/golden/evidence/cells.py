@@ -3,115 +3,117 @@
 
 import dataclasses
 
-from families import language_models
-from sizes import IN_DICTIONARY, OWN, SIZES, TRAINED
-
 THETA = 50000.0  # no class's default
-ORIGINAL = 1024
-SHORT, LONG = 16, 2 * TRAINED
+TRAINED = {"max_position_embeddings": 2048}
+ORIGINAL = {"original_max_position_embeddings": 512}
 
-# The key that holds the dictionary, and the name of its type.
-FORMS = {"scaling_type": ("rope_scaling", "type"),
-         "scaling_rope_type": ("rope_scaling", "rope_type"),
-         "parameters_flat": ("rope_parameters", "rope_type"),
-         "parameters_nested": ("rope_parameters", "rope_type"),
-         "both": ("rope_scaling", "rope_type")}
-
-BOTH_KEYS = ("scaling_rope_type", "parameters_flat")  # of forms: one for each key
-
-# A cell agrees if each of its dictionaries does. original_max_position_embeddings over factor is
-# not the trained length, so that an engine that computes one of them is seen.
-YARN = {"factor": 8.0, "original_max_position_embeddings": ORIGINAL}
-RULES = {
-    "default": [{}],
-    "linear": [{"factor": 4.0}],
-    "dynamic": [{"factor": 2.0}],
-    "yarn": [YARN, YARN | {"attention_factor": 0.9, "beta_fast": 16.0, "beta_slow": 2.0},
-             YARN | {"mscale": 1.0, "mscale_all_dim": 0.5}, YARN | {"truncate": False}],
-    "llama3": [{"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-                "original_max_position_embeddings": ORIGINAL}],
-    "longrope": [{"original_max_position_embeddings": ORIGINAL},
-                 {"original_max_position_embeddings": ORIGINAL, "factor": 16.0,
-                  "attention_factor": 1.1}],
-}
-OF_CONTEXT = ("dynamic", "longrope")
-VARIANTS = ("partial_inner", "partial_outer", "two_thetas")
+# Their rope dictionary must say how many pairs each axis has.
+SECTIONS = {"mrope_section": [8, 12, 12]}
+WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
+                 "qwen3_vl_text", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "paddleocr_vl_text",
+                 "qwen3_omni_moe_talker_text", "cosmos3_edge_text")
+# Keys that a family's dictionary has whatever the rule.
+IN_DICTIONARY = {family: {"llama_4_scaling_beta": 0.1, **ORIGINAL}
+                 for family in ("ministral3", "mistral3", "mistral4")} | {
+                     "hunyuan": {"alpha": 1000.0}} | dict.fromkeys(WITH_SECTIONS, SECTIONS)
+# original_max_position_embeddings times factor is not the trained length, so that an engine that
+# computes one of them is seen.
+YARN = {"factor": 8.0} | ORIGINAL
+CALLS = {"dynamic": [23, 149, 101, 23], "longrope": [23, 149]}  # tokens, one after the other
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
-    """One config of a cell."""
+class Model:
+    """keys: the smallest config.json of the family, but for rope; labels: the layer types that
+    nested rope parameters are given by; pairs: that turn."""
 
     family: str
-    cell: str
-    config: dict
-    contexts: tuple
+    keys: dict
+    labels: tuple = ()
+    pairs: int = 32
+    path: str = ""  # of the language model's keys
+
+    def with_rope(self, rope):
+        return self.keys | ({self.path: self.keys[self.path] | rope} if self.path else rope)
 
 
-def small_model(family, rope):
-    """The keys of rope are among those of the language model."""
-    config = {"model_type": family} | SIZES | OWN.get(family, {})
-    within = language_models().get(family)
-    if "text_config" not in config and within is None:
-        return config | rope
-    text = config.get("text_config", {"model_type": within} | OWN.get(within, {}))
-    return config | {"text_config": SIZES | text | rope}
+def rules_of(pairs):
+    """rule -> its dictionaries, and the keys beside them. A cell agrees if each of them does."""
+    lists = {"short_factor": [1 + 0.01 * i for i in range(pairs)],
+             "long_factor": [3 + 0.03 * i for i in range(pairs)]}
+    long = lists | {"factor": 8.0, "original_max_position_embeddings": 64}
+    return {
+        "default": ([{}], TRAINED),
+        "linear": ([{"factor": 4.0}], TRAINED),
+        "dynamic": ([{"factor": 2.0}], {"max_position_embeddings": 64}),
+        "yarn": ([YARN, YARN | {"attention_factor": 0.9, "beta_fast": 16.0, "beta_slow": 2.0},
+                  YARN | {"mscale": 1.0, "mscale_all_dim": 0.5}, YARN | {"truncate": False}],
+                 TRAINED),
+        "llama3": ([{"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0} | ORIGINAL],
+                   TRAINED),
+        "longrope": ([long, long | {"factor": 16.0, "attention_factor": 1.1}],
+                     {"max_position_embeddings": 128}),
+    }
 
 
-def dictionary(family, rule, values, pairs):
-    values = IN_DICTIONARY.get(family, {}) | values
-    if rule != "longrope":
-        return values
-    return values | {"short_factor": [1.0 + i / 64 for i in range(pairs)],
-                     "long_factor": [4.0 + i / 8 for i in range(pairs)]}
+def first_case(model):
+    """Tells whether the model runs, and how many pairs turn."""
+    return case(model, "plain:default", "", {"rope_theta": THETA} | TRAINED)
 
 
-def rope_keys(form, rule, values):
-    if form == "plain":
-        return {"rope_theta": THETA, "rope_scaling": None}
-    key, name = FORMS[form]
-    inner = {name: rule} | values
-    if form == "parameters_flat":
-        return {key: inner | {"rope_theta": THETA}}
-    if form == "parameters_nested":
-        return {key: {"full_attention": inner | {"rope_theta": THETA},
-                      "sliding_attention": {"rope_type": "default", "rope_theta": 20000.0}}}
-    outer = {"rope_theta": THETA, key: inner}
-    return outer | ({"rope_parameters": inner | {"rope_theta": THETA}} if form == "both" else {})
+def case(model, cell, tried, rope):
+    rule = cell.partition(":")[2]
+    return {"family": model.family, "cell": cell, "tried": tried,
+            "config": model.with_rope(rope), "calls": CALLS.get(rule, [7])}
 
 
-def contexts_of(rule):
-    return (SHORT, LONG) if rule in OF_CONTEXT else (SHORT,)
+def cases(model):
+    """What is tried of each cell, after first_case()."""
+    theta = {"rope_theta": THETA} | TRAINED
+    yield case(model, "plain:default", "no base", TRAINED)
+    yield case(model, "plain:default", "rope_scaling null", theta | {"rope_scaling": None})
+    yield case(model, "plain:default", "another head_dim", theta | {"head_dim": 48})
+    more = IN_DICTIONARY.get(model.family, {})
+    for rule, (dictionaries, beside) in rules_of(model.pairs).items():
+        for keys in dictionaries:
+            tried = ", ".join(keys.keys() - dictionaries[0].keys())
+            for cell, rope in forms_of(rule, more | keys, model.labels):
+                yield case(model, f"{cell}:{rule}", tried, beside | rope)
+    lists, beside = rules_of(model.pairs)["longrope"]
+    within = {"type": "longrope"} | {key: lists[0][key] for key in ("short_factor", "long_factor")}
+    yield case(model, "scaling_type:longrope", "lists alone", theta | beside | {
+        "original_max_position_embeddings": 64, "rope_scaling": within})
+    if model.family in WITH_SECTIONS:
+        yield case(model, "scaling_type:other", "",
+                   theta | {"rope_scaling": {"type": "mrope"} | SECTIONS})
+    yield from variants(model, more)
 
 
-def with_theta(rope, key, value):
-    return rope | {key: rope[key] | {"rope_theta": value}}
+def forms_of(rule, keys, labels):
+    """(form, rope keys), of one dictionary."""
+    body, theta = {"rope_type": rule} | keys, {"rope_theta": THETA}
+    yield "scaling_type", theta | {"rope_scaling": {"type": rule} | keys}
+    yield "scaling_rope_type", theta | {"rope_scaling": body}
+    yield "parameters_flat", {"rope_parameters": body | theta}
+    yield "both", theta | {"rope_scaling": body, "rope_parameters": body | {"rope_theta": 20000.0}}
+    if labels:
+        yield "parameters_nested", {"rope_parameters": {
+            label: body | {"rope_theta": THETA / (i + 1)} for i, label in enumerate(labels)}}
 
 
-def variant_keys(variant, rule, values):
-    """A dictionary under either key; only those that an engine reads at all can tell."""
-    for form in BOTH_KEYS:
-        key = FORMS[form][0]
-        rope = rope_keys(form, rule, values)
-        if variant == "partial_inner":
-            yield form, rope | {key: rope[key] | {"partial_rotary_factor": 0.5}}
-        elif variant == "partial_outer":
-            yield form, rope | {"partial_rotary_factor": 0.5}
-        else:
-            yield form, with_theta(rope, key, 70000.0) | {"rope_theta": THETA}
-
-
-def cells_of(family, pairs):
-    """Each config of each cell of a family; pairs: of its rule."""
-    def asked(cell, rule, rope):
-        return Asked(family, cell, small_model(family, rope), contexts_of(rule))
-    yield asked("plain:default", "default", rope_keys("plain", "default", {}))
-    for form in FORMS:
-        for rule, alternatives in RULES.items():
-            for values in alternatives if form in BOTH_KEYS else alternatives[:1]:
-                yield asked(f"{form}:{rule}", rule,
-                            rope_keys(form, rule, dictionary(family, rule, values, pairs)))
-    for variant in VARIANTS:
-        for rule, values in (("default", {}), ("linear", RULES["linear"][0])):
-            for form, rope in variant_keys(variant, rule, dictionary(family, rule, values, 1)):
-                yield asked(f"{variant} {form}", rule, rope)
+def variants(model, more):
+    """Keys in two places, in each form of the dictionary; only those that an engine reads tell."""
+    half, theta = {"partial_rotary_factor": 0.5}, {"rope_theta": THETA} | TRAINED
+    for rule in ("default", "linear"):
+        keys = more | ({"rope_type": rule} | rules_of(1)[rule][0][0])
+        inner = keys | {"rope_theta": THETA}
+        scaled = {} if rule == "default" else {"rope_scaling": keys}
+        two = keys | {"rope_theta": 20000.0}
+        for variant, form, rope in (
+                ("partial_outer", "scaling_rope_type", theta | half | scaled),
+                ("partial_outer", "parameters_flat", TRAINED | half | {"rope_parameters": inner}),
+                ("partial_inner", "scaling_rope_type", theta | {"rope_scaling": keys | half}),
+                ("partial_inner", "parameters_flat", TRAINED | {"rope_parameters": inner | half}),
+                ("two_thetas", "scaling_rope_type", theta | {"rope_scaling": two}),
+                ("two_thetas", "parameters_flat", theta | {"rope_parameters": two})):
+            yield case(model, variant, f"{rule} of {form}", rope) | {"form": form}

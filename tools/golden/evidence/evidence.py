@@ -1,30 +1,123 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Engines beside the tool, for each way to write a config: tests/golden/evidence/*.json."""
+"""Runs engines beside the library, and writes their rows of evidence.txt.
 
-import importlib
-import pathlib
-import zipfile
+    evidence.py [--families A,B] [--from PATH] ENGINE[@RELEASE]
 
-from readings import ROOT
+Each family runs every config of cells.py. What was answered is kept in build/golden/evidence, a
+file for each release, and a family that is there is not run again. --from: the wheel of vllm or
+onnxruntime-genai, or the folder vendor/llama.cpp of llama_cpp_python's source distribution.
+transformers has the releases of releases.json's "lines", in one environment (14 GB).
+"""
 
-MODULES = {"mlx": "engine_mlx", "llama.cpp": "engine_llama_cpp", "vllm": "engine_vllm",
-           "onnxruntime": "engine_onnxruntime"}
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+from names import BUILD, READINGS  # puts the other folders on the path
+
+from cells import cases, first_case
+from engines import ENGINES
+from judge import asked, verdicts
+from rows import ABSENT, write_rows
 
 
-def unpacked(source):
-    """The Python files of a wheel; a folder is itself."""
-    source = pathlib.Path(source)
-    if source.is_dir():
-        return source
-    folder = ROOT / "build/golden/sources" / source.stem
-    with zipfile.ZipFile(source) as wheel:
-        wheel.extractall(folder, [name for name in wheel.namelist() if name.endswith(".py")])
-    return folder
+class Survey:
+    """A program that answers each line of JSON with a line of JSON. One that ends is started
+    again."""
+
+    def __init__(self, engine, release, source):
+        self.made, self.process = lambda: engine.command(release, source), None
+
+    def ask(self, question):
+        if self.process is None:
+            command, environment = self.made()
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                stderr=subprocess.DEVNULL, env=os.environ | environment)
+        print(json.dumps(question), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self.process = None
+        return {"error": "the engine's process ended"}
 
 
-def write_evidence(engine, source):
-    """Answers that an engine gave before are kept in build/golden/evidence."""
-    made = importlib.import_module(MODULES[engine]).evidence(
-        [], *([unpacked(source)] if source else []))
-    made.write()
-    print(f"{engine}: " + ", ".join(f"{count} {kind}" for kind, count in made.counts().items()))
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("engine", metavar="ENGINE[@RELEASE]")
+    parser.add_argument("--families", type=lambda text: text.split(","))
+    parser.add_argument("--from", dest="source")
+    arguments = parser.parse_args()
+    name, _, release = arguments.engine.partition("@")
+    engine = ENGINES[name]
+    found = {engine.version(each): found_of(engine, each, arguments)
+             for each in ([release] if release else engine.releases)}
+    write_rows(name, engine.agreed, found)
+    return 0
+
+
+def found_of(engine, release, arguments):
+    """{family: {cell: verdict}} of a release."""
+    path = BUILD / f"evidence/{engine.name}-{release}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    survey = Survey(engine, release, arguments.source)
+    kept = read(path) or keep(path, [survey.ask({"names": True})])
+    wanted = {family: name for family in engine.families()
+              if (name := engine.name_of(family, kept[0]["names"]))}
+    for family in wanted.keys() & set(arguments.families or wanted):
+        if not any(line.get("family") == family for line in kept):
+            print(f"{engine.name} {release}: {family}", file=sys.stderr)
+            kept += keep(path, lines_of(family, wanted[family], (engine, release), survey))
+    lines = [line for line in kept if line.get("family") in wanted]
+    judged = verdicts(lines, engine.dialect(release), engine, READINGS)
+    ran = {family: trusted for family, cells in judged.items()
+           if (trusted := engine.trusted(family, cells))}
+    absent = {family for family in engine.families()
+              if engine.is_absent(family, release, kept[0]["names"])}
+    ran, absent = engine.with_parts(ran, absent, wanted.keys() - ran.keys())
+    return ran | dict.fromkeys(absent, ABSENT)
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def keep(path, lines):
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return lines
+
+
+def lines_of(family, name, release, survey):
+    """A config and the answer to it, of each case; those that make no model are recorded, too."""
+    engine, version = release
+    try:
+        model = engine.model(family, survey)
+    except LookupError as error:
+        return [{"family": family, "error": str(error)}]
+    first = first_case(model)
+    ours = asked(READINGS, [first | {"dialect": engine.dialect(version)}])[0]
+    rotary = ours.get("calls", [[]])[0]
+    answered = [answer_of(first, name, survey)]
+    if not rotary and not answered[0]["answer"].get("ropes"):
+        return answered  # has other positions, whatever rope keys say
+    model = dataclasses.replace(model, pairs=len(rotary[0]["inv_freq"]) if rotary else 32)
+    rest = list(cases(model))
+    plain = [case for case in rest if case["cell"].endswith((":default", ":yarn"))]
+    answered += [answer_of(case, name, survey) for case in plain]
+    if all("error" in line["answer"] for line in answered):
+        return answered  # the engine makes no model of these sizes, whatever its rope is
+    return answered + [answer_of(case, name, survey) for case in rest if case not in plain]
+
+
+def answer_of(case, name, survey):
+    config = {"architectures": [name]} | case["config"]
+    return case | {"answer": survey.ask({"config": config, "calls": case["calls"]})}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,8 +3,8 @@
 
     llama_cpp_survey.py LLAMA_CPP    its folder
 
-{"config": {...}} of each line of standard input is answered with {"gguf": the file in base64} or
-{"error": ...}; {"names": true} with the architectures that are registered.
+Answers as survey.py says, but {"gguf": the file in base64} to a config. src/llama-model.cpp and
+src/models, which read it, were read.
 """
 
 import base64
@@ -19,6 +19,8 @@ logging.disable(logging.CRITICAL)
 
 import conversion  # noqa: E402
 import gguf  # noqa: E402
+
+from survey import answer_lines  # noqa: E402
 
 
 class Lenient(dict):
@@ -48,17 +50,11 @@ def convert(config):
         return {"gguf": base64.b64encode(path.read_bytes()).decode()}
 
 
-def main():
-    answers, sys.stdout = sys.stdout, sys.stderr
-    for line in sys.stdin:
-        asked = json.loads(line)
-        try:
-            answer = {"names": sorted(conversion.TEXT_MODEL_MAP)} if "names" in asked else \
-                convert(asked["config"])
-        except (Exception, SystemExit) as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=answers, flush=True)
+def answer(asked):
+    if "names" in asked:
+        return {"names": sorted(conversion.TEXT_MODEL_MAP)}
+    return convert(asked["config"])
 
 
 if __name__ == "__main__":
-    main()
+    answer_lines(answer)

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mlx-lm makes of configs: for each layer, the frequencies that its own forward pass gives
-mlx.fast.rope. One JSON line for each line of standard input.
-
-    {"config": {...}, "contexts": [16, 8192]}
-    {"calls": [[null, {"inv_freq": [...], "pairing": "half", "factor": 1.0}], ...]}
-
-calls has the layers in each context; null: a layer that does not rotate. What another project's
-code raises is an answer, too.
-"""
+"""What mlx-lm makes of configs (survey.py): for each layer, the frequencies that its own forward
+pass gives mlx.fast.rope."""
 
 import contextlib
 import dataclasses
+import inspect
 import json
+import pathlib
 import sys
 import types
 import typing
@@ -20,7 +15,10 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.base import BaseModelArgs
 from mlx_lm.models.bitlinear_layers import BitLinear
+from mlx_lm.utils import MODEL_REMAPPING
 from mlx_lm.utils import _get_classes as classes_of
+
+from survey import answer_lines, in_ropes
 
 TOKENS = 1
 fast_rope = mx.fast.rope
@@ -140,28 +138,22 @@ def observed(config, contexts):
     model = model_class(arguments.from_dict(config))
     with spied() as spy:
         count = run(model, spy)
-    calls = []
-    for context in contexts:
-        layers = []
-        for layer in range(count):
-            found = spy.calls.get(layer)
-            if found is None:
-                layers.append(None)
-                continue
-            alternatives = {json.dumps(in_context(module, seen, context)):
-                            factor_of(module, seen) for module, seen, _ in found}
-            text, factor = next(iter(alternatives.items()))
-            layers.append(json.loads(text) | {"factor": factor, "kinds": len(alternatives)})
-        calls.append(layers)
-    return {"calls": calls, "unplaced": len(spy.calls.get(None, []))}
+    return in_ropes([(layer, rope_of(spy.calls[layer], context)) for layer in range(count)
+                     if layer in spy.calls] for context in contexts)
 
 
-def has(model_type):
-    try:
-        classes_of({"model_type": model_type})
-    except ValueError:
-        return {"has": False}
-    return {"has": True}
+def rope_of(found, context):
+    alternatives = {json.dumps(in_context(module, seen, context)): factor_of(module, seen)
+                    for module, seen, _ in found}
+    text, factor = next(iter(alternatives.items()))
+    return json.loads(text) | {"factor": factor, "kinds": len(alternatives)}
+
+
+def answer(asked):
+    if "names" in asked:
+        files = pathlib.Path(inspect.getfile(BaseModelArgs)).parent.glob("*.py")
+        return {"names": sorted({file.stem for file in files} | set(MODEL_REMAPPING))}
+    return observed(asked["config"], asked["calls"])
 
 
 def main():
@@ -169,15 +161,7 @@ def main():
     BaseModelArgs.from_dict = classmethod(from_dict)
     BitLinear.__call__ = lambda self, x: mx.zeros((*x.shape[:-1], self.out_features))  # for Metal
     sys.modules["hf_olmo"] = types.ModuleType("hf_olmo")  # olmo.py looks whether it is there
-    answers, sys.stdout = sys.stdout, sys.stderr  # some models print
-    for line in sys.stdin:
-        asked = json.loads(line)
-        try:
-            answer = has(asked["has"]) if "has" in asked else \
-                observed(asked["config"], asked["contexts"])
-        except (Exception, SystemExit) as error:
-            answer = {"has": True, "error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=answers, flush=True)
+    answer_lines(answer)
 
 
 if __name__ == "__main__":

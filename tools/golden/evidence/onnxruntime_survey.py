@@ -3,11 +3,10 @@
 
     onnxruntime_survey.py BUILDER    the folder with builder.py
 
-Lines of standard input and answers as in mlx_survey.py; a model's caches are those of all layers.
+Answers as survey.py says; a model has one cache, for each of its layers, in every context.
 """
 
 import ast
-import json
 import pathlib
 import sys
 import tempfile
@@ -19,6 +18,8 @@ import builders  # noqa: E402
 import onnx_ir  # noqa: E402
 import torch  # noqa: E402
 from transformers import CONFIG_MAPPING, PreTrainedConfig  # noqa: E402
+
+from survey import answer_lines, in_ropes  # noqa: E402
 
 
 def registry():
@@ -65,17 +66,12 @@ def observed(values):
     return {"inv_freq": turns.tolist(), "factor": cos[0][0].item(), "pairing": pairing}
 
 
-def main():
-    answers, sys.stdout = sys.stdout, sys.stderr
-    for line in sys.stdin:
-        asked = json.loads(line)
-        try:
-            answer = {"names": sorted({name for name, _, _ in REGISTRY})} if "names" in asked \
-                else {"rope": observed(asked["config"])}
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=answers, flush=True)
+def answer(asked):
+    if "names" in asked:
+        return {"names": sorted({name for name, _, _ in REGISTRY})}
+    rope = observed(asked["config"])
+    return in_ropes([(None, rope)] for _ in asked["calls"])
 
 
 if __name__ == "__main__":
-    main()
+    answer_lines(answer)

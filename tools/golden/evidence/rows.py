@@ -1,66 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on cells, as the rows of an engine in evidence.txt."""
+"""src/model/dialects/evidence.txt: what was looked at, as the library has it."""
 
 import collections
-import re
+import itertools
+import json
 
-from evidence_rows import write_rows
-from families import language_models
+from names import BUILD, ROOT
 
-# An engine that fails on a file has no such model.
-KINDS = {"fails": "absent"}
+PATH = ROOT / "src/model/dialects/evidence.txt"
+HEAD = "# engine first last kind cells | families: what was looked at (docs/theory/dialects.md)\n"
+ABSENT = {"*": ("fails", "", "")}  # the engine has no such family
 
 
-class Evidence:
-    """kinds: {family: {kind: [cell]}}; not_run: {family: why no model of it was made}."""
+def write_rows(engine, agreed, found):
+    """Puts the rows of an engine in the place of those that were there. found: {version:
+    {family: {cell: (kind, tool, engine)}}}; agreed: the kind of a cell that agrees. What differs is
+    kept beside the answers."""
+    name = engine.replace(".", "_")
+    kinds = {"run": agreed, "fails": "absent", "differs": "none"}
+    groups = collections.defaultdict(set)
+    families = sorted({family for each in found.values() for family in each})
+    for family, kind in itertools.product(families, kinds):
+        for first, last, cells in ranges(family, kind, found):
+            groups[first, last, kinds[kind], " ".join(sorted(cells))].add(family)
+    made = [f"{name} {' '.join(group)} | {' '.join(sorted(families))}\n"
+            for group, families in sorted(groups.items(), key=lambda each: order(each[0]))]
+    kept = [line for line in PATH.read_text(encoding="utf-8").splitlines(keepends=True)
+            if not line.startswith(("#", f"{name} "))]
+    PATH.write_text(HEAD + "".join(sorted(kept + made, key=lambda line: line.split(" ", 1)[0])),
+                    encoding="utf-8")
+    differs = [json.dumps([version, family, cell, *texts]) for version, each in found.items()
+               for family, cells in each.items() for cell, (kind, *texts) in cells.items()
+               if kind == "differs"]
+    beside = BUILD / f"evidence/{engine}.differs.json"
+    beside.write_text("[\n" + ",\n".join(differs) + "\n]\n", encoding="utf-8")
+    print(f"{engine}: {len(made)} rows, {len(differs)} cells differ ({beside})")
 
-    def __init__(self, engine, release, produced_by, agreed="run"):
-        """agreed: the kind of a cell in which both are the same."""
-        self.engine, self.produced_by, self.agreed = engine, produced_by, agreed
-        self.releases = {"first": release, "last": release} if release else {}
-        self.kinds = collections.defaultdict(lambda: collections.defaultdict(list))
-        self.sources, self.differs, self.not_run = {}, [], {}
 
-    def add(self, family, cell, kind, tool="", engine=""):
-        if kind == "differs":
-            self.differs.append({"family": family} | self.releases |
-                                {"cell": cell, "tool": tool, "engine": engine})
-        self.kinds[family][self.agreed if kind == "run" else kind].append(cell)
+def ranges(family, kind, found):
+    """(first, last, cells): equal neighbours among the releases are one row. A cell that differs
+    has rows of its own text."""
+    def cells_in(version):
+        cells = found[version].get(family, {})
+        return {cell: texts for cell, (each, *texts) in cells.items() if each == kind}
+    if kind != "differs":
+        yield from runs([(version, sorted(cells_in(version))) for version in found])
+        return
+    rows = collections.defaultdict(list)
+    for cell in sorted({cell for version in found for cell in cells_in(version)}):
+        for first, last, _ in runs([(version, cells_in(version).get(cell)) for version in found]):
+            rows[first, last].append(cell)
+    yield from ((first, last, cells) for (first, last), cells in rows.items())
 
-    def add_absent(self, family):
-        self.kinds[family]["absent"] = []
 
-    def describe_parts(self):
-        """A part of a model that the engine has is not absent: its text is what was run."""
-        for family, within in language_models().items():
-            if self.has(family) and not self.has(within):
-                self.kinds[within] = self.kinds[family]
-        for family in [each for each in self.kinds if not self.has(each)]:
-            whole = re.sub("_(text|vision|audio|encoder|decoder|talker)(_.*)?$", "", family)
-            if whole != family and (self.has(whole) or whole in self.not_run):
-                del self.kinds[family]
+def runs(values):
+    for value, pairs in itertools.groupby(values, key=lambda pair: pair[1]):
+        versions = [version for version, _ in pairs]
+        if value:
+            yield versions[0], versions[-1], value
 
-    def has(self, family):
-        return "absent" not in self.kinds.get(family, {"absent": []})
 
-    def rows(self):
-        for family, kinds in sorted(self.kinds.items()):
-            if "absent" in kinds:
-                yield {"family": family} | self.releases | {"kind": "absent"}
-            for kind in ("run", "read", "fails"):
-                if kinds.get(kind):
-                    source = {"source": self.sources[family]} if family in self.sources else {}
-                    yield ({"family": family} | self.releases | source |
-                           {"kind": KINDS.get(kind, kind), "cells": kinds[kind]})
-
-    def write(self):
-        self.describe_parts()
-        write_rows(self.engine, list(self.rows()), self.differs)
-
-    def counts(self):
-        found = collections.Counter()
-        for kinds in self.kinds.values():
-            known = [kind for kind in ("run", "read", "absent", "fails", "differs")
-                     if kind in kinds]
-            found.update(known[:1])
-        return found + collections.Counter({"not run": len(self.not_run)})
+def order(group):
+    first, last, *rest = group
+    return *(tuple(map(int, each.split("."))) for each in (first, last)), *rest

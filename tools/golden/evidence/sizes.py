@@ -149,8 +149,3 @@ OWN = {
     "step3p5": SLIDING,
     "youtu_llm": LATENT,
 }
-
-# Keys that a family's dictionary has whatever the rule.
-IN_DICTIONARY = {
-    family: {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 1024}
-    for family in ("ministral3", "mistral3", "mistral4")} | {"hunyuan": {"alpha": 1000.0}}

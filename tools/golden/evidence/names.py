@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that "architectures" of a config.json has for a model_type."""
+"""The families that the library knows, and the names that "architectures" has for them."""
 
 import ast
 import functools
+import json
+import pathlib
+import subprocess
 import sys
 import zipfile
 
-from readings import ROOT
-
-sys.path.insert(0, str(ROOT / "tools/golden"))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path += [str(ROOT / "tools/golden"), str(ROOT / "tools/golden/classes")]
+BUILD = ROOT / "build/golden"
+READINGS = ROOT / "build/release/bin/rotary_readings"
 
 from wheels import pins, wheel_of  # noqa: E402
 
@@ -19,10 +23,21 @@ ENDINGS = ("forcausallm", "lmheadmodel", "model", "forconditionalgeneration")
 
 
 @functools.cache
-def of_transformers():
-    """{model_type: [class]}."""
-    wheel = wheel_of(pins()["default"], ROOT / "build/golden/wheels")
-    text = zipfile.ZipFile(wheel).read("transformers/models/auto/modeling_auto.py").decode()
+def families():
+    """[[model_type, encoding, folder of Transformers, language model within]]."""
+    return json.loads(subprocess.check_output([READINGS], input=b'{"families": 1}'))
+
+
+@functools.cache
+def language_models():
+    return {family: within for family, _, _, within in families() if within}
+
+
+@functools.cache
+def architectures():
+    """{model_type: [class]} of Transformers."""
+    wheel = zipfile.ZipFile(wheel_of(pins()["default"], BUILD / "wheels"))
+    text = wheel.read("transformers/models/auto/modeling_auto.py").decode()
     found = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in MAPPINGS:
@@ -36,7 +51,7 @@ def of_transformers():
 def architecture_among(family, names):
     """The name of the family's architecture that an engine has; None: it has none. Families whose
     code is not in Transformers are known by their names."""
-    for name in of_transformers().get(family, []):
+    for name in architectures().get(family, []):
         if name in names:
             return name
     plain = family.replace("_", "").replace("-", "").lower()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release of transformers makes of configs of families, one JSON line each.
+"""What a release of transformers, which is on PYTHONPATH, makes of configs (survey.py).
 
-    observe.py FAMILY...
-
-The release is on PYTHONPATH. Each config goes to the release's own class and its model, which runs
-a few tokens with weights of no meaning; what its functions that rotate are given in each layer is
-what the release makes of the config. Where the model does not run, its rotary modules are called.
+Each config goes to the release's own class and its model, which runs a few tokens with weights of
+no meaning; what its functions that rotate are given in each layer is what the release makes of the
+config. Where the model does not run, its rotary modules are called. Answers {"base": family}, too,
+with the family's smallest config.json and its layer types.
 """
 
 import collections
@@ -13,7 +12,6 @@ import copy
 import functools
 import importlib
 import inspect
-import json
 import pathlib
 import re
 import signal
@@ -23,13 +21,35 @@ import torch
 import transformers
 from transformers import PretrainedConfig, PreTrainedModel
 
-from configs import base_of, calls_of, cases, first_case, labels_of
+from cells import THETA
+from survey import answer_lines, in_ropes, text_of
 
 MODELS = pathlib.Path(transformers.__file__).parent / "models"
 ROTATES = re.compile(r"^_?(vision_)?apply_.*rot|^rotate_queries")
 MASKS = re.compile(r"^create_\w*mask$")
 LAYERS = ("layers", "layer", "h", "blocks", "block")
 MOST_SECONDS = 30
+SMALL = {"vocab_size": 512, "hidden_size": 256, "intermediate_size": 128, "num_hidden_layers": 6,
+         "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 64, "pad_token_id": 0,
+         "bos_token_id": 1, "eos_token_id": 2, "moe_intermediate_size": 64, "num_experts": 4,
+         "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+         "n_shared_experts": 1, "n_group": 1, "topk_group": 1, "moe_topk": 1,
+         "shared_expert_intermediate_size": 64, "q_lora_rank": 48, "kv_lora_rank": 32,
+         "qk_rope_head_dim": 16, "qk_nope_head_dim": 32, "v_head_dim": 32, "index_topk": 4,
+         "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+         "sliding_window": 512, "num_nextn_predict_layers": 0}
+# Sizes with another meaning here: shrunk, they contradict each other.
+KEPT = {"zamba2": ("head_dim",), "recurrent_gemma": ("head_dim",)}
+# Keys that a family needs besides, to rotate or to be built this small.
+MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
+        "granitemoehybrid": {"position_embedding_type": "rope", "layer_types": ["attention"] * 6},
+        "falcon": {"alibi": False}, "zamba2": {"use_mem_rope": True},
+        "bamba": {"attn_layer_indices": [0, 2, 4]}, "gptj": {"rotary_dim": 32},
+        "codegen": {"rotary_dim": 32}, "jetmoe": {"kv_channels": 64},
+        "longcat_flash": {"head_dim": 16},
+        "mimi": {"upsample_groups": 256}, "chameleon": {"vocabulary_map": {"<image>": 4}},
+        "dbrx": {"attn_config": {"clip_qkv": 8.0, "kv_n_heads": 4, "rope_theta": THETA},
+                 "ffn_config": {"ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2}}}
 
 
 class NoModel(Exception):
@@ -41,16 +61,17 @@ def main():
     torch.set_num_threads(1)
     without_weights()
     signal.signal(signal.SIGALRM, too_long)
-    files = config_files()
-    for family in sys.argv[1:]:
-        put({"family": family, "begins": True})
-        for line in observed(family, files.get(family, [])):
-            put({"family": family} | line)
-        put({"family": family, "ends": True})
+    answer_lines(answer)
 
 
-def put(line):
-    print(json.dumps(line), flush=True)
+def answer(asked):
+    if "names" in asked:
+        return {"names": sorted(config_files())}
+    if "base" in asked:
+        config_class, _ = model_of(asked["base"])
+        base = base_of(asked["base"], config_class)
+        return {"base": base, "labels": labels_of(config_class, base)}
+    return observed(asked["config"], asked["calls"])
 
 
 def too_long(*_):
@@ -67,6 +88,7 @@ def without_weights():
             one.reset_parameters = nothing
 
 
+@functools.cache
 def config_files():
     """model_type -> the files whose classes have it."""
     found = collections.defaultdict(list)
@@ -84,46 +106,36 @@ def config_classes(family, paths):
             if one.__module__ == module.__name__ and getattr(one, "model_type", "") == family]
 
 
-def observed(family, paths):
-    if not paths:
-        yield {"absent": "the release has no such model"}
-        return
-    try:
-        config_class, model_class = model_of(config_classes(family, paths))
-        base = base_of(family, config_class)
-        labels = labels_of(config_class, base)
-        cell, tried, config = first_case(base)
-        seen = result_of(config_class, model_class, config, (cell, run_model, call_modules))
-    except Exception as error:
-        yield {"fails": text_of(error)}
-        return
-    yield {"cell": cell, "tried": tried, "config": config} | seen
-    ropes = seen.get("ropes", [])
-    if not ropes and "refused" not in seen:
-        return
-    ways = [way for way in (run_model, call_modules) if seen.get("by") in (None, way.__name__)]
-    if len(ropes) == 1 and seen["layers"] and len(seen["layers"][0]) == 6:
-        base = with_one_layer(base, config_class)
-    for cell, tried, config in cases(base, labels, len(ropes[0]["inv_freq"]) if ropes else 32):
-        seen = result_of(config_class, model_class, config, (cell, *ways))
-        yield {"cell": cell, "tried": tried, "config": config} | seen
+def base_of(family, config_class):
+    """The family's smallest config.json, by the names of the release's own class."""
+    default = config_class()
+    names = getattr(config_class, "attribute_map", None) or {}
+    base = {"model_type": family, "pad_token_id": 0}
+    for key, value in SMALL.items():
+        is_computed = isinstance(getattr(config_class, key, None), property)
+        if hasattr(default, key) and not is_computed and key not in KEPT.get(family, ()):
+            base[names.get(key, key)] = value
+    if "qk_rope_head_dim" in base:
+        base.pop("head_dim", None)
+    return base | MORE.get(family, {})
 
 
-def with_one_layer(base, config_class):
-    """Layers are alike: one is enough."""
-    name = (getattr(config_class, "attribute_map", None) or {}).get("num_hidden_layers",
-                                                                     "num_hidden_layers")
-    return base | {name: 1} if "layer_types" not in base else base
+def labels_of(config_class, base):
+    """The layer types that nested rope parameters are given by; none where layers are alike."""
+    default = config_class(**base)
+    rope = getattr(default, "rope_parameters", None) or {}
+    nested = [label for label, each in rope.items() if isinstance(each, dict)]
+    types = set(getattr(default, "layer_types", None) or ())
+    if hasattr(default, "sliding_window_pattern") or hasattr(default, "global_attn_every_n_layers"):
+        types |= {"full_attention", "sliding_attention"}
+    return nested or sorted(each for each in types if isinstance(each, str))
 
 
-def text_of(error):
-    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
-
-
-def model_of(classes):
+@functools.cache
+def model_of(family):
     """A config class and the model that is made of it: the base model, where there are several."""
     found = []
-    for config_class in classes:
+    for config_class in config_classes(family, config_files().get(family, [])):
         folder = MODELS / config_class.__module__.split(".")[2]
         for path in folder.glob("modeling_*.py"):
             if path.stem.startswith(("modeling_tf_", "modeling_flax_")):
@@ -149,29 +161,37 @@ def is_model_of(one, config_class):
     return not is_named and one.config_class is config_class
 
 
-def result_of(config_class, model_class, config, how):
-    """calls, ropes and layers; or why there is none. how: the cell, then what is tried in turn."""
-    cell, *ways = how
-    calls = calls_of(cell.partition(":")[2])
+WAYS = {}  # {family: how its first config ran}
+
+
+def observed(config, calls):
+    family = config["model_type"]
+    config_class, model_class = model_of(family)
+    model = limited(lambda: model_of_config(config_class, model_class, config))
+    problems = []
+    for way in WAYS.get(family, (run_model, call_modules)):
+        try:
+            seen = limited(lambda way=way: way(model, calls))
+        except Exception as error:
+            problems.append(error)
+            continue
+        WAYS.setdefault(family, (way,))
+        return seen
+    raise problems[0]
+
+
+def model_of_config(config_class, model_class, config):
+    made = config_class.from_dict(copy.deepcopy(config))
+    made._attn_implementation = "eager"
+    return model_class(made).eval()
+
+
+def limited(function):
     signal.alarm(MOST_SECONDS)
     try:
-        made = config_class.from_dict(copy.deepcopy(config))
-        made._attn_implementation = "eager"
-        model = model_class(made).eval()
-    except Exception as error:
-        return {"refused": text_of(error)}
+        return function()
     finally:
         signal.alarm(0)
-    why = ""
-    for run in ways:
-        signal.alarm(MOST_SECONDS)
-        try:
-            return {"calls": calls, "by": run.__name__, "why": why} | run(model, calls)
-        except Exception as error:
-            why = why or text_of(error)
-        finally:
-            signal.alarm(0)
-    return {"refused": why}
 
 
 def run_model(model, calls):
@@ -197,7 +217,7 @@ def run_model(model, calls):
             setattr(module, name, one)
     if not any(seen) and any("Rotary" in type(part).__name__ for part in model.modules()):
         raise NoModel("no function that rotates was seen")
-    return in_ropes(seen)
+    return in_ropes(call.items() for call in seen)
 
 
 def without_mask(*_, **__):
@@ -274,17 +294,6 @@ def as_rope(cos, sin):
             "factor": float(f"{torch.hypot(cos[0], sin[0])[0].item():.9g}")}
 
 
-def in_ropes(seen):
-    """Each rope once: ropes, and for each call the rope of each layer."""
-    ropes, layers = [], []
-    for call in seen:
-        for rope in call.values():
-            if rope not in ropes:
-                ropes.append(rope)
-        layers.append([[layer, ropes.index(rope)] for layer, rope in call.items()])
-    return {"ropes": ropes, "layers": layers}
-
-
 def call_modules(model, calls):
     """The same of the model's rotary modules, called as its layers call them; no layer is known."""
     seen = []
@@ -297,9 +306,7 @@ def call_modules(model, calls):
                     seen[-1][f"{name} {label}"] = called(part, tokens, label)
     if not any(seen):
         raise NoModel("its model has no rotary module")
-    return in_ropes(seen) | {"layers": None} | {
-        "each_call": [list({json.dumps(rope): rope for rope in call.values()}.values())
-                      for call in seen]}
+    return in_ropes([(None, rope) for rope in call.values()] for call in seen)
 
 
 def called(part, tokens, label):

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engines: which releases, where their code comes from, and the program that runs in it."""
+
+import dataclasses
+import email
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+from names import BUILD, architecture_among, architectures, families, language_models, pins
+from scratch import python_with
+from sizes import OWN, SIZES
+from wheels import wheel_of
+
+from cells import Model
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Positions of these have two axes: tools/golden/classes compares them.
+OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
+PART = re.compile("_(text|vision|audio|encoder|decoder|talker)(_.*)?$")
+LABELS = ("full_attention", "sliding_attention")
+TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
+
+
+@dataclasses.dataclass(frozen=True)
+class Engine:
+    """survey: its program; packages: of its environment; folder: its place in a wheel given by
+    --from."""
+
+    name: str
+    releases: tuple
+    survey: str
+    packages: tuple
+    folder: str = ""
+    agreed: str = "run"
+    # Verdicts where the engine fails on a config: the reading refuses it, or is an error.
+    both_fail: tuple = ("run", "unknown")
+    # An engine that fails on one of the configs of a cell has no such model.
+    worst_first: tuple = ("differs", "fails", "run", "unknown")
+
+    def command(self, release, source):
+        python = python_with(self.packages, BUILD / "environments")
+        place = [] if source is None else [unpacked(source) / self.folder]
+        return [python, "-B", HERE / self.survey, *place], {}
+
+    def version(self, release):
+        return release
+
+    def dialect(self, release):
+        return self.name
+
+    def families(self):
+        return [family for family, *_ in families()]
+
+    def name_of(self, family, names):
+        return architecture_among(family, names)
+
+    def model(self, family, survey):
+        keys = {"model_type": family} | SIZES | OWN.get(family, {})
+        within = language_models().get(family)
+        if within is None and "text_config" not in keys:
+            return Model(family, keys, LABELS)
+        text = keys.get("text_config", {"model_type": within} | OWN.get(within, {}))
+        return Model(family, keys | {"text_config": SIZES | text}, LABELS, path="text_config")
+
+    def is_absent(self, family, release, names):
+        return self.name_of(family, names) is None
+
+    def trusted(self, family, cells):
+        """The verdicts on a family; none where no config ran: sizes may be why."""
+        return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
+
+    def with_parts(self, found, absent, not_run):
+        """A part of a model that the engine has is not absent: its text is what was run."""
+        found, absent, there = dict(found), set(absent), found.keys() | not_run
+        for family, within in language_models().items():
+            if family in there:
+                there, absent = there | {within}, absent - {within}
+                found.setdefault(within, {cell: each for cell, each in found.get(family, {}).items()
+                                          if each[0] != "differs"})
+        return found, {family for family in absent
+                       if (whole := PART.sub("", family)) == family or whole not in there}
+
+
+class Transformers(Engine):
+    """The release's own configuration class and model, in one environment."""
+
+    def command(self, release, source):
+        python = python_with(self.packages, BUILD / "environments")
+        return [python, "-B", HERE / self.survey], {
+            "PYTHONPATH": str(package_of(release)), "HF_HUB_OFFLINE": "1", "USE_TF": "0",
+            "PYTHONWARNINGS": "ignore", "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"),
+            "USE_FLAX": "0"}
+
+    def version(self, release):
+        return ".".join(release.split(".")[:2])
+
+    def dialect(self, release):
+        is_newest = release == self.releases[-1]
+        return self.name if is_newest else f"{self.name}@{self.version(release)}"
+
+    def families(self):
+        """A family whose code is not of Transformers is neither run nor absent."""
+        newest = folders_of(pins()["lines"][-1])
+        return [family for family, encoding, source, _ in families()
+                if source in newest and encoding != "around another"]
+
+    def name_of(self, family, names):
+        return family if family in names and not OF_IMAGES.search(family) else None
+
+    def model(self, family, survey):
+        made = survey.ask({"base": family})
+        if "error" in made:
+            raise LookupError(made["error"])
+        return Model(family, made["base"], tuple(made["labels"]))
+
+    def is_absent(self, family, release, names):
+        source = next(source for each, _, source, _ in families() if each == family)
+        return source not in folders_of(release)
+
+    def trusted(self, family, cells):
+        return cells
+
+    def with_parts(self, found, absent, not_run):
+        return found, absent
+
+
+class WithOwnConfigs(Engine):
+    """Where a family's configuration class comes with the model, that class may read more."""
+
+    def is_absent(self, family, release, names):
+        return self.name_of(family, names) is None and (
+            self.name != "vllm" or family not in architectures())  # may run as Transformers' own
+
+    def trusted(self, family, cells):
+        return {cell: each for cell, each in super().trusted(family, cells).items()
+                if family in architectures() or each[0] != "fails"}
+
+
+class Mlx(Engine):
+    def name_of(self, family, names):
+        return family if family in names else None
+
+
+@functools.cache
+def folders_of(release):
+    with zipfile.ZipFile(wheel_of(release, BUILD / "wheels")) as wheel:
+        return {name.split("/")[2] for name in wheel.namelist()
+                if name.startswith("transformers/models/")}
+
+
+def package_of(release):
+    """The folder of a release of Transformers and of what it wants beside torch."""
+    place = BUILD / "releases" / release
+    if (place / "installed").exists():
+        return place
+    install(place, wheel_of(release, BUILD / "wheels"))
+    metadata = place / f"transformers-{release}.dist-info/METADATA"
+    wanted = [requirement.split(";")[0].replace(" ", "")
+              for requirement in email.message_from_string(metadata.read_text())
+              .get_all("Requires-Dist") if "extra" not in requirement]
+    beside = ("tokenizers", "huggingface-hub", "safetensors")
+    install(place, *(each for each in wanted if each.startswith(beside)))
+    (place / "installed").touch()
+    return place
+
+
+def install(place, *packages):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile",
+                    "--no-cache-dir", "--upgrade", "--target", place, *packages], check=True)
+
+
+def unpacked(source):
+    """The Python files of a wheel; a folder is itself."""
+    source = pathlib.Path(source)
+    if source.is_dir():
+        return source
+    folder = BUILD / "sources" / source.stem
+    with zipfile.ZipFile(source) as wheel:
+        wheel.extractall(folder, [name for name in wheel.namelist() if name.endswith(".py")])
+    return folder
+
+
+ENGINES = {engine.name: engine for engine in (
+    Transformers("transformers", tuple(pins()["lines"]), "transformers_survey.py",
+                 tuple(pins()["environment"]),
+                 both_fail=("fails", "fails"),
+                 worst_first=("differs", "run", "fails", "unknown")),
+    Mlx("mlx", ("0.32",), "mlx_survey.py", ("mlx-lm==0.32.2", "mlx[cpu]==0.32.4", "numpy==2.4.6")),
+    Engine("llama.cpp", ("0.0",), "llama_cpp_survey.py", (*TORCH, "sentencepiece==0.2.1"),
+           agreed="read"),
+    WithOwnConfigs("vllm", ("0.33",), "vllm_survey.py", (*TORCH, "pillow==12.1.0", "torchvision")),
+    WithOwnConfigs("onnxruntime", ("0.18",), "onnxruntime_survey.py",
+                   (*TORCH, "onnx_ir", "onnxruntime"), "onnxruntime_genai/models"))}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an engine answered, beside the library's reading of the same configs."""
+
+import base64
+import collections
+import json
+import pathlib
+import subprocess
+import tempfile
+
+SAME = 2.0**-18  # relative: float32 tables, of which frequencies are taken back
+
+
+class Differs(Exception):
+    """What the library says, and what the engine does."""
+
+
+def verdicts(lines, dialect, engine, readings):
+    """family -> {cell: (kind, tool, engine)}, of families of which a config ran."""
+    lines = [line for line in lines if "cell" in line]
+    ours = asked(readings, [{"config": line["config"], "dialect": dialect, "calls": line["calls"]}
+                            for line in lines])
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for line, answer, theirs in zip(lines, ours, answers_of(lines, readings)):
+        found[line["family"]][line["cell"]].append((line.get("form"),
+                                                    verdict(line, answer, theirs, engine)))
+    return {family: merged(cells, engine.worst_first) for family, cells in found.items()}
+
+
+def merged(cells, worst_first):
+    """The worst verdict on each cell; on keys in two places only by forms that the engine reads."""
+    def worst(all_of):
+        return min(all_of, key=lambda each: worst_first.index(each[1][0]))
+    def is_read(form):
+        verdicts = [worst(cells[f"{form}:{rule}"])[1] for rule in ("default", "linear")]
+        return all(kind == "run" for kind, *_ in verdicts)
+    kept = {cell: [each for each in all_of if each[0] is None or is_read(each[0])]
+            for cell, all_of in cells.items()}
+    return {cell: worst(all_of)[1] for cell, all_of in kept.items() if all_of}
+
+
+def asked(readings, questions):
+    text = "\n".join(map(json.dumps, questions))
+    answers = subprocess.run([readings], input=text, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in answers.stdout.splitlines()]
+
+
+def answers_of(lines, readings):
+    """A file that llama.cpp's converter made is read by the library as its loader does."""
+    with tempfile.TemporaryDirectory() as folder:
+        questions = []
+        for line in lines:
+            if "gguf" in line["answer"]:
+                path = pathlib.Path(folder, f"{len(questions)}.gguf")
+                path.write_bytes(base64.b64decode(line["answer"]["gguf"]))
+                questions.append({"gguf": str(path), "calls": [max(line["calls"])]})
+        read = iter(asked(readings, questions))
+        return [of_file(next(read), len(line["calls"])) if "gguf" in line["answer"]
+                else line["answer"] for line in lines]
+
+
+def of_file(reading, calls):
+    if "error" in reading:
+        return reading
+    rotating = [[layer, rope] for layer, rope in enumerate(reading["layers"]) if rope is not None]
+    return {"ropes": reading["calls"][0], "calls": [rotating] * calls}
+
+
+def verdict(line, ours, theirs, engine):
+    """(run, differs, fails or unknown; what the library says, what the engine does)."""
+    note = f"{line['tried']}: " if line["tried"] else ""
+    unread = next((each["error"] for each in [ours, *ours.get("calls", [[]])[0]]
+                   if "error" in each), None)
+    if "error" in theirs:
+        kind = "fails" if not unread and not ours["refusal"] else engine.both_fail[bool(unread)]
+        return kind, "", note + theirs["error"]
+    if unread:
+        return "unknown", note + unread, "runs"
+    if ours["refusal"]:
+        return "differs", note + ours["refusal"], "runs"
+    if not theirs["ropes"] and any(rope is not None for rope in ours["layers"]):
+        return "unknown", "rotates", note + "no function that rotates was seen"
+    is_once = ours["lengths"] == "whole_context"  # by the longest one
+    try:
+        for call in range(len(line["calls"]))[-1 if is_once else 0:]:
+            compare(ours, theirs, call)
+    except Differs as error:
+        return "differs", note + str(error.args[0]), str(error.args[1])
+    return "run", "", ""
+
+
+def compare(ours, theirs, call):
+    ropes = ours["calls"][call]
+    layers = [layer for layer, _ in theirs["calls"][call]]
+    are_known = None not in layers and ours["layers"]
+    rotating = [i for i, rope in enumerate(ours["layers"]) if rope is not None]
+    if are_known and sorted(layers) != rotating:
+        raise Differs(f"layers {rotating} rotate", f"layers {sorted(layers)} do")
+    for layer, rope in theirs["calls"][call]:
+        candidates = [ropes[ours["layers"][layer]]] if are_known else ropes
+        compare_with_one_of(candidates, theirs["ropes"][rope], f"call {call}, layer {layer}")
+
+
+def compare_with_one_of(candidates, theirs, where):
+    problems = []
+    for ours in candidates:
+        try:
+            return compare_ropes(ours, theirs, where)
+        except Differs as error:
+            problems.append(error)
+    raise problems[0] if problems else Differs("does not rotate", "rotates")
+
+
+def compare_ropes(ours, theirs, where):
+    if theirs.get("kinds", 1) != 1:
+        raise Differs(f"{where}: one rope", f"{theirs['kinds']} ropes")
+    got, wanted = ([each for each in side["inv_freq"] if each] for side in (ours, theirs))
+    if "pairing" not in theirs:  # of tables, which have neither a sign nor an order
+        got, wanted = (sorted(map(abs, side)) for side in (got, wanted))
+    elif ours["pairing"].removesuffix("_to_half") != theirs["pairing"].removesuffix("_to_half"):
+        raise Differs(f"{where}: {ours['pairing']}", theirs["pairing"])
+    if len(got) != len(wanted):
+        raise Differs(f"{where}: {len(got)} pairs", f"{len(wanted)} pairs")
+    for pair, (one, other) in enumerate(zip(got, wanted)):
+        if abs(one - other) > SAME * abs(other):
+            raise Differs(f"{where}: frequency {pair} is {one:.6g}", f"{other:.6g}")
+    if abs(ours["factor"] - theirs["factor"]) > SAME * abs(theirs["factor"]):
+        raise Differs(f"{where}: factor {ours['factor']:.6g}", f"factor {theirs['factor']:.6g}")
