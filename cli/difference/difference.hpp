@@ -40,7 +40,8 @@ struct Comparison {
 
 // The engines of --between, for help.
 inline constexpr std::string_view engines_help =
-    "each of transformers, llama.cpp, vllm, mlx, onnxruntime; transformers@4.51 is a release";
+    "each of transformers, llama.cpp, vllm, mlx, onnxruntime, sglang; transformers@4.51 is a "
+    "release";
 
 // The config as the two engines read it that names has, "transformers,llama.cpp".
 [[nodiscard]] Comparison compare_engines(const ModelOptions& options, const std::string& names);

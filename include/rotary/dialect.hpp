@@ -32,13 +32,15 @@ enum class Engine : std::int32_t {
   vllm = 3,
   mlx = 4,          // mlx-lm
   onnxruntime = 5,  // ONNX Runtime, by the caches that the builder of onnxruntime-genai makes
+  sglang = 6,       // of one version, as llama.cpp
 };
 
 // Every enumerator, in order.
-inline constexpr std::array all_engines = {Engine::transformers, Engine::llama_cpp, Engine::vllm,
-                                           Engine::mlx, Engine::onnxruntime};
+inline constexpr std::array all_engines = {Engine::transformers, Engine::llama_cpp,
+                                           Engine::vllm,         Engine::mlx,
+                                           Engine::onnxruntime,  Engine::sglang};
 
-// "transformers", "llama.cpp", "vllm", "mlx", "onnxruntime".
+// "transformers", "llama.cpp", "vllm", "mlx", "onnxruntime", "sglang".
 [[nodiscard]] ROTARY_API std::string_view to_string(Engine engine) noexcept;
 
 struct EngineVersion {
@@ -57,8 +59,8 @@ struct Dialect {
   friend bool operator==(const Dialect&, const Dialect&) = default;
 };
 
-// "transformers@4.51", "vllm@0.33", "llama.cpp", which has no versions. Error: invalid_argument,
-// which names what there is.
+// "transformers@4.51", "vllm@0.33", "llama.cpp" and "sglang", which have no versions. Error:
+// invalid_argument, which names what there is.
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 

@@ -27,7 +27,8 @@ class CardsTest(ToolTest):
     def test_engines_and_when_they_were_looked_at(self):
         found = self.run_json("models", "models", "--engines")
         engines = {each["engine"]: each for each in found["engines"]}
-        self.assertEqual(list(engines), ["transformers", "llama.cpp", "vllm", "mlx", "onnxruntime"])
+        self.assertEqual(list(engines), ["transformers", "llama.cpp", "vllm", "mlx", "onnxruntime",
+                                         "sglang"])
         self.assertIn("4.57", engines["transformers"]["releases"])
         for each in engines.values():
             self.assertGreater(each["families"], 20)

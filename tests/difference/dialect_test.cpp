@@ -51,7 +51,7 @@ using Names = std::vector<std::string_view>;
 
 TEST(Dialect, NamesGoBothWays) {
   for (const std::string_view name :
-       {"transformers", "transformers@4.51", "llama.cpp", "vllm", "mlx", "onnxruntime"}) {
+       {"transformers", "transformers@4.51", "llama.cpp", "vllm", "mlx", "onnxruntime", "sglang"}) {
     EXPECT_EQ(test::value_of(to_string(test::value_of(parse_dialect(name)))), name);
   }
   EXPECT_EQ(test::value_of(parse_dialect("transformers@4.51.3")),
@@ -60,12 +60,14 @@ TEST(Dialect, NamesGoBothWays) {
 
 TEST(Dialect, NamesThatAreNone) {
   EXPECT_EQ(parse_dialect("tensorrt").error().message,
-            "a dialect must be transformers, llama.cpp, vllm, mlx or onnxruntime, such as "
+            "a dialect must be transformers, llama.cpp, vllm, mlx, onnxruntime or sglang, such as "
             "transformers@4.51, got 'tensorrt'");
   EXPECT_EQ(parse_dialect("transformers@new").error().message,
             "the version of a dialect must be two numbers, such as 4.51, got 'new'");
   EXPECT_EQ(parse_dialect("transformers@6.0").error().message,
             "the version of transformers must be from 4.33 to 5.24, got 6.0");
+  EXPECT_EQ(parse_dialect("transformers@4.99").error().message,
+            "the version of transformers must be a release, got 4.99; the last before 5.0 is 4.57");
   EXPECT_EQ(parse_dialect("mlx@0.31").error().message,
             "the version of mlx must be from 0.32 to 0.32, got 0.31");
   EXPECT_EQ(parse_dialect("llama.cpp@1.0").error().message,

@@ -35,7 +35,7 @@ TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
       "plain|scaling_type|scaling_rope_type|parameters_flat|parameters_nested|both";
   const std::string cell = "((" + forms + "):(default|linear|dynamic|yarn|llama3|longrope|other)" +
                            "|partial_inner|partial_outer|two_thetas)";
-  const std::regex row(R"((transformers|llama_cpp|vllm|mlx|onnxruntime) \d+\.\d+ \d+\.\d+ )"
+  const std::regex row(R"((transformers|llama_cpp|vllm|mlx|onnxruntime|sglang) \d+\.\d+ \d+\.\d+ )"
                        "(run|read|absent|none) (\\*|" +
                        cell + "( " + cell + ")*) \\|( \\S+)+");
   std::map<std::string, std::set<std::string>> families;

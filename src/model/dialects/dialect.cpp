@@ -19,10 +19,12 @@ namespace rotary {
 
 template <>
 struct Describe<Engine> {
-  static constexpr std::array enumerators = {
-      NamedEnumerator{Engine::transformers, "transformers"},
-      NamedEnumerator{Engine::llama_cpp, "llama.cpp"}, NamedEnumerator{Engine::vllm, "vllm"},
-      NamedEnumerator{Engine::mlx, "mlx"}, NamedEnumerator{Engine::onnxruntime, "onnxruntime"}};
+  static constexpr std::array enumerators = {NamedEnumerator{Engine::transformers, "transformers"},
+                                             NamedEnumerator{Engine::llama_cpp, "llama.cpp"},
+                                             NamedEnumerator{Engine::vllm, "vllm"},
+                                             NamedEnumerator{Engine::mlx, "mlx"},
+                                             NamedEnumerator{Engine::onnxruntime, "onnxruntime"},
+                                             NamedEnumerator{Engine::sglang, "sglang"}};
 };
 template <>
 struct Describe<Evidence> {
@@ -37,6 +39,9 @@ constexpr std::array transformers_releases = {
     EngineVersion{4, 38}, EngineVersion{4, 43}, EngineVersion{4, 45}, EngineVersion{4, 48},
     EngineVersion{4, 51}, EngineVersion{4, 53}, EngineVersion{4, 55}, EngineVersion{4, 57},
     EngineVersion{5, 0},  EngineVersion{5, 8},  EngineVersion{5, 13}, EngineVersion{5, 24}};
+
+// There is no release between this and the next major number.
+constexpr EngineVersion last_transformers_4 = {4, 57};
 
 constexpr std::array vllm_releases = {EngineVersion{0, 33}};
 
@@ -71,6 +76,10 @@ constexpr std::array engines = {
                 .newest = {0, 18},
                 .numerics = Numerics::transformers,
                 .looked_at = "2026-11-27"},
+    EngineFacts{.engine = Engine::sglang,
+                .source = "SGLang 0.5.23",
+                .numerics = Numerics::transformers,
+                .looked_at = "2026-11-27"},
 };
 
 std::string version_text(const EngineVersion& version) {
@@ -96,6 +105,12 @@ Status check(const Dialect& dialect) {
     return invalid_argument("a dialect must be ", to_string(dialect.engine),
                             " without a version, of which only ", facts.source, " is known; got ",
                             version_text(*dialect.version));
+  const bool was_released = dialect.engine != Engine::transformers || dialect.version->major != 4 ||
+                            *dialect.version <= last_transformers_4;
+  if (!was_released)
+    return invalid_argument("the version of transformers must be a release, got ",
+                            version_text(*dialect.version), "; the last before 5.0 is ",
+                            version_text(last_transformers_4));
   if (*dialect.version >= facts.oldest && *dialect.version <= facts.newest) return {};
   return invalid_argument("the version of ", to_string(dialect.engine), " must be from ",
                           version_text(facts.oldest), " to ", version_text(facts.newest), ", got ",
@@ -260,6 +275,8 @@ std::span<const DialectRule> rules_of(Engine engine) noexcept {
       return mlx_rules();
     case Engine::onnxruntime:
       return onnxruntime_rules();
+    case Engine::sglang:
+      return sglang_rules();
   }
   return {};
 }

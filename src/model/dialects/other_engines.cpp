@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// vLLM 0.33.0 and 0.22.1 to 0.29.0, and the model builder of onnxruntime-genai 0.18.0.
+// vLLM 0.33.0 and 0.22.1 to 0.29.0, SGLang 0.5.23, and the model builder of onnxruntime-genai
+// 0.18.0.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "base/message.hpp"
@@ -82,6 +84,65 @@ constexpr std::array vllm = {
                 Engine::vllm, first_vllm, last_vllm, dialects::read_partial_rotary_factor},
 };
 
+void drop_yarn_attention_factor(RuleTarget& target) {
+  auto* const yarn = rule_of<YarnScaling>(target);
+  if (yarn != nullptr) set(target, yarn->attention_factor, std::optional<double>());
+}
+
+// Once, for factor times the trained length, which makes it the base of all lengths.
+void fix_dynamic_base(RuleTarget& target) {
+  const auto* const dynamic = rule_of<DynamicNtkScaling>(target);
+  if (dynamic == nullptr) return;
+  RotarySpec& spec = target.rotary.spec;
+  const double dim = static_cast<double>(spec.rotary_dim.value_or(spec.head_dim));
+  const double growth = dynamic->factor * dynamic->factor - (dynamic->factor - 1);
+  spec.base = spec.base.get() * std::pow(growth, dim / (dim - 2));
+  dialects::drop_scaling(target);
+}
+
+constexpr std::array sglang = {
+    DialectRule{
+        "yarn_of_latent_attention",
+        "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, "
+        "and its factor follows from mscale and mscale_all_dim alone.",
+        "sglang/srt/layers/rotary_embedding/rope_variant.py, DeepseekScalingRotaryEmbedding",
+        Evidence::read,
+        Engine::sglang,
+        {},
+        {},
+        scale_as_deepseek},
+    DialectRule{
+        "attention_factor_unread",
+        "YaRN's factor on cos and sin is that of mscale and mscale_all_dim, or 0.1 "
+        "ln(factor) + 1, times attn_factor, a key of its own: attention_factor is not read.",
+        "sglang/srt/layers/rotary_embedding/factory.py and yarn.py",
+        Evidence::run,
+        Engine::sglang,
+        {},
+        {},
+        drop_yarn_attention_factor},
+    DialectRule{"dynamic_base_fixed",
+                "Dynamic NTK's base is computed once, for factor times the trained length, and "
+                "holds at every length.",
+                "sglang/srt/layers/rotary_embedding/rope_variant.py, "
+                "DynamicNTKScalingRotaryEmbedding",
+                Evidence::run,
+                Engine::sglang,
+                {},
+                {},
+                fix_dynamic_base},
+    DialectRule{"longrope_factor_computed",
+                "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+                "original_max_position_embeddings: factor and attention_factor are not read.",
+                "sglang/srt/layers/rotary_embedding/rope_variant.py, "
+                "Phi3LongRoPEScaledRotaryEmbedding",
+                Evidence::run,
+                Engine::sglang,
+                {},
+                {},
+                dialects::compute_longrope_attention_factor},
+};
+
 void refuse_types(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) == nullptr) return;
   target.refusal = "the builder has no rope_type dynamic";
@@ -160,5 +221,6 @@ constexpr std::array onnxruntime = {
 
 std::span<const DialectRule> vllm_rules() { return vllm; }
 std::span<const DialectRule> onnxruntime_rules() { return onnxruntime; }
+std::span<const DialectRule> sglang_rules() { return sglang; }
 
 }  // namespace rotary

@@ -97,5 +97,6 @@ void read_rotary_dim(RuleTarget& target);
 [[nodiscard]] std::span<const DialectRule> vllm_rules();
 [[nodiscard]] std::span<const DialectRule> mlx_rules();
 [[nodiscard]] std::span<const DialectRule> onnxruntime_rules();
+[[nodiscard]] std::span<const DialectRule> sglang_rules();
 
 }  // namespace rotary

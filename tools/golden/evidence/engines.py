@@ -21,6 +21,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Positions of these have two axes: tools/golden/classes compares them.
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 PART = re.compile("_(text|vision|audio|encoder|decoder|talker)(_.*)?$")
+ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)
+# The code of each encoding that is not rotary.
+SIGN_OF = {encoding: re.compile(pattern, re.IGNORECASE) for encoding, pattern in {
+    "learned": r"pos\w*emb\w*\s*(:[^=]*)?=\s*(nn\.)?\w*(Embedding|Parameter|Position)"
+               r"|embed_positions|class \w*Position\w*Embedding|nn\.Embedding\([^)]*pos",
+    "sinusoidal": r"sinus|\.sin\(", "t5_bias": "relative_attention_bias|_relative_position_bucket",
+    "alibi": "alibi", "none": "", "no_attention": ""}.items()}
 LABELS = ("full_attention", "sliding_attention")
 TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
@@ -68,6 +75,9 @@ class Engine:
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None
+
+    def read(self, release):
+        return {}
 
     def trusted(self, family, cells):
         """The verdicts on a family; none where no config ran: sizes may be why."""
@@ -128,12 +138,22 @@ class Transformers(Engine):
         return found, absent
 
 
+    def read(self, release):
+        """Families of other encodings whose modeling file has the code of theirs, and none that
+        rotates."""
+        return {family: {"plain:default": ("read", "", "")}
+                for family, encoding, source, _ in families()
+                if encoding in SIGN_OF and source in folders_of(release)
+                and is_without_rotation(modeling_text(source, release), encoding)}
+
+
 class WithOwnConfigs(Engine):
     """Where a family's configuration class comes with the model, that class may read more."""
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (
-            self.name != "vllm" or family not in architectures())  # may run as Transformers' own
+            # Others may run as Transformers' own.
+            self.name == "onnxruntime" or family not in architectures())
 
     def trusted(self, family, cells):
         return {cell: each for cell, each in super().trusted(family, cells).items()
@@ -145,11 +165,25 @@ class Mlx(Engine):
         return family if family in names else None
 
 
+def is_without_rotation(text, encoding):
+    return bool(text) and not ROTATES.search(text) and bool(SIGN_OF[encoding].search(text))
+
+
+def modeling_text(source, release):
+    name = re.compile(rf"transformers/models/{source}/modeling_(?!tf_|flax_)")
+    wheel = archive_of(release)
+    return "\n".join(wheel.read(each).decode() for each in wheel.namelist() if name.match(each))
+
+
+@functools.cache
+def archive_of(release):
+    return zipfile.ZipFile(wheel_of(release, BUILD / "wheels"))
+
+
 @functools.cache
 def folders_of(release):
-    with zipfile.ZipFile(wheel_of(release, BUILD / "wheels")) as wheel:
-        return {name.split("/")[2] for name in wheel.namelist()
-                if name.startswith("transformers/models/")}
+    return {name.split("/")[2] for name in archive_of(release).namelist()
+            if name.startswith("transformers/models/")}
 
 
 def package_of(release):
@@ -193,5 +227,7 @@ ENGINES = {engine.name: engine for engine in (
     Engine("llama.cpp", ("0.0",), "llama_cpp_survey.py", (*TORCH, "sentencepiece==0.2.1"),
            agreed="read"),
     WithOwnConfigs("vllm", ("0.33",), "vllm_survey.py", (*TORCH, "pillow==12.1.0", "torchvision")),
+    WithOwnConfigs("sglang", ("0.0",), "sglang_survey.py",
+                   (TORCH[0], "transformers==5.19.0", *TORCH[2:], "pillow==12.1.0", "torchvision")),
     WithOwnConfigs("onnxruntime", ("0.18",), "onnxruntime_survey.py",
                    (*TORCH, "onnx_ir", "onnxruntime"), "onnxruntime_genai/models"))}

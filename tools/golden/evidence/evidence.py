@@ -79,7 +79,7 @@ def found_of(engine, release, arguments):
     absent = {family for family in engine.families()
               if engine.is_absent(family, release, kept[0]["names"])}
     ran, absent = engine.with_parts(ran, absent, wanted.keys() - ran.keys())
-    return ran | dict.fromkeys(absent, ABSENT)
+    return engine.read(release) | ran | dict.fromkeys(absent, ABSENT)
 
 
 def read(path):

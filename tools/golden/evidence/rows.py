@@ -17,7 +17,7 @@ def write_rows(engine, agreed, found):
     {family: {cell: (kind, tool, engine)}}}; agreed: the kind of a cell that agrees. What differs is
     kept beside the answers."""
     name = engine.replace(".", "_")
-    kinds = {"run": agreed, "fails": "absent", "differs": "none"}
+    kinds = {"run": agreed, "read": "read", "fails": "absent", "differs": "none"}
     groups = collections.defaultdict(set)
     families = sorted({family for each in found.values() for family in each})
     for family, kind in itertools.product(families, kinds):

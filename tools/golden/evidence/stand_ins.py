@@ -150,6 +150,7 @@ ABSENT = frozenset("""
     timm mamba_ssm causal_conv1d tilelang soundfile terratorch pydantic openai msgspec zmq
     cloudpickle scipy torchaudio humming cutlass helion quack numba partial_json_parser cbor2
     cachetools blake3 xgrammar diskcache tpu_inference open_clip resampy av aiter
+    vllm sgl_kernel
 """.split())
 
 
@@ -191,11 +192,11 @@ def install(package, tables, own, left_out):
     for mark in ("_mark_tower_model", "_mark_language_model", "_mark_composite_model",
                  "configure_mm_token_handling"):
         setattr(torch.nn.Module, mark, lambda self, *_, **__: contextlib.nullcontext())
-    torch.nn.Module.quant_config = None
     transformers.logging.set_verbosity_error()
     sys.meta_path.insert(0, StandIns(package, (tables, *own), left_out))
     module = importlib.import_module(tables)
-    found, module.get_rope = module.get_rope, get_rope
+    found = module.get_rope
+    vars(module).update({name: each for name, each in GIVEN.items() if name.startswith("get_rope")})
     return found
 
 
@@ -242,23 +243,23 @@ def functions_of(path, names, **given):
 def observed(made_by, table_code, asked):
     """made_by(config, name, contexts): makes the model."""
     calls = []
-    for _ in asked["calls"]:
+    for context in asked["calls"]:
         config = config_of(asked["config"])
         SEEN.clear()
         with torch.device("meta"):
             made_by(config, asked["config"]["architectures"][0], asked["calls"])
-        calls.append(ropes_of_layers(table_code))
+        calls.append(ropes_of_layers(table_code, context))
     return in_ropes(calls)
 
 
-def ropes_of_layers(table_code):
+def ropes_of_layers(table_code, context):
     cache, layers, kinds = {}, {}, {}
     for layer, arguments, named, made in SEEN:
         if layer is None:  # of a block of a tower
             continue
         key = repr((arguments, named))
         if key not in cache:
-            cache[key] = numbers_of(table_code(*arguments, **named))
+            cache[key] = numbers_of(table_code(*arguments, **named), context)
         layers[layer] = dict(cache[key])
         if not vars(made).get("is_neox_style", True):  # Ernie 4.5 sets it afterwards
             layers[layer]["pairing"] = "interleaved"
@@ -268,12 +269,13 @@ def ropes_of_layers(table_code):
     return [(layer, rope | {"kinds": len(kinds[layer])}) for layer, rope in sorted(layers.items())]
 
 
-def numbers_of(rope):
+def numbers_of(rope, context):
     """The frequencies and factor of a table."""
     table = getattr(rope, "cos_sin_cache", None)
     if table is None:
         original = rope.original_max_position_embeddings
-        table = rope.long_short_cos_sin_cache[original if rope.use_long_rope else 0:]
+        is_long = getattr(rope, "use_long_rope", context > original)  # sglang: by the call
+        table = rope.long_short_cos_sin_cache[original if is_long else 0:]
     cos, sin = (part.double() for part in table[1].chunk(2, -1))
     return {"inv_freq": torch.atan2(sin, cos).tolist(),
             "factor": table[0][0].item(),

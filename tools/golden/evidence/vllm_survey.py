@@ -106,6 +106,7 @@ def answer(asked):
     return answered
 
 
+torch.nn.Module.quant_config = None
 TABLE_CODE = install(VLLM, "vllm.model_executor.layers.rotary_embedding",
                      ("vllm.model_executor.models.", "vllm.models."), LEFT_OUT)
 
