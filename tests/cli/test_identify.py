@@ -147,7 +147,7 @@ class IdentifyTest(IdentifyTool):
         x = heads().astype(np.float32)
         y = rotated(x, np.arange(9)).astype(np.float32)
         _, found = self.identify(*self.files(x, y), "--config", self.config,
-                                 "--first-position", "0")
+                                 "--first-position", "0", "--layout", "thd")
         ties = {cause["fields"][0]["found"]: each["separating_position"]
                 for each in found["explanations"] if len(each["causes"]) == 1
                 for cause in each["causes"] if cause["name"] == "rounded_positions"}
