@@ -10,7 +10,9 @@
 #include "check/attend_row.hpp"
 #include "reference/forms.hpp"
 #include "reference/position_maps.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 
 namespace rotary::check {
 namespace {

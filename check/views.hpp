@@ -9,9 +9,7 @@
 #include "reference/angle.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::check {
 

@@ -13,7 +13,7 @@
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/npy/npy.hpp"
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::cli {
 

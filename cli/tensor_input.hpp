@@ -14,7 +14,6 @@
 #include "cli/npy/npy.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::cli {
 

@@ -20,11 +20,10 @@ set(rotary_headers *.h *.hpp)
 set(rotary_pc_flags "")
 if(ROTARY_CORE_ONLY)
   set(rotary_headers
-    attention_contract.hpp axes.hpp config_scaling.hpp describe.hpp executor.hpp export.h
-    frequencies.hpp ggml_angles.hpp
-    instruction_set.hpp numeric_contract.hpp numerics.hpp positions.hpp required.hpp result.hpp
-    rotary.h rotary.hpp rotary_spec.hpp rotary_threads.h rotate.hpp rotations.hpp scaling.hpp
-    tensor_view.hpp threads.hpp token_array.hpp version.hpp)
+    attention_contract.hpp axes.hpp describe.hpp executor.hpp export.h frequencies.hpp
+    instruction_set.hpp numeric_contract.hpp positions.hpp result.hpp rotary.h rotary.hpp
+    rotary_spec.hpp rotary_threads.h rotate.hpp rotations.hpp scaling.hpp tensor_view.hpp
+    threads.hpp version.hpp)
   set(rotary_pc_flags " -DROTARY_CORE_ONLY")
 endif()
 list(TRANSFORM rotary_headers PREPEND "PATTERN;" OUTPUT_VARIABLE rotary_header_patterns)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relative biases as values: ALiBi for a decode step, and T5's table with its gradient.
 // Run: relative_bias
+#include "rotary/relative_bias.hpp"
+
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/shaw.hpp"
 
 int report(const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "fuzz/bytes.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {

@@ -10,9 +10,7 @@
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::fuzz {
 

@@ -10,7 +10,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/shapes.hpp"
 #include "fuzz/strided.hpp"
-#include "rotary/quantized_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 

@@ -11,9 +11,7 @@
 #include <utility>
 
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::fuzz {
 

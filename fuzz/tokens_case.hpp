@@ -6,8 +6,7 @@
 #include "fuzz/numbers_case.hpp"
 #include "fuzz/shapes.hpp"
 #include "fuzz/strided.hpp"
-#include "rotary/scores_view.hpp"
-#include "rotary/tokens_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 

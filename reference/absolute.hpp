@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "reference/angle.hpp"
-#include "rotary/sinusoidal.hpp"
-#include "rotary/table_interpolation.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::reference {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rotary/head_norm.hpp"
+#include "rotary/kv_cache.hpp"
 
 namespace rotary::reference {
 

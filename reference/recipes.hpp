@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "rotary/numerics.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/tensor_view.hpp"

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 
 namespace rotary::reference {
 

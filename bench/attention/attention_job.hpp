@@ -12,9 +12,9 @@
 #include "bench/tensor.hpp"
 #include "check/attend_call.hpp"
 #include "rotary/executor.hpp"
-#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::bench {
 

@@ -11,8 +11,8 @@
 #include "rotary/attention.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotary/quantized_view.hpp"
 #include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
 #include "rotary/threads.hpp"
 
 namespace {

@@ -5,10 +5,10 @@
 #include "cli/bias_input.hpp"
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli::claims {
 namespace {

@@ -6,9 +6,8 @@
 #include <sstream>
 
 #include "cli/claims/measure.hpp"
-#include "rotary/learned_positions.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/relative_bias.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli::claims {
 

@@ -12,7 +12,7 @@
 #include "rotary/attention.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotary_spec.hpp"
-#include "rotary/tokens_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::cli::claims {
 

@@ -10,8 +10,8 @@
 #include "cli/commands/model_text.hpp"
 #include "cli/model_input.hpp"
 #include "cli/printable.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/frequencies.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli {
 namespace inspect_call {

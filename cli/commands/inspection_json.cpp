@@ -7,7 +7,7 @@
 
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -4,7 +4,6 @@
 #include "cli/model_cards.hpp"
 #include "cli/utf8.hpp"
 #include "rotary/dialect.hpp"
-#include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli {

@@ -181,7 +181,7 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   }
 }
 
-// The parameters of scaling rules have their meaning beside the rules (rotary/config_scaling.hpp);
+// The parameters of scaling rules have their meaning beside the rules (rotary/scaling.hpp);
 // these are the other keys.
 struct Meaning {
   std::string_view keys;  // with a blank between them

@@ -15,7 +15,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/text_table.hpp"
 #include "cli/utf8.hpp"
-#include "rotary/families.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary::cli::explain {
 namespace {

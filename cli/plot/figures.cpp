@@ -13,7 +13,7 @@
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::cli::plot {
 namespace {

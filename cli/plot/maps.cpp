@@ -13,8 +13,8 @@
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli::plot {
 namespace {

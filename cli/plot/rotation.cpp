@@ -18,7 +18,7 @@
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
-#include "rotary/numerics.hpp"
+#include "rotary/rotary_spec.hpp"
 #include "rotary/scaling.hpp"
 
 namespace rotary::cli::plot {

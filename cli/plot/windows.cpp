@@ -12,10 +12,8 @@
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
-#include "rotary/alibi.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
-#include "rotary/t5_bias.hpp"
 
 namespace rotary::cli::plot {
 namespace {

@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "job.hpp"
-#include "rotary/head_norm.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"

@@ -13,8 +13,8 @@
 #include "fuzz/noise.hpp"
 #include "fuzz/tokens_case.hpp"
 #include "reference/absolute.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
-#include "rotary/table_interpolation.hpp"
 
 namespace rotary::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 #include "fuzz/heap.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/tokens_case.hpp"
-#include "rotary/learned_positions.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::fuzz {
 namespace {

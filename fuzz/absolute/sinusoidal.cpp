@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/sinusoidal.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include "fuzz/noise.hpp"
 #include "fuzz/tokens_case.hpp"
 #include "reference/absolute.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {

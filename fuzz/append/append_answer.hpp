@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The required answer of append to a case, from the comments of kv_cache.hpp and head_norm.hpp.
+// The required answer of append to a case, from the comments of kv_cache.hpp.
 // Checks every element and every slot.
 #pragma once
 

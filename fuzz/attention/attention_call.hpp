@@ -12,7 +12,6 @@
 #include "fuzz/placing.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {

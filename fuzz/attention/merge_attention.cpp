@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // merge_attention() on tiny parts: a legal call is accepted and exact but for the roundings that it
 // promises, any other one is right or refused; nothing else is ever written.
-#include "rotary/merge_attention.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,6 +17,7 @@
 #include "fuzz/check.hpp"
 #include "fuzz/placing.hpp"
 #include "fuzz/target.hpp"
+#include "rotary/attention.hpp"
 #include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {

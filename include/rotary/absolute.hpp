@@ -5,7 +5,258 @@
 //   add_sinusoidal(x, x, table, ConsecutivePositions{.tokens = 128});  // in place
 #pragma once
 
-#include "rotary/learned_positions.hpp"
-#include "rotary/sinusoidal.hpp"
-#include "rotary/table_interpolation.hpp"
-#include "rotary/tokens_view.hpp"
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rotary/export.h"
+#include "rotary/positions.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k], and a token
+// at position t becomes x + p(t). Every table in use is one SinusoidalSpec; docs/theory/absolute.md
+// says which model uses which.
+//
+//   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
+//   fill_sinusoidal(rows, table, ConsecutivePositions{.tokens = 128});
+
+// The features of the sine and the cosine of pair k. For an odd dim see SinusoidalSpacing.
+enum class SinusoidalLayout : std::int32_t {
+  interleaved = 1,   // (2k, 2k + 1): Attention Is All You Need, DistilBERT, XLM
+  sin_then_cos = 2,  // (k, half + k): tensor2tensor, fairseq, Marian, Whisper
+  cos_then_sin = 3,  // (half + k, k): MusicGen; flip_sin_to_cos of diffusion models
+};
+
+// Every enumerator, in order.
+inline constexpr std::array all_sinusoidal_layouts = {
+    SinusoidalLayout::interleaved, SinusoidalLayout::sin_then_cos, SinusoidalLayout::cos_then_sin};
+
+// The sequence of the frequencies from 1 towards 1/base, for d features.
+enum class SinusoidalSpacing : std::int32_t {
+  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has one number only: the
+  // function that the layout names first has one feature more.
+  even = 1,
+  // base^(-k/(h - 1)), h = floor(d/2), up to and including 1/base: tensor2tensor, fairseq, Whisper.
+  // With an odd d the last feature is 0.
+  ends = 2,
+};
+
+// Every enumerator, in order.
+inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
+                                                       SinusoidalSpacing::ends};
+
+// "interleaved", "sin_then_cos", "cos_then_sin".
+[[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalLayout layout) noexcept;
+
+// "even", "ends".
+[[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
+
+// One sinusoidal encoding. Encodings with the same shape and range can have different meanings, so
+// no member that tells them apart has a default.
+struct SinusoidalSpec {
+  std::int64_t dim = 0;   // d, features: 1 to 2^20; at least 4 for spacing ends
+  Required<double> base;  // finite, > 1; 10000 in every model known
+  Required<SinusoidalLayout> layout;
+  Required<SinusoidalSpacing> spacing;
+  // Added to each position, exactly, also beyond int64: fairseq begins at padding_idx + 1.
+  std::int64_t position_offset = 0;
+  // Tokens at this position (before the offset) get a row of zeros. For fairseq -1, which
+  // positions_from_mask gives to padding.
+  std::optional<std::int64_t> zero_position = {};
+};
+
+// Specs of known models, base 10000. This one: the Transformer paper, DistilBERT, XLM.
+[[nodiscard]] inline SinusoidalSpec transformer_sinusoidal(std::int64_t dim) noexcept {
+  return {.dim = dim,
+          .base = 10000.0,
+          .layout = SinusoidalLayout::interleaved,
+          .spacing = SinusoidalSpacing::even};
+}
+// Marian, Pegasus, RoFormer and CTRL; Megatron where dim is even.
+[[nodiscard]] inline SinusoidalSpec marian_sinusoidal(std::int64_t dim) noexcept {
+  return {.dim = dim,
+          .base = 10000.0,
+          .layout = SinusoidalLayout::sin_then_cos,
+          .spacing = SinusoidalSpacing::even};
+}
+// Whisper's encoder and PEGASUS-X; tensor2tensor.
+[[nodiscard]] inline SinusoidalSpec whisper_sinusoidal(std::int64_t dim) noexcept {
+  return {.dim = dim,
+          .base = 10000.0,
+          .layout = SinusoidalLayout::sin_then_cos,
+          .spacing = SinusoidalSpacing::ends};
+}
+// fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2, for positions that count from 0, with -1 for
+// padding. padding_idx: the id of the padding token, 1 in most of these models.
+[[nodiscard]] inline SinusoidalSpec fairseq_sinusoidal(std::int64_t dim,
+                                                       std::int64_t padding_idx) noexcept {
+  SinusoidalSpec spec = whisper_sinusoidal(dim);
+  spec.position_offset = padding_idx + 1;
+  spec.zero_position = -1;
+  return spec;
+}
+// MusicGen.
+[[nodiscard]] inline SinusoidalSpec musicgen_sinusoidal(std::int64_t dim) noexcept {
+  SinusoidalSpec spec = whisper_sinusoidal(dim);
+  spec.layout = SinusoidalLayout::cos_then_sin;
+  return spec;
+}
+
+// The frequencies of a spec, made once by make_sinusoidal. inv_freq is the reference that the error
+// bounds refer to.
+struct Sinusoidal {
+  SinusoidalSpec spec;
+  std::vector<double> inv_freq;      // radians per position: ceil(d/2); floor(d/2) for ends
+  std::vector<std::uint64_t> turns;  // turns per position in units of 2^-64, modulo 1
+};
+
+// Errors: invalid_argument when the spec breaks a requirement stated with its fields;
+// out_of_memory.
+[[nodiscard]] ROTARY_API Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept;
+
+// The functions below share a contract. dst (and src) have spec.dim features and the tokens of the
+// positions, whose batch is that of dst or 1. To work in place, pass the same view twice; otherwise
+// dst and src share no element. dst shares no element with the positions, and its elements are
+// distinct. Arithmetic is double with one rounding to nearest even on store, whatever the dtype.
+// The same position gives the same bits on one instruction set, whatever batch, split or strides.
+// Allocates nothing on success. On an error nothing has been written; the message says the
+// requirement and what was got. Errors: invalid_argument; unsupported as rotate().
+
+// dst = p(position): within sinusoidal_error_bound (numeric_contract.hpp) of the exact value at
+// every position, int64 or between integers.
+[[nodiscard]] ROTARY_API Status fill_sinusoidal(TokensView dst, const Sinusoidal& sinusoidal,
+                                                const Positions& positions) noexcept;
+
+// embedding_scale: the factor of x, √d in the Transformer paper and in Marian; finite.
+struct AddOptions {
+  double embedding_scale = 1;
+};
+
+// dst = embedding_scale * src + p(position). The gradient of src is embedding_scale times that of
+// dst.
+[[nodiscard]] ROTARY_API Status add_sinusoidal(TokensView dst, ConstTokensView src,
+                                               const Sinusoidal& sinusoidal,
+                                               const Positions& positions,
+                                               const AddOptions& options = {}) noexcept;
+
+// The linear map of a fixed offset, p(t + Δ) = M(Δ) p(t): dst = M(distance) src, where each pair
+// becomes
+//     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)),  φ = inv_freq[k],
+// a rotation that does not depend on t. Distances are given like positions; position_offset and
+// zero_position are ignored, and rows of zeros stay zeros. Refuses an odd dim with spacing even,
+// because its last sine has no cosine.
+[[nodiscard]] ROTARY_API Status shift_sinusoidal(TokensView dst, ConstTokensView src,
+                                                 const Sinusoidal& sinusoidal,
+                                                 const Positions& distances) noexcept;
+
+// Learned tables: a token's position (or its id, or its segment) selects a row, which is added. A
+// row number outside the table is an error.
+//
+//   add_learned(x, x, {.table = weights, .rows = {.indices = ConsecutivePositions{.tokens =
+//   128}}});
+
+// The table row of each token: index + offset.
+struct TableRows {
+  Positions indices;  // consecutive, int32 or int64; a batch of 1 serves every batch row
+  // 2 for OPT and BART. padding_idx + 1 for RoBERTa and its kin: padding, whose index is -1
+  // (positions_from_mask), then gets the row padding_idx.
+  std::int64_t offset = 0;
+  // This row gets no gradient: padding_idx of torch's Embedding. It is read like any other.
+  std::optional<std::int64_t> padding_row = {};
+};
+
+// One table and the row that each token takes from it.
+struct Lookup {
+  ConstTableView table;
+  TableRows rows;
+};
+
+// The functions below share a contract. Tables have the dtype and the features of the tokens;
+// indices have the tokens of the view, and its batch or 1. A destination has distinct elements and
+// shares none with anything that the call reads, except that add_learned works in place (the same
+// view twice). On an error nothing has been written; the message says the requirement and what was
+// got (for indices, the first that breaks it). Allocates nothing on success. Threads: split the
+// views by tokens or, for gradients, by features; the bits do not change.
+
+// dst = src + row of the token. Sums are double, rounded once to nearest even on store; for float32
+// these are the bits of a float32 addition.
+[[nodiscard]] ROTARY_API Status add_learned(TokensView dst, ConstTokensView src,
+                                            const Lookup& lookup) noexcept;
+
+// dst = sum of one row of each table, in one pass: BERT's token + segment + position. Summed in the
+// order of the lookups, in double, rounded once; without lookups dst becomes 0.
+[[nodiscard]] ROTARY_API Status sum_embeddings(TokensView dst,
+                                               std::span<const Lookup> lookups) noexcept;
+
+// The gradient of a table: gradient[row] += upstream[token] for each token that takes the row,
+// except padding_row. Tokens are added in order of batch row and token, each sum rounded to the
+// gradient's dtype, f32 or f64, so every call gives the same bits. upstream, the gradient of dst,
+// may have any dtype; f64 needs a gradient of f64. If strides of 0 repeat elements of upstream, it
+// has fewer than 2^36. (The gradient of add_learned's src is upstream itself.)
+[[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
+                                                   ConstTokensView upstream) noexcept;
+
+// Positions of padded batches: 0, 1, 2, … for the tokens of each batch row whose mask is 1, and -1
+// where it is 0, wherever padding stands. Both are [batch, tokens], contiguous. Errors:
+// invalid_argument for sizes that differ or are no multiple of batch, for a mask value other than 0
+// or 1, and for a mask that shares a byte with positions.
+[[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
+                                                    std::span<const std::uint8_t> mask,
+                                                    std::int64_t batch) noexcept;
+
+// Adapts a learned table to another length or grid than it was trained for, as vision transformers
+// do with images of another size.
+//
+//   interpolate_table(table_of_1024, table_of_512, LinearInterpolation{});
+
+// Makes n rows from m rows: row i is read at x = (i + 1/2) m/n - 1/2, at least 0, between its two
+// neighbours. torch's interpolate(mode="linear", align_corners=False).
+struct LinearInterpolation {
+  std::int64_t kept_rows = 0;  // at the start of both tables, copied unchanged: class tokens
+};
+
+// Row r, column c of the grid is table row r*columns + c.
+struct TableGrid {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+// The same along both axes of a grid, without the limit at 0, from the 4 x 4 neighbours; a
+// neighbour beyond the border is the border's row. Weighted by Keys's cubic convolution with a =
+// -3/4. torch's interpolate(size=…, mode="bicubic", align_corners=False, antialias=False): ViT,
+// DeiT.
+struct BicubicInterpolation {
+  std::int64_t kept_rows = 0;
+  TableGrid from;
+  TableGrid to;
+  // Added, in double, to the sides n of `to`, for the coordinates only: DINO and DINOv2 have 0.1,
+  // by scale_factor=(n + 0.1)/m. In [0, 1); unless it is 0, sides are at most 2^26.
+  double size_offset = 0;
+};
+
+using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
+
+// Computes dst from src, which have the same dtype and features, and the rows that the
+// interpolation says; rows and sides are at most 2^30. dst has distinct elements and shares none
+// with src. Weights and sums are double, rounded once to nearest even on store. A neighbour of
+// weight 0 is not read, so a side of the same length is copied (without a size_offset), whatever
+// its elements. Allocates nothing on success. On an error nothing has been written. Errors:
+// invalid_argument.
+[[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
+                                                  const TableInterpolation& interpolation) noexcept;
+
+// The backward pass, the transpose of that map: adds to gradient, shaped as src, the contributions
+// of upstream, the gradient of dst. In the order of upstream's rows, each sum rounded to the
+// gradient's dtype, f32 or f64; upstream may have any dtype, but f64 needs a gradient of f64.
+[[nodiscard]] ROTARY_API Status add_interpolation_gradient(
+    TableView gradient, ConstTableView upstream, const TableInterpolation& interpolation) noexcept;
+
+}  // namespace rotary

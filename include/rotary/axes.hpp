@@ -11,12 +11,37 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rotary/export.h"
-#include "rotary/required.hpp"
 
 namespace rotary {
+
+// Required: a member that must be given.
+//
+//   const RotarySpec spec{.head_dim = 128, .base = 1e4, .pairing = Pairing::half};  // or no spec
+
+// A member that must be given: leaving it out of a designated initialiser does not compile.
+template <class T>
+class Required {
+ public:
+  Required() = delete;
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value it holds
+  constexpr Required(T value) : value_(std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr operator const T&() const noexcept { return value_; }
+  [[nodiscard]] constexpr const T& get() const noexcept { return value_; }
+
+  friend constexpr bool operator==(const Required&, const Required&) = default;
+  template <class Other>
+  friend constexpr bool operator==(const Required& one, const Other& other) {
+    return one.value_ == other;
+  }
+
+ private:
+  T value_;
+};
 
 // The most coordinates of a position. Published models have 2 to 4.
 inline constexpr std::int64_t max_axes = 8;

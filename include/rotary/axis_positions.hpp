@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "rotary/export.h"
+#include "rotary/positions.hpp"
 #include "rotary/result.hpp"
-#include "rotary/token_array.hpp"
 
 namespace rotary {
 

@@ -19,10 +19,9 @@
 #include <vector>
 
 #include "rotary/export.h"
-#include "rotary/length_policy.hpp"
 #include "rotary/model_spec.hpp"
-#include "rotary/numerics.hpp"
 #include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
 
 namespace rotary {
 

@@ -19,8 +19,8 @@
 
 #include "rotary/export.h"
 #include "rotary/model_spec.hpp"
-#include "rotary/numerics.hpp"
 #include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
 
 namespace rotary {
 

@@ -12,16 +12,35 @@
 #include <optional>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
-#include "rotary/random_features.hpp"
+#include "rotary/positions.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/token_array.hpp"
 
 namespace rotary {
+
+// Orthogonal random features: the directions that FAVOR+ estimates softmax attention with.
+// Choromanski et al. 2021 (arXiv 2009.14794), section 2.4.
+//
+//   const auto directions = make_random_features({.head_dim = 64, .features = 256});
+
+struct RandomFeaturesSpec {
+  std::int64_t head_dim = 0;  // in [1, 4096]
+  std::int64_t features = 0;  // in [1, 65536]
+  std::uint64_t seed = 0;
+};
+
+// [head_dim][features]: column r is the direction of feature r. Each group of head_dim columns is a
+// random orthogonal basis whose vectors have the lengths of independent normal vectors, so that
+// each vector alone is N(0, I); the last group may be part of a basis. Computed from integers and
+// double's +, -, *, / and square root alone, in a fixed order, and rounded to float32 at the end: a
+// seed gives the same bits on every machine. Errors: invalid_argument; out_of_memory.
+[[nodiscard]] ROTARY_API Result<std::vector<float>> make_random_features(
+    const RandomFeaturesSpec& spec) noexcept;
 
 // φ(x) = ϕ(x) = elu(x) + 1 for each element: x + 1 above 0, e^x elsewhere. head_dim features.
 // Katharopoulos et al., eq. 7.

@@ -14,7 +14,6 @@
 #include "rotary/dialect.hpp"
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
-#include "rotary/length_policy.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"

@@ -9,18 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rotary/absolute.hpp"
 #include "rotary/export.h"
-#include "rotary/numerics.hpp"
 #include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary {
 
@@ -178,9 +178,9 @@ struct ResolveOptions {
 // Reads a Hugging Face config.json (the bytes, UTF-8) with old or new forms of its keys, or the
 // transformer/config.json of a diffusion model. For a model of images or sound it reads the config
 // of the language model inside, or that of options.part. The known families are
-// those of known_families() (rotary/families.hpp); any other needs options.pairing. Refuses what it
-// does not understand. Errors name the key, the requirement and what was got: malformed_input for
-// bad JSON (duplicate keys and depth beyond 64 included) and for missing or mistyped values;
+// those of known_families() (rotary/model_spec.hpp); any other needs options.pairing. Refuses what
+// it does not understand. Errors name the key, the requirement and what was got: malformed_input
+// for bad JSON (duplicate keys and depth beyond 64 included) and for missing or mistyped values;
 // unsupported for an unknown family, rope_type or rope key; invalid_argument for options, a part
 // that the config lacks among them.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
@@ -198,5 +198,60 @@ struct PartInfo {
 // is one part. Errors: malformed_input, as resolve().
 [[nodiscard]] ROTARY_API Result<std::vector<PartInfo>> model_parts(
     std::string_view config_json) noexcept;
+
+// The model families that resolve() knows, and what each assumes beyond its config.
+//
+//   for (const FamilyInfo& family : *known_families()) use(family.model_type);
+
+// The texts live as long as the program.
+struct FamilyInfo {
+  std::string_view model_type;     // as in a config
+  LayerEncoding encoding;          // for its attention layers, unless the config chooses another
+  std::optional<Pairing> pairing;  // for a rotary family
+  std::optional<double> base;      // when the config gives none; absent: the config must
+  // For a model whose config contains the config of a language model: the family of the inner
+  // config if that names none.
+  std::string_view text_model_type;
+  std::string_view note;  // what is unusual
+  // Folder in transformers/models, or file of Diffusers; empty: the code comes with the model.
+  std::string_view source;
+};
+
+// Sorted by model_type.
+[[nodiscard]] ROTARY_API Result<std::vector<FamilyInfo>> known_families() noexcept;
+
+// LengthPolicy: the length of a context that an engine passes to rules that depend on it (dynamic,
+// longrope), over the calls of a model one after the other.
+//
+//   const std::array calls = {std::int64_t{4097}, std::int64_t{101}};  // tokens of two calls
+//   length_in_force(LengthPolicy::longest_call, 2048, calls);          // 4097
+
+// A call has the length of its longest sequence: its last position + 1.
+enum class LengthPolicy : std::int32_t {
+  // The length of the call itself.
+  each_call = 1,
+  // The longest call so far, until one is shorter than the trained context: that one has its own.
+  kept_above_trained = 2,
+  // The last call beyond the trained context; a shorter one changes nothing.
+  last_long_call = 3,
+  // The longest call so far, for ever.
+  longest_call = 4,
+  // The longest context that the engine was started for, whatever the calls.
+  whole_context = 5,
+};
+
+// Every enumerator, in order.
+inline constexpr std::array all_length_policies = {
+    LengthPolicy::each_call, LengthPolicy::kept_above_trained, LengthPolicy::last_long_call,
+    LengthPolicy::longest_call, LengthPolicy::whole_context};
+
+// "each_call", "kept_above_trained", "last_long_call", "longest_call", "whole_context".
+[[nodiscard]] ROTARY_API std::string_view to_string(LengthPolicy policy) noexcept;
+
+// The length that is in force in the last of the calls, each >= 1, of a rule that has its first
+// effect beyond trained_tokens, >= 1; calls has at least one. At most trained_tokens: the rule has
+// none. whole_context takes the longest of all. Error: invalid_argument.
+[[nodiscard]] ROTARY_API Result<std::int64_t> length_in_force(
+    LengthPolicy policy, std::int64_t trained_tokens, std::span<const std::int64_t> calls) noexcept;
 
 }  // namespace rotary

@@ -9,9 +9,61 @@
 #include <ranges>
 #include <variant>
 
-#include "rotary/token_array.hpp"
-
 namespace rotary {
+
+// A number for each token of each batch row: positions, slots of a cache. Not owned.
+//
+//   const std::vector<std::int32_t> numbers = {0, 1, 2, 0, 1};  // two packed documents
+//   const auto positions = token_array(numbers);                // [tokens]
+//   const auto batched = token_array(numbers, 5);               // [5][1]
+
+// Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride. Strides in
+// elements. data must live until the call that it is passed to returns. batch 1 serves every batch
+// row of the tensors; more than 1 needs a batch_stride. axes: coordinates of each token; more than
+// 1 need an axis_stride, and frequencies of as many axes (axes.hpp).
+template <class Number>
+struct TokenArray {
+  const Number* data = nullptr;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t token_stride = 1;
+  std::int64_t axes = 1;
+  std::int64_t axis_stride = 0;
+};
+
+// [tokens], the same for every batch row: any contiguous range, which must outlive the result.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers) noexcept {
+  return TokenArray<std::ranges::range_value_t<Range>>{
+      .data = std::ranges::data(numbers),
+      .tokens = static_cast<std::int64_t>(std::ranges::size(numbers))};
+}
+
+// Contiguous [batch, tokens]. If the size is not a multiple of batch, the result has a batch of 0,
+// which every call refuses.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch) noexcept {
+  auto array = token_array(numbers);
+  array.batch = batch >= 1 && array.tokens % batch == 0 ? batch : 0;
+  array.tokens = array.batch == 0 ? 0 : array.tokens / batch;
+  array.batch_stride = array.tokens;
+  return array;
+}
+
+// Contiguous [axes, batch, tokens]: position_ids of a model with images. A size that is not a
+// multiple of axes * batch gives a batch of 0.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch,
+                               std::int64_t axes) noexcept {
+  const auto size = static_cast<std::int64_t>(std::ranges::size(numbers));
+  const bool fits = axes >= 1 && batch >= 1 && batch <= size / axes;
+  auto array = token_array(numbers, fits ? batch * axes : 0);
+  array.batch = array.batch == 0 ? 0 : batch;
+  array.axes = axes;
+  array.axis_stride = batch * array.tokens;
+  return array;
+}
 
 // Token t of every batch row stands at first + t.
 struct ConsecutivePositions {

@@ -13,19 +13,365 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
-#include "rotary/alibi.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/export.h"
-#include "rotary/fire.hpp"
-#include "rotary/kerple.hpp"
 #include "rotary/result.hpp"
-#include "rotary/sandwich.hpp"
-#include "rotary/scores_view.hpp"
-#include "rotary/t5_bias.hpp"
-#include "rotary/tisa.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary {
+
+// The relative attention bias of T5: distances fall into buckets, one each while they are small,
+// logarithmically wider beyond, and each bucket has a learned number for each head. Raffel et al.
+// 2020 (arXiv 1910.10683), §2.1, as _relative_position_bucket of Transformers computes it.
+//
+//   const RelativeBias bias = T5Bias{.buckets = buckets, .table = weights};
+//   t5_bucket(-9, buckets);  // of a key nine tokens back
+
+// Encoders are bidirectional (half of the buckets for keys after the query), decoders causal (every
+// key after the query is in bucket 0).
+enum class T5Direction : std::int32_t { bidirectional = 1, causal = 2 };
+
+// Which float32 operations place a distance beyond the exact buckets; where the logarithm meets the
+// edge of a bucket this decides. transformers: also Mesh TensorFlow. ggml: llama.cpp, which has a
+// max_distance of 128 only.
+enum class T5Rounding : std::int32_t { transformers = 1, ggml = 2 };
+
+struct T5Buckets {
+  // relative_attention_num_buckets, 32 in T5. causal: >= 2; bidirectional: >= 4 and even; <= 2^24.
+  std::int64_t buckets = 0;
+  // relative_attention_max_distance, 128 in T5: from here on all distances share the last bucket.
+  // More than the buckets of a single distance: buckets / 2, of bidirectional buckets / 4.
+  std::int64_t max_distance = 0;
+  T5Direction direction = {};  // no default: none of the enumerators, which every call refuses
+  T5Rounding rounding = T5Rounding::transformers;
+
+  friend bool operator==(const T5Buckets&, const T5Buckets&) = default;
+};
+
+// In [0, buckets), of any relative position: where the key stands minus where the query stands.
+[[nodiscard]] ROTARY_API Result<std::int64_t> t5_bucket(std::int64_t relative_position,
+                                                        const T5Buckets& buckets) noexcept;
+
+// table[bucket][head]. T5 adds it to scores that are not divided by sqrt(head_dim).
+struct T5Bias {
+  T5Buckets buckets;
+  ConstTableView table;  // [buckets, heads]; must live until the call that it is passed to returns
+};
+
+template <>
+struct Describe<T5Bias> {
+  static constexpr std::string_view name = "t5";
+  static std::int64_t heads(const T5Bias& of) noexcept { return of.table.features; }
+  static std::int64_t units(const T5Bias&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "buckets", .kind = setting, .meaning = "rows of the table"},
+          self.buckets.buckets);
+    visit(ParameterFacts{.name = "max_distance",
+                         .kind = setting,
+                         .meaning = "from here on all distances share the last bucket"},
+          self.buckets.max_distance);
+    visit(ParameterFacts{.name = "direction", .kind = setting, .meaning = "encoder or decoder"},
+          self.buckets.direction);
+    visit(ParameterFacts{.name = "rounding", .kind = setting, .meaning = "whose float32 edges"},
+          self.buckets.rounding);
+    visit(ParameterFacts{.name = "table",
+                         .shape = ParameterShape::rows_by_heads,
+                         .meaning = "the bias of each bucket and head"},
+          self.table);
+  }
+};
+
+// ALiBi: scores fall in proportion to the distance, each head with a slope m of its own. Press et
+// al. 2022 (arXiv 2108.12409).
+//
+//   const RelativeBias bias = Alibi{.heads = 32};
+//   fill_bias(scores, bias, {.first_query = 7});  // one row of a decode step
+
+// The bias of a query at i and a key at j.
+// causal: -m (i - j), which grows where j > i and is masked there; symmetric: -m |i - j|;
+// key_position: m j, which softmax cannot tell from causal (BLOOM, Falcon, MPT).
+enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 3 };
+
+// The slope of head h of n, a power of two, is 2^(-bias_max (h + 1) / n). Of any other n those of
+// the power of two below come first, then every second of the one above, from its first on: the
+// recipe of Press et al. (BLOOM, Falcon, Baichuan), of MPT and of ggml, which differ in their
+// roundings.
+struct Alibi {
+  std::int64_t heads = 0;  // those here, > 0
+  // Tensor parallel: these are the heads from first_head on of a model of model_heads <= 2^20,
+  // which the slopes depend on. Absent: those here are all.
+  std::int64_t first_head = 0;
+  std::optional<std::int64_t> model_heads = {};
+  double bias_max = 8;  // MPT's alibi_bias_max; in (0, 64]
+  AlibiForm form = AlibiForm::causal;
+  // [heads], from -2^256 to 2^256: learned, in place of these.
+  std::vector<double> slopes = {};
+
+  friend bool operator==(const Alibi&, const Alibi&) = default;
+};
+
+template <>
+struct Describe<Alibi> {
+  static constexpr std::string_view name = "alibi";
+  static std::int64_t heads(const Alibi& of) noexcept { return of.heads; }
+  static std::int64_t units(const Alibi&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
+    visit(
+        ParameterFacts{
+            .name = "first_head", .kind = setting, .meaning = "the first of them in the model"},
+        self.first_head);
+    visit(ParameterFacts{.name = "model_heads", .kind = setting, .meaning = "heads of the model"},
+          self.model_heads);
+    visit(ParameterFacts{.name = "bias_max",
+                         .kind = setting,
+                         .bounds = {0x1p-1074, 64, "> 0 and <= 64"},
+                         .meaning = "the last slope is 2^-bias_max"},
+          self.bias_max);
+    visit(ParameterFacts{.name = "form", .kind = setting, .meaning = "what a slope multiplies"},
+          self.form);
+    visit(ParameterFacts{.name = "slopes",
+                         .shape = ParameterShape::heads,
+                         .meaning = "the slope of each head, where it is learned"},
+          self.slopes);
+  }
+};
+
+// [heads], each within bias_error_bound of the exact power, relative.
+[[nodiscard]] ROTARY_API Result<std::vector<double>> alibi_slopes(const Alibi& alibi) noexcept;
+
+// Where the keys of a padded row stand for BLOOM and Falcon: cumsum(mask) - 1 where mask is not 0,
+// 0 where it is. For AlibiForm::key_position; writes nothing when the sizes differ.
+[[nodiscard]] ROTARY_API Status alibi_key_positions(std::span<std::int64_t> positions,
+                                                    std::span<const std::uint8_t> mask) noexcept;
+
+// KERPLE: relative biases from conditionally positive definite kernels, with two learned numbers
+// for each head. Chi et al. 2022 (arXiv 2205.09921); chijames/KERPLE, megatron/mpu/layers.py.
+//
+//   const RelativeBias bias = KerpleLog{.p = {1, 1}, .a = {0.5, 0.25}};  // 2 heads
+
+// -p ln(1 + a |i - j|).
+struct KerpleLog {
+  std::vector<double> p = {};  // [heads], in (0, 2^256]
+  std::vector<double> a = {};  // [heads], in (0, 2^256]
+
+  friend bool operator==(const KerpleLog&, const KerpleLog&) = default;
+};
+
+// -a |i - j|^p.
+struct KerplePower {
+  std::vector<double> a = {};  // [heads], in (0, 2^256]
+  std::vector<double> p = {};  // [heads], in (0, 2]
+
+  friend bool operator==(const KerplePower&, const KerplePower&) = default;
+};
+
+template <>
+struct Describe<KerpleLog> {
+  static constexpr std::string_view name = "kerple_log";
+  static std::int64_t heads(const KerpleLog& of) noexcept {
+    return static_cast<std::int64_t>(of.p.size());
+  }
+  static std::int64_t units(const KerpleLog&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "p",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "how strongly distance counts",
+                         .start = {StartKind::uniform, 0, 2}},
+          self.p);
+    visit(ParameterFacts{.name = "a",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "distances per unit of the logarithm",
+                         .start = {StartKind::uniform, 0, 1}},
+          self.a);
+  }
+};
+
+template <>
+struct Describe<KerplePower> {
+  static constexpr std::string_view name = "kerple_power";
+  static std::int64_t heads(const KerplePower& of) noexcept {
+    return static_cast<std::int64_t>(of.p.size());
+  }
+  static std::int64_t units(const KerplePower&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "a",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "how strongly distance counts",
+                         .start = {StartKind::uniform, 0, 1}},
+          self.a);
+    visit(ParameterFacts{.name = "p",
+                         .shape = ParameterShape::heads,
+                         .bounds = {0x1p-1074, 2, "> 0 and <= 2"},
+                         .meaning = "power of the distance; beyond 2 the kernel is not "
+                                    "conditionally positive definite",
+                         .start = {StartKind::uniform, 0, 2}},
+          self.p);
+  }
+};
+
+// The numbers as the authors' code limits them before each use: at least 0.01, the exponent of the
+// power at most 2; the others at most 2^256, which is ours. NaN stays.
+[[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
+[[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
+
+// FIRE: a small network maps the distance, relative to how far the query could look, to a bias. Li
+// et al. 2024 (arXiv 2310.04418); DAPE, positional_embeddings.py.
+//
+//   const Fire fire{.c = 0.1, .threshold = 512, .hidden_weight = w, .hidden_bias = b, …};
+//   fill_bias(scores, fire, {});
+
+// With x = ln(|c (i - j)| + 1) / (ln(|c| max(i, |threshold|) + 1) + epsilon):
+//   bias[head] = output_bias[head] + Σ_k output_weight[head][k] max(0, hidden_weight[k] x +
+//                hidden_bias[k]).
+// The normaliser holds the query's own position i, counted from the first token of the context:
+// only while i and its shifted self are both at most |threshold| does a shift change nothing.
+// Numbers from -2^256 to 2^256.
+struct Fire {
+  double c = 0.1;
+  // L; in code that stores init_L and learns a multiplier of it, their product (DAPE stores half of
+  // the init_L that it is given: 256).
+  double threshold = 512;
+  double epsilon = 1e-6;                   // in [2^-100, 1]
+  std::vector<double> hidden_weight = {};  // [width]
+  std::vector<double> hidden_bias = {};    // [width]
+  std::vector<double> output_weight = {};  // [heads][width]
+  std::vector<double> output_bias = {};    // [heads]
+
+  friend bool operator==(const Fire&, const Fire&) = default;
+};
+
+template <>
+struct Describe<Fire> {
+  static constexpr std::string_view name = "fire";
+  static std::int64_t heads(const Fire& of) noexcept {
+    return static_cast<std::int64_t>(of.output_bias.size());
+  }
+  static std::int64_t units(const Fire& of) noexcept {
+    return static_cast<std::int64_t>(of.hidden_weight.size());
+  }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "c", .meaning = "distances per unit of the logarithm"}, self.c);
+    visit(ParameterFacts{.name = "threshold", .meaning = "L: the least reach of a query"},
+          self.threshold);
+    visit(ParameterFacts{.name = "epsilon",
+                         .kind = ParameterKind::setting,
+                         .bounds = {0x1p-100, 1, "from 2^-100 to 1"},
+                         .meaning = "added to the divisor of x"},
+          self.epsilon);
+    visit(ParameterFacts{.name = "hidden_weight",
+                         .shape = ParameterShape::units,
+                         .meaning = "weights of the hidden layer"},
+          self.hidden_weight);
+    visit(ParameterFacts{.name = "hidden_bias",
+                         .shape = ParameterShape::units,
+                         .meaning = "biases of the hidden layer"},
+          self.hidden_bias);
+    visit(ParameterFacts{.name = "output_weight",
+                         .shape = ParameterShape::heads_by_units,
+                         .meaning = "weights from the hidden layer to each head"},
+          self.output_weight);
+    visit(ParameterFacts{.name = "output_bias",
+                         .shape = ParameterShape::heads,
+                         .meaning = "the bias of x = 0 without hidden units"},
+          self.output_bias);
+  }
+};
+
+// Sandwich: the inner product of two sinusoidal embeddings as a bias, nothing learned. Chi et al.
+// 2023 (arXiv 2212.10356), as NeMo computes it (sandwich_relative_position_embedding.py).
+//
+//   const RelativeBias bias = Sandwich{.dim = 128, .heads = 8};
+
+// (Σ_{k=1}^{dim/2} cos((i - j) base^(-2k/dim)) - dim/2) heads / (8 (head + 1)): k begins at 1, and
+// distance 0 has bias 0.
+struct Sandwich {
+  std::int64_t dim = 0;    // even, in [2, 2^16]; NeMo: that of one head
+  double base = 10000;     // finite, >= 1
+  std::int64_t heads = 0;  // in [1, 2^20]
+
+  friend bool operator==(const Sandwich&, const Sandwich&) = default;
+};
+
+template <>
+struct Describe<Sandwich> {
+  static constexpr std::string_view name = "sandwich";
+  static std::int64_t heads(const Sandwich& of) noexcept { return of.heads; }
+  static std::int64_t units(const Sandwich&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "dim", .kind = setting, .meaning = "twice the frequencies"},
+          self.dim);
+    visit(ParameterFacts{.name = "base",
+                         .kind = setting,
+                         .bounds = {1, 0x1.fffffffffffffp1023, "finite and >= 1"},
+                         .meaning = "base of the frequencies"},
+          self.base);
+    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
+  }
+};
+
+// TISA: translation-invariant self-attention, a sum of learned bumps over the distance for each
+// head. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5.
+//
+//   const RelativeBias bias = Tisa{.kernels = 1, .a = {2.0}, .b = {0.5}, .c = {-3.0}};  // 1 head
+
+// Σ_s a_s exp(-|b_s| (Δ - c_s)²), Δ = j - i of a query at i and a key at j.
+struct Tisa {
+  std::int64_t kernels = 0;    // bumps of each head, in [1, 2^20]; 5 in the paper
+  std::vector<double> a = {};  // [heads][kernels], from -2^256 to 2^256: heights
+  std::vector<double> b = {};  // the same: how narrow; its sign means nothing
+  std::vector<double> c = {};  // the same: the distance, in tokens, at which a bump stands
+
+  friend bool operator==(const Tisa&, const Tisa&) = default;
+};
+
+template <>
+struct Describe<Tisa> {
+  static constexpr std::string_view name = "tisa";
+  static std::int64_t heads(const Tisa& of) noexcept {
+    return of.kernels < 1 ? 0 : static_cast<std::int64_t>(of.a.size()) / of.kernels;
+  }
+  static std::int64_t units(const Tisa& of) noexcept { return of.kernels; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto each = ParameterShape::heads_by_units;
+    visit(ParameterFacts{.name = "kernels",
+                         .shape = ParameterShape::units,
+                         .kind = ParameterKind::setting,
+                         .meaning = "bumps of each head"},
+          self.kernels);
+    // tisa.py of ulmewennberg/tisa, _init_weights.
+    visit(ParameterFacts{.name = "a",
+                         .shape = each,
+                         .meaning = "height of each bump",
+                         .start = {StartKind::normal, 0.1, 0.01}},
+          self.a);
+    visit(ParameterFacts{.name = "b",
+                         .shape = each,
+                         .meaning = "how narrow each bump is",
+                         .start = {StartKind::normal, 0.1, 0.01}},
+          self.b);
+    visit(ParameterFacts{.name = "c",
+                         .shape = each,
+                         .meaning = "distance of each bump, tokens",
+                         .start = {StartKind::normal, 0, 5}},
+          self.c);
+  }
+};
 
 // One of these, and a type of its own, so that symbols keep their names when one is added.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;

@@ -9,15 +9,13 @@
 //   rotate_qk(q, k, *rotations);
 #pragma once
 
+// The core: what a spec says, how fast pairs turn, rows of positions, rotate.
 #include "rotary/axes.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
-#include "rotary/ggml_angles.hpp"
 #include "rotary/instruction_set.hpp"
-#include "rotary/numerics.hpp"
 #include "rotary/positions.hpp"
-#include "rotary/required.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotate.hpp"
@@ -27,26 +25,25 @@
 #include "rotary/version.hpp"
 
 #ifndef ROTARY_CORE_ONLY
+// Other encodings and attention: positions, biases, caches, attention with each of them.
 #include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/axis_positions.hpp"
-#include "rotary/dialect.hpp"
-#include "rotary/families.hpp"
-#include "rotary/gguf.hpp"
-#include "rotary/head_norm.hpp"
-#include "rotary/identify.hpp"
+#include "rotary/cope.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotary/length_policy.hpp"
 #include "rotary/linear_attention.hpp"
 #include "rotary/m_rope.hpp"
-#include "rotary/merge_attention.hpp"
-#include "rotary/model_difference.hpp"
-#include "rotary/model_spec.hpp"
 #include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
-#include "rotary/random_features.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "rotary/shift.hpp"
+
+// Models: configs and GGUF files, what engines make of them, what a program did.
+#include "rotary/dialect.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/identify.hpp"
+#include "rotary/model_difference.hpp"
+#include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"
-#include "rotary/two_angles.hpp"
 #endif

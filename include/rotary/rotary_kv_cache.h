@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The KV cache for C: stores keys and values, rotates keys on the way in, and shifts stored keys.
- * kv_cache.hpp, head_norm.hpp and shift.hpp say what each function promises; rotary.h says what is
+ * kv_cache.hpp and shift.hpp say what each function promises; rotary.h says what is
  * common to all. */
 #ifndef ROTARY_ROTARY_KV_CACHE_H
 #define ROTARY_ROTARY_KV_CACHE_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scaling rules: how a model stretches the frequencies of rotary embedding beyond the context it
 // was trained on. Each rule is one aggregate with its facts (Describe) and one file in
-// src/rotation/scaling/. Rules that configs name are in config_scaling.hpp; those that only specs
-// have are here. d is rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
+// src/rotation/scaling/. d is rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
 // docs/theory/scaling.md lists the rules with the source of each formula.
 //
 //   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
@@ -19,12 +18,292 @@
 #include <variant>
 #include <vector>
 
-#include "rotary/config_scaling.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/export.h"
 #include "rotary/result.hpp"
 
 namespace rotary {
+
+// Scaling rules that configs of models name, each one aggregate with its facts (Describe). d is
+// rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
+//
+//   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
+
+// A, the factor on cos and sin, of any rule.
+inline constexpr ParameterBounds attention_factors = {0x1p-20, 0x1p20, "in [2^-20, 2^20]"};
+
+// Parameters that several rules share.
+inline constexpr ParameterFacts scaling_factor =
+    setting("factor", finite_positive,
+            "how many times slower a pair turns where the rule has its whole effect");
+inline constexpr ParameterFacts original_context =
+    setting("original_max_position_embeddings", positive_count,
+            "the context, in tokens, before the rule stretched it");
+
+// ω_i unchanged. Su et al. 2021, RoFormer (arXiv 2104.09864), §3.2.2.
+struct NoScaling {
+  friend bool operator==(const NoScaling&, const NoScaling&) = default;
+};
+
+template <>
+struct Describe<NoScaling> {
+  static constexpr std::string_view name = "default";
+  static constexpr std::string_view sentence =
+      "No scaling rule: of d features that turn, pair i turns by base^(-2i/d) radians a token.";
+  template <class Self, class Visit>
+  static void parameters(Self& /*self*/, Visit /*visit*/) {}
+};
+
+// Position interpolation: ω_i / factor. Chen et al. 2023 (arXiv 2306.15595).
+struct LinearScaling {
+  double factor = 0;  // finite, > 0
+
+  friend bool operator==(const LinearScaling&, const LinearScaling&) = default;
+};
+
+template <>
+struct Describe<LinearScaling> {
+  static constexpr std::string_view name = "linear";
+  static constexpr std::string_view sentence =
+      "Linear scaling (position interpolation) divides every frequency by {factor}: no angle is "
+      "new, and neighbouring tokens are that much harder to tell apart.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+  }
+};
+
+// The quantity in which YaRN's ramp is linear.
+enum class YarnRamp : std::int32_t {
+  whole_pairs = 1,  // the pair's index, from and to whole pairs: Transformers, every checkpoint
+  fractional = 2,   // the pair's index, the ends not rounded; gpt-oss: "truncate": false
+  turns = 3,        // the number of turns itself, the paper's γ(r) of §3.2; no config says so
+};
+
+template <>
+struct Describe<YarnRamp> {
+  static constexpr std::array enumerators = {NamedEnumerator{YarnRamp::whole_pairs, "whole_pairs"},
+                                             NamedEnumerator{YarnRamp::fractional, "fractional"},
+                                             NamedEnumerator{YarnRamp::turns, "turns"}};
+};
+
+// YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
+// Pairs that turn more than beta_fast times within the original context keep ω_i, those that turn
+// less than beta_slow times get ω_i / factor, a linear ramp lies between.
+struct YarnScaling {
+  double factor = 0;                         // finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 0: what the model was trained on before scaling
+  double beta_fast = 32;                     // turns; finite, >= beta_slow
+  double beta_slow = 1;                      // turns; finite, > 0
+  YarnRamp ramp = YarnRamp::whole_pairs;
+  // The factor A on cos and sin. Given: used as it is. Otherwise g(mscale) / g(mscale_all_dim) when
+  // both are given and not 0, else g(1), where g(m) = 0.1 m ln(factor) + 1, and 1 for factor <= 1.
+  std::optional<double> attention_factor = {};
+  std::optional<double> mscale = {};
+  std::optional<double> mscale_all_dim = {};
+
+  friend bool operator==(const YarnScaling&, const YarnScaling&) = default;
+};
+
+template <>
+struct Describe<YarnScaling> {
+  static constexpr std::string_view name = "yarn";
+  static constexpr std::string_view sentence =
+      "YaRN leaves alone the pairs that make more than {beta_fast} turns within "
+      "{original_max_position_embeddings} tokens, slows those that make less than {beta_slow} by "
+      "{factor}, and passes from one to the other between.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+    visit(original_context, self.original_context_tokens);
+    visit(setting("beta_fast", finite_positive,
+                  "pairs with more turns than this in the original context are left alone"),
+          self.beta_fast);
+    visit(setting("beta_slow", finite_positive,
+                  "pairs with fewer turns than this are slowed by the whole factor"),
+          self.beta_slow);
+    visit(setting("ramp", {}, "what the passage between left alone and slowed is linear in"),
+          self.ramp);
+    visit(setting("attention_factor", finite_positive,
+                  "the factor on cos and sin, in place of the rule's own"),
+          self.attention_factor);
+    visit(setting("mscale", finite_number, "with mscale_all_dim decides the factor on cos and sin"),
+          self.mscale);
+    visit(setting("mscale_all_dim", finite_number, "with mscale decides the factor on cos and sin"),
+          self.mscale_all_dim);
+  }
+};
+
+// Llama 3.1 and later. With wavelength λ = 2π/ω: ω/factor where λ > original/low_freq_factor,
+// ω where λ < original/high_freq_factor, a blend between. Transformers' _compute_llama3_parameters.
+struct Llama3Scaling {
+  double factor = 0;                         // finite, > 0
+  double low_freq_factor = 0;                // finite, > 0
+  double high_freq_factor = 0;               // finite, >= low_freq_factor
+  std::int64_t original_context_tokens = 0;  // > 0
+
+  friend bool operator==(const Llama3Scaling&, const Llama3Scaling&) = default;
+};
+
+template <>
+struct Describe<Llama3Scaling> {
+  static constexpr std::string_view name = "llama3";
+  static constexpr std::string_view sentence =
+      "Llama 3's rule leaves alone the pairs that make more than {high_freq_factor} turns within "
+      "{original_max_position_embeddings} tokens, slows those that make less than "
+      "{low_freq_factor} by {factor}, and blends between.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+    visit(setting("low_freq_factor", finite_positive,
+                  "pairs with fewer turns than this are slowed by the whole factor"),
+          self.low_freq_factor);
+    visit(setting("high_freq_factor", finite_positive,
+                  "pairs with more turns than this in the original context are left alone"),
+          self.high_freq_factor);
+    visit(original_context, self.original_context_tokens);
+  }
+};
+
+// Dynamic NTK: NTK-aware with a base that grows with the length L of the context, counted as at
+// least the original one: base' = base * (factor L / original - (factor - 1))^(d/(d-2)).
+// Transformers' _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4.
+// Depends on the length of the context.
+struct DynamicNtkScaling {
+  double factor = 0;                         // finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 0; a config's max_position_embeddings
+
+  friend bool operator==(const DynamicNtkScaling&, const DynamicNtkScaling&) = default;
+};
+
+template <>
+struct Describe<DynamicNtkScaling> {
+  static constexpr std::string_view name = "dynamic";
+  static constexpr std::string_view sentence =
+      "Dynamic NTK scaling enlarges the base as the context grows beyond "
+      "{original_max_position_embeddings} tokens, so each length has frequencies of its own: keys "
+      "that were cached at one length are wrong at another.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+    visit(original_context, self.original_context_tokens);
+  }
+  static bool depends_on_context(const DynamicNtkScaling& /*rule*/) noexcept { return true; }
+};
+
+// Qwen's dynamic NTK: NtkScaling whose alpha is 1 within the original context L, 3 up to 2 L, 7 up
+// to 4 L: 2^(ceil(log2(l / L)) + 1) - 1 for a context of l > L tokens. l is the length of the
+// prompt: its alpha stays while tokens are generated. get_ntk_alpha of modeling_qwen.py
+// (use_dynamic_ntk). Needs rotary_dim >= 4. Depends on the length of the context.
+struct DoublingNtkScaling {
+  std::int64_t original_context_tokens = 0;  // > 0; a config's seq_length
+
+  friend bool operator==(const DoublingNtkScaling&, const DoublingNtkScaling&) = default;
+};
+
+template <>
+struct Describe<DoublingNtkScaling> {
+  static constexpr std::string_view name = "doubling_ntk";
+  static constexpr std::string_view sentence =
+      "Qwen's dynamic NTK scaling enlarges the base with each doubling of the prompt beyond "
+      "{original_max_position_embeddings} tokens, so prompts of different lengths may have "
+      "different frequencies; tokens that are generated keep those of their prompt.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(original_context, self.original_context_tokens);
+  }
+  static bool depends_on_context(const DoublingNtkScaling& /*rule*/) noexcept { return true; }
+};
+
+// Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
+// context, at each forward pass; vLLM and llama.cpp the most tokens that will ever be, once.
+enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
+
+template <>
+struct Describe<LongRopeSwitch> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{LongRopeSwitch::by_context, "by_context"},
+      NamedEnumerator{LongRopeSwitch::always_short, "always_short"},
+      NamedEnumerator{LongRopeSwitch::always_long, "always_long"}};
+};
+
+// LongRoPE: ω_i / list_i, of the long list where the context is longer than the original one, of
+// the short list otherwise. Ding et al. 2024 (arXiv 2402.13753); Transformers'
+// _compute_longrope_parameters. Depends on the length of the context, unless lists says otherwise.
+struct LongRopeScaling {
+  std::vector<double> short_factor = {};     // [rotary_dim / 2], finite, > 0
+  std::vector<double> long_factor = {};      // [rotary_dim / 2], finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 1
+  double factor = 0;                         // finite, > 0: the longest context / the original one
+  LongRopeSwitch lists = LongRopeSwitch::by_context;
+  // The factor A on cos and sin, each in [2^-20, 2^20]: the mscale of the list that is used, where
+  // it is given (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1
+  // for factor <= 1.
+  std::optional<double> attention_factor = {};
+  std::optional<double> short_mscale = {};
+  std::optional<double> long_mscale = {};
+
+  friend bool operator==(const LongRopeScaling&, const LongRopeScaling&) = default;
+};
+
+template <>
+struct Describe<LongRopeScaling> {
+  static constexpr std::string_view name = "longrope";
+  static constexpr std::string_view sentence =
+      "LongRoPE divides each pair's frequency by a number of its own, from one list up to "
+      "{original_max_position_embeddings} tokens and from another beyond: keys that were cached "
+      "before are wrong after.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting_of_pairs("short_factor", finite_positive,
+                           "what frequencies are divided by, up to the original context"),
+          self.short_factor);
+    visit(setting_of_pairs("long_factor", finite_positive,
+                           "what frequencies are divided by, beyond it"),
+          self.long_factor);
+    visit(setting("original_max_position_embeddings", {2, 0x1p63, "> 1"},
+                  "the context, in tokens, before the rule stretched it"),
+          self.original_context_tokens);
+    visit(scaling_factor, self.factor);
+    visit(setting("switch", {}, "which of the two lists is used whatever the length"), self.lists);
+    visit(setting("attention_factor", attention_factors,
+                  "the factor on cos and sin, in place of the rule's own"),
+          self.attention_factor);
+    visit(setting("short_mscale", attention_factors,
+                  "the factor on cos and sin, up to the original context"),
+          self.short_mscale);
+    visit(setting("long_mscale", attention_factors, "the factor on cos and sin, beyond it"),
+          self.long_mscale);
+  }
+  static bool depends_on_context(const LongRopeScaling& rule) noexcept {
+    return rule.lists == LongRopeSwitch::by_context;
+  }
+};
+
+// Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): of the d/2 pairs of the
+// whole head the first floor(turning_fraction d / 2) keep ω_i / factor, the others stand still. Not
+// partial rotary embedding, where fewer features turn as if they were the whole head.
+struct ProportionalScaling {
+  double turning_fraction = 0;  // in (0, 1]; a config's partial_rotary_factor
+  double factor = 1;            // finite, > 0
+
+  friend bool operator==(const ProportionalScaling&, const ProportionalScaling&) = default;
+};
+
+template <>
+struct Describe<ProportionalScaling> {
+  static constexpr std::string_view name = "proportional";
+  static constexpr std::string_view sentence =
+      "Proportional rotary embedding turns the fastest pairs, a share of {partial_rotary_factor}, "
+      "and lets the others stand still, which then know no position.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting("partial_rotary_factor", {0x1p-1074, 1, "in (0, 1]"},
+                  "the share of the pairs that turn at all, the fastest ones"),
+          self.turning_fraction);
+    visit(scaling_factor, self.factor);
+  }
+};
 
 // NTK-aware with a fixed alpha: base' = base * alpha^(d/(d-2)), ω_i = base'^(-2i/d); the slowest
 // pair turns alpha times slower, the fastest stays. bloc97 2023; needs rotary_dim >= 4.

@@ -14,9 +14,7 @@
 #include "rotary/export.h"
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary {
 

@@ -11,7 +11,6 @@
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
-#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"

@@ -108,4 +108,146 @@ struct StridedView {
 using HeadsView = StridedView<void, Extents, Strides>;
 using ConstHeadsView = StridedView<const void, Extents, Strides>;
 
+// Views for absolute encodings: embeddings [batch, tokens, features], and tables of rows [rows,
+// features] in which embeddings are looked up.
+//
+//   const TokenExtents extents{.batch = 1, .tokens = 5, .features = 512};
+//   const TokensView x{data, DType::f32, extents, strides_btd(extents)};
+
+// Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
+struct TokenExtents {
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t features = 0;  // d_model, hidden_size
+
+  friend bool operator==(const TokenExtents&, const TokenExtents&) = default;
+};
+
+// In elements, not bytes. Negative strides are legal; a destination stride of 0 is not, unless its
+// extent is 1.
+struct TokenStrides {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t feature = 1;
+
+  friend bool operator==(const TokenStrides&, const TokenStrides&) = default;
+};
+
+// Contiguous [batch, tokens, features].
+[[nodiscard]] constexpr TokenStrides strides_btd(const TokenExtents& extents) noexcept {
+  return {.batch = extents.tokens * extents.features, .token = extents.features};
+}
+
+using TokensView = StridedView<void, TokenExtents, TokenStrides>;
+using ConstTokensView = StridedView<const void, TokenExtents, TokenStrides>;
+
+// A table [rows, features]. Element (r, f) is at data + r*row_stride + f*feature_stride elements:
+// the weight of a torch Embedding is {data, dtype, num_embeddings, embedding_dim, embedding_dim}.
+template <class Data>
+struct BasicTableView {
+  Data* data = nullptr;
+  DType dtype = {};  // no default, as above
+  std::int64_t rows = 0;
+  std::int64_t features = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t feature_stride = 1;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
+  operator BasicTableView<const Data>() const noexcept requires(!std::is_const_v<Data>) {
+    return {data, dtype, rows, features, row_stride, feature_stride};
+  }
+};
+using TableView = BasicTableView<void>;
+using ConstTableView = BasicTableView<const void>;
+
+// Views of keys or values in 8 bits with one float32 scale for each head and token: number = scale
+// * element. Made by append (kv_cache.hpp), read by attend (attention.hpp), turned by shift
+// (shift.hpp).
+//
+//   const Extents extents{.batch = 1, .tokens = 5, .heads = 8, .features = 64};
+//   const QuantizedHeadsView k{elements, data, extents, strides_bthd(extents),
+//                              scale_strides_bthd(extents)};
+
+// In elements, not bytes: the scale of (batch b, token t, head h) is at
+// scales + b*batch + t*token + h*head.
+struct ScaleStrides {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t head = 0;
+
+  friend bool operator==(const ScaleStrides&, const ScaleStrides&) = default;
+};
+
+// Contiguous [batch, tokens, heads].
+[[nodiscard]] constexpr ScaleStrides scale_strides_bthd(const Extents& extents) noexcept {
+  return {.batch = extents.tokens * extents.heads, .token = extents.heads, .head = 1};
+}
+
+// Contiguous [batch, heads, tokens].
+[[nodiscard]] constexpr ScaleStrides scale_strides_bhtd(const Extents& extents) noexcept {
+  return {.batch = extents.heads * extents.tokens, .token = 1, .head = extents.tokens};
+}
+
+// Elements are laid out as in a HeadsView; the features of a head are adjacent (strides.feature is
+// 1).
+struct ConstQuantizedHeadsView {
+  const std::int8_t* data = nullptr;
+  const float* scales = nullptr;
+  Extents extents = {};
+  Strides strides = {};
+  ScaleStrides scale_strides = {};
+};
+
+struct QuantizedHeadsView {
+  std::int8_t* data = nullptr;
+  float* scales = nullptr;
+  Extents extents = {};
+  Strides strides = {};
+  ScaleStrides scale_strides = {};
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
+  operator ConstQuantizedHeadsView() const noexcept {
+    return {data, scales, extents, strides, scale_strides};
+  }
+};
+
+// Views of attention scores, of their biases or gradients, or of attention weights: one number for
+// each query and key of each head.
+//
+//   const ScoresExtents extents{.heads = 8, .queries = 4, .keys = 16};
+//   const ScoresView scores{data, DType::f32, extents, strides_bhqk(extents)};
+
+// Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
+// Views passed to relative encodings, those of heads and tables included, have fewer than 2^60
+// elements.
+struct ScoresExtents {
+  std::int64_t batch = 1;
+  std::int64_t heads = 0;
+  std::int64_t queries = 0;  // rows
+  std::int64_t keys = 0;     // columns
+
+  friend bool operator==(const ScoresExtents&, const ScoresExtents&) = default;
+};
+
+// In elements. Negative strides are legal; a destination stride of 0 is not, unless its extent is
+// 1. A source view whose elements repeat by a stride of 0 has fewer than 2^36.
+struct ScoresStrides {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;
+  std::int64_t key = 1;
+
+  friend bool operator==(const ScoresStrides&, const ScoresStrides&) = default;
+};
+
+// Contiguous [batch, heads, queries, keys].
+[[nodiscard]] constexpr ScoresStrides strides_bhqk(const ScoresExtents& extents) noexcept {
+  return {.batch = extents.heads * extents.queries * extents.keys,
+          .head = extents.queries * extents.keys,
+          .query = extents.keys};
+}
+
+using ScoresView = StridedView<void, ScoresExtents, ScoresStrides>;
+using ConstScoresView = StridedView<const void, ScoresExtents, ScoresStrides>;
+
 }  // namespace rotary

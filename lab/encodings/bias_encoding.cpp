@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "rotary/kerple.hpp"
+#include "rotary/relative_bias.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "rotary/learned_positions.hpp"
+#include "rotary/absolute.hpp"
 
 namespace rotary::lab {
 namespace {

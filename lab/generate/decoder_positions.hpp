@@ -11,12 +11,12 @@
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/model_config.hpp"
 #include "lab/generate/weights.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/position_maps.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/sinusoidal.hpp"
-#include "rotary/tokens_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::lab {
 

@@ -14,10 +14,9 @@
 #include "lab/torch/composed.hpp"
 #include "lab/torch/device.hpp"
 #include "lab/torch/views.hpp"
-#include "rotary/learned_positions.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/rotate.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -4,9 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::lab {
 

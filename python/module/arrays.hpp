@@ -11,9 +11,7 @@
 
 #include "module/module.hpp"
 #include "rotary/positions.hpp"
-#include "rotary/quantized_view.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::python {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/learned_positions.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -12,6 +10,7 @@
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/absolute.hpp"
 #include "tensor/element_runs.hpp"
 
 namespace rotary {

@@ -8,7 +8,7 @@
 
 #include "kernels/kernels.hpp"
 #include "phase/fractional_phase.hpp"
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 #include "tensor/element_runs.hpp"
 
 namespace rotary {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All checks come first; once writing begins nothing can fail. The pairs of a token are computed a
 // block at a time, once for all batch rows that share its position.
-#include "rotary/sinusoidal.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/absolute.hpp"
 #include "runtime/active_kernels.hpp"
 #include "tensor/element_runs.hpp"
 

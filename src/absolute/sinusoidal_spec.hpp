@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "rotary/absolute.hpp"
 #include "rotary/result.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary {
 

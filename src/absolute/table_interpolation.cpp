@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // An interpolated row is a sum of rows of the table (taps), each with a weight.
-#include "rotary/table_interpolation.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/result.hpp"
 #include "tensor/element_runs.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 #include "tensor/heads_views.hpp"
 
 namespace rotary {

@@ -10,13 +10,12 @@
 
 #include "base/described.hpp"
 #include "base/message.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/model_spec.hpp"
-#include "rotary/numerics.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/sinusoidal.hpp"
 
 namespace rotary {
 

@@ -6,7 +6,7 @@
 
 #include "base/guard.hpp"
 #include "model/wrappers.hpp"
-#include "rotary/families.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary {
 namespace {

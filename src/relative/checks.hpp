@@ -10,9 +10,7 @@
 #include <variant>
 
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary::relative {

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::relative {
 

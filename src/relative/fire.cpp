@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/fire.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include "base/message.hpp"
 #include "relative/checks.hpp"
 #include "relative/evaluators.hpp"
+#include "rotary/relative_bias.hpp"
 
 namespace rotary::relative {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/kerple.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/message.hpp"
 #include "relative/checks.hpp"
 #include "relative/evaluators.hpp"
+#include "rotary/relative_bias.hpp"
 
 namespace rotary {
 namespace relative {

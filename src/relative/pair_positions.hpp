@@ -7,7 +7,7 @@
 
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::relative {
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Angles are whole turns and a 64-bit fraction of one, so that no distance is too large.
-#include "rotary/sandwich.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "phase/turns.hpp"
 #include "relative/checks.hpp"
 #include "relative/evaluators.hpp"
+#include "rotary/relative_bias.hpp"
 
 namespace rotary::relative {
 namespace {

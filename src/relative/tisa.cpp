@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/tisa.hpp"
-
 #include <cmath>
 
 #include "base/message.hpp"
 #include "relative/checks.hpp"
 #include "relative/evaluators.hpp"
+#include "rotary/relative_bias.hpp"
 
 namespace rotary::relative {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rotary/tokens_view.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary {
 

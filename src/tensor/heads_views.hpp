@@ -9,10 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include "rotary/scores_view.hpp"
+#include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/token_array.hpp"
-#include "rotary/tokens_view.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 #include "tensor/overlap.hpp"

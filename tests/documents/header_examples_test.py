@@ -45,7 +45,8 @@ template <class Value>
 void use(const Value& value);
 void fail(std::string_view message);
 """
-EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)#pragma once$", re.MULTILINE)
+# At the end of a header's comment, or of a section's.
+EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#pragma once$|\n)", re.MULTILINE)
 
 
 class HeaderExamples(unittest.TestCase):
@@ -53,15 +54,15 @@ class HeaderExamples(unittest.TestCase):
         examples = []
         without = []
         for header in sorted((repository / "include/rotary").glob("*.hpp")):
-            found = EXAMPLE.search(header.read_text(encoding="utf-8"))
+            found = EXAMPLE.findall(header.read_text(encoding="utf-8"))
             if not found:
                 without.append(header.name)
-                continue
-            code = "\n".join(line[2:] for line in found[1].splitlines())
-            if "…" not in code:
-                examples.append(f'#line 1 "{header.name}"\n[[maybe_unused]] static void '
-                                f'example_{header.stem}() {{\n{code}\n}}\n')
-        self.assertEqual(without, ["relative.hpp", "version.hpp"])
+            for number, lines in enumerate(found):
+                code = "\n".join(line[2:] for line in lines.splitlines())
+                if "…" not in code:
+                    examples.append(f'#line 1 "{header.name}"\n[[maybe_unused]] static void '
+                                    f'example_{header.stem}_{number}() {{\n{code}\n}}\n')
+        self.assertEqual(without, ["version.hpp"])
         self.assertGreater(len(examples), 30)
         command = ["c++", "-std=c++20", "-fsyntax-only", "-Wno-unused-result",
                    f"-I{repository / 'include'}", "-x", "c++", "-"]

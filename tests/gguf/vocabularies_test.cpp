@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "rotary/alibi.hpp"
 #include "rotary/gguf.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/scaling.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/result.hpp"

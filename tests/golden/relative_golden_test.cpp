@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "golden/golden_file.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/bias_parameters.hpp"
 #include "support/recorded_bits.hpp"
 #include "support/result.hpp"

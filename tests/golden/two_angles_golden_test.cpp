@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "golden/golden_file.hpp"
-#include "rotary/two_angles.hpp"
+#include "rotary/position_maps.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

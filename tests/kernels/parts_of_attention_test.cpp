@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rotary/merge_attention.hpp"
+#include "rotary/attention.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/attention/attended.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sinusoidal encodings against MPFR: every layout, spacing, dtype and stride, at every position.
-#include "rotary/sinusoidal.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "reference/absolute.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/random.hpp"

@@ -7,16 +7,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "rotary/absolute.hpp"
 #include "rotary/dialect.hpp"
-#include "rotary/families.hpp"
 #include "rotary/identify.hpp"
-#include "rotary/kerple.hpp"
 #include "rotary/m_rope.hpp"
 #include "rotary/model_difference.hpp"
 #include "rotary/model_spec.hpp"
+#include "rotary/position_maps.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/sinusoidal.hpp"
-#include "rotary/two_angles.hpp"
 
 namespace rotary::test {
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "public_calls/call.hpp"
-#include "rotary/families.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"

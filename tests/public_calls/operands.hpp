@@ -14,10 +14,8 @@
 
 #include "rotary/positions.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/shift.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::test {
 

@@ -3,7 +3,9 @@
 #include <array>
 
 #include "public_calls/call.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/bias_parameters.hpp"
 
 namespace rotary::test {

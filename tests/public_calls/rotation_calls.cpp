@@ -4,9 +4,9 @@
 
 #include "public_calls/call.hpp"
 #include "rotary/instruction_set.hpp"
+#include "rotary/position_maps.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
-#include "rotary/two_angles.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "reference/attention.hpp"
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 #include "support/attention/calls.hpp"
 #include "support/attention/samples.hpp"
 #include "support/result.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every bias against the long double reference, in every dtype and layout; rows of a decode step,
 // distances, shifts; buckets and slopes.
+#include "rotary/relative_bias.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +13,8 @@
 
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/shaw.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"

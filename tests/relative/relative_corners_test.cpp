@@ -9,7 +9,9 @@
 
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "relative/samples.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "reference/relative.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::test {

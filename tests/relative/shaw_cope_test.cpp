@@ -10,7 +10,9 @@
 
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/differences.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rotary/quantized_view.hpp"
+#include "rotary/tensor_view.hpp"
 #include "support/random.hpp"
 #include "support/tensor.hpp"
 

@@ -2,7 +2,7 @@
 // Embeddings and tables as tensors of one head, with the same guards and layouts.
 #pragma once
 
-#include "rotary/tokens_view.hpp"
+#include "rotary/tensor_view.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::test {

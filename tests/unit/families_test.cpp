@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of families: it is consistent, and docs/families.md shows its content.
-#include "rotary/families.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "rotary/frequencies.hpp"
+#include "rotary/model_spec.hpp"
 #include "support/resolving.hpp"
 #include "support/source_path.hpp"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learned tables: the rows that are read, errors, and gradients against finite differences.
-#include "rotary/learned_positions.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/differences.hpp"

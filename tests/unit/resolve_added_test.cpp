@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "rotary/absolute.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 #include "support/resolving.hpp"
 
 namespace rotary {

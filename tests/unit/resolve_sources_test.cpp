@@ -2,7 +2,7 @@
 // Where each value of a model comes from: the config, its class, its family or a rule.
 #include <gtest/gtest.h>
 
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 #include "support/resolving.hpp"
 
 namespace rotary {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "rotary/sinusoidal.hpp"
+#include "rotary/absolute.hpp"
 #include "support/cases.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables for another length or grid: against the definition as a dense matrix, and the transpose.
-#include "rotary/table_interpolation.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "reference/absolute.hpp"
+#include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/differences.hpp"

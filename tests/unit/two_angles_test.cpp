@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two angles for a pair against the formulas of their programs in long double, and errors.
-#include "rotary/two_angles.hpp"
+#include "reference/two_angles.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "reference/tensor.hpp"
-#include "reference/two_angles.hpp"
+#include "rotary/position_maps.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/random.hpp"

@@ -9,9 +9,11 @@
 #include <span>
 
 #include "rotary/absolute.hpp"
+#include "rotary/cope.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/rotate.hpp"
+#include "rotary/shaw.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/merge_attention.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include "attention/attend/merge_weights.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/attention.hpp"
 #include "tensor/element_runs.hpp"
 #include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"

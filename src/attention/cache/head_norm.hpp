@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "kernels/cache_kernels.hpp"
-#include "rotary/head_norm.hpp"
+#include "rotary/kv_cache.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 

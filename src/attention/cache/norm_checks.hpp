@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "rotary/head_norm.hpp"
+#include "rotary/kv_cache.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 

@@ -6,7 +6,7 @@
 #include "attention/cache/norm_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "rotary/head_norm.hpp"
+#include "rotary/kv_cache.hpp"
 #include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
 #include "tensor/heads_views.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results must not depend on the machine: only integers and single IEEE double operations in a
 // fixed order. The logarithm is therefore built from them, too.
-#include "rotary/random_features.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/linear_attention.hpp"
 
 namespace rotary {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "kernels/kernels.hpp"
 #include "rotary/executor.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/enumerators.hpp"
-#include "rotary/length_policy.hpp"
 #include "rotary/model_difference.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary {
 

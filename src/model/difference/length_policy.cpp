@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/length_policy.hpp"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "model/difference/enumerators.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary {
 namespace {

@@ -137,7 +137,7 @@ constexpr std::array refusals = {
     Refusal{"vjepa2",
             "two angles for each pair: its class repeats cosines and sines in another order than "
             "the features that it turns, which is no rotation: vjepa2_two_angles of "
-            "rotary/two_angles.hpp makes these rows"},
+            "rotary/position_maps.hpp makes these rows"},
 };
 
 }  // namespace

@@ -172,7 +172,7 @@ Shares shares_of(const ModelConfig& config, const LayerTypeRope& rope, std::int6
                       ": positions of text are supported, those of images are not: ", "the family ",
                       config.family.model_type,
                       " gives the two features of a pair different axes, which is no rotation: "
-                      "hunyuan_vl_two_angles of rotary/two_angles.hpp makes its rows");
+                      "hunyuan_vl_two_angles of rotary/position_maps.hpp makes its rows");
       return {};
     }
     case AxisShares::sections:

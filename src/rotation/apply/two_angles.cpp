@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows are those of a head twice as wide, with a pair for each feature. No kernel: two models
 // need them, and nobody trains others.
-#include "rotary/two_angles.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "rotary/position_maps.hpp"
 #include "tensor/element_runs.hpp"
 #include "tensor/view_checks.hpp"
 

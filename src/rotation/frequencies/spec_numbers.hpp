@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "rotary/axes.hpp"
-#include "rotary/ggml_angles.hpp"
+#include "rotary/frequencies.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotation/scaling/rules.hpp"

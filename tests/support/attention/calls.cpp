@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "rotary/relative.hpp"
+#include "rotary/cope.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/rotate.hpp"
+#include "rotary/shaw.hpp"
 #include "support/attention/samples.hpp"
 #include "support/result.hpp"
 

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "reference/attention.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotary/tokens_view.hpp"
 
 namespace rotary::test {
 

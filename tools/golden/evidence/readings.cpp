@@ -15,7 +15,7 @@
 #include "cli/gguf_input.hpp"
 #include "cli/json.hpp"
 #include "rotary/dialect.hpp"
-#include "rotary/families.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
 namespace {
