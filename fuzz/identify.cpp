@@ -181,14 +181,28 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
     rotation.times_factor = 2;
   }
   return cause.hypothesis->group != CauseGroup::precision && name != "counted" &&
-         name != "exponents" && name != "axis_order";
+         name != "exponents" && name != "axis_order" && name != "token_positions";
+}
+
+// Those of a row for each token and head; empty where they are no whole numbers.
+test::Coordinates coordinates_of(const ReadPositions& positions, std::int64_t heads) {
+  test::Coordinates coordinates(static_cast<std::size_t>(positions.axes));
+  for (std::size_t i = 0; i < positions.found.size(); ++i) {
+    const double found = positions.found[i];
+    if (found != std::nearbyint(found)) return {};
+    auto& of_axis = coordinates[i / static_cast<std::size_t>(positions.tokens)];
+    of_axis.insert(of_axis.end(), static_cast<std::size_t>(heads),
+                   static_cast<std::int64_t>(found));
+  }
+  return coordinates;
 }
 
 // |predicted - seen| / |seen|, with the numbers of the reference.
-double residual_of(const Dump& dump, const FaultyRotation& rotation) {
+double residual_of(const Dump& dump, const FaultyRotation& rotation,
+                   const test::Coordinates& coordinates) {
   test::Heads before = dump.before;
   before.dtype = DType::f32;
-  const auto predicted = test::rotated(before, rotation, dump.coordinates).values;
+  const auto predicted = test::rotated(before, rotation, coordinates).values;
   double error = 0;
   double whole = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -199,14 +213,27 @@ double residual_of(const Dump& dump, const FaultyRotation& rotation) {
 }
 
 // The reference is exact but for one rounding to float32, so exact arithmetic alone is compared.
-void check_explanation(const Dump& dump, const Explanation& explanation) {
+void check_explanation(const Dump& dump, const Identification& found, std::size_t index) {
+  const Explanation& explanation = found.explanations[index];
   FaultyRotation rotation{.spec = *explanation.spec};
-  for (const Cause& cause : explanation.causes)
-    if (!add_cause(cause, rotation)) return;
+  const bool reads = index == 0 && found.positions;
+  for (const Cause& cause : explanation.causes) {
+    const bool is_read = reads && cause.hypothesis->name == "token_positions";
+    if (!add_cause(cause, rotation) && !is_read) return;
+  }
+  test::Coordinates coordinates = dump.coordinates;
+  if (reads) {  // the tokens' own positions, in place of a rule
+    coordinates = coordinates_of(*found.positions, dump.heads);
+    rotation.stretch = 1;
+    rotation.offset = 0;
+    if (coordinates.empty()) return;
+  }
   if (explanation.arithmetic != FoundArithmetic::exact || !is_usable(rotation.spec)) return;
-  const double residual = residual_of(dump, rotation);
+  const double residual = residual_of(dump, rotation, coordinates);
   if (residual <= explanation.residual + 0x1p-22) return;
-  fail("the reference must get the numbers by what is named", std::to_string(residual));
+  fail("the reference must get the numbers by what is named",
+       std::to_string(residual) + ", explanation " + std::to_string(index) + "\n" +
+           test::shown(found));
 }
 
 std::string text_of(const Result<Identification>& found) {
@@ -225,7 +252,7 @@ void check(const Dump& dump, const IdentifyOptions& options) {
   if (!options.positions || options.before != BeforeState::unrotated) return;
   if (options.model && dump.is_right && found->verdict == Verdict::another_cause)
     fail("what is right must not be accused", test::shown(*found));
-  for (std::size_t i = 0; i < found->tied; ++i) check_explanation(dump, found->explanations[i]);
+  for (std::size_t i = 0; i < found->tied; ++i) check_explanation(dump, *found, i);
 }
 
 }  // namespace
