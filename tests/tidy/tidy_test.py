@@ -117,7 +117,7 @@ class TidyTest(unittest.TestCase):
         self.assert_clean("cli/x.hpp", line.replace("é", "", 1))
         self.assert_finds("cli/x.hpp", LICENCE + "//\n" * 400, "x.hpp:401: a file has", "got 401")
         self.assert_clean("cli/x.hpp", LICENCE + "//\n" * 399)
-        self.assert_clean("cli/x_rows.cpp", LICENCE + "//\n" * 400)
+        self.assert_clean("include/rotary/rotate.hpp", LICENCE + "#pragma once\n" + "//\n" * 400)
 
     def test_lengths_of_functions(self):
         # The text before a function, its head, the text after it.

@@ -9,7 +9,6 @@ import types
 import zipfile
 
 from definitions import WithoutAnnotations, load_definitions, top_level
-from torch_parts import GIVEN
 from wheels import wheel_of
 
 ROPE_UTILS = ("ROPE_INIT_FUNCTIONS", "dynamic_rope_update", "RotaryEmbeddingConfigMixin")
@@ -19,6 +18,8 @@ ROPE_MEMBERS = ("default_theta", "default_rope_type", "_rope_type_labels",
 
 
 def release_of(version):
+    from torch_parts import GIVEN  # torch, which the rest does without
+
     wheels = pathlib.Path(__file__).resolve().parents[2] / "build/golden/wheels"
     return Release(version, wheel_of(version, wheels), GIVEN)
 
