@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <string_view>
 
 #include "rotary/rotary.h"
 #include "rotary/rotary.hpp"

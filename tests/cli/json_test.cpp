@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

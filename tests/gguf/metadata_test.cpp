@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 

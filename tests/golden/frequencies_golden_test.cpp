@@ -4,7 +4,6 @@
 // double.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>

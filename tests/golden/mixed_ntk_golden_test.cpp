@@ -2,7 +2,6 @@
 // vLLM's rope_type "ntk", which no config of Transformers has.
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <vector>
 
 #include "golden/golden_file.hpp"

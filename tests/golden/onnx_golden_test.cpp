@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "check/attend_call.hpp"
@@ -17,7 +15,6 @@
 #include "rotary/kv_cache.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/rotate.hpp"
-#include "support/elements.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 

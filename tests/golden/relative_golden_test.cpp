@@ -3,7 +3,6 @@
 // the code of their authors (Sandwich: NeMo) does, with the gradients of torch's autograd.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <type_traits>

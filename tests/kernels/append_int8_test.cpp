@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +16,6 @@
 #include "support/cases.hpp"
 #include "support/executors.hpp"
 #include "support/int8_heads.hpp"
-#include "support/oracle.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -10,8 +10,6 @@
 
 #include "support/attention/attend_samples.hpp"
 #include "support/attention/attended.hpp"
-#include "support/cases.hpp"
-#include "support/error_matchers.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -3,7 +3,6 @@
 // stand for, within the published bound; and attend() over the float32 nearest to them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>

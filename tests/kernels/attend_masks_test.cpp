@@ -12,8 +12,6 @@
 #include "rotary/numeric_contract.hpp"
 #include "support/attention/attend_samples.hpp"
 #include "support/attention/attended.hpp"
-#include "support/cases.hpp"
-#include "support/error_matchers.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -8,14 +8,10 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "rotary/rotate.hpp"
 #include "support/attention/attend_samples.hpp"
 #include "support/attention/attended.hpp"
-#include "support/cases.hpp"
-#include "support/error_matchers.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -13,7 +13,6 @@
 #include "rotary/numeric_contract.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
-#include "support/oracle.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
 #include "support/rows.hpp"

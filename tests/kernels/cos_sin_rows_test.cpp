@@ -7,11 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "support/cases.hpp"
-#include "support/oracle.hpp"
 #include "support/result.hpp"
 #include "support/rows.hpp"
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <vector>
 
 #include "rotary/rotary.hpp"
 #include "support/error_matchers.hpp"

@@ -3,8 +3,6 @@
 // twice the bound.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -16,7 +14,6 @@
 #include "support/cases.hpp"
 #include "support/contract.hpp"
 #include "support/error_matchers.hpp"
-#include "support/oracle.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

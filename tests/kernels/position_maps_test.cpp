@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "support/attention/attended.hpp"
-#include "support/cases.hpp"
 #include "support/executors.hpp"
 #include "support/result.hpp"
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "reference/tensor.hpp"

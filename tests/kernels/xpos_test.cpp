@@ -3,7 +3,6 @@
 // alone, and the undoing of a map that is not a rotation.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>

@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "rotary/frequencies.hpp"
 #include "support/attention/calls.hpp"
 #include "support/attention/samples.hpp"

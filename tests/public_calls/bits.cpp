@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "rotary/query_temperature.hpp"
-#include "support/result.hpp"
 
 namespace rotary::test {
 namespace {

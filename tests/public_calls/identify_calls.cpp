@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // identify(), for heads, rows and frequencies.
 #include <array>
-#include <vector>
 
 #include "public_calls/call.hpp"
 #include "rotary/identify.hpp"
-#include "support/result.hpp"
 
 namespace rotary::test {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "rotary/positions.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/shift.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::test {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relative biases, Shaw's vectors and CoPE.
-#include <array>
 
 #include "public_calls/call.hpp"
 #include "rotary/cope.hpp"

@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <initializer_list>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #include "relative/samples.hpp"
 
 #include <string_view>
-#include <utility>
 
 #include "support/attention/samples.hpp"
 #include "support/bias_parameters.hpp"

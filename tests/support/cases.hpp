@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"

@@ -8,11 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "reference/frequencies.hpp"
 #include "rotary/frequencies.hpp"

@@ -12,7 +12,6 @@
 #include "rotary/threads.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
-#include "support/rows.hpp"
 
 namespace rotary {
 namespace {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>

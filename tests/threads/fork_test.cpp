@@ -12,7 +12,6 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "rotary/rotary_threads.h"
 #include "rotary/rotate.hpp"

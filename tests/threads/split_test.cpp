@@ -2,7 +2,6 @@
 // The parts that a call is cut into, and the calls that are not cut.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <vector>

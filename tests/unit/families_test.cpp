@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "rotary/frequencies.hpp"
-#include "rotary/model_spec.hpp"
 #include "support/resolving.hpp"
 #include "support/source_path.hpp"
 

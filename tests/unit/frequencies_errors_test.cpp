@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "rotary/frequencies.hpp"
 #include "support/refusals.hpp"
-#include "support/result.hpp"
 
 namespace rotary {
 namespace {

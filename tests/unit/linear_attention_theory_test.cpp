@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "support/attention/linear.hpp"
-#include "support/cases.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -2,9 +2,7 @@
 // The requirements of Numerics::transformers and ggml on a spec, on rotations and on tensors.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -2,8 +2,6 @@
 // Each scaling rule under its old and its new name, its defaults, and its warnings.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "support/resolving.hpp"
 
 namespace rotary {

@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "rotary/frequencies.hpp"
 #include "support/error_matchers.hpp"

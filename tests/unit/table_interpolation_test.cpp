@@ -2,7 +2,6 @@
 // Tables for another length or grid: against the definition as a dense matrix, and the transpose.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>

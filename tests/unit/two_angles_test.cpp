@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "rotary/absolute.hpp"
 #include "rotary/cope.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masks of pairs of a call.
 #include <limits>
-#include <utility>
 
 #include "support/attention/attended.hpp"
 #include "support/random.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qwen's dynamic NTK, whose base grows with each doubling of the context.
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>

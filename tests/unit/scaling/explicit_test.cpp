@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frequencies given one by one.
-#include <vector>
 
 #include "support/scaling_rules.hpp"
 
