@@ -7,26 +7,25 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/differences.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
 
 namespace rotary {
 namespace {
 
-using test::fails;
 using test::HeadIndex;
+using test::refused;
 using test::table_of;
 using test::Tensor;
 using test::tokens_of;
-
-constexpr auto invalid = ErrorCode::invalid_argument;
 
 Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, std::uint64_t seed,
                     test::Layout layout = test::Layout::bthd) {
@@ -73,70 +72,50 @@ TEST(LearnedPositions, AddTheRowOfThePositionWithItsOffset) {
   }
 }
 
-TEST(LearnedPositions, RefuseARowThatTheTableLacksNamingTheFirst) {
+struct AddLearnedCall {
   Tensor x = test::random_tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}), 1);
-  const auto before = x.bytes();
-  Tensor table = random_table(DType::f32, 5, 4, 2);
-  Lookup lookup{.table = table_of(table), .rows = {.indices = ConsecutivePositions{0, 3}}};
-  const auto add = [&] { return add_learned(tokens_of(x), tokens_of(x), lookup); };
-  lookup.rows.offset = 3;
-  EXPECT_TRUE(fails(add(), invalid, {"0 <= row < 5", "index 2 and offset 3", "token 2"}));
-  lookup.rows = {.indices = ConsecutivePositions{-1, 3}};
-  EXPECT_TRUE(fails(add(), invalid, {"index -1 and offset 0 for batch 0, token 0"}));
+  Tensor numbers = random_table(DType::f32, 5, 4, 2);
+  TokensView into = tokens_of(x);
+  ConstTableView table = table_of(numbers);
+  TableRows rows{.indices = ConsecutivePositions{0, 3}};
+
+  [[nodiscard]] auto written() const { return x.bytes(); }
+  [[nodiscard]] Status run() const { return add_learned(into, into, {table, rows}); }
+};
+
+using LearnedPositionsErrors = test::Refusals<AddLearnedCall>;
+
+TEST_F(LearnedPositionsErrors, NameTheFirstRowThatTheTableLacks) {
+  accept(c);
+  refuse(c.rows.offset = 3, {"0 <= row < 5", "index 2 and offset 3", "token 2"});
+  refuse(c.rows.indices = ConsecutivePositions{-1, 3},
+         {"index -1 and offset 0 for batch 0, token 0"});
   const std::vector<std::int64_t> far = {0, std::numeric_limits<std::int64_t>::max(), 99};
-  lookup.rows = {.indices = positions_of(far), .offset = 1};
-  EXPECT_TRUE(fails(add(), invalid, {"index 9223372036854775807 and offset 1", "token 1"}));
+  c.rows.offset = 1;
+  refuse(c.rows.indices = positions_of(far), {"index 9223372036854775807 and offset 1", "token 1"});
   const std::vector<double> fractions = {0, 1, 2};
-  lookup.rows = {.indices = positions_of(fractions)};
-  EXPECT_TRUE(fails(add(), invalid, {"int32, int64 or consecutive, got double"}));
-  lookup.rows = {.indices = ConsecutivePositions{0, 2}};
-  EXPECT_TRUE(fails(add(), invalid, {"as many as the tokens, 3; got 2"}));
-  EXPECT_EQ(x.bytes(), before);
+  refuse(c.rows.indices = positions_of(fractions), {"int32, int64 or consecutive, got double"});
+  refuse(c.rows.indices = ConsecutivePositions{0, 2}, {"as many as the tokens, 3; got 2"});
 }
 
-TEST(LearnedPositions, RefuseWhatDoesNotFit) {
-  Tensor x = test::random_tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}), 1);
-  const auto before = x.bytes();
-  Tensor table = random_table(DType::f32, 5, 4, 2);
-  const TableRows rows{.indices = ConsecutivePositions{0, 3}};
-  const auto add = [&](const ConstTableView& view) {
-    return add_learned(tokens_of(x), tokens_of(x), {view, rows});
-  };
-  ConstTableView view = table_of(table);
-  view.features = 3;
-  EXPECT_TRUE(fails(add(view), invalid, {"table must have the features of dst, 4; got 3"}));
-  view = table_of(table);
-  view.dtype = DType::bf16;
-  EXPECT_TRUE(fails(add(view), invalid, {"same dtype, got bf16 and f32"}));
-  view.dtype = {};
-  EXPECT_TRUE(fails(add(view), invalid, {"table: dtype must be f32, bf16, f16 or f64"}));
-  view = table_of(table);
-  view.rows = -1;
-  EXPECT_TRUE(fails(add(view), invalid, {"rows and features must be >= 0, got -1"}));
-  view = table_of(table);
-  view.row_stride = std::numeric_limits<std::int64_t>::max() / 2;
-  EXPECT_TRUE(fails(add(view), invalid, {"must span less than 2^62 bytes"}));
-  view = table_of(table);
-  view.data = nullptr;
-  EXPECT_TRUE(fails(add(view), invalid, {"table: data must not be null"}));
-  view = table_of(table);
-  view.data = static_cast<const std::byte*>(view.data) + 2;
-  EXPECT_TRUE(fails(add(view), invalid, {"aligned to its element size, 4 bytes; got", "2 bytes"}));
-  view = table_of(x);
-  EXPECT_TRUE(fails(add(view), invalid, {"dst and table must share no element"}));
-  TokensView shared = tokens_of(x);
-  shared.strides.token = 0;
-  EXPECT_TRUE(fails(add_learned(shared, shared, {table_of(table), rows}), invalid,
-                    {"elements of a destination must be distinct"}));
+TEST_F(LearnedPositionsErrors, AreOfWhatDoesNotFit) {
+  refuse(c.table.features = 3, {"table must have the features of dst, 4; got 3"});
+  refuse(c.table.dtype = DType::bf16, {"same dtype, got bf16 and f32"});
+  refuse(c.table.dtype = {}, {"table: dtype must be f32, bf16, f16 or f64"});
+  refuse(c.table.rows = -1, {"rows and features must be >= 0, got -1"});
+  refuse(c.table.row_stride = std::numeric_limits<std::int64_t>::max() / 2,
+         {"must span less than 2^62 bytes"});
+  refuse(c.table.data = nullptr, {"table: data must not be null"});
+  refuse(c.table.data = static_cast<const std::byte*>(c.table.data) + 2,
+         {"aligned to its element size, 4 bytes; got", "2 bytes"});
+  refuse(c.table = table_of(c.x), {"dst and table must share no element"});
+  refuse(c.into.strides.token = 0, {"elements of a destination must be distinct"});
   // Indices (zeros, which the table has) within what is written.
-  Tensor zeros(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
-  const TokenArray<std::int32_t> within{
-      .data = static_cast<const std::int32_t*>(tokens_of(zeros).data),
-      .tokens = 3,
-      .token_stride = 4};
-  EXPECT_TRUE(fails(add_learned(tokens_of(zeros), tokens_of(zeros), {table_of(table), {within}}),
-                    invalid, {"dst and positions must share no element"}));
-  EXPECT_EQ(x.bytes(), before);
+  c.x = Tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
+  c.into = tokens_of(c.x);
+  const auto* const within = static_cast<const std::int32_t*>(c.into.data);
+  refuse(c.rows.indices = TokenArray<std::int32_t>{.data = within, .tokens = 3, .token_stride = 4},
+         {"dst and positions must share no element"});
 }
 
 TEST(LearnedPositions, NoTokensNeedNoRows) {
@@ -164,10 +143,10 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   EXPECT_TRUE(add_learned(view, view, {table, {repeated}}).ok());
   const TableView gradient{.data = nullptr, .dtype = DType::f32, .rows = many, .features = 0};
   EXPECT_TRUE(add_table_gradient(gradient, consecutive, view).ok());
-  EXPECT_TRUE(fails(add_learned(view, view, {table, {.indices = consecutive.indices, .offset = 7}}),
-                    invalid, {"got index 4611686018427387897 and offset 7 for batch 0, token 46"}));
-  EXPECT_TRUE(fails(add_learned(view, view, {table, {.indices = repeated, .offset = -2}}), invalid,
-                    {"got index 1 and offset -2 for batch 0, token 0"}));
+  refused(add_learned(view, view, {table, {.indices = consecutive.indices, .offset = 7}}),
+          {"got index 4611686018427387897 and offset 7 for batch 0, token 46"});
+  refused(add_learned(view, view, {table, {.indices = repeated, .offset = -2}}),
+          {"got index 1 and offset -2 for batch 0, token 0"});
   view.extents = {.batch = most, .tokens = 0, .features = 0};
   EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
 }
@@ -255,8 +234,8 @@ TEST(SumEmbeddings, NamesTheLookupThatIsWrongAndWritesNothing) {
                               Lookup{table_of(table), {positions_of(ids)}}};
   Tensor dst(test::tokens_shape(DType::f32, {.tokens = 3, .features = 8}));
   const auto before = dst.bytes();
-  EXPECT_TRUE(fails(sum_embeddings(tokens_of(dst), lookups), invalid,
-                    {"lookups[1]: ", "0 <= row < 4", "index 4", "token 1"}));
+  refused(sum_embeddings(tokens_of(dst), lookups),
+          {"lookups[1]: ", "0 <= row < 4", "index 4", "token 1"});
   EXPECT_EQ(dst.bytes(), before);
 }
 
@@ -329,30 +308,29 @@ TEST(TableGradient, MatchesFiniteDifferences) {
   test::expect_central_differences(table, gradient, loss, 0x1p-10, 0x1p-34);
 }
 
-TEST(TableGradient, RefusesWhatDoesNotFit) {
-  Tensor upstream =
+struct GradientCall {
+  Tensor gradients = random_table(DType::f64, 5, 4, 2);
+  Tensor source =
       test::random_tensor(test::tokens_shape(DType::f64, {.tokens = 3, .features = 4}), 1);
-  Tensor narrow = random_table(DType::f32, 5, 4, 2);
-  Tensor wide = random_table(DType::f64, 5, 4, 2);
-  Tensor half = random_table(DType::bf16, 5, 4, 2);
-  const auto before = wide.bytes();
-  const TableRows rows{.indices = ConsecutivePositions{3, 3}};
-  EXPECT_TRUE(fails(add_table_gradient(table_of(narrow), rows, tokens_of(upstream)), invalid,
-                    {"gradient must be f64", "got f32 for f64"}));
-  EXPECT_TRUE(fails(add_table_gradient(table_of(half), rows, tokens_of(upstream)), invalid,
-                    {"got bf16 for f64"}));
-  EXPECT_TRUE(fails(add_table_gradient(table_of(wide), rows, tokens_of(upstream)), invalid,
-                    {"index 5 and offset 0"}));
-  TableView thin = table_of(wide);
-  thin.features = 3;
-  EXPECT_TRUE(fails(add_table_gradient(thin, rows, tokens_of(upstream)), invalid,
-                    {"features of upstream, 4; got 3"}));
-  EXPECT_TRUE(fails(add_table_gradient(table_of(upstream), rows, tokens_of(upstream)), invalid,
-                    {"gradient and upstream must share no element"}));
-  const TokensView repeated{wide.view().data, DType::f64, {1, std::int64_t{1} << 34, 4}};
-  EXPECT_TRUE(fails(add_table_gradient(table_of(wide), rows, repeated), invalid,
-                    {"upstream: elements that a stride of 0 repeats", "2^36", "17179869184"}));
-  EXPECT_EQ(wide.bytes(), before);
+  TableView into = table_of(gradients);
+  TableRows rows{.indices = ConsecutivePositions{0, 3}};
+  TokensView upstream = tokens_of(source);
+
+  [[nodiscard]] auto written() const { return std::pair(gradients.bytes(), source.bytes()); }
+  [[nodiscard]] Status run() const { return add_table_gradient(into, rows, upstream); }
+};
+
+using TableGradientErrors = test::Refusals<GradientCall>;
+
+TEST_F(TableGradientErrors, AreOfWhatDoesNotFit) {
+  accept(c);
+  refuse(c.into.dtype = DType::f32, {"gradient must be f64", "got f32 for f64"});
+  refuse(c.into.dtype = DType::bf16, {"got bf16 for f64"});
+  refuse(c.rows.indices = ConsecutivePositions{3, 3}, {"index 5 and offset 0"});
+  refuse(c.into.features = 3, {"features of upstream, 4; got 3"});
+  refuse(c.into.data = c.upstream.data, {"gradient and upstream must share no element"});
+  refuse(c.upstream = TokensView({c.upstream.data, DType::f64, {1, std::int64_t{1} << 34, 4}}),
+         {"upstream: elements that a stride of 0 repeats", "2^36", "17179869184"});
 }
 
 TEST(PositionsFromMask, CountTokensAndLeavePaddingAtMinusOne) {
@@ -367,17 +345,14 @@ TEST(PositionsFromMask, CountTokensAndLeavePaddingAtMinusOne) {
 TEST(PositionsFromMask, RefusesWithoutWriting) {
   const std::vector<std::uint8_t> mask = {1, 1, 2, 0};
   std::vector<std::int64_t> positions(4, 77);
-  EXPECT_TRUE(fails(positions_from_mask(positions, mask, 2), invalid,
-                    {"mask must be 0 or 1, got 2 for element 2"}));
-  EXPECT_TRUE(
-      fails(positions_from_mask(positions, mask, 3), invalid, {"got 4 elements for batch 3"}));
-  EXPECT_TRUE(fails(positions_from_mask(positions, mask, 0), invalid, {"for batch 0"}));
-  EXPECT_TRUE(fails(positions_from_mask(positions, std::span(mask).first(3), 1), invalid,
-                    {"same size, got 4 and 3"}));
+  refused(positions_from_mask(positions, mask, 2), {"mask must be 0 or 1, got 2 for element 2"});
+  refused(positions_from_mask(positions, mask, 3), {"got 4 elements for batch 3"});
+  refused(positions_from_mask(positions, mask, 0), {"for batch 0"});
+  refused(positions_from_mask(positions, std::span(mask).first(3), 1), {"same size, got 4 and 3"});
   EXPECT_EQ(positions, std::vector<std::int64_t>(4, 77));
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(positions.data()), 32);
-  EXPECT_TRUE(fails(positions_from_mask(positions, bytes.last(4), 1), invalid,
-                    {"positions and mask must share no byte"}));
+  refused(positions_from_mask(positions, bytes.last(4), 1),
+          {"positions and mask must share no byte"});
   EXPECT_EQ(positions, std::vector<std::int64_t>(4, 77));
 }
 

@@ -7,22 +7,21 @@
 #include <initializer_list>
 #include <limits>
 #include <numbers>
-#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attention/maps/map_passes.hpp"
 #include "reference/position_maps.hpp"
 #include "rotary/position_maps.hpp"
-#include "support/error_matchers.hpp"
 #include "support/random.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary {
 namespace {
 
-using test::fails;
 using test::Tensor;
 
 constexpr std::int64_t head_dim = 14;
@@ -30,23 +29,6 @@ constexpr std::int64_t head_dim = 14;
 Frequencies frequencies_of_two_pairs() {
   const HeadWindow window{.head_dim = head_dim, .rotary_dim = 4, .pairing = Pairing::half};
   return test::value_of(make_frequencies(window, {1.0, 0.1}, 1));
-}
-
-struct Tensors {
-  Tensor q{{.extents = {1, 5, 4, head_dim}}};
-  Tensor k{{.extents = {1, 9, 2, head_dim}}};
-  Tensor v{{.extents = {1, 9, 2, 5}}};
-  Tensor out{{.extents = {1, 5, 4, 5}}};
-
-  Tensors() { out.set({}, 0, 7); }
-
-  [[nodiscard]] Status attend(const MappedAttention& options) {
-    return attend_mapped(out.view(), q.view(), k.view(), v.view(), options);
-  }
-};
-
-AttendOptions causal(double scale) {
-  return {.scale = scale, .mask = {.order = AttentionOrder::causal}};
 }
 
 TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
@@ -117,110 +99,95 @@ TEST(PositionMaps, ClippedScoresFallWithDistanceOnlyWhereQueryIsKey) {
   }
 }
 
-TEST(PositionMaps, RefusesMapsWithTheirRequirement) {
-  const auto refused = [](const PositionMap& map, std::initializer_list<std::string_view> parts) {
-    Tensors tensors;
-    const auto before = tensors.out.all_bits();
-    const Frequencies frequencies = frequencies_of_two_pairs();
-    EXPECT_TRUE(fails(validate(map), ErrorCode::invalid_argument, parts));
-    EXPECT_TRUE(
-        fails(tensors.attend({.map = map, .frequencies = &frequencies, .attend = causal(1)}),
-              ErrorCode::invalid_argument, parts));
-    EXPECT_EQ(tensors.out.all_bits(), before);
-  };
+struct MapCall {
+  Tensor q_tensor{{.extents = {1, 5, 4, head_dim}}};
+  Tensor k_tensor{{.extents = {1, 9, 2, head_dim}}};
+  Tensor v_tensor{{.extents = {1, 9, 2, 5}}};
+  Tensor out_tensor{{.extents = {1, 5, 4, 5}}};
+  HeadsView out = out_tensor.view();
+  ConstHeadsView v = v_tensor.view();
+  Frequencies frequencies = frequencies_of_two_pairs();
+  MappedAttention options{.map = ReRope{4},
+                          .frequencies = &frequencies,
+                          .attend = {.scale = 1, .mask = {.order = AttentionOrder::causal}}};
+
+  MapCall() { out_tensor.set({}, 0, 7); }
+  [[nodiscard]] auto written() const { return std::pair(out_tensor.bytes(), q_tensor.bytes()); }
+  [[nodiscard]] Status run() const {
+    return attend_mapped(out, q_tensor.view(), k_tensor.view(), v, options);
+  }
+};
+
+class PositionMapsErrors : public test::Refusals<MapCall> {
+ protected:
+  void refuse_map(const PositionMap& map, test::Parts parts) {
+    test::refused(validate(map), parts);
+    refuse(c.options.map = map, parts);
+  }
+  // An option that a map has no use for.
+  template <class Change>
+  void refuse_option(const Change& change, std::string_view member) {
+    refuse(change, {member, "a position map"}, ErrorCode::unsupported);
+  }
+};
+
+TEST_F(PositionMapsErrors, OfMapsSayTheirRequirement) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  refused({}, {"window must be from 0 to", "got -1"});
-  refused(ReRope{-1}, {"window must be from 0 to", "got -1"});
-  refused(ReRope{most}, {"window", "got 9223372036854775807"});
-  refused(LeakyReRope{-3, 2}, {"window", "got -3"});
-  refused(LeakyReRope{3, 0}, {"factor must be from 1 to 1048576", "got 0"});
-  refused(LeakyReRope{3, most}, {"factor"});
-  refused(SelfExtend{-1, 2}, {"neighbors must be from 0", "got -1"});
-  refused(SelfExtend{4, 0}, {"group must be from 1", "got 0"});
-  refused(DualChunk{0, 0}, {"chunk must be from 1", "got 0"});
-  refused(DualChunk{8, 8}, {"local must be from 0 to 7", "got 8"});
-  refused(DualChunk{8, -1}, {"local", "got -1"});
-  refused(ClippedAngle{0}, {"max_angle must be > 0 and at most pi", "got 0"});
-  refused(ClippedAngle{3.2}, {"max_angle", "got 3.2"});
-  refused(ClippedAngle{std::nan("")}, {"max_angle", "got nan"});
+  accept(c);
+  refuse_map({}, {"window must be from 0 to", "got -1"});
+  refuse_map(ReRope{-1}, {"window must be from 0 to", "got -1"});
+  refuse_map(ReRope{most}, {"window", "got 9223372036854775807"});
+  refuse_map(LeakyReRope{-3, 2}, {"window", "got -3"});
+  refuse_map(LeakyReRope{3, 0}, {"factor must be from 1 to 1048576", "got 0"});
+  refuse_map(LeakyReRope{3, most}, {"factor"});
+  refuse_map(SelfExtend{-1, 2}, {"neighbors must be from 0", "got -1"});
+  refuse_map(SelfExtend{4, 0}, {"group must be from 1", "got 0"});
+  refuse_map(DualChunk{0, 0}, {"chunk must be from 1", "got 0"});
+  refuse_map(DualChunk{8, 8}, {"local must be from 0 to 7", "got 8"});
+  refuse_map(DualChunk{8, -1}, {"local", "got -1"});
+  refuse_map(ClippedAngle{0}, {"max_angle must be > 0 and at most pi", "got 0"});
+  refuse_map(ClippedAngle{3.2}, {"max_angle", "got 3.2"});
+  refuse_map(ClippedAngle{std::nan("")}, {"max_angle", "got nan"});
 }
 
-TEST(PositionMaps, RefusesWhatAMapCannotServe) {
-  Tensors tensors;
-  const auto before = tensors.out.all_bits();
-  const Frequencies good = frequencies_of_two_pairs();
-  const auto attend_with = [&](const Frequencies* frequencies, double scale,
-                               std::span<const AttentionSequence> sequences) {
-    AttendOptions options = causal(scale);
-    options.sequences = sequences;
-    return tensors.attend({.map = ReRope{4}, .frequencies = frequencies, .attend = options});
-  };
-  const auto refused = [&](const Status& status, std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(fails(status, ErrorCode::invalid_argument, parts));
-    EXPECT_EQ(tensors.out.all_bits(), before);
-  };
-  refused(attend_with(nullptr, 1, {}), {"frequencies must be given", "null"});
-  refused(attend_with(&good, 0, {}), {"scale", "got 0"});
-  Frequencies bad = good;
-  bad.contexts.last = 4096;
-  refused(attend_with(&bad, 1, {}), {"the same for every context", "1 to 4096"});
-  bad = good;
-  bad.xpos = Xpos{};
-  refused(attend_with(&bad, 1, {}), {"without xpos", "512"});
-  const Frequencies dense =
-      test::value_of(make_frequencies(good.window, {1.0, 0.1, 0.5, 0.2}, 1, PairAxes{.count = 2}));
-  refused(attend_with(&dense, 1, {}), {"frequencies: must not be of dense axes, got 2 axes"});
-  bad = good;
-  bad.numerics = Numerics::ggml;
-  refused(attend_with(&bad, 1, {}), {"numerics must be exact"});
-  bad = good;
-  bad.inv_freq.clear();
-  refused(attend_with(&bad, 1, {}), {"inv_freq"});
-  bad = good;
-  bad.turns.clear();
-  refused(attend_with(&bad, 1, {}), {"turns"});
-  bad = test::value_of(
-      make_frequencies({.head_dim = 16, .rotary_dim = 2, .pairing = Pairing::half}, {1.0}, 1));
-  refused(attend_with(&bad, 1, {}), {"head_dim must be the features of q, 14", "got 16"});
+TEST_F(PositionMapsErrors, AreOfWhatAMapCannotServe) {
+  refuse(c.options.frequencies = nullptr, {"frequencies must be given", "null"});
+  refuse(c.options.attend.scale = 0, {"scale", "got 0"});
+  refuse(c.frequencies.contexts.last = 4096, {"the same for every context", "1 to 4096"});
+  refuse(c.frequencies.xpos = Xpos{}, {"without xpos", "512"});
+  refuse(c.frequencies = test::value_of(
+             make_frequencies(c.frequencies.window, {1.0, 0.1, 0.5, 0.2}, 1, PairAxes{.count = 2})),
+         {"frequencies: must not be of dense axes, got 2 axes"});
+  refuse(c.frequencies.numerics = Numerics::ggml, {"numerics must be exact"});
+  refuse((c.frequencies.inv_freq.clear(), c), {"inv_freq"});
+  refuse((c.frequencies.turns.clear(), c), {"turns"});
+  const HeadWindow of_16{.head_dim = 16, .rotary_dim = 2, .pairing = Pairing::half};
+  refuse(c.frequencies = test::value_of(make_frequencies(of_16, {1.0}, 1)),
+         {"head_dim must be the features of q, 14", "got 16"});
   const std::vector<AttentionSequence> twice = {{0, 0, 2, 0, 4, 0, 0}, {0, 2, 2, 3, 4, 3, 0}};
-  refused(attend_with(&good, 1, twice), {"a key must stand at one position", "token 3"});
+  refuse(c.options.attend.sequences = twice, {"a key must stand at one position", "token 3"});
   const std::vector<AttentionSequence> outside = {{0, 0, 2, 8, 4, 0, 0}};
-  refused(attend_with(&good, 1, outside), {"keys must be among the 9"});
-  const HeadsView out = tensors.out.view();
-  refused(attend_mapped(out, tensors.q.view(), tensors.k.view(), out,
-                        {.map = ReRope{4}, .frequencies = &good, .attend = causal(1)}),
-          {"v: batch, tokens and heads must be those of k"});
-  HeadsView shared = tensors.q.view();
-  shared.extents.features = 5;
-  refused(attend_mapped(shared, tensors.q.view(), tensors.k.view(), tensors.v.view(),
-                        {.map = ReRope{4}, .frequencies = &good, .attend = causal(1)}),
-          {"out and q must share no element"});
+  refuse(c.options.attend.sequences = outside, {"keys must be among the 9"});
+  refuse(c.v = c.out, {"v: batch, tokens and heads must be those of k"});
+  c.out = c.q_tensor.view();
+  refuse(c.out.extents.features = 5, {"out and q must share no element"});
 }
 
-TEST(PositionMaps, RefusesOptionsThatAMapHasNoUseFor) {
-  Tensors tensors;
-  const auto before = tensors.out.all_bits();
-  const Frequencies good = frequencies_of_two_pairs();
-  const auto refused = [&](auto change, std::string_view member) {
-    AttendOptions options = causal(1);
-    change(options);
-    EXPECT_TRUE(fails(tensors.attend({.map = ReRope{4}, .frequencies = &good, .attend = options}),
-                      ErrorCode::unsupported, {member, "a position map"}));
-    EXPECT_EQ(tensors.out.all_bits(), before);
-  };
+TEST_F(PositionMapsErrors, AreOfOptionsThatAMapHasNoUseFor) {
   const RelativeBias bias = Alibi{.heads = 4};
   const ShawTable shaw;
   std::vector<std::byte> memory(64);
-  refused([](AttendOptions& o) { o.mask.order = AttentionOrder::bidirectional; }, "mask");
-  refused([](AttendOptions& o) { o.mask.order = {}; }, "mask");
-  refused([](AttendOptions& o) { o.mask.right = 1; }, "mask");
-  refused([](AttendOptions& o) { o.mask.sinks = 1; }, "mask");
-  refused([&](AttendOptions& o) { o.encoding.bias = &bias; }, "encoding");
-  refused([&](AttendOptions& o) { o.encoding.cached_keys = &good; }, "encoding");
-  refused([&](AttendOptions& o) { o.encoding.shaw_keys = &shaw; }, "encoding");
-  refused([&](AttendOptions& o) { o.encoding.shaw_values = &shaw; }, "encoding");
-  refused([](AttendOptions& o) { o.weights = ScoresView{}; }, "weights");
-  refused([&](AttendOptions& o) { o.memory = memory; }, "memory");
+  AttendOptions& options = c.options.attend;
+  refuse_option(options.mask.order = AttentionOrder::bidirectional, "mask");
+  refuse_option(options.mask.order = {}, "mask");
+  refuse_option(options.mask.right = 1, "mask");
+  refuse_option(options.mask.sinks = 1, "mask");
+  refuse_option(options.encoding.bias = &bias, "encoding");
+  refuse_option(options.encoding.cached_keys = &c.frequencies, "encoding");
+  refuse_option(options.encoding.shaw_keys = &shaw, "encoding");
+  refuse_option(options.encoding.shaw_values = &shaw, "encoding");
+  refuse_option(options.weights = ScoresView{}, "weights");
+  refuse_option(options.memory = memory, "memory");
 }
 
 // From 2^62 positions on a bound counts as none.

@@ -162,51 +162,51 @@ TEST(ShiftErrors, SpeakOfKeys) {
   EXPECT_EQ(elements, std::vector<float>(5 * 10, 1));
 }
 
-TEST(ShiftErrors, OfQuantizedViews) {
-  const Frequencies ours = test::frequencies_of(window);
-  const Rotations by = test::value_of(make_shift({ours, places}, {ours, new_places}));
-  const Extents extents{.tokens = 4, .heads = 2, .features = 10};
+// Keys of four tokens in bytes, before their scales.
+struct ShiftCall {
   alignas(4) std::array<std::int8_t, 160> bytes{};
-  bytes.fill(3);
-  const auto before = bytes;
-  auto* const scales = reinterpret_cast<float*>(bytes.data() + 80);
-  const QuantizedHeadsView good{.data = bytes.data(),
-                                .scales = scales,
-                                .extents = extents,
-                                .strides = strides_bthd(extents),
-                                .scale_strides = {.token = 2, .head = 1}};
-  QuantizedHeadsView view = good;
-  const auto refuse = [&](const auto& /*change*/, test::Parts parts) {
-    refused(shift(view, by), parts);
-    view = good;
-  };
-  refuse(view.data = nullptr, {"data must not be null"});
-  refuse(view.scales = nullptr, {"scales: data must not be null"});
-  refuse(view.scales = reinterpret_cast<float*>(bytes.data() + 81), {"aligned", "1 bytes off"});
-  refuse(view.extents.tokens = 5, {"tokens", "4; got 5"});
-  refuse(view.extents.features = 8, {"head_dim", "10; got 8"});
-  refuse(view.extents.heads = -1, {">= 0"});
-  refuse(view.strides.feature = 2, {"keys: features must be adjacent"});
-  refuse(view.strides.head = 9, {"keys", "distinct"});
-  refuse(view.strides.token = INT64_MAX / 2, {"less than 2^61"});
-  refuse(view.scale_strides.head = 0, {"scales", "distinct"});
-  refuse(view.scale_strides.token = INT64_MAX / 2, {"scales", "2^62"});
-  refuse(view.scales = reinterpret_cast<float*>(bytes.data() + 76), {"share no byte"});
-  const Rotations wide =
-      test::value_of(make_shift({ours, places}, {ours, new_places}, {.rows = RowDType::f64}));
-  refused(shift(good, wide), {"f32 rows", "got f64"});
-  const Rotations for_bf16 =
-      test::value_of(make_shift({ours, places}, {ours, new_places}, {.tensors = DType::bf16}));
-  refused(shift(good, for_bf16), {"bf16", "got int8"});
-  refused(shift(good, {ours, places}, {ours, ConsecutivePositions{.tokens = 3}}), {"same tokens"});
-  EXPECT_EQ(bytes, before);
+  Frequencies ours = test::frequencies_of(window);
+  QuantizedHeadsView view{.data = bytes.data(),
+                          .scales = reinterpret_cast<float*>(bytes.data() + 80),
+                          .extents = {.tokens = 4, .heads = 2, .features = 10},
+                          .strides = {.token = 20, .head = 10},
+                          .scale_strides = {.token = 2, .head = 1}};
+  Rotations by = with({});
 
-  QuantizedHeadsView empty = good;
-  empty.extents.heads = 0;
-  empty.data = nullptr;
-  EXPECT_TRUE(shift(empty, by));
-  EXPECT_TRUE(shift(good, by));
-  EXPECT_NE(bytes, before);
+  ShiftCall() { bytes.fill(3); }
+  [[nodiscard]] Rotations with(const RotationsOptions& options) const {
+    return test::value_of(make_shift({ours, places}, {ours, new_places}, options));
+  }
+  [[nodiscard]] auto written() const { return bytes; }
+  [[nodiscard]] Status run() const { return shift(view, by); }
+};
+
+using ShiftErrorsOfBytes = test::Refusals<ShiftCall>;
+
+TEST_F(ShiftErrorsOfBytes, OfQuantizedViews) {
+  const auto at = [&](std::size_t byte) { return reinterpret_cast<float*>(c.bytes.data() + byte); };
+  refuse(c.view.data = nullptr, {"data must not be null"});
+  refuse(c.view.scales = nullptr, {"scales: data must not be null"});
+  refuse(c.view.scales = at(81), {"aligned", "1 bytes off"});
+  refuse(c.view.extents.tokens = 5, {"tokens", "4; got 5"});
+  refuse(c.view.extents.features = 8, {"head_dim", "10; got 8"});
+  refuse(c.view.extents.heads = -1, {">= 0"});
+  refuse(c.view.strides.feature = 2, {"keys: features must be adjacent"});
+  refuse(c.view.strides.head = 9, {"keys", "distinct"});
+  refuse(c.view.strides.token = INT64_MAX / 2, {"less than 2^61"});
+  refuse(c.view.scale_strides.head = 0, {"scales", "distinct"});
+  refuse(c.view.scale_strides.token = INT64_MAX / 2, {"scales", "2^62"});
+  refuse(c.view.scales = at(76), {"share no byte"});
+  refuse(c.by = c.with({.rows = RowDType::f64}), {"f32 rows", "got f64"});
+  refuse(c.by = c.with({.tensors = DType::bf16}), {"bf16", "got int8"});
+  const auto before = c.bytes;
+  const RotatedAt three{c.ours, ConsecutivePositions{.tokens = 3}};
+  refused(shift(c.view, {c.ours, places}, three), {"same tokens"});
+  EXPECT_EQ(c.bytes, before);
+  c.view.data = nullptr;
+  accept(c.view.extents.heads = 0);
+  EXPECT_TRUE(c.run());
+  EXPECT_NE(c.bytes, before);
 }
 
 }  // namespace

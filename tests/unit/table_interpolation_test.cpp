@@ -12,18 +12,16 @@
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/differences.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
 
 namespace rotary {
 namespace {
 
-using test::fails;
+using test::refused;
 using test::table_of;
 using test::Tensor;
-
-constexpr auto invalid = ErrorCode::invalid_argument;
 
 struct Case {
   TableInterpolation interpolation;
@@ -169,54 +167,43 @@ TEST(TableInterpolation, GradientMatchesFiniteDifferences) {
   test::expect_central_differences(src, gradient, loss, 0x1p-8, 0x1p-24);
 }
 
-TEST(TableInterpolation, RefusesWithoutWriting) {
+struct InterpolateCall {
   Tensor src = random_table(DType::f32, 5, 4, test::Layout::bthd);
   Tensor dst = random_table(DType::f32, 12, 4, test::Layout::bthd);
-  const auto before = dst.bytes();
-  const auto make = [&](const TableInterpolation& how) {
-    return interpolate_table(table_of(dst), table_of(src), how);
-  };
-  EXPECT_TRUE(fails(make(LinearInterpolation{-1}), invalid, {"kept_rows must be in", "got -1"}));
-  EXPECT_TRUE(fails(make(LinearInterpolation{6}), invalid, {"got 6 for 5 and 12 rows"}));
-  EXPECT_TRUE(fails(make(LinearInterpolation{5}), invalid, {"a row to interpolate from"}));
-  EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 3}, {11, 1}}), invalid,
-                    {"from: 2 x 3 must be the rows", "got 4"}));
-  EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 2}, {3, 4}}), invalid,
-                    {"to: 3 x 4 must be the rows", "got 11"}));
+  TableView to = table_of(dst);
+  ConstTableView from = table_of(src);
+  TableInterpolation how = LinearInterpolation{};
+
+  [[nodiscard]] auto written() const { return dst.bytes(); }
+  [[nodiscard]] Status run() const { return interpolate_table(to, from, how); }
+};
+
+using TableInterpolationErrors = test::Refusals<InterpolateCall>;
+
+TEST_F(TableInterpolationErrors, LeaveTheTableAsItWas) {
   constexpr auto huge = std::numeric_limits<std::int64_t>::max();
-  EXPECT_TRUE(fails(make(BicubicInterpolation{0, {huge, huge}, {3, 4}}), invalid,
-                    {"sides must be in [0, 2^30]"}));
-  EXPECT_TRUE(fails(make(BicubicInterpolation{0, {-1, -5}, {3, 4}}), invalid, {"got -1 x -5"}));
-  for (const double offset : {-0.5, 1.0, std::nan("")}) {
-    EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 2}, {11, 1}, offset}), invalid,
-                      {"size_offset must be in [0, 1), got "}));
-  }
-  ConstTableView tall = table_of(src);
-  tall.rows = 1LL << 27;
-  tall.row_stride = 0;
-  EXPECT_TRUE(fails(
-      interpolate_table(table_of(dst), tall, BicubicInterpolation{0, {1LL << 27, 1}, {12, 1}, 0.1}),
-      invalid, {"sides must be at most 2^26 with a size_offset, got 134217728"}));
-  EXPECT_TRUE(fails(interpolate_table(table_of(dst), table_of(dst), LinearInterpolation{}), invalid,
-                    {"share no element"}));
-  ConstTableView many = table_of(src);
-  many.rows = 1LL << 40;
-  many.row_stride = 0;
-  EXPECT_TRUE(fails(interpolate_table(table_of(dst), many, LinearInterpolation{}), invalid,
-                    {"at most 2^30 rows"}));
-  ConstTableView thin = table_of(src);
-  thin.features = 3;
-  EXPECT_TRUE(fails(interpolate_table(table_of(dst), thin, LinearInterpolation{}), invalid,
-                    {"same features, got 4 and 3"}));
-  thin = table_of(src);
-  thin.dtype = DType::f16;
-  EXPECT_TRUE(fails(interpolate_table(table_of(dst), thin, LinearInterpolation{}), invalid,
-                    {"same dtype, got f32 and f16"}));
-  EXPECT_EQ(dst.bytes(), before);
-  TableView none = table_of(dst);
-  none.rows = 0;
-  EXPECT_TRUE(interpolate_table(none, table_of(src), LinearInterpolation{}).ok());
-  EXPECT_TRUE(interpolate_table(none, table_of(src), BicubicInterpolation{0, {5, 1}, {0, 9}}).ok());
+  refuse(c.how = LinearInterpolation{-1}, {"kept_rows must be in", "got -1"});
+  refuse(c.how = LinearInterpolation{6}, {"got 6 for 5 and 12 rows"});
+  refuse(c.how = LinearInterpolation{5}, {"a row to interpolate from"});
+  refuse(c.how = BicubicInterpolation{1, {2, 3}, {11, 1}},
+         {"from: 2 x 3 must be the rows", "got 4"});
+  refuse(c.how = BicubicInterpolation{1, {2, 2}, {3, 4}}, {"to: 3 x 4 must be the rows", "got 11"});
+  refuse(c.how = BicubicInterpolation{0, {huge, huge}, {3, 4}}, {"sides must be in [0, 2^30]"});
+  refuse(c.how = BicubicInterpolation{0, {-1, -5}, {3, 4}}, {"got -1 x -5"});
+  for (const double offset : {-0.5, 1.0, std::nan("")})
+    refuse(c.how = BicubicInterpolation{1, {2, 2}, {11, 1}, offset},
+           {"size_offset must be in [0, 1), got "});
+  c.how = BicubicInterpolation{0, {1LL << 27, 1}, {12, 1}, 0.1};
+  c.from.rows = 1LL << 27;
+  refuse(c.from.row_stride = 0, {"sides must be at most 2^26 with a size_offset, got 134217728"});
+  refuse(c.from = c.to, {"share no element"});
+  c.from.rows = 1LL << 40;
+  refuse(c.from.row_stride = 0, {"at most 2^30 rows"});
+  refuse(c.from.features = 3, {"same features, got 4 and 3"});
+  refuse(c.from.dtype = DType::f16, {"same dtype, got f32 and f16"});
+  c.to.rows = 0;
+  EXPECT_TRUE(c.run());
+  accept(c.how = BicubicInterpolation{0, {5, 1}, {0, 9}});
 }
 
 }  // namespace

@@ -7,16 +7,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
-#include <string_view>
 #include <vector>
 
 #include "reference/tensor.hpp"
 #include "rotary/position_maps.hpp"
 #include "support/cases.hpp"
-#include "support/error_matchers.hpp"
 #include "support/random.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 
@@ -24,7 +22,6 @@ namespace rotary {
 namespace {
 
 using reference::FeatureSource;
-using test::fails;
 using test::Layout;
 using test::Tensor;
 
@@ -175,12 +172,9 @@ TEST(TwoAngles, OfOneCoordinateAreARotation) {
 }
 
 TEST(TwoAngles, OtherRequirementsAreRefused) {
-  const auto refused = [](const auto& result, std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(fails(result, ErrorCode::invalid_argument, parts));
-  };
-  refused(vjepa2_two_angles(5), {"head_dim must be from 6 to 2^30, got 5"});
-  refused(vjepa2_two_angles(std::numeric_limits<std::int64_t>::max()), {"head_dim"});
-  refused(hunyuan_vl_two_angles(16, 1, {8}), {"base must be > 1 and finite, got 1"});
+  test::refused(vjepa2_two_angles(5), {"head_dim must be from 6 to 2^30, got 5"});
+  test::refused(vjepa2_two_angles(std::numeric_limits<std::int64_t>::max()), {"head_dim"});
+  test::refused(hunyuan_vl_two_angles(16, 1, {8}), {"base must be > 1 and finite, got 1"});
   for (const std::vector<std::int64_t>& sections :
        {std::vector<std::int64_t>{},
         {4, 3},
@@ -189,47 +183,45 @@ TEST(TwoAngles, OtherRequirementsAreRefused) {
         {-1, 9},
         std::vector<std::int64_t>(9, 1),
         {std::numeric_limits<std::int64_t>::max(), 2}}) {
-    refused(hunyuan_vl_two_angles(16, 10000, sections), {"sections must", "for head_dim 16"});
+    test::refused(hunyuan_vl_two_angles(16, 10000, sections), {"sections must", "for head_dim 16"});
   }
-  refused(hunyuan_vl_two_angles(-2, 10000, {-1}), {"sections must"});
+  test::refused(hunyuan_vl_two_angles(-2, 10000, {-1}), {"sections must"});
   const HeadWindow window{.head_dim = 8, .rotary_dim = 4, .pairing = Pairing::half};
-  refused(make_two_angles(window, {1, 1}, {}), {"one entry for each of the 4", "got 2"});
+  test::refused(make_two_angles(window, {1, 1}, {}), {"one entry for each of the 4", "got 2"});
   HeadWindow bad = window;
   bad.first_feature = 5;
-  refused(make_two_angles(bad, {1, 1, 1, 1}, {}), {"got 4 from feature 5 of 8"});
+  test::refused(make_two_angles(bad, {1, 1, 1, 1}, {}), {"got 4 from feature 5 of 8"});
   bad = window;
   bad.pairing = Pairing::interleaved_to_half;
-  refused(make_two_angles(bad, {1, 1, 1, 1}, {}), {"half or interleaved in 1 block"});
-  refused(make_two_angles(window, {1, 1, 1, 1}, {.count = 2}), {"dense"});
-  refused(make_two_angles(window, {1, 1, 1, 1}, {.count = 2, .of_pair = {0, 1, 2, 0}}), {"axes"});
-  refused(make_two_angles(window, {1, 1, std::nan(""), 1}, {}), {"inv_freq"});
+  test::refused(make_two_angles(bad, {1, 1, 1, 1}, {}), {"half or interleaved in 1 block"});
+  test::refused(make_two_angles(window, {1, 1, 1, 1}, {.count = 2}), {"dense"});
+  test::refused(make_two_angles(window, {1, 1, 1, 1}, {.count = 2, .of_pair = {0, 1, 2, 0}}),
+                {"axes"});
+  test::refused(make_two_angles(window, {1, 1, std::nan(""), 1}, {}), {"inv_freq"});
 }
 
-TEST(TwoAngles, ViewsThatDoNotFitAreRefusedBeforeAnythingIsWritten) {
-  const TwoAngles angles = test::value_of(vjepa2_two_angles(6));
-  const std::array<std::int64_t, 6> place = {1, 2, 3, 4, 5, 6};
-  const TwoAngleRows rows =
+struct TwoAnglesCall {
+  TwoAngles angles = test::value_of(vjepa2_two_angles(6));
+  std::array<std::int64_t, 6> place = {1, 2, 3, 4, 5, 6};
+  TwoAngleRows rows =
       test::value_of(make_two_angle_rows(angles, positions_of(std::span(place), 1, 3)));
-  Tensor x({.extents = {1, 2, 1, 6}});
-  for (std::int64_t f = 0; f < 6; ++f) x.set({}, f, 1);
-  const auto before = x.all_bits();
-  const auto refused = [&](const HeadsView& dst, std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(fails(apply_two_angles(dst, x.view(), rows), ErrorCode::invalid_argument, parts));
-    EXPECT_EQ(x.all_bits(), before);
-  };
-  HeadsView other = x.view();
-  other.extents.features = 5;
-  refused(other, {"dst: the view must have 6 features, 2 tokens"});
-  other = x.view();
-  other.strides.token = 0;
-  refused(other, {"dst", "distinct"});
-  other = x.view();
-  other.data = nullptr;
-  refused(other, {"dst", "null"});
-  Tensor half({.dtype = DType::bf16, .extents = {1, 2, 1, 6}});
-  refused(half.view(), {"the same dtype and extents, got bf16"});
-  EXPECT_TRUE(fails(make_two_angle_rows(angles, positions_of(std::span(place), 1, 2)),
-                    ErrorCode::invalid_argument, {"1 axis, or 3", "got 2"}));
+  Tensor x = test::random_tensor({.extents = {1, 2, 1, 6}}, 1);
+  HeadsView dst = x.view();
+
+  [[nodiscard]] auto written() const { return x.bytes(); }
+  [[nodiscard]] Status run() const { return apply_two_angles(dst, x.view(), rows); }
+};
+
+using TwoAnglesErrors = test::Refusals<TwoAnglesCall>;
+
+TEST_F(TwoAnglesErrors, OfViewsComeBeforeAnythingIsWritten) {
+  accept(c);
+  refuse(c.dst.extents.features = 5, {"dst: the view must have 6 features, 2 tokens"});
+  refuse(c.dst.strides.token = 0, {"dst", "distinct"});
+  refuse(c.dst.data = nullptr, {"dst", "null"});
+  refuse(c.dst.dtype = DType::bf16, {"the same dtype and extents, got bf16"});
+  test::refused(make_two_angle_rows(c.angles, positions_of(std::span(c.place), 1, 2)),
+                {"1 axis, or 3", "got 2"});
 }
 
 }  // namespace
