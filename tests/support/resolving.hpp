@@ -5,12 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "rotary/model_spec.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
@@ -104,14 +105,16 @@ namespace rotary::test {
   });
 }
 
-[[nodiscard]] inline testing::AssertionResult malformed(
-    std::string_view config, std::initializer_list<std::string_view> parts) {
-  return fails(resolve(config), ErrorCode::malformed_input, parts);
+inline void malformed(std::string_view config, Parts parts,
+                      const std::source_location& at = std::source_location::current()) {
+  SCOPED_TRACE(config);
+  refused(resolve(config), parts, ErrorCode::malformed_input, at);
 }
 
-[[nodiscard]] inline testing::AssertionResult not_supported(
-    std::string_view config, std::initializer_list<std::string_view> parts) {
-  return fails(resolve(config), ErrorCode::unsupported, parts);
+inline void not_supported(std::string_view config, Parts parts,
+                          const std::source_location& at = std::source_location::current()) {
+  SCOPED_TRACE(config);
+  refused(resolve(config), parts, ErrorCode::unsupported, at);
 }
 
 }  // namespace rotary::test

@@ -7,16 +7,16 @@
 
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 
 #include "reference/frequencies.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/spec_json.hpp"
-#include "support/error_matchers.hpp"
 #include "support/frequency_tolerance.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
@@ -61,13 +61,11 @@ inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context c
   }
 }
 
-inline void expect_refused(const RotarySpec& spec, std::initializer_list<std::string_view> parts,
-                           Context context = {}) {
-  EXPECT_TRUE(fails(make_frequencies(spec, context), ErrorCode::invalid_argument, parts));
+inline void expect_refused(const RotarySpec& spec, Parts parts, Context context = {}) {
+  refused(make_frequencies(spec, context), parts);
 }
 
-inline void expect_refused(const Scaling& scaling, std::initializer_list<std::string_view> parts,
-                           Context context = {}) {
+inline void expect_refused(const Scaling& scaling, Parts parts, Context context = {}) {
   expect_refused(spec_with(10000, 64, scaling), parts, context);
 }
 
@@ -88,9 +86,10 @@ template <class Rule, class Value>
   return value_of(parse_rotary_spec(spec_text(scaling))).scaling;
 }
 
-[[nodiscard]] inline testing::AssertionResult malformed_spec(
-    std::string_view scaling, std::initializer_list<std::string_view> parts) {
-  return fails(parse_rotary_spec(spec_text(scaling)), ErrorCode::malformed_input, parts);
+inline void malformed_spec(std::string_view scaling, Parts parts,
+                           const std::source_location& at = std::source_location::current()) {
+  SCOPED_TRACE(scaling);
+  refused(parse_rotary_spec(spec_text(scaling)), parts, ErrorCode::malformed_input, at);
 }
 
 }  // namespace rotary::test

@@ -15,8 +15,8 @@
 
 #include "reference/frequencies.hpp"
 #include "rotary/rotary.hpp"
-#include "support/error_matchers.hpp"
 #include "support/oracle.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -200,10 +200,10 @@ TEST(AxesTest, FrequenciesThatDifferInAxesDoNotRotateAlike) {
   EXPECT_FALSE(rotate_alike(blocked, in_two));
 }
 
-void expect_axes_refused(const RotarySpec& spec, std::initializer_list<std::string_view> parts,
+void expect_axes_refused(const RotarySpec& spec, test::Parts parts,
                          ErrorCode code = ErrorCode::invalid_argument) {
-  EXPECT_TRUE(test::fails(make_frequencies(spec), code, parts));
-  EXPECT_TRUE(test::fails(validate(spec), code, parts));
+  test::refused(make_frequencies(spec), parts, code);
+  test::refused(validate(spec), parts, code);
 }
 
 TEST(AxesErrors, Lists) {
@@ -269,10 +269,8 @@ TEST(AxesErrors, Blocks) {
 
 TEST(AxesErrors, PairAxesByHand) {
   const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::half};
-  const auto refused = [&](std::vector<double> list, PairAxes axes,
-                           std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(test::fails(make_frequencies(window, std::move(list), 1, std::move(axes)),
-                            ErrorCode::invalid_argument, parts));
+  const auto refused = [&](std::vector<double> list, PairAxes axes, test::Parts parts) {
+    test::refused(make_frequencies(window, std::move(list), 1, std::move(axes)), parts);
   };
   refused({1, 1}, {.count = 0}, {"axes.count must be in 1..8, got 0"});
   refused({1, 1}, {.count = 9}, {"got 9"});
@@ -288,10 +286,9 @@ TEST(AxesErrors, Positions) {
       test::value_of(make_frequencies(spec_of({.pairs = {4, 4}, .exponents = own})));
   const std::vector<std::int64_t> ids(12, 1);
   TokenArray<std::int64_t> positions = token_array(ids, 1, 3);
-  const auto refused = [&](std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(test::fails(make_rotations(two, positions), ErrorCode::invalid_argument, parts));
-    EXPECT_TRUE(test::fails(make_shift({two, positions}, {two, positions}),
-                            ErrorCode::invalid_argument, parts));
+  const auto refused = [&](test::Parts parts) {
+    test::refused(make_rotations(two, positions), parts);
+    test::refused(make_shift({two, positions}, {two, positions}), parts);
   };
   refused({"1 axis, or 2 as the frequencies, got 3"});
   positions = token_array(ids, 1, 2);
@@ -301,8 +298,8 @@ TEST(AxesErrors, Positions) {
   EXPECT_EQ(token_array(ids, std::numeric_limits<std::int64_t>::max(), 3).batch, 0);
   std::vector<double> fractions(12, 0.5);
   fractions[9] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(test::fails(make_rotations(two, positions_of(fractions, 2, 2)),
-                          ErrorCode::invalid_argument, {"got nan for batch 1, token 0, axis 1"}));
+  test::refused(make_rotations(two, positions_of(fractions, 2, 2)),
+                {"got nan for batch 1, token 0, axis 1"});
 }
 
 }  // namespace

@@ -114,42 +114,42 @@ TEST(ParamsJson, MistralsScaleGrowsCosAndSinUnlessAttentionIsLatent) {
 }
 
 TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
-  EXPECT_TRUE(not_supported(mistral_with(R"("sliding_window": 4096)"),
-                            {"rope_theta must be given", "10000", "1000000"}));
-  EXPECT_TRUE(malformed(R"({"dim": 256, "n_heads": 4, "multiple_of": 1})", {"n_layers"}));
-  EXPECT_TRUE(malformed(R"({"dim": 250, "n_heads": 4, "n_layers": 1, "multiple_of": 1})",
-                        {"dim must be a positive multiple of n_heads", "250"}));
+  not_supported(mistral_with(R"("sliding_window": 4096)"),
+                {"rope_theta must be given", "10000", "1000000"});
+  malformed(R"({"dim": 256, "n_heads": 4, "multiple_of": 1})", {"n_layers"});
+  malformed(R"({"dim": 250, "n_heads": 4, "n_layers": 1, "multiple_of": 1})",
+            {"dim must be a positive multiple of n_heads", "250"});
 }
 
 // A file that is understood in part would give a model without its scaling.
 TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
-  EXPECT_TRUE(not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
+  not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
                    "original_max_position_embeddings": 8192})"),
-                            {"yarn is not a key of a params.json of Meta"}));
-  EXPECT_TRUE(not_supported(mistral_with(R"("rope_theta": 1e6, "rope_scaling_factor": 32)"),
-                            {"rope_scaling_factor is not a key of a params.json of Mistral"}));
-  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "rope_scaling_factor": 32)"),
-                        {"use_scaled_rope must be true"}));
-  EXPECT_TRUE(not_supported(
+                {"yarn is not a key of a params.json of Meta"});
+  not_supported(mistral_with(R"("rope_theta": 1e6, "rope_scaling_factor": 32)"),
+                {"rope_scaling_factor is not a key of a params.json of Mistral"});
+  malformed(meta_with(R"("rope_theta": 5e5, "rope_scaling_factor": 32)"),
+            {"use_scaled_rope must be true"});
+  not_supported(
       R"({"dim": 7168, "n_heads": 128, "n_layers": 61, "inter_dim": 18432, "rope_theta": 10000,
           "qk_nope_head_dim": 128, "qk_rope_head_dim": 64})",
-      {"qk_rope_head_dim"}));
+      {"qk_rope_head_dim"});
 }
 
 TEST(ParamsJson, RefusesKeysThatItDoesNotUnderstand) {
-  EXPECT_TRUE(not_supported(meta_with(R"("rope_scaling": {})"), {"rope_scaling"}));
-  EXPECT_TRUE(not_supported(mistral_with(R"("rope_theta": 1e6, "yarn": {"factor": 2, "betta": 1,
+  not_supported(meta_with(R"("rope_scaling": {})"), {"rope_scaling"});
+  not_supported(mistral_with(R"("rope_theta": 1e6, "yarn": {"factor": 2, "betta": 1,
                       "original_max_position_embeddings": 4096})"),
-                            {"yarn.betta", "did you mean beta"}));
-  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": "1e6")"), {"rope_theta", "number"}));
-  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "yarn": 4)"), {"yarn", "object"}));
-  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 0)"),
-                        {"nope_layer_interval", ">= 1"}));
-  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 2,
+                {"yarn.betta", "did you mean beta"});
+  malformed(mistral_with(R"("rope_theta": "1e6")"), {"rope_theta", "number"});
+  malformed(mistral_with(R"("rope_theta": 1e6, "yarn": 4)"), {"yarn", "object"});
+  malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 0)"),
+            {"nope_layer_interval", ">= 1"});
+  malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 2,
                                       "attn_temperature_tuning": true, "attn_scale": -1)"),
-                        {"scale of a query temperature", "-1"}));
-  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "qk_rope_head_dim": 64)"),
-                        {"qk_nope_head_dim and qk_rope_head_dim"}));
+            {"scale of a query temperature", "-1"});
+  malformed(mistral_with(R"("rope_theta": 1e6, "qk_rope_head_dim": 64)"),
+            {"qk_nope_head_dim and qk_rope_head_dim"});
 }
 
 }  // namespace

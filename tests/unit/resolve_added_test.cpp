@@ -52,10 +52,10 @@ TEST(Added, BiasMaxOfMptIsThatOfItsOwnCode) {
   expect_near(slopes_of(config), {0.25, 0.0625, 0.015625, 0.00390625, 0.0009765625, 0.000244140625,
                                   6.10351562e-05, 1.52587891e-05, 0.5, 0.125, 0.03125, 0.0078125});
   EXPECT_TRUE(warns(resolved(config), "alibi_bias_max 16"));
-  EXPECT_TRUE(malformed(
+  malformed(
       R"({"model_type": "mpt", "n_layers": 2, "n_heads": 12,
           "attn_config": {"alibi_bias_max": 0}})",
-      {"bias_max must be > 0"}));
+      {"bias_max must be > 0"});
 }
 
 TEST(Added, SlopesOfBloomFalconAndBaichuan) {
@@ -78,8 +78,7 @@ TEST(Added, NothingWhereTheHeadsAreNotKnown) {
   EXPECT_FALSE(resolved(R"({"model_type": "falcon", "n_layer": 2, "n_head": 4, "head_dim": 64,
                             "hidden_size": 256})")
                    .relative_bias);
-  EXPECT_TRUE(
-      malformed(R"({"model_type": "bloom", "n_layer": 2, "n_head": 0})", {"n_head", ">= 1"}));
+  malformed(R"({"model_type": "bloom", "n_layer": 2, "n_head": 0})", {"n_head", ">= 1"});
 }
 
 constexpr std::array<std::int64_t, 16> distances = {-1000, -128, -127, -64, -20, -8, -7,  -1,
@@ -108,9 +107,9 @@ TEST(Added, BucketsOfT5) {
       resolved(R"({"model_type": "pix2struct_text_model", "num_layers": 2, "num_heads": 12})");
   EXPECT_EQ(buckets_of(std::get<T5Bias>(decoder.relative_bias.value())),
             (std::vector<std::int64_t>{31, 31, 31, 26, 17, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0}));
-  EXPECT_TRUE(malformed(R"({"model_type": "t5", "num_layers": 2, "num_heads": 12,
+  malformed(R"({"model_type": "t5", "num_layers": 2, "num_heads": 12,
                             "relative_attention_num_buckets": 31})",
-                        {"t5", "buckets must be even"}));
+            {"t5", "buckets must be even"});
 }
 
 std::vector<double> row_of(std::string_view config, std::int64_t position) {
@@ -175,11 +174,11 @@ TEST(Added, SinusoidsOfEachFamily) {
     const std::vector<double> row = row_of(each.config, each.position);
     for (std::size_t i = 0; i < row.size(); ++i) EXPECT_NEAR(row[i], each.row[i], 1e-7) << i;
   }
-  EXPECT_TRUE(malformed(R"({"model_type": "m2m_100", "encoder_layers": 2, "d_model": 8,
+  malformed(R"({"model_type": "m2m_100", "encoder_layers": 2, "d_model": 8,
                             "pad_token_id": -1})",
-                        {"pad_token_id must be in 0.."}));
-  EXPECT_TRUE(malformed(R"({"model_type": "pegasus_x", "encoder_layers": 2, "d_model": 2})",
-                        {"d_model", "dim must be"}));
+            {"pad_token_id must be in 0.."});
+  malformed(R"({"model_type": "pegasus_x", "encoder_layers": 2, "d_model": 2})",
+            {"d_model", "dim must be"});
 }
 
 // Where a choice falls on learned vectors there is no table.
@@ -198,7 +197,7 @@ TEST(Added, NoTableOfLearnedVectors) {
 // Relative encodings that ModelSpec cannot say, and convolutions.
 TEST(Added, WhatHasNoRowIsRefused) {
   for (const std::string_view type : {"deberta-v2", "mpnet", "beit", "wav2vec2", "udop", "xlnet"}) {
-    EXPECT_TRUE(test::not_supported(test::model_with(type), {"model_type must be one of", type}));
+    test::not_supported(test::model_with(type), {"model_type must be one of", type});
   }
 }
 

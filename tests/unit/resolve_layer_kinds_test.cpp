@@ -34,21 +34,21 @@ TEST(LayerKinds, Exaone4WithoutAWindowRotatesEverywhere) {
   EXPECT_EQ(layers_of(resolved(model_with(
                 "exaone4", R"("sliding_window": 4096, "sliding_window_pattern": "LG")"))),
             "R0 N R0 N");
-  EXPECT_TRUE(not_supported(model_with("exaone4", R"("sliding_window_pattern": "GL")"),
-                            {"sliding_window_pattern", "LLLG"}));
+  not_supported(model_with("exaone4", R"("sliding_window_pattern": "GL")"),
+                {"sliding_window_pattern", "LLLG"});
 }
 
 TEST(LayerKinds, ListsMustFit) {
-  EXPECT_TRUE(malformed(model_with("smollm3", R"("no_rope_layers": [1, 0])"),
-                        {"no_rope_layers", "each layer, 4", "got 2"}));
-  EXPECT_TRUE(malformed(model_with("smollm3", R"("no_rope_layers": [1, 0, 2, 1])"),
-                        {"no_rope_layers", "0 and 1", "got 2"}));
-  EXPECT_TRUE(malformed(model_with("smollm3", R"("no_rope_layer_interval": 0)"),
-                        {"no_rope_layer_interval", "got 0"}));
-  EXPECT_TRUE(malformed(model_with("granite_swa", R"("layer_rope_theta": [1e4, 0])"),
-                        {"layer_rope_theta", "each layer, 4", "got 2"}));
-  EXPECT_TRUE(malformed(model_with("cohere2", R"("sliding_window_pattern": 0)"),
-                        {"sliding_window_pattern", ">= 1", "got 0"}));
+  malformed(model_with("smollm3", R"("no_rope_layers": [1, 0])"),
+            {"no_rope_layers", "each layer, 4", "got 2"});
+  malformed(model_with("smollm3", R"("no_rope_layers": [1, 0, 2, 1])"),
+            {"no_rope_layers", "0 and 1", "got 2"});
+  malformed(model_with("smollm3", R"("no_rope_layer_interval": 0)"),
+            {"no_rope_layer_interval", "got 0"});
+  malformed(model_with("granite_swa", R"("layer_rope_theta": [1e4, 0])"),
+            {"layer_rope_theta", "each layer, 4", "got 2"});
+  malformed(model_with("cohere2", R"("sliding_window_pattern": 0)"),
+            {"sliding_window_pattern", ">= 1", "got 0"});
 }
 
 TEST(LayerKinds, ABaseForEachLayer) {
@@ -100,9 +100,9 @@ TEST(LayerKinds, TypesOfAClassThatNamesThem) {
       "full_attention": {"rope_type": "linear", "factor": 8}, "sliding_attention": null})"));
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 1e6);
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 10000);
-  EXPECT_TRUE(malformed(model_with("gemma3_text", R"("rope_parameters": {
+  malformed(model_with("gemma3_text", R"("rope_parameters": {
                             "full_attention": {}, "global_attention": {"rope_theta": 5}})"),
-                        {"rope_parameters.global_attention", "layer_types"}));
+            {"rope_parameters.global_attention", "layer_types"});
 }
 
 TEST(LayerKinds, ModernbertScalesBoth) {
@@ -158,11 +158,10 @@ TEST(LayerKinds, ListsOfBasesAndFractions) {
   EXPECT_EQ(rotary_for(model, "full_attention").spec.rotary_dim, 32);
   EXPECT_EQ(rotary_for(model, "full_attention").spec.scaling, Scaling(LinearScaling{.factor = 2}));
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.rotary_dim, 64);
-  EXPECT_TRUE(not_supported(
-      model_with("step3p5",
-                 R"("layer_types": ["attention", "attention", "attention", "attention"],
+  not_supported(model_with("step3p5",
+                           R"("layer_types": ["attention", "attention", "attention", "attention"],
              "rope_theta": [1e4, 1e4, 1e5, 1e4])"),
-      {"rope_theta", "the same in all layers of type attention"}));
+                {"rope_theta", "the same in all layers of type attention"});
   EXPECT_EQ(resolved(model_with("step3p5", R"("rope_theta": 20000)")).rotary[0].spec.base.get(),
             20000);
   const ModelSpec fractions = resolved(model_with("step3p5", R"("rope_theta": 20000,
@@ -170,8 +169,8 @@ TEST(LayerKinds, ListsOfBasesAndFractions) {
       "partial_rotary_factors": [0.5, 0.5, 0.5, 0.5])"));
   EXPECT_EQ(fractions.rotary[0].spec.rotary_dim, 32);
   EXPECT_EQ(fractions.rotary[0].spec.base.get(), 20000);
-  EXPECT_TRUE(malformed(model_with("step3p5", R"("rope_theta": [1e4, 1e4, 1e4, 1e4])"),
-                        {"layer_types must be given"}));
+  malformed(model_with("step3p5", R"("rope_theta": [1e4, 1e4, 1e4, 1e4])"),
+            {"layer_types must be given"});
 }
 
 // Sliding layers are "main", unscaled; the others "compress" with a base of their own.
@@ -236,9 +235,9 @@ TEST(LayerKinds, HybridModelsSayWhetherTheyRotate) {
   EXPECT_EQ(
       layers_of(resolved(model_with("jamba", R"("attn_layer_period": 2, "attn_layer_offset": 1)"))),
       "- N - N");
-  EXPECT_TRUE(malformed(model_with("nemotron_h"), {"layer_types", "must be given"}));
-  EXPECT_TRUE(malformed(model_with("bamba", R"("attn_layer_indices": [4])"),
-                        {"attn_layer_indices", "0 to 3", "got 4"}));
+  malformed(model_with("nemotron_h"), {"layer_types", "must be given"});
+  malformed(model_with("bamba", R"("attn_layer_indices": [4])"),
+            {"attn_layer_indices", "0 to 3", "got 4"});
 }
 
 TEST(LayerKinds, Llama4QueriesGrowWhereLayersDoNotRotate) {
@@ -252,8 +251,7 @@ TEST(LayerKinds, Llama4QueriesGrowWhereLayersDoNotRotate) {
                 .layers[3]
                 .query_temperature,
             model.layers[3].query_temperature);
-  EXPECT_TRUE(
-      malformed(model_with("llama4_text", R"("floor_scale": 0)"), {"floor_scale", "got 0"}));
+  malformed(model_with("llama4_text", R"("floor_scale": 0)"), {"floor_scale", "got 0"});
 }
 
 TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
@@ -265,9 +263,9 @@ TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
       StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0};
   for (const ModelLayer& layer : model.layers) EXPECT_EQ(layer.query_temperature, wanted);
   EXPECT_EQ(model.rotary.front().softmax_factor, 1);  // no latent attention
-  EXPECT_TRUE(not_supported(model_with("llama", R"("rope_parameters": {"rope_type": "default",
+  not_supported(model_with("llama", R"("rope_parameters": {"rope_type": "default",
                                                    "llama_4_scaling_beta": 0.1})"),
-                            {"llama_4_scaling_beta"}));
+                {"llama_4_scaling_beta"});
 }
 
 TEST(LayerKinds, Qwen1GrowsWithTheLogarithm) {
@@ -282,9 +280,9 @@ TEST(LayerKinds, Qwen1GrowsWithTheLogarithm) {
             Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
   EXPECT_EQ(resolved(model_with("qwen", members + "false")).layers[0].query_temperature,
             QueryTemperature());
-  EXPECT_TRUE(malformed(R"({"model_type": "qwen", "kv_channels": 64, "num_hidden_layers": 1,
+  malformed(R"({"model_type": "qwen", "kv_channels": 64, "num_hidden_layers": 1,
                             "use_logn_attn": true})",
-                        {"seq_length", "use_logn_attn", "none"}));
+            {"seq_length", "use_logn_attn", "none"});
 }
 
 }  // namespace

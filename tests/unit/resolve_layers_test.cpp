@@ -72,32 +72,30 @@ TEST(ResolveLayers, OneTypeInNestedForm) {
 }
 
 TEST(ResolveLayers, NestedTypesMustMatchLayerTypes) {
-  EXPECT_TRUE(test::malformed(
-      llama_with(R"("rope_parameters": {"full_attention": {"rope_type": "default"}})"),
-      {"full_attention", "layer_types"}));
-  EXPECT_TRUE(test::malformed(llama_with(R"("layer_types": ["full_attention", "sliding_attention"],
+  test::malformed(llama_with(R"("rope_parameters": {"full_attention": {"rope_type": "default"}})"),
+                  {"full_attention", "layer_types"});
+  test::malformed(llama_with(R"("layer_types": ["full_attention", "sliding_attention"],
                     "rope_parameters": {"full_attention": {"rope_type": "default"}})"),
-                              {"sliding_attention", "must be given"}));
-  EXPECT_TRUE(test::malformed(llama_with(R"("layer_types": ["full_attention", "full_attention"],
+                  {"sliding_attention", "must be given"});
+  test::malformed(llama_with(R"("layer_types": ["full_attention", "full_attention"],
                     "rope_parameters": {"full_attention": {"rope_type": "default"},
                                         "other_attention": {"rope_type": "default"}})"),
-                              {"other_attention", "layer_types"}));
+                  {"other_attention", "layer_types"});
 }
 
 TEST(ResolveLayers, ANestedMistakeIsNamedWithItsPath) {
-  EXPECT_TRUE(
-      test::malformed(llama_with(R"("layer_types": ["full_attention", "full_attention"],
+  test::malformed(llama_with(R"("layer_types": ["full_attention", "full_attention"],
                     "rope_parameters": {"full_attention": {"rope_type": "linear"}})"),
-                      {"rope_parameters.full_attention.factor", "must be given", "got none"}));
+                  {"rope_parameters.full_attention.factor", "must be given", "got none"});
 }
 
 TEST(ResolveLayers, LayerTypesMustFitTheLayerCount) {
-  EXPECT_TRUE(test::malformed(llama_with(R"("layer_types": ["full_attention"])"),
-                              {"layer_types", "2", "got 1"}));
-  EXPECT_TRUE(test::malformed(llama_with(R"("layer_types": "full_attention")"),
-                              {"layer_types", "array of strings"}));
-  EXPECT_TRUE(test::malformed(llama_with(R"("layer_types": [1, 2])"),
-                              {"layer_types", "array of strings", "[1,2]"}));
+  test::malformed(llama_with(R"("layer_types": ["full_attention"])"),
+                  {"layer_types", "2", "got 1"});
+  test::malformed(llama_with(R"("layer_types": "full_attention")"),
+                  {"layer_types", "array of strings"});
+  test::malformed(llama_with(R"("layer_types": [1, 2])"),
+                  {"layer_types", "array of strings", "[1,2]"});
 }
 
 TEST(ResolveLayers, WithoutACountThereIsNoListAndAWarning) {
@@ -110,10 +108,9 @@ TEST(ResolveLayers, WithoutACountThereIsNoListAndAWarning) {
 
 TEST(ResolveLayers, AnAbsurdCountIsRefused) {
   for (const std::string_view count : {"0", "-1", "1000000000000", "9007199254740993", "1e300"}) {
-    EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": )" +
-                                    std::string(count) + "}",
-                                {"num_hidden_layers", "got"}))
-        << count;
+    test::malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": )" +
+                        std::string(count) + "}",
+                    {"num_hidden_layers", "got"});
   }
 }
 

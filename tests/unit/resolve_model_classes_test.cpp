@@ -66,8 +66,7 @@ TEST(LatentAttention, SoftmaxFactorOfAnyRule) {
                 .rotary.front()
                 .softmax_factor,
             1);
-  EXPECT_TRUE(malformed(model_with("deepseek_v3", R"("qk_nope_head_dim": -1)"),
-                        {"qk_nope_head_dim", "got -1"}));
+  malformed(model_with("deepseek_v3", R"("qk_nope_head_dim": -1)"), {"qk_nope_head_dim", "got -1"});
 }
 
 TEST(Wrappers, TheLanguageModelIsInTextConfig) {
@@ -98,17 +97,17 @@ TEST(Wrappers, TheLanguageModelIsInTextConfig) {
 }
 
 TEST(Wrappers, MessagesHaveThePath) {
-  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
+  malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
                             "head_dim": 64, "rope_theta": "x"}})",
-                        {"text_config.rope_theta must be a number"}));
-  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
+            {"text_config.rope_theta must be a number"});
+  malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
                             "head_dim": 64, "rope_scaling": {"type": "linear"}}})",
-                        {"text_config.rope_scaling.factor must be given"}));
-  EXPECT_TRUE(not_supported(R"({"model_type": "llava", "text_config": {"model_type": "other"}})",
-                            {"text_config.model_type", "'other'"}));
-  EXPECT_TRUE(malformed(R"({"model_type": "llava", "hidden_size": 128})",
-                        {"text_config must be an object", "none"}));
-  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": 3})", {"text_config", "got 3"}));
+            {"text_config.rope_scaling.factor must be given"});
+  not_supported(R"({"model_type": "llava", "text_config": {"model_type": "other"}})",
+                {"text_config.model_type", "'other'"});
+  malformed(R"({"model_type": "llava", "hidden_size": 128})",
+            {"text_config must be an object", "none"});
+  malformed(R"({"model_type": "llava", "text_config": 3})", {"text_config", "got 3"});
 }
 
 TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
@@ -161,7 +160,7 @@ TEST(OldNames, OfTheBaseAndTheFraction) {
   EXPECT_EQ(chatglm.base.get(), 5e6);
   EXPECT_EQ(chatglm.head_dim, 128);
   EXPECT_EQ(chatglm.rotary_dim, 64);
-  EXPECT_TRUE(not_supported(model_with("chatglm", R"("original_rope": false)"), {"original_rope"}));
+  not_supported(model_with("chatglm", R"("original_rope": false)"), {"original_rope"});
   const RotarySpec nomic = resolved_rotary(
       R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12, "n_layer": 12,
           "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
@@ -193,7 +192,7 @@ TEST(Disagreements, MinimaxRotaryDim) {
 }
 
 TEST(Disagreements, PersimmonMustGiveItsBase) {
-  EXPECT_TRUE(malformed(model_with("persimmon"), {"rope_theta must be given"}));
+  malformed(model_with("persimmon"), {"rope_theta must be given"});
   EXPECT_EQ(resolved_rotary(model_with("persimmon", R"("rope_theta": 25000)")).rotary_dim, 32);
 }
 

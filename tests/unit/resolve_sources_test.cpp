@@ -154,8 +154,8 @@ TEST(Sources, OfASparseLlava) {
   expect_sources(model.rotary.front().sources,
                  {{"head_dim", "class_default hidden_size / num_attention_heads"}});
   expect_sources(model.sources, {{"layers", "class_default num_hidden_layers"}});
-  EXPECT_TRUE(malformed(R"({"model_type": "llama", "num_hidden_layers": 2})",
-                        {"hidden_size and num_attention_heads"}));
+  malformed(R"({"model_type": "llama", "num_hidden_layers": 2})",
+            {"hidden_size and num_attention_heads"});
 }
 
 TEST(Sources, OfWhispersEncoder) {
@@ -178,12 +178,12 @@ TEST(Sources, OfWhispersEncoder) {
   const ModelSpec without = resolved(R"({"model_type": "whisper", "decoder_layers": 2})");
   EXPECT_FALSE(without.encoder);
   EXPECT_EQ(without.warnings.size(), 1U);
-  EXPECT_TRUE(malformed(R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 0,)"
-                        R"( "decoder_layers": 2})",
-                        {"encoder_layers must be in 1.."}));
-  EXPECT_TRUE(malformed(R"({"model_type": "whisper", "d_model": 0, "encoder_layers": 1,)"
-                        R"( "decoder_layers": 2})",
-                        {"d_model", "dim must be"}));
+  malformed(R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 0,)"
+            R"( "decoder_layers": 2})",
+            {"encoder_layers must be in 1.."});
+  malformed(R"({"model_type": "whisper", "d_model": 0, "encoder_layers": 1,)"
+            R"( "decoder_layers": 2})",
+            {"d_model", "dim must be"});
 }
 
 TEST(Sources, OfAParamsJson) {

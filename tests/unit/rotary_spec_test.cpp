@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -24,8 +24,8 @@ RotarySpec spec_with(std::int64_t head_dim, std::optional<std::int64_t> rotary_d
           .pairing = Pairing::half};
 }
 
-void expect_refused(const RotarySpec& spec, std::initializer_list<std::string_view> parts) {
-  EXPECT_TRUE(test::fails(head_window(spec), ErrorCode::invalid_argument, parts));
+void expect_refused(const RotarySpec& spec, test::Parts parts) {
+  test::refused(head_window(spec), parts);
 }
 
 TEST(HeadWindow, IsTheWholeHeadUnlessSaidOtherwise) {

@@ -43,12 +43,11 @@ TEST(ClippedRule, InASpec) {
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20,
       "edge": "hard"})"),
             Scaling(ClippedScaling{.clipped_pairs = 20, .edge = ClippedEdge::hard}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "clipped"})", {"clipped_pairs must be given"}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2.5})",
-                                   {"clipped_pairs must be an integer", "2.5"}));
-  EXPECT_TRUE(
-      test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2, "edge": "soft"})",
-                           {"edge must be cosine or hard, got", "soft"}));
+  test::malformed_spec(R"({"rope_type": "clipped"})", {"clipped_pairs must be given"});
+  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2.5})",
+                       {"clipped_pairs must be an integer", "2.5"});
+  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2, "edge": "soft"})",
+                       {"edge must be cosine or hard, got", "soft"});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic NTK: a base that follows the length of the context, and HunYuan's fixed one of that name.
+#include "support/refusals.hpp"
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
@@ -53,11 +54,11 @@ TEST(DynamicNtkRule, Refusals) {
 }
 
 TEST(DynamicNtkRule, InASpec) {
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4})",
-                                   {"original_max_position_embeddings must be given"}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4, "alpha": 2,
+  test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4})",
+                       {"original_max_position_embeddings must be given"});
+  test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4, "alpha": 2,
       "original_max_position_embeddings": 2048})",
-                                   {"scaling.alpha is not a key of rope_type 'dynamic'"}));
+                       {"scaling.alpha is not a key of rope_type 'dynamic'"});
 }
 
 // The original context of a config is max_position_embeddings.
@@ -67,15 +68,14 @@ TEST(DynamicNtkRule, InAConfig) {
   EXPECT_EQ(model.rotary.front().spec.scaling,
             Scaling(DynamicNtkScaling{.factor = 2, .original_context_tokens = 4096}));
   EXPECT_TRUE(model.warnings.empty());
-  EXPECT_TRUE(test::not_supported(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2,
+  test::not_supported(
+      llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2,
           "original_max_position_embeddings": 2048})"),
-                                  {"original_max_position_embeddings is not a key",
-                                   "max_position_embeddings is the original"}));
-  EXPECT_TRUE(test::malformed(llama_with(R"("rope_scaling": {"type": "dynamic"})"),
-                              {"factor must be given"}));
-  EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 64,
+      {"original_max_position_embeddings is not a key", "max_position_embeddings is the original"});
+  test::malformed(llama_with(R"("rope_scaling": {"type": "dynamic"})"), {"factor must be given"});
+  test::malformed(R"({"model_type": "llama", "head_dim": 64,
       "rope_scaling": {"type": "dynamic", "factor": 2}})",
-                              {"max_position_embeddings must be given"}));
+                  {"max_position_embeddings must be given"});
   EXPECT_TRUE(test::warns(test::resolved(llama_with(R"("original_max_position_embeddings": 2048,
       "rope_scaling": {"type": "dynamic", "factor": 2})")),
                           "original_max_position_embeddings is ignored"));
@@ -86,8 +86,8 @@ TEST(DynamicNtkRule, IsCheckedForTheContextInQuestion) {
   const std::string config = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 1e300,
       "max_position_embeddings": 2048, "rope_scaling": {"type": "dynamic", "factor": 4}})";
   EXPECT_TRUE(resolve(config));
-  EXPECT_TRUE(test::fails(resolve(config, {.context_tokens = std::int64_t{1} << 40}),
-                          ErrorCode::malformed_input, {"base finite"}));
+  test::refused(resolve(config, {.context_tokens = std::int64_t{1} << 40}), {"base finite"},
+                ErrorCode::malformed_input);
 }
 
 std::string config_of(std::string_view model_type, std::string_view members) {
@@ -114,9 +114,8 @@ TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
 // Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
 // with alpha is refused.
 TEST(DynamicNtkRule, OfOtherFamiliesWithAlphaIsRefused) {
-  EXPECT_TRUE(
-      test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
-                          {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"}));
+  test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
+                      {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"});
 }
 
 }  // namespace

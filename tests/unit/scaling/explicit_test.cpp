@@ -34,9 +34,9 @@ TEST(ExplicitRule, InASpec) {
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1],
       "attention_factor": 1.5})"),
             Scaling(ExplicitScaling{.inv_freq = {1}, .attention_factor = 1.5}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "explicit"})", {"inv_freq must be given"}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "explicit", "inv_freq": 1})",
-                                   {"scaling.inv_freq must be an array of numbers, got 1"}));
+  test::malformed_spec(R"({"rope_type": "explicit"})", {"inv_freq must be given"});
+  test::malformed_spec(R"({"rope_type": "explicit", "inv_freq": 1})",
+                       {"scaling.inv_freq must be an array of numbers, got 1"});
 }
 
 }  // namespace

@@ -115,14 +115,13 @@ TEST(LongRopeRule, InASpec) {
   EXPECT_EQ(test::scaling_of_text(members + R"(, "attention_factor": 1.5, "short_mscale": 1.25,
       "long_mscale": 1.125, "switch": "always_long"})"),
             Scaling(rule));
-  EXPECT_TRUE(test::malformed_spec(
-      members + R"(, "switch": "long"})",
-      {"switch must be by_context, always_short or always_long", "got \"long\""}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1, "2"]})",
-                                   {"scaling.short_factor must be an array of numbers"}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1],
+  test::malformed_spec(members + R"(, "switch": "long"})",
+                       {"switch must be by_context, always_short or always_long", "got \"long\""});
+  test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1, "2"]})",
+                       {"scaling.short_factor must be an array of numbers"});
+  test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1],
       "long_factor": [1], "original_max_position_embeddings": 4096})",
-                                   {"scaling.factor must be given"}));
+                       {"scaling.factor must be given"});
 }
 
 // head_dim 4, so two pairs.
@@ -161,19 +160,19 @@ TEST(LongRopeRule, FactorOfAConfig) {
   EXPECT_TRUE(test::warns(other, "factor 16 is not max_position_embeddings"));
   EXPECT_TRUE(
       test::resolved(config_with(beside, R"("type": "su", "factor": 32)")).warnings.empty());
-  EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 4, "rope_scaling": {
+  test::malformed(R"({"model_type": "llama", "head_dim": 4, "rope_scaling": {
       "type": "longrope", "short_factor": [1, 1], "long_factor": [1, 1],
       "original_max_position_embeddings": 4096}})",
-                              {"factor must be given", "max_position_embeddings"}));
+                  {"factor must be given", "max_position_embeddings"});
 }
 
 TEST(LongRopeRule, ListsOfAConfigThatDoNotFit) {
-  EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 64,
+  test::malformed(R"({"model_type": "llama", "head_dim": 64,
       "max_position_embeddings": 4096, "rope_scaling": {"type": "su", "short_factor": [1, 1],
       "long_factor": [1], "original_max_position_embeddings": 2048}})",
-                              {"short_factor must have one entry for each pair, 32; got 2"}));
-  EXPECT_TRUE(test::not_supported(config_with("", R"("type": "longrope", "switch": "always_long")"),
-                                  {"switch is not a key of rope_type 'longrope'"}));
+                  {"short_factor must have one entry for each pair, 32; got 2"});
+  test::not_supported(config_with("", R"("type": "longrope", "switch": "always_long")"),
+                      {"switch is not a key of rope_type 'longrope'"});
 }
 
 // Phi-3's "yarn" is not YaRN: LongRoPE's lists with YaRN's attention factor.
@@ -189,8 +188,8 @@ TEST(LongRopeRule, IsWhatPhi3CallsYarn) {
   EXPECT_DOUBLE_EQ(rule.attention_factor.value(), 0.1 * std::log(32.0) + 1);
   ASSERT_EQ(model.warnings.size(), 1U);
   EXPECT_NE(model.warnings.front().find("0.1 ln(factor) + 1"), std::string::npos);
-  EXPECT_TRUE(test::not_supported(R"({"model_type": "llama", )" + std::string(rest),
-                                  {"long_factor is not a key of rope_type 'yarn'"}));
+  test::not_supported(R"({"model_type": "llama", )" + std::string(rest),
+                      {"long_factor is not a key of rope_type 'yarn'"});
 }
 
 }  // namespace

@@ -61,10 +61,10 @@ TEST(YarnRule, RampInASpec) {
   EXPECT_EQ(read(R"(, "ramp": "fractional")"), YarnRamp::fractional);
   EXPECT_EQ(read(R"(, "ramp": "whole_pairs")"), YarnRamp::whole_pairs);
   EXPECT_EQ(read(R"(, "truncate": false)"), YarnRamp::fractional);
-  EXPECT_TRUE(test::malformed_spec(ramp_of(R"(, "ramp": "linear")"),
-                                   {"scaling.ramp must be whole_pairs, fractional or turns"}));
-  EXPECT_TRUE(test::malformed_spec(ramp_of(R"(, "ramp": "turns", "truncate": false)"),
-                                   {"ramp and truncate must not both be given"}));
+  test::malformed_spec(ramp_of(R"(, "ramp": "linear")"),
+                       {"scaling.ramp must be whole_pairs, fractional or turns"});
+  test::malformed_spec(ramp_of(R"(, "ramp": "turns", "truncate": false)"),
+                       {"ramp and truncate must not both be given"});
 }
 
 // In a config null is absent: the factor is computed. A whole number is used, with Transformers'
@@ -95,14 +95,13 @@ TEST(YarnRule, KeysOfOthersInAConfig) {
         R"("rope_scaling": {"type": "yarn", "factor": 2,
             "original_max_position_embeddings": 2048, )" +
         member + "}");
-    EXPECT_TRUE(test::not_supported(config, {std::string(key), "is not a key of rope_type 'yarn'",
-                                             "which accepts", "attention_factor"}))
-        << key;
+    test::not_supported(config, {std::string(key), "is not a key of rope_type 'yarn'",
+                                 "which accepts", "attention_factor"});
   }
-  EXPECT_TRUE(test::not_supported(
+  test::not_supported(
       test::llama_with(R"("rope_scaling": {"type": "yarn", "factor": 2, "attn_factor": 1,
           "original_max_position_embeddings": 2048})"),
-      {"attention_factor, which replaces it, is Transformers' name"}));
+      {"attention_factor, which replaces it, is Transformers' name"});
 }
 
 // A context shorter than one turn, one longer than any pair's, and a ramp of no width.
