@@ -8,14 +8,14 @@
 
 #include "gguf/resolving.hpp"
 #include "rotary/scaling.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 
 namespace rotary {
 namespace {
 
-using test::fails;
 using test::GgufFile;
 using test::layers_of;
+using test::refused;
 using test::resolve;
 using test::resolved;
 using test::source_of;
@@ -62,8 +62,8 @@ TEST(GgufLayers, AFilesOwnPatternWins) {
   EXPECT_EQ(listed.rotary.at(1).spec.base, 1e4);
   EXPECT_EQ(source_of(listed.sources, "layer_types"),
             "stated gemma3.attention.sliding_window_pattern");
-  EXPECT_TRUE(fails(resolve(GgufFile(file).booleans("$.attention.sliding_window_pattern", {true})),
-                    malformed, {"must have one entry for each layer, 4; got 1"}));
+  refused(resolve(GgufFile(file).booleans("$.attention.sliding_window_pattern", {true})),
+          {"must have one entry for each layer, 4; got 1"}, malformed);
 }
 
 TEST(GgufLayers, SlidingLayersScaleAsTheirGraphDoes) {

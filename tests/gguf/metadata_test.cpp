@@ -11,17 +11,17 @@
 #include <utility>
 
 #include "rotary/gguf.hpp"
-#include "support/error_matchers.hpp"
 #include "support/gguf_bytes.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
 namespace {
 
 using test::as_byte_span;
-using test::fails;
 using test::GgufFile;
 using test::OrderedBytes;
+using test::refused;
 using test::value_of;
 
 Result<GgufMetadata> read(const std::string& bytes) {
@@ -127,10 +127,11 @@ TEST(GgufMetadata, ReadsVersion2AndRefusesOthers) {
   EXPECT_EQ(value_of(read(GgufFile(std::endian::little, 2))).version, 2U);
   EXPECT_EQ(value_of(read(GgufFile(std::endian::big, 2))).version, 2U);
   for (const std::uint32_t version : {0U, 1U, 4U, 0xFFFFFFFFU}) {
-    EXPECT_TRUE(fails(read(GgufFile(std::endian::little, version)), ErrorCode::unsupported,
-                      {"GGUF: version must be 2 or 3, got " + std::to_string(version)}));
+    refused(read(GgufFile(std::endian::little, version)),
+            {"GGUF: version must be 2 or 3, got " + std::to_string(version)},
+            ErrorCode::unsupported);
   }
-  EXPECT_TRUE(fails(read(GgufFile(std::endian::big, 4)), ErrorCode::unsupported, {"got 4"}));
+  refused(read(GgufFile(std::endian::big, 4)), {"got 4"}, ErrorCode::unsupported);
 }
 
 // A file may end after the list of tensors when nothing of their data is needed.
@@ -182,7 +183,7 @@ struct BadFile {
 void expect_all(const std::vector<BadFile>& files) {
   for (const auto& [what, bytes, code, message] : files) {
     SCOPED_TRACE(what);
-    EXPECT_TRUE(fails(read(bytes), code, {"GGUF: " + message + " (byte "}));
+    refused(read(bytes), {"GGUF: " + message + " (byte "}, code);
   }
 }
 
@@ -309,14 +310,16 @@ TEST(GgufHostile, LimitsOfItsOwn) {
   for (int i = 0; i < 5000; ++i) {
     many.i32s("k" + std::to_string(i), std::vector<std::int32_t>(1024, i));
   }
-  EXPECT_TRUE(fails(read(many), unsupported,
-                    {"names and values of keys must have at most 16777216 bytes, got more with "
-                     "key 'k20"}));
+  refused(read(many),
+          {"names and values of keys must have at most 16777216 bytes, got more with "
+           "key 'k20"},
+          unsupported);
   GgufFile texts;
   for (int i = 0; i < 20000; ++i) texts.text("k" + std::to_string(i), std::string(1024, 'v'));
-  EXPECT_TRUE(fails(read(texts), unsupported,
-                    {"names and values of keys must have at most 16777216 bytes, got more with "
-                     "key 'k14"}));
+  refused(read(texts),
+          {"names and values of keys must have at most 16777216 bytes, got more with "
+           "key 'k14"},
+          unsupported);
 }
 
 // A string that is empty takes 8 bytes of a file, and of a file with a hole none of a disk.
@@ -332,9 +335,10 @@ TEST(GgufHostile, ArraysOfStringsAreWalkedUpToALimit) {
   const std::string whole = two_arrays(most - 1, 1);
   EXPECT_TRUE(read_gguf_metadata(byte_source(as_byte_span(whole))));
   const std::string more = two_arrays(most - 1, 2);
-  EXPECT_TRUE(fails(read_gguf_metadata(byte_source(as_byte_span(more))), unsupported,
-                    {"arrays of strings must have at most 8388608 elements together, got more "
-                     "with the 2 of key 'b'"}));
+  refused(read_gguf_metadata(byte_source(as_byte_span(more))),
+          {"arrays of strings must have at most 8388608 elements together, got more "
+           "with the 2 of key 'b'"},
+          unsupported);
 }
 
 TEST(GgufMetadata, AFileThatShrinksIsAnError) {
@@ -349,10 +353,10 @@ TEST(GgufMetadata, AFileThatShrinksIsAnError) {
   };
   const ByteSource source{
       .context = const_cast<std::string*>(&whole), .read_at = shorter, .size_bytes = whole.size()};
-  EXPECT_TRUE(fails(read_gguf_metadata(source), malformed,
-                    {"the file must not change while it is read", " follow 100 could be read"}));
-  EXPECT_TRUE(fails(read_gguf_metadata({.context = nullptr, .read_at = nullptr, .size_bytes = 9}),
-                    ErrorCode::invalid_argument, {"source.read_at must not be null"}));
+  refused(read_gguf_metadata(source),
+          {"the file must not change while it is read", " follow 100 could be read"}, malformed);
+  refused(read_gguf_metadata({.context = nullptr, .read_at = nullptr, .size_bytes = 9}),
+          {"source.read_at must not be null"});
 }
 
 TEST(GgufType, HasNames) {

@@ -10,12 +10,11 @@
 #include "gguf/resolving.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/scaling.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 
 namespace rotary {
 namespace {
 
-using test::fails;
 using test::GgufFile;
 using test::layers_of;
 using test::only_spec;
@@ -132,8 +131,9 @@ TEST(ResolveGguf, OfLatentAttention) {
   EXPECT_DOUBLE_EQ(std::get<YarnScaling>(rotary.spec.scaling).attention_factor.value(), 1);
   const double growth = 0.1 * std::log(40.0) + 1;
   EXPECT_NEAR(rotary.softmax_factor, growth * growth, 1e-7);  // 1.8738 of DeepSeek-V3
-  EXPECT_TRUE(fails(resolve(GgufFile::small("deepseek2")), malformed,
-                    {"deepseek2.rope.dimension_count must be given, because attention is latent"}));
+  test::refused(resolve(GgufFile::small("deepseek2")),
+                {"deepseek2.rope.dimension_count must be given, because attention is latent"},
+                malformed);
 }
 
 TEST(ResolveGguf, OfFactorsOfPairs) {
@@ -171,13 +171,14 @@ TEST(ResolveGguf, BadFactorsOfPairs) {
   const auto with = [](const std::vector<float>& factors) {
     return resolve(GgufFile::small("llama").tensor("rope_freqs.weight", factors));
   };
-  EXPECT_TRUE(fails(with(std::vector<float>(16, 1.0F)), malformed,
-                    {"tensor rope_freqs.weight must have a number for each of 32 pairs, got 16"}));
+  test::refused(with(std::vector<float>(16, 1.0F)),
+                {"tensor rope_freqs.weight must have a number for each of 32 pairs, got 16"},
+                malformed);
   for (const float bad : {0.0F, -1.0F, std::nanf(""), INFINITY}) {
     std::vector<float> factors(32, 1.0F);
     factors[31] = bad;
-    EXPECT_TRUE(fails(with(factors), malformed,
-                      {"numbers of tensor rope_freqs.weight must be finite and > 0, got "}));
+    test::refused(with(factors),
+                  {"numbers of tensor rope_freqs.weight must be finite and > 0, got "}, malformed);
   }
 }
 
@@ -199,7 +200,7 @@ TEST(ResolveGguf, OfLongRope) {
   EXPECT_EQ(resolved(without).warnings.size(), 1U);
   const GgufFile one =
       GgufFile::small("phi3").tensor("rope_factors_long.weight", std::vector<float>(32, 4.0F));
-  EXPECT_TRUE(fails(resolve(one), malformed, {"must both be there or neither, got one"}));
+  test::refused(resolve(one), {"must both be there or neither, got one"}, malformed);
 }
 
 TEST(ResolveGguf, OfSections) {
@@ -211,10 +212,10 @@ TEST(ResolveGguf, OfSections) {
                                          .arrangement = AxisArrangement::blocks,
                                          .exponents = AxisExponents::shared}));
   EXPECT_EQ(only_spec(resolved(vision, {.numerics = Numerics::ggml})).axes, std::nullopt);
-  EXPECT_TRUE(fails(resolve(GgufFile::small("qwen2vl")), malformed,
-                    {"qwen2vl.rope.dimension_sections must be given, got none"}));
+  test::refused(resolve(GgufFile::small("qwen2vl")),
+                {"qwen2vl.rope.dimension_sections must be given, got none"}, malformed);
   const GgufFile few = GgufFile::small("qwen2vl").i32s("$.rope.dimension_sections", {8, 12, 4});
-  EXPECT_TRUE(fails(resolve(few), unsupported, {"must sum to at least the number of pairs, 32"}));
+  test::refused(resolve(few), {"must sum to at least the number of pairs, 32"}, unsupported);
 }
 
 // Qwen3-VL's 24, 20, 20: pairs 61 and 62 are beyond 3 * 20, and 63 is below 3 * 24.
@@ -290,43 +291,43 @@ TEST(ResolveGguf, SaysWhatTheFileCannot) {
 }
 
 TEST(ResolveGguf, Refusals) {
-  EXPECT_TRUE(fails(resolve(GgufFile::small("llmao")), unsupported,
-                    {"GGUF: general.architecture must be one of the 153 that llama.cpp has at "
-                     "0c1e5709, got 'llmao'"}));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("lama")), unsupported, {"did you mean llama?"}));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("clip")), unsupported, {"'clip': a tower"}));
-  EXPECT_TRUE(fails(resolve(GgufFile()), malformed,
-                    {"general.architecture must be given as a string, got none"}));
-  EXPECT_TRUE(fails(resolve(GgufFile().u32("general.architecture", 1)), malformed, {"got uint32"}));
+  test::refused(resolve(GgufFile::small("llmao")),
+                {"GGUF: general.architecture must be one of the 153 that llama.cpp has at "
+                 "0c1e5709, got 'llmao'"},
+                unsupported);
+  test::refused(resolve(GgufFile::small("lama")), {"did you mean llama?"}, unsupported);
+  test::refused(resolve(GgufFile::small("clip")), {"'clip': a tower"}, unsupported);
+  test::refused(resolve(GgufFile()), {"general.architecture must be given as a string, got none"},
+                malformed);
+  test::refused(resolve(GgufFile().u32("general.architecture", 1)), {"got uint32"}, malformed);
   const GgufFile second = GgufFile::small("llama").u32("split.no", 1).u32("split.count", 3);
-  EXPECT_TRUE(fails(resolve(second), unsupported,
-                    {"whose name ends in -00001-of-00003.gguf, got split.no 1"}));
+  test::refused(resolve(second), {"whose name ends in -00001-of-00003.gguf, got split.no 1"},
+                unsupported);
   const GgufFile first = GgufFile::small("llama").u32("split.no", 0).u32("split.count", 3);
   EXPECT_TRUE(resolve(first));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("llama").text("$.rope.scaling.type", "dynamic")),
-                    unsupported,
-                    {"llama.rope.scaling.type must be none, linear, yarn or longrope, got "
-                     "'dynamic'"}));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("llama").u32("$.rope.dimension_count", 32)), malformed,
-                    {"llama.rope.dimension_count must be the width of a head, 64"}));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("llama").text("$.rope.freq_base", "1e6")), malformed,
-                    {"llama.rope.freq_base must be a number, got a value of type string"}));
-  EXPECT_TRUE(fails(resolve(GgufFile::small("llama").f32("$.rope.freq_base", 0)), malformed,
-                    {"GGUF: base (rope_theta) must be finite and > 1, got 0"}));
-  EXPECT_TRUE(fails(resolve(with_layers("llama", 0)), malformed,
-                    {"llama.block_count must be >= 1, got 0"}));
-  EXPECT_TRUE(fails(resolve(with_layers("llama", 5000)), malformed, {"must be at most 4096"}));
-  EXPECT_TRUE(fails(resolve(GgufFile().text("general.architecture", "llama")), malformed,
-                    {"llama.block_count must be given, got none"}));
+  test::refused(resolve(GgufFile::small("llama").text("$.rope.scaling.type", "dynamic")),
+                {"llama.rope.scaling.type must be none, linear, yarn or longrope, got "
+                 "'dynamic'"},
+                unsupported);
+  test::refused(resolve(GgufFile::small("llama").u32("$.rope.dimension_count", 32)),
+                {"llama.rope.dimension_count must be the width of a head, 64"}, malformed);
+  test::refused(resolve(GgufFile::small("llama").text("$.rope.freq_base", "1e6")),
+                {"llama.rope.freq_base must be a number, got a value of type string"}, malformed);
+  test::refused(resolve(GgufFile::small("llama").f32("$.rope.freq_base", 0)),
+                {"GGUF: base (rope_theta) must be finite and > 1, got 0"}, malformed);
+  test::refused(resolve(with_layers("llama", 0)), {"llama.block_count must be >= 1, got 0"},
+                malformed);
+  test::refused(resolve(with_layers("llama", 5000)), {"must be at most 4096"}, malformed);
+  test::refused(resolve(GgufFile().text("general.architecture", "llama")),
+                {"llama.block_count must be given, got none"}, malformed);
 }
 
 TEST(ResolveGguf, Options) {
   const GgufFile file = GgufFile::small("llama");
   EXPECT_EQ(only_spec(resolved(file, {.numerics = Numerics::ggml})).numerics, Numerics::ggml);
-  EXPECT_TRUE(fails(resolve(file, {.numerics = Numerics::transformers}),
-                    ErrorCode::invalid_argument, {"numerics must be exact or ggml"}));
-  EXPECT_TRUE(fails(resolve(file, {.context_tokens = 0}), ErrorCode::invalid_argument,
-                    {"context_tokens must be >= 1, got 0"}));
+  test::refused(resolve(file, {.numerics = Numerics::transformers}),
+                {"numerics must be exact or ggml"});
+  test::refused(resolve(file, {.context_tokens = 0}), {"context_tokens must be >= 1, got 0"});
   EXPECT_EQ(
       resolved(file, {.context_tokens = 5000}).warnings,
       std::vector<std::string>{"a context of 5000 tokens is beyond llama.context_length, 4096"});

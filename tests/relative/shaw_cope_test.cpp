@@ -14,7 +14,7 @@
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
 #include "support/differences.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
 
@@ -172,7 +172,7 @@ TEST(Shaw, RowsAreClippedAtBothEndsOfTheWindow) {
   for (const auto& [relative_position, row] : rows)
     EXPECT_EQ(test::value_of(shaw_row(relative_position, {3, 2})), row) << relative_position;
   EXPECT_EQ(test::value_of(shaw_row(least, {})), 0);
-  EXPECT_TRUE(test::fails(shaw_row(0, {-1, 2}), ErrorCode::invalid_argument, {"got -1 and 2"}));
+  test::refused(shaw_row(0, {-1, 2}), {"got -1 and 2"});
 }
 
 TEST(Shaw, WhatIsRefused) {
@@ -182,10 +182,9 @@ TEST(Shaw, WhatIsRefused) {
   const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
   Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
   const auto before = scores.bytes();
-  const auto refuses = [&](const ShawTable& wrong, std::initializer_list<std::string_view> parts) {
+  const auto refuses = [&](const ShawTable& wrong, test::Parts parts) {
     const auto view = test::scores_of(scores.view());
-    EXPECT_TRUE(test::fails(add_shaw_scores(view, q.view(), wrong, c.range),
-                            ErrorCode::invalid_argument, parts));
+    test::refused(add_shaw_scores(view, q.view(), wrong, c.range), parts);
   };
   refuses({{-1, 2}, table.table}, {"left and right", "got -1 and 2"});
   refuses({{std::int64_t{1} << 62, 2}, table.table}, {"left and right"});
@@ -195,15 +194,13 @@ TEST(Shaw, WhatIsRefused) {
   refuses({c.window, null}, {"table: data"});
   auto few = test::scores_of(scores.view());
   few.extents.heads = 2;
-  EXPECT_TRUE(test::fails(add_shaw_scores(few, q.view(), table, c.range),
-                          ErrorCode::invalid_argument, {"q must have", "heads 2", "heads 3"}));
-  EXPECT_TRUE(test::fails(add_shaw_values(Tensor(q).view(), few, table, c.range),
-                          ErrorCode::invalid_argument, {"out must have"}));
+  test::refused(add_shaw_scores(few, q.view(), table, c.range),
+                {"q must have", "heads 2", "heads 3"});
+  test::refused(add_shaw_values(Tensor(q).view(), few, table, c.range), {"out must have"});
   std::vector<double> wrong_size(24);
-  EXPECT_TRUE(test::fails(
-      add_shaw_gradient({wrong_size, c.window}, test::scores_of(std::as_const(scores).view()),
-                        q.view(), c.range),
-      ErrorCode::invalid_argument, {"5 rows of 5", "got 24"}));
+  test::refused(add_shaw_gradient({wrong_size, c.window},
+                                  test::scores_of(std::as_const(scores).view()), q.view(), c.range),
+                {"5 rows of 5", "got 24"});
   EXPECT_EQ(scores.bytes(), before);
   const ScoresExtents none{.batch = 2, .heads = 3, .queries = 7, .keys = 0};
   EXPECT_TRUE(
@@ -363,22 +360,21 @@ TEST(ContextualPositions, WhatIsRefusedAndWhatIsDefined) {
   Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
   const auto before = scores.bytes();
   const ScoresView view = test::scores_of(scores.view());
-  EXPECT_TRUE(test::fails(add_cope(view, q.view(), cope, BiasRange{.first_query = 4}),
-                          ErrorCode::invalid_argument, {"at 8", "got keys up to 7"}));
-  EXPECT_TRUE(test::fails(add_cope(view, q.view(), {}, c.range), ErrorCode::invalid_argument,
-                          {"at least one row of 3", "got rows 0"}));
-  EXPECT_TRUE(test::fails(
+  test::refused(add_cope(view, q.view(), cope, BiasRange{.first_query = 4}),
+                {"at 8", "got keys up to 7"});
+  test::refused(add_cope(view, q.view(), {}, c.range), {"at least one row of 3", "got rows 0"});
+  test::refused(
       add_cope_gradient({view, Tensor(q).view(), {}}, {view, q.view()}, cope, view, c.range),
-      ErrorCode::invalid_argument, {"gradients.table", "12 numbers"}));
+      {"gradients.table", "12 numbers"});
   ScoresView short_by_one = view;
   --short_by_one.extents.keys;
-  EXPECT_TRUE(test::fails(add_cope_gradient({view, Tensor(q).view(), {}}, {view, q.view()}, cope,
-                                            short_by_one, c.range),
-                          ErrorCode::invalid_argument, {"d_scores must", "keys 7", "keys 8"}));
+  test::refused(add_cope_gradient({view, Tensor(q).view(), {}}, {view, q.view()}, cope,
+                                  short_by_one, c.range),
+                {"d_scores must", "keys 7", "keys 8"});
   std::vector<double> table(12);
-  EXPECT_TRUE(test::fails(
+  test::refused(
       add_cope_gradient({view, Tensor(q).view(), table}, {view, q.view()}, cope, view, c.range),
-      ErrorCode::invalid_argument, {"gradients.scores and inputs.scores"}));
+      {"gradients.scores and inputs.scores"});
   EXPECT_EQ(scores.bytes(), before);
   scores.set({}, 2, std::numeric_limits<double>::quiet_NaN());
   test::require(add_cope(view, q.view(), cope, c.range));

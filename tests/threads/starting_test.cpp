@@ -16,7 +16,7 @@
 
 #include "rotary/rotary_threads.h"
 #include "rotary/threads.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace {
@@ -55,8 +55,8 @@ TEST(StartingThreads, EachThatIsRefusedIsAnErrorAndLeavesNone) {
     threads_left = started;
     const auto threads = Threads::start(concurrency);
     threads_left = 1000;
-    EXPECT_TRUE(test::fails(threads, ErrorCode::out_of_memory,
-                            {"4 more threads", "got " + std::to_string(started)}));
+    test::refused(threads, {"4 more threads", "got " + std::to_string(started)},
+                  ErrorCode::out_of_memory);
     threads_left = started;
     rotary_threads* in_c = nullptr;
     EXPECT_EQ(rotary_threads_start(concurrency, &in_c), ROTARY_OUT_OF_MEMORY);

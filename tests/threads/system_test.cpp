@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "rotary/threads.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -145,7 +145,7 @@ TEST(System, TooManyThreadsAreAnErrorAndLeaveNone) {
   if (now.rlim_cur != low.rlim_cur) GTEST_SKIP() << "qemu-user obeys no limit on memory";
   const auto threads = Threads::start(1024);
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
-  EXPECT_TRUE(test::fails(threads, ErrorCode::out_of_memory, {"threads"}));
+  test::refused(threads, {"threads"}, ErrorCode::out_of_memory);
   EXPECT_TRUE(become_threads_named_rotary(0));
 }
 
