@@ -10,6 +10,7 @@
 #include "cli/npy/npy.hpp"
 #include "npy_bytes.hpp"
 #include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -29,7 +30,7 @@ TEST(HostileNpy, EveryTruncationIsRefused) {
     for (std::size_t size = 0; size < file.size(); ++size) {
       EXPECT_TRUE(fails(read_text(std::string_view(file).substr(0, size)), malformed, {})) << size;
     }
-    EXPECT_TRUE(fails(read_text(file + "x"), malformed, {"must have 24 bytes, got 25"}));
+    test::refused(read_text(file + "x"), {"must have 24 bytes, got 25"}, malformed);
   }
 }
 
@@ -49,27 +50,27 @@ TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
 
 TEST(HostileNpy, MagicAndVersion) {
   const std::string file = npy_file(npy_header("<f4", "(1,)"), "abcd");
-  EXPECT_TRUE(fails(read_text("PK\x03\x04 an archive"), malformed, {"must begin with"}));
+  test::refused(read_text("PK\x03\x04 an archive"), {"must begin with"}, malformed);
   for (const char version : {'\0', '\4', '\xFF'}) {
     std::string changed = file;
     changed[6] = version;
-    EXPECT_TRUE(fails(read_text(changed), unsupported, {"version must be 1.0, 2.0 or 3.0"}));
+    test::refused(read_text(changed), {"version must be 1.0, 2.0 or 3.0"}, unsupported);
   }
   std::string minor = file;
   minor[7] = 1;
-  EXPECT_TRUE(fails(read_text(minor), unsupported, {"got 1.1"}));
+  test::refused(read_text(minor), {"got 1.1"}, unsupported);
 }
 
 TEST(HostileNpy, HeaderLengths) {
   const std::string magic_2("\x93NUMPY\x02\x00", 8);
   const std::string magic_1("\x93NUMPY\x01\x00", 8);
-  EXPECT_TRUE(fails(read_text(magic_2 + test::little_endian(0xFFFFFFF0, 4) + "{}"), malformed,
-                    {"at most 65536 bytes, got 4294967280"}));
-  EXPECT_TRUE(fails(read_text(magic_2 + test::little_endian(60000, 4) + "{}"), malformed,
-                    {"60000 bytes it announces, got 2"}));
-  EXPECT_TRUE(fails(read_text(magic_1 + test::little_endian(0xFFFF, 2) + "{}"), malformed,
-                    {"65535 bytes it announces, got 2"}));
-  EXPECT_TRUE(fails(read_text(magic_1 + test::little_endian(0, 2)), malformed, {"Python dict"}));
+  test::refused(read_text(magic_2 + test::little_endian(0xFFFFFFF0, 4) + "{}"),
+                {"at most 65536 bytes, got 4294967280"}, malformed);
+  test::refused(read_text(magic_2 + test::little_endian(60000, 4) + "{}"),
+                {"60000 bytes it announces, got 2"}, malformed);
+  test::refused(read_text(magic_1 + test::little_endian(0xFFFF, 2) + "{}"),
+                {"65535 bytes it announces, got 2"}, malformed);
+  test::refused(read_text(magic_1 + test::little_endian(0, 2)), {"Python dict"}, malformed);
 }
 
 TEST(HostileNpy, ShapesThatOverflow) {
@@ -87,8 +88,8 @@ TEST(HostileNpy, ShapesThatOverflow) {
         << shape;
   }
   // Large, but only refused for the missing data: nothing of that size is allocated.
-  EXPECT_TRUE(fails(read_text(npy_file(npy_header("<f4", "(2305843009213693951,)"), "abcd")),
-                    malformed, {"must have 9223372036854775804 bytes, got 4"}));
+  test::refused(read_text(npy_file(npy_header("<f4", "(2305843009213693951,)"), "abcd")),
+                {"must have 9223372036854775804 bytes, got 4"}, malformed);
 }
 
 TEST(HostileNpy, DimensionsThatAreNone) {
@@ -119,17 +120,17 @@ TEST(HostileNpy, DimensionsThatAreNone) {
 TEST(HostileNpy, TooManyDimensions) {
   std::string shape = "(";
   for (int i = 0; i < 33; ++i) shape += "1,";
-  EXPECT_TRUE(fails(read_text(npy_file(npy_header("<f4", shape + ")"), "abcd")), malformed,
-                    {"at most 32 dimensions"}));
+  test::refused(read_text(npy_file(npy_header("<f4", shape + ")"), "abcd")),
+                {"at most 32 dimensions"}, malformed);
 }
 
 TEST(HostileNpy, TypesThatAreRefused) {
   const auto read_type = [](std::string_view descr) {
     return read_text(npy_file(npy_header(descr, "(1,)"), "abcdefgh"));
   };
-  EXPECT_TRUE(fails(read_type("|O"), unsupported, {"pickles"}));
-  EXPECT_TRUE(fails(read_type("<O8"), unsupported, {"pickles"}));
-  EXPECT_TRUE(fails(read_type(">f4"), unsupported, {"little-endian", "newbyteorder"}));
+  test::refused(read_type("|O"), {"pickles"}, unsupported);
+  test::refused(read_type("<O8"), {"pickles"}, unsupported);
+  test::refused(read_type(">f4"), {"little-endian", "newbyteorder"}, unsupported);
   for (const char* descr :
        {"<f16", "<f1", "<u4", "|b1", "|u1", "|S8", "<U2", "|V8", "<c16", "=f4"}) {
     EXPECT_TRUE(fails(read_type(descr), unsupported, {"'<f8', '<u2'", descr})) << descr;
@@ -145,9 +146,9 @@ TEST(HostileNpy, StructuredTypesAndFortranOrder) {
         "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
     EXPECT_TRUE(fails(read_text(npy_file(header, "abcd")), unsupported, {"structured"})) << descr;
   }
-  EXPECT_TRUE(
-      fails(read_text(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd")),
-            unsupported, {"np.ascontiguousarray"}));
+  test::refused(
+      read_text(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd")),
+      {"np.ascontiguousarray"}, unsupported);
 }
 
 TEST(HostileNpy, DictsThatAreWrong) {

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "npy_bytes.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary::cli {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-using rotary::test::fails;
+using rotary::test::refused;
 using rotary::test::value_of;
 
 TEST(ReadNpy, ReadsEachVersion) {
@@ -116,18 +116,18 @@ TEST(ReadNpy, ReadsAPipe) {
 TEST(ReadNpy, KnowsAPipeThatEndsTooEarlyOrTooLate) {
   const std::string file = large_file();
   Pipe shorter(file.substr(0, file.size() - 1));
-  EXPECT_TRUE(fails(read_npy(shorter, test::any_number), ErrorCode::malformed_input,
-                    {"must have 3500000 bytes, got 3499999: truncated?"}));
+  refused(read_npy(shorter, test::any_number), {"must have 3500000 bytes, got 3499999: truncated?"},
+          ErrorCode::malformed_input);
   Pipe longer(file + "more");
-  EXPECT_TRUE(fails(read_npy(longer, test::any_number), ErrorCode::malformed_input,
-                    {"must have 3500000 bytes, got more"}));
+  refused(read_npy(longer, test::any_number), {"must have 3500000 bytes, got more"},
+          ErrorCode::malformed_input);
   EXPECT_EQ(longer.taken(), file.size() + 1);
 }
 
 TEST(ReadNpy, TakesNoElementBeyondTheLimit) {
   Pipe pipe(large_file());
-  EXPECT_TRUE(fails(read_npy(pipe, {.elements = 874'999}), ErrorCode::unsupported,
-                    {"at most 874999 elements here, got the shape [875000]"}));
+  refused(read_npy(pipe, {.elements = 874'999}),
+          {"at most 874999 elements here, got the shape [875000]"}, ErrorCode::unsupported);
   EXPECT_EQ(pipe.taken(), large_file().size() - 3'500'000);
   EXPECT_TRUE(test::read_text(large_file(), {.elements = 875'000}));
   EXPECT_FALSE(test::read_text(large_file(), {.elements = 875'000, .of_one_axis = 9}));

@@ -13,7 +13,7 @@
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
 #include "support/contract.hpp"
-#include "support/error_matchers.hpp"
+#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -58,7 +58,7 @@ TEST(InstructionSets, EachSupportedOneIsTested) {
 TEST(InstructionSets, AnUnknownNameIsRefusedAndChangesNothing) {
   const auto before = test::value_of(instruction_set());
   for (const std::string_view name : {"", "AVX9", "avx2", "AVX2 "}) {
-    EXPECT_TRUE(test::fails(force_instruction_set(name), ErrorCode::unsupported, {name}));
+    test::refused(force_instruction_set(name), {name}, ErrorCode::unsupported);
     EXPECT_EQ(test::value_of(instruction_set()), before);
   }
 }
