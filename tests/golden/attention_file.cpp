@@ -29,10 +29,7 @@ Numbers numbers_of(const json& of, const char* name) {
 
 reference::Heads heads_of(const json& tensor) {
   const json& shape = tensor.at("shape");
-  return {.extents = {.batch = shape.at(0),
-                      .tokens = shape.at(1),
-                      .heads = shape.at(2),
-                      .features = shape.at(3)},
+  return {.extents = {shape.at(0), shape.at(1), shape.at(2), shape.at(3)},
           .values = numbers_of(tensor, "data")};
 }
 

@@ -36,10 +36,8 @@ Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout) {
     throw std::runtime_error("unknown layout " + std::string(layout));
   }
   Tensor result({.dtype = DType::f32,
-                 .extents = {.batch = shape.at(0),
-                             .tokens = shape.at(heads_first ? 2 : 1),
-                             .heads = shape.at(heads_first ? 1 : 2),
-                             .features = shape.at(3)},
+                 .extents = {shape.at(0), shape.at(heads_first ? 2 : 1),
+                             shape.at(heads_first ? 1 : 2), shape.at(3)},
                  .layout = heads_first ? Layout::bhtd : Layout::bthd});
   const auto data = tensor.at("data").get<std::vector<float>>();
   for_each_element(result.extents(), [&](const HeadIndex& index, std::int64_t f) {

@@ -53,10 +53,7 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
     const auto [x, y] = test::features_read(window, Direction::forward, pair);
     const auto [first, second] = test::features_written(window, Direction::forward, pair);
-    const Extents heads{.batch = got.extents().batch,
-                        .tokens = got.extents().tokens,
-                        .heads = got.extents().heads,
-                        .features = 1};
+    const Extents heads{got.extents().batch, got.extents().tokens, got.extents().heads, 1};
     test::for_each_element(heads, [&, x = x, y = y, first = first, second = second](
                                       const HeadIndex& index, std::int64_t) {
       const std::int64_t position = positions[static_cast<std::size_t>(index.token)];

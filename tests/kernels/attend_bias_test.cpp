@@ -45,13 +45,7 @@ TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
   };
   const Case cases[] = {{10, {0, 0, 3000, 0, 4, 0, 2996}}, {0x1p54, {0, 0, 20, 0, 20, far, far}}};
   for (const auto& [threshold, sequence] : cases) {
-    const test::AttentionShape shape{.batch = 1,
-                                     .queries = sequence.queries,
-                                     .keys = sequence.keys,
-                                     .heads = 2,
-                                     .key_heads = 1,
-                                     .features = 2,
-                                     .value_features = 2};
+    const test::AttentionShape shape{1, sequence.queries, sequence.keys, 2, 1, 2, 2};
     SCOPED_TRACE(std::to_string(threshold));
     Attended call({.shape = shape,
                    .encoding = {.bias = fire_of(threshold, 2)},
@@ -75,13 +69,7 @@ TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
   for (const double threshold : {2.0, 540.0, -541.5, 1e9}) {
     for (const std::int64_t queries : {1, 3, 31}) {
       for (const AttentionMask& mask : masks) {
-        const test::AttentionShape shape{.batch = 1,
-                                         .queries = queries,
-                                         .keys = 600,
-                                         .heads = 4,
-                                         .key_heads = 2,
-                                         .features = 2,
-                                         .value_features = 2};
+        const test::AttentionShape shape{1, queries, 600, 4, 2, 2, 2};
         SCOPED_TRACE(std::to_string(threshold) + " " + std::to_string(queries));
         Attended call({.shape = shape,
                        .encoding = {.bias = fire_of(threshold, 4)},
@@ -102,13 +90,7 @@ TEST(AttendBias, KeepsNothingOfAnotherSequence) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},
       {0, 27, 9, 0, 40, 7000, 6000}, {0, 36, 2, 0, 300, 30, 0},  {0, 38, 9, 5, 290, 515, 230}};
-  const test::AttentionShape shape{.batch = 1,
-                                   .queries = 47,
-                                   .keys = 300,
-                                   .heads = 4,
-                                   .key_heads = 2,
-                                   .features = 2,
-                                   .value_features = 2};
+  const test::AttentionShape shape{1, 47, 300, 4, 2, 2, 2};
   std::vector<test::EncodingSample> encodings = test::attend_encodings(shape);
   encodings.push_back({"fire beyond its threshold", {.bias = fire_of(150, 4)}});
   for (const test::EncodingSample& encoding : encodings) {
@@ -150,13 +132,7 @@ TEST(AttendBias, MakesEachDistanceAloneHoweverFar) {
   const Case cases[] = {{KerpleLog{.p = p, .a = a}, far},
                         {KerplePower{.a = a, .p = {0.03, 0.002}}, far},
                         {Sandwich{.dim = 12, .heads = 2}, 1 << 20}};
-  const test::AttentionShape shape{.batch = 1,
-                                   .queries = 37,
-                                   .keys = 75,
-                                   .heads = 2,
-                                   .key_heads = 1,
-                                   .features = 2,
-                                   .value_features = 2};
+  const test::AttentionShape shape{1, 37, 75, 2, 1, 2, 2};
   for (const auto& [bias, farthest] : cases) {
     for (const std::int64_t query : {std::int64_t{19}, std::int64_t{1023}, std::int64_t{70001},
                                      (std::int64_t{1} << 52) - 20, far}) {

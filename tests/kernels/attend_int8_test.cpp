@@ -52,19 +52,10 @@ TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-struct Sizes {
-  std::int64_t features, value_features, queries, keys, heads, key_heads;
-};
-
-AttendCase case_of(const Sizes& s, std::uint64_t seed, Lying lying = Lying::bthd) {
-  return {.shape = {.batch = 1,
-                    .queries = s.queries,
-                    .keys = s.keys,
-                    .heads = s.heads,
-                    .key_heads = s.key_heads,
-                    .features = s.features,
-                    .value_features = s.value_features},
-          .scale = s.features == 0 ? 1 : scale_for(s.features),
+AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
+                   Lying lying = Lying::bthd) {
+  return {.shape = shape,
+          .scale = shape.features == 0 ? 1 : scale_for(shape.features),
           .in_int8 = lying,
           .seed = seed};
 }
@@ -72,14 +63,16 @@ AttendCase case_of(const Sizes& s, std::uint64_t seed, Lying lying = Lying::bthd
 // Lengths near those of vectors, panels, tiles and splits; no key, one key; groups of heads; heads
 // read as they lie and heads that are loaded.
 TEST(AttendInt8, TakesAnySizes) {
-  const Sizes all[] = {{64, 64, 0, 5, 2, 1},     {64, 64, 3, 0, 2, 1},      {1, 1, 1, 1, 1, 1},
-                       {2, 3, 2, 255, 2, 2},     {16, 16, 8, 257, 2, 2},    {63, 65, 9, 256, 2, 2},
-                       {64, 64, 1, 300, 8, 8},   {64, 64, 13, 300, 8, 2},   {65, 63, 49, 257, 4, 4},
-                       {128, 128, 1, 65, 8, 1},  {128, 128, 1, 2113, 8, 2}, {32, 48, 2, 513, 8, 4},
-                       {576, 512, 1, 90, 16, 1}, {0, 3, 2, 5, 2, 1},        {4, 0, 2, 5, 2, 1},
-                       {16, 32, 4, 4, 4, 1},     {8, 8, 300, 40, 4, 4}};
+  // Batch, queries, keys, heads, heads of k, features, features of v.
+  const test::AttentionShape all[] = {
+      {1, 0, 5, 2, 1, 64, 64},     {1, 3, 0, 2, 1, 64, 64},      {1, 1, 1, 1, 1, 1, 1},
+      {1, 2, 255, 2, 2, 2, 3},     {1, 8, 257, 2, 2, 16, 16},    {1, 9, 256, 2, 2, 63, 65},
+      {1, 1, 300, 8, 8, 64, 64},   {1, 13, 300, 8, 2, 64, 64},   {1, 49, 257, 4, 4, 65, 63},
+      {1, 1, 65, 8, 1, 128, 128},  {1, 1, 2113, 8, 2, 128, 128}, {1, 2, 513, 8, 4, 32, 48},
+      {1, 1, 90, 16, 1, 576, 512}, {1, 2, 5, 2, 1, 0, 3},        {1, 2, 5, 2, 1, 4, 0},
+      {1, 4, 4, 4, 1, 16, 32},     {1, 300, 40, 4, 4, 8, 8}};
   std::uint64_t seed = 400;
-  for (const Sizes& s : all) {
+  for (const test::AttentionShape& s : all) {
     for (const AttentionMask& mask :
          {causal, AttentionMask{.order = AttentionOrder::bidirectional, .left = 300, .sinks = 5}}) {
       SCOPED_TRACE(std::to_string(s.features) + " features, " + std::to_string(s.queries) +
@@ -97,7 +90,7 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
   for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t queries : {1, 20}) {
       seed += 10;
-      AttendCase each = case_of({32, 24, queries, 40, 4, 2}, seed, any_lying(seed));
+      AttendCase each = case_of({1, queries, 40, 4, 2, 32, 24}, seed, any_lying(seed));
       each.q.dtype = q;
       each.out.dtype = q == DType::bf16 ? DType::f32 : DType::bf16;
       ASSERT_TRUE(is_right(each));
@@ -108,7 +101,7 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
 // A softcap, both masks of pairs and weights.
 TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
   for (const std::int64_t queries : {1, 2, 9}) {
-    AttendCase each = case_of({16, 16, queries, 70, 4, 2}, 600, Lying::bhtd);
+    AttendCase each = case_of({1, queries, 70, 4, 2, 16, 16}, 600, Lying::bhtd);
     each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
     each.softcap = 3;
     each.additive_mask = test::PairMask{
@@ -141,7 +134,7 @@ TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
 // One query alone, as the last row of many, and over float32: each is off by one bound at most.
 TEST(AttendInt8, DecodesTheLastRowOfPrefill) {
   for (const std::int64_t features : {64, 20}) {
-    const AttendCase whole = case_of({features, features, 300, 300, 8, 2}, 800);
+    const AttendCase whole = case_of({1, 300, 300, 8, 2, features, features}, 800);
     Attended prefill(whole);
     ASSERT_TRUE(is_right(prefill));
     AttendCase one = whole;
@@ -190,7 +183,7 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
 TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
   for (const std::int64_t queries : {1, 9}) {
     for (const std::int64_t features : {12, 16}) {
-      AttendCase each = case_of({features, 10, queries, 100, 4, 2}, 1000, Lying::bhtd);
+      AttendCase each = case_of({1, queries, 100, 4, 2, features, 10}, 1000, Lying::bhtd);
       each.mask = {.order = AttentionOrder::causal, .left = 40};
       each.sequences = {{0, 0, queries, 2, 90, 90 - queries, 0}};
       each.boolean_mask = test::PairMask{
@@ -219,7 +212,7 @@ TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
 TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
   for (const std::int64_t queries : {1, 20}) {
     for (const bool of_key : {true, false}) {
-      Attended call(case_of({16, 16, queries, 40, 2, 2}, 1100));
+      Attended call(case_of({1, queries, 40, 2, 2, 16, 16}, 1100));
       (of_key ? call.int8_k : call.int8_v)->scale({0, 3, 1}) = std::nanf("");
       test::require(call.run());
       const std::int64_t last = queries - 1;
@@ -232,7 +225,7 @@ TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
 // Splits of the keys, an executor and the caller's memory, of just the size that is asked for.
 TEST(AttendInt8, GivesTheSameBitsWhoeverRunsIt) {
   for (const std::int64_t queries : {1, 40}) {
-    Attended call(case_of({16, 16, queries, 4200, 4, 2}, 1200, Lying::scales_behind_heads));
+    Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));
     ASSERT_TRUE(is_right(call));
     const std::vector<std::uint64_t> alone = call.bits();
     test::CountingExecutor executor(test::run_backwards, 3);

@@ -66,13 +66,7 @@ TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
 // One key, so that the log-sum-exp is the score: cap tanh(score / cap) alone, for numbers of every
 // size on either side of the cap.
 TEST(AttendSoftcap, IsThatOfTheFormulaForEverySize) {
-  const test::AttentionShape shape{.batch = 1,
-                                   .queries = 16,
-                                   .keys = 1,
-                                   .heads = 64,
-                                   .key_heads = 1,
-                                   .features = 1,
-                                   .value_features = 1};
+  const test::AttentionShape shape{1, 16, 1, 64, 1, 1, 1};
   for (const double cap : {0x1p-64, 0x1p40, 1.0, 50.0, 1e-5}) {
     Attended call(
         {.shape = shape, .mask = bidirectional, .softcap = cap, .scale = 1, .seed = 3100});
@@ -166,13 +160,7 @@ TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
       for (const auto& cap : {std::optional<double>(), std::optional<double>(2)}) {
         SCOPED_TRACE(std::to_string(queries) + " of " + std::to_string(keys) + ", " +
                      std::to_string(hidden));
-        const test::AttentionShape shape{.batch = 1,
-                                         .queries = queries,
-                                         .keys = keys,
-                                         .heads = heads,
-                                         .key_heads = key_heads,
-                                         .features = 5,
-                                         .value_features = 37};
+        const test::AttentionShape shape{1, queries, keys, heads, key_heads, 5, 37};
         AttendCase made_of{.shape = shape,
                            .encoding = {},
                            .mask = {.order = AttentionOrder::causal},

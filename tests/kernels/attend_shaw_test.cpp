@@ -55,13 +55,7 @@ TEST(AttendShaw, TakesShawVectorsOfAnyWindow) {
             AttentionMask{.order = AttentionOrder::causal, .left = 60, .sinks = 3}}) {
         SCOPED_TRACE(std::to_string(window.left) + " and " + std::to_string(window.right) + ", " +
                      std::to_string(s.queries) + " queries, " + std::to_string(s.keys) + " keys");
-        const test::AttentionShape shape{.batch = 1,
-                                         .queries = s.queries,
-                                         .keys = s.keys,
-                                         .heads = s.heads,
-                                         .key_heads = s.key_heads,
-                                         .features = 6,
-                                         .value_features = 5};
+        const test::AttentionShape shape{1, s.queries, s.keys, s.heads, s.key_heads, 6, 5};
         ASSERT_TRUE(is_right({.shape = shape,
                               .encoding = shaw(window, shape),
                               .mask = mask,
@@ -152,13 +146,7 @@ TEST(AttendWeights, GivesWeights) {
 }
 
 TEST(AttendWeights, GivesWeightsOfLongRowsInAnyPlace) {
-  const test::AttentionShape shape{.batch = 2,
-                                   .queries = 30,
-                                   .keys = 600,
-                                   .heads = 4,
-                                   .key_heads = 2,
-                                   .features = 5,
-                                   .value_features = 0};
+  const test::AttentionShape shape{2, 30, 600, 4, 2, 5, 0};
   Attended call({.shape = shape,
                  .encoding = shaw({64, 0}, shape),
                  .mask = {.order = AttentionOrder::causal, .left = 300, .sinks = 2},

@@ -99,30 +99,22 @@ TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
 
 // Lengths near those of vectors, panels, groups, blocks and tiles.
 TEST(Attend, TakesAnySizes) {
-  struct Sizes {
-    std::int64_t features, value_features, queries, keys, heads, key_heads;
-  };
-  const Sizes all[] = {
-      {64, 64, 0, 5, 2, 1},     {64, 64, 3, 0, 2, 1},      {1, 1, 1, 1, 1, 1},
-      {2, 3, 2, 255, 2, 2},     {3, 1, 7, 256, 3, 1},      {16, 16, 8, 257, 2, 2},
-      {63, 65, 9, 256, 2, 2},   {64, 64, 13, 300, 8, 2},   {65, 63, 49, 257, 4, 4},
-      {80, 80, 12, 700, 5, 1},  {128, 128, 1, 700, 8, 1},  {128, 128, 2, 513, 8, 4},
-      {128, 16, 4, 257, 2, 1},  {576, 512, 1, 300, 16, 1}, {576, 512, 3, 40, 2, 1},
-      {4, 4, 1033, 1033, 1, 1}, {2, 3, 520, 600, 2, 1},    {6, 5, 100, 300, 22, 1},
-      {0, 3, 2, 5, 2, 1},       {4, 0, 2, 5, 2, 1},        {8, 8, 300, 40, 4, 4}};
+  // Batch, queries, keys, heads, heads of k, features, features of v.
+  const test::AttentionShape all[] = {
+      {1, 0, 5, 2, 1, 64, 64},     {1, 3, 0, 2, 1, 64, 64},      {1, 1, 1, 1, 1, 1, 1},
+      {1, 2, 255, 2, 2, 2, 3},     {1, 7, 256, 3, 1, 3, 1},      {1, 8, 257, 2, 2, 16, 16},
+      {1, 9, 256, 2, 2, 63, 65},   {1, 13, 300, 8, 2, 64, 64},   {1, 49, 257, 4, 4, 65, 63},
+      {1, 12, 700, 5, 1, 80, 80},  {1, 1, 700, 8, 1, 128, 128},  {1, 2, 513, 8, 4, 128, 128},
+      {1, 4, 257, 2, 1, 128, 16},  {1, 1, 300, 16, 1, 576, 512}, {1, 3, 40, 2, 1, 576, 512},
+      {1, 1033, 1033, 1, 1, 4, 4}, {1, 520, 600, 2, 1, 2, 3},    {1, 100, 300, 22, 1, 6, 5},
+      {1, 2, 5, 2, 1, 0, 3},       {1, 2, 5, 2, 1, 4, 0},        {1, 300, 40, 4, 4, 8, 8}};
   std::uint64_t seed = 400;
-  for (const Sizes& s : all) {
+  for (const test::AttentionShape& s : all) {
     for (const AttentionMask& mask :
          {causal, AttentionMask{.order = AttentionOrder::bidirectional, .left = 300, .sinks = 5}}) {
       SCOPED_TRACE(std::to_string(s.features) + " features, " + std::to_string(s.queries) +
                    " queries, " + std::to_string(s.keys) + " keys");
-      ASSERT_TRUE(is_right({.shape = {.batch = 1,
-                                      .queries = s.queries,
-                                      .keys = s.keys,
-                                      .heads = s.heads,
-                                      .key_heads = s.key_heads,
-                                      .features = s.features,
-                                      .value_features = s.value_features},
+      ASSERT_TRUE(is_right({.shape = s,
                             .mask = mask,
                             .scale = s.features == 0 ? 1 : scale_for(s.features),
                             .seed = seed += 10}));
@@ -133,13 +125,7 @@ TEST(Attend, TakesAnySizes) {
 // Biases and rotations over several tiles and blocks: tables by distance and by row, T5's where it
 // is constant; sinks in one tile and the window in others.
 TEST(Attend, TakesEncodingsOverManyTiles) {
-  const test::AttentionShape shape{.batch = 1,
-                                   .queries = 9,
-                                   .keys = 300,
-                                   .heads = 2,
-                                   .key_heads = 1,
-                                   .features = 4,
-                                   .value_features = 3};
+  const test::AttentionShape shape{1, 9, 300, 2, 1, 4, 3};
   for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
     for (const std::int64_t queries : {1, 9}) {
       test::AttentionShape of = shape;
@@ -153,13 +139,7 @@ TEST(Attend, TakesEncodingsOverManyTiles) {
     }
   }
   const auto t5 = test::attention_encodings(shape)[5];  // bidirectional
-  ASSERT_TRUE(is_right({.shape = {.batch = 1,
-                                  .queries = 1040,
-                                  .keys = 130,
-                                  .heads = 2,
-                                  .key_heads = 2,
-                                  .features = 2,
-                                  .value_features = 2},
+  ASSERT_TRUE(is_right({.shape = {1, 1040, 130, 2, 2, 2, 2},
                         .encoding = t5.encoding,
                         .mask = bidirectional,
                         .scale = scale_for(2),
@@ -226,13 +206,7 @@ TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
   for (std::size_t i = 0; i < numbers.size(); i += 3) numbers[i] = -infinity;
   for (const double size : {1e30, -1e30, 1e-30, 0.0}) {
     for (const std::int64_t queries : {1, 20}) {
-      const test::AttentionShape shape{.batch = 1,
-                                       .queries = queries,
-                                       .keys = 40,
-                                       .heads = 2,
-                                       .key_heads = 1,
-                                       .features = 1,
-                                       .value_features = 2};
+      const test::AttentionShape shape{1, queries, 40, 2, 1, 1, 2};
       Attended call({.shape = shape, .scale = 1, .seed = 700});
       test::for_each_element(call.q.extents(),
                              [&](const test::HeadIndex& at, std::int64_t feature) {

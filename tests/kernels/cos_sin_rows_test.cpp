@@ -36,6 +36,11 @@ Rotations from(Pairing pairing, CosSinView view, RowDType rows = RowDType::f32) 
   return test::value_of(make_rotations(window_of(pairing), view, {.rows = rows}));
 }
 
+CosSinView rows_at(const float* cos, const float* sin, std::int64_t token_stride = 2 * pairs) {
+  return {
+      .cos = cos, .sin = sin, .dtype = DType::f32, .tokens = tokens, .token_stride = token_stride};
+}
+
 void expect_rotates_alike(const Rotations& a, const Rotations& b) {
   const test::Tensor src = test::random_tensor(
       {.dtype = DType::f32, .extents = {.tokens = tokens, .heads = 3, .features = 50}}, 60);
@@ -57,11 +62,7 @@ TEST(CosSinRows, OfTransformers) {
       sin.insert(sin.end(), own.sin(0, t).begin(), own.sin(0, t).end());
     }
   }
-  const Rotations read = from(Pairing::half, {.cos = cos.data(),
-                                              .sin = sin.data(),
-                                              .dtype = DType::f32,
-                                              .tokens = tokens,
-                                              .token_stride = 2 * pairs});
+  const Rotations read = from(Pairing::half, rows_at(cos.data(), sin.data()));
   EXPECT_EQ(all_row_bits(read), all_row_bits(own));
   expect_rotates_alike(read, own);
 }
@@ -77,11 +78,7 @@ TEST(CosSinRows, OfVllm) {
     cache.insert(cache.end(), own.sin(0, t).begin(), own.sin(0, t).end());
   }
   const float* const first = cache.data() + 2 * pairs * before;
-  const Rotations read = from(Pairing::half, {.cos = first,
-                                              .sin = first + pairs,
-                                              .dtype = DType::f32,
-                                              .tokens = tokens,
-                                              .token_stride = 2 * pairs});
+  const Rotations read = from(Pairing::half, rows_at(first, first + pairs));
   EXPECT_EQ(all_row_bits(read), all_row_bits(own));
   expect_rotates_alike(read, own);
 }
@@ -300,11 +297,8 @@ TEST(CosSinRows, ReadAnyStrides) {
 TEST(CosSinRows, PadAsOwnRowsDo) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);
-  const Rotations read = from(Pairing::half, {.cos = own.cos(0, 0).data(),
-                                              .sin = own.sin(0, 0).data(),
-                                              .dtype = DType::f32,
-                                              .tokens = tokens,
-                                              .token_stride = 2 * own.lane_stride()});
+  const Rotations read = from(
+      Pairing::half, rows_at(own.cos(0, 0).data(), own.sin(0, 0).data(), 2 * own.lane_stride()));
   const auto bytes = static_cast<std::size_t>(tokens * 2 * own.lane_stride()) * sizeof(float);
   EXPECT_TRUE(std::equal(own.data(), own.data() + bytes, read.data()));
 }

@@ -37,13 +37,7 @@ reference::Rotary rotary_of(std::int64_t head_dim) {
 }
 
 AttendCase long_case(std::int64_t queries, std::int64_t keys) {
-  return {.shape = {.batch = 1,
-                    .queries = queries,
-                    .keys = keys,
-                    .heads = 2,
-                    .key_heads = 1,
-                    .features = 12,
-                    .value_features = 9},
+  return {.shape = {1, queries, keys, 2, 1, 12, 9},
           .scale = 0.1,
           .seed = static_cast<std::uint64_t>(keys + queries)};
 }
@@ -244,13 +238,7 @@ ConstHeadsView tokens_of(ConstHeadsView view, std::int64_t first, std::int64_t c
   return view;
 }
 
-constexpr test::AttentionShape stream_shape{.batch = 1,
-                                            .queries = 40,
-                                            .keys = 40,
-                                            .heads = 4,
-                                            .key_heads = 2,
-                                            .features = 16,
-                                            .value_features = 16};
+constexpr test::AttentionShape stream_shape{1, 40, 40, 4, 2, 16, 16};
 
 AttendCase stream_case() {
   return {.shape = stream_shape, .encoding = {.rotary = rotary_of(16)}, .scale = 0.1, .seed = 5};

@@ -30,13 +30,7 @@ reference::Rotary rotary_of(Pairing pairing) {
 
 AttendCase case_of(const PositionMap& map, std::int64_t queries = 73, std::int64_t keys = 73,
                    Pairing pairing = Pairing::half) {
-  return {.shape = {.batch = 1,
-                    .queries = queries,
-                    .keys = keys,
-                    .heads = 4,
-                    .key_heads = 2,
-                    .features = 14,
-                    .value_features = 5},
+  return {.shape = {1, queries, keys, 4, 2, 14, 5},
           .encoding = {.rotary = rotary_of(pairing)},
           .map = map,
           .scale = 0.05,

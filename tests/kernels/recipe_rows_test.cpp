@@ -165,10 +165,7 @@ TEST(RecipeRows, GgmlYarn) {
 
 // The ratios that the converter stores in rope_freqs.weight: 1 / ((1 - s) / f + s).
 TEST(RecipeRows, GgmlWithFactors) {
-  const RotarySpec spec = spec_of(Numerics::ggml, Llama3Scaling{.factor = 8,
-                                                                .low_freq_factor = 1,
-                                                                .high_freq_factor = 4,
-                                                                .original_context_tokens = 8192});
+  const RotarySpec spec = spec_of(Numerics::ggml, Llama3Scaling{8, 1, 4, 8192});
   const auto factors = value_of(make_frequencies(spec)).ggml->freq_factors;
   ASSERT_EQ(factors.size(), 37U);
   for (std::size_t i = 0; i < factors.size(); ++i) {

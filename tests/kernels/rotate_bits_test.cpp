@@ -115,11 +115,9 @@ TEST(RotateBits, SameForEveryTokenSplit) {
     for (const std::int64_t step : {1, 2, 7, 16}) {
       Tensor tensor = whole.src;
       for (std::int64_t t = 0; t < extents.tokens; t += step) {
-        rotate_part(tensor, whole, {.batch = 0, .tokens = t},
-                    {.batch = extents.batch,
-                     .tokens = std::min(step, extents.tokens - t),
-                     .heads = extents.heads,
-                     .features = extents.features});
+        rotate_part(
+            tensor, whole, {.batch = 0, .tokens = t},
+            {extents.batch, std::min(step, extents.tokens - t), extents.heads, extents.features});
       }
       ASSERT_EQ(tensor.all_bits(), whole.dst.all_bits()) << step << " tokens at once";
     }

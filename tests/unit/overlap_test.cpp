@@ -92,10 +92,7 @@ Strides random_nested_strides(const Extents& extents, test::Random& random) {
 }
 
 Extents random_extents(test::Random& random) {
-  return {.batch = random.integer(1, 3),
-          .tokens = random.integer(1, 3),
-          .heads = random.integer(1, 3),
-          .features = head_dim};
+  return {random.integer(1, 3), random.integer(1, 3), random.integer(1, 3), head_dim};
 }
 
 Rotations rotations_for(std::int64_t tokens) {

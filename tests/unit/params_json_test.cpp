@@ -53,10 +53,7 @@ TEST(ParamsJson, TheBaseOfLlama1And2StandsInMetasCode) {
 // The factor 32 of Llama 3.2's config.json cannot be expressed in params.json.
 TEST(ParamsJson, ScaledRopeStandsForTheNumbersOfLlama31) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
-  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{.factor = 8,
-                                                            .low_freq_factor = 1,
-                                                            .high_freq_factor = 4,
-                                                            .original_context_tokens = 8192}));
+  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{8, 1, 4, 8192}));
   EXPECT_TRUE(warns(model, "3.2"));
   const ModelSpec set = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"),
                                  {.overrides = {{"rope_scaling_factor", "32"}}});
@@ -68,10 +65,7 @@ TEST(ParamsJson, Llama4LeavesLayersWithoutPositions) {
   const ModelSpec model = resolved(meta_with(
       R"("rope_theta": 5e5, "use_scaled_rope": true, "nope_layer_interval": 4, "moe_args": {},
          "attn_temperature_tuning": true)"));
-  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{.factor = 16,
-                                                            .low_freq_factor = 1,
-                                                            .high_freq_factor = 1,
-                                                            .original_context_tokens = 8192}));
+  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{16, 1, 1, 8192}));
   EXPECT_EQ(model.layers[2].encoding, LayerEncoding::rotary);
   EXPECT_EQ(model.layers[2].query_temperature, QueryTemperature(NoTemperature{}));
   EXPECT_EQ(model.layers[3].encoding, LayerEncoding::none);

@@ -69,10 +69,7 @@ TEST(ResolveScaling, Llama3) {
   constexpr std::string_view members =
       R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
          "original_max_position_embeddings": 2048)";
-  EXPECT_EQ(scaling_of(members), Scaling(Llama3Scaling{.factor = 8,
-                                                       .low_freq_factor = 1,
-                                                       .high_freq_factor = 4,
-                                                       .original_context_tokens = 2048}));
+  EXPECT_EQ(scaling_of(members), Scaling(Llama3Scaling{8, 1, 4, 2048}));
   EXPECT_TRUE(resolved(scaled(members)).warnings.empty());
 }
 

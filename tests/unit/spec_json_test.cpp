@@ -172,10 +172,7 @@ TEST(SpecJson, EachRule) {
             Scaling(YarnScaling{.factor = 4, .original_context_tokens = 4096}));
   EXPECT_EQ(scaling_of(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
       "high_freq_factor": 4, "original_max_position_embeddings": 8192})"),
-            Scaling(Llama3Scaling{.factor = 8,
-                                  .low_freq_factor = 1,
-                                  .high_freq_factor = 4,
-                                  .original_context_tokens = 8192}));
+            Scaling(Llama3Scaling{8, 1, 4, 8192}));
 }
 
 // A new rule has its form in a spec, or this fails.

@@ -23,10 +23,8 @@ Tensor operand(const AttendCase& made_of, const Form& form, Operand which) {
   const bool of_keys = which == Operand::k || which == Operand::v;
   const bool of_values = which == Operand::v || which == Operand::out;
   return random_tensor({form.dtype,
-                        {.batch = s.batch,
-                         .tokens = of_keys ? s.keys : s.queries,
-                         .heads = of_keys ? s.key_heads : s.heads,
-                         .features = of_values ? s.value_features : s.features},
+                        {s.batch, of_keys ? s.keys : s.queries, of_keys ? s.key_heads : s.heads,
+                         of_values ? s.value_features : s.features},
                         form.layout},
                        made_of.seed + static_cast<std::uint64_t>(which));
 }
@@ -205,10 +203,7 @@ Pages Attended::pages(std::int64_t slots, Lying lying) const {
   const auto count = static_cast<std::int64_t>(case_.sequences.size());
   const std::int64_t per_sequence = (s.keys + slots - 1) / slots;
   const auto extents = [&](std::int64_t features) {
-    return Extents{.batch = 2 * count * per_sequence + 1,
-                   .tokens = slots,
-                   .heads = s.key_heads,
-                   .features = features};
+    return Extents{2 * count * per_sequence + 1, slots, s.key_heads, features};
   };
   const auto [of_k, of_v] = std::pair(extents(s.features), extents(s.value_features));
   Pages pages{{.k = random_tensor({std::as_const(k).view().dtype, of_k, Layout::bhtd}, 77),

@@ -115,10 +115,7 @@ reference::Heads random_heads(const Extents& extents, std::uint64_t seed) {
 }
 
 reference::AttentionInputs random_inputs(const AttentionShape& shape, std::uint64_t seed) {
-  const Extents q{.batch = shape.batch,
-                  .tokens = shape.queries,
-                  .heads = shape.heads,
-                  .features = shape.features};
+  const Extents q{shape.batch, shape.queries, shape.heads, shape.features};
   Extents k = q;
   k.tokens = shape.keys;
   k.heads = shape.key_heads;
