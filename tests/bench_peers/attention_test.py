@@ -169,8 +169,7 @@ class Tables(unittest.TestCase):
 
     def test_the_document_has_a_place_for_the_table(self):
         text = (repository / "docs/peers.md").read_text(encoding="utf-8")
-        between = documents.markers("peers attention")
-        self.assertIn("new", documents.replaced(text, "new", "docs/peers.md", between))
+        self.assertIn("new", documents.replaced(text, "new", "docs/peers.md", "peers attention"))
 
 
 if __name__ == "__main__":

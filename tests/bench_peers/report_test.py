@@ -82,21 +82,22 @@ class Reports(unittest.TestCase):
 
 
 class Markers(unittest.TestCase):
+    BEGIN, END = documents.markers("peers")
+
     def test_only_what_stands_between_them_is_replaced(self):
-        text = f"before\n{documents.BEGIN}\nold\n{documents.END}\nafter\n"
-        self.assertEqual(documents.replaced(text, "new", "it"),
-                         f"before\n{documents.BEGIN}\nnew\n{documents.END}\nafter\n")
+        text = f"before\n{self.BEGIN}\nold\n{self.END}\nafter\n"
+        self.assertEqual(documents.replaced(text, "new", "it", "peers"),
+                         f"before\n{self.BEGIN}\nnew\n{self.END}\nafter\n")
 
     def test_a_document_without_both_once_is_refused(self):
-        one = f"{documents.BEGIN}\n{documents.END}\n"
-        for text in ("", documents.BEGIN, documents.END + documents.BEGIN, one + one):
+        one = f"{self.BEGIN}\n{self.END}\n"
+        for text in ("", self.BEGIN, self.END + self.BEGIN, one + one):
             with self.subTest(text=text), self.assertRaises(documents.MarkerError):
-                documents.replaced(text, "new", "it")
+                documents.replaced(text, "new", "it", "peers")
 
-    def test_the_documents_have_them(self):
-        for name in documents.DOCUMENTS:
-            text = (repository / name).read_text(encoding="utf-8")
-            documents.replaced(text, "", name)
+    def test_the_document_has_them(self):
+        documents.replaced((repository / "docs/peers.md").read_text(encoding="utf-8"), "", "it",
+                           "peers")
 
 
 class Definition:

@@ -5,10 +5,5 @@
 
 bench_peers() {
   install_packages "${packages_build[@]}" "${packages_peers[@]}"
-  local program=peers.py
-  if [[ "${1:-}" == attention ]]; then
-    shift
-    program=attention_peers.py
-  fi
-  /usr/bin/python3 -B "tools/bench/peers/$program" "$@"
+  /usr/bin/python3 -B tools/bench/peers/peers.py "$@"
 }

@@ -1,38 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of attention: writes the report as JSON."""
+"""The measurement of attention, of every shape."""
 
-import argparse
 import concurrent.futures
 import dataclasses
 import functools
 import gc
-import json
-import pathlib
-import random
 import sys
 import time
 
-import mlx.core
 import numpy as np
-import onnxruntime
-import torch
 
-import attention_native
 import machine
-import openvino_peer
 from attention_forms import forms, make
 from attention_verify import largest_error
 from attention_work import AttentionWork, Shape
+from timing import DiffersError, rounds_of
 
 FEWEST_ROUNDS = 5
 LONG_NS = 20_000_000  # a call of this length finds in the caches what it put there itself
 PEAK_STEPS = 500_000
 FEW_KEYS = 100
 GROUPED = {"heads": 32, "key_heads": 8, "head_dim": 128}  # Llama 3 8B
-
-
-class DiffersError(Exception):
-    """A contestant computes something else."""
+SETTINGS = {
+    "ggml": "-O3 -march=native; flash_attn_ext, one graph",
+    "torch": f"inference mode; {machine.of_torch()}",
+    "openvino": "CPU plugin, one stream, ScaledDotProductAttention",
+    "onnxruntime": "GroupQueryAttention with do_rotary; bound inputs and outputs",
+    "mlx": "CPU device, fast.scaled_dot_product_attention, one thread",
+}
 
 
 def verified(runner, form, work):
@@ -75,17 +70,6 @@ class Timed:
         self.best = min(self.best, self.once())
 
 
-def rounds_of(timed, seconds):
-    order, shuffle = list(timed), random.Random(1).shuffle
-    end, rounds = time.monotonic() + seconds, 0
-    while rounds < FEWEST_ROUNDS or time.monotonic() < end:
-        shuffle(order)
-        for each in order:
-            each.sample()
-        rounds += 1
-    return rounds
-
-
 class Roofline:
     """Of all threads: multiply-adds for a prefill, reading k and v in float32 for a decode step."""
 
@@ -121,7 +105,7 @@ def measured(library, shape, options):
         errors = [verified(runner, form, work) for runner, form in zip(runners, field)]
         roofline = Roofline(library, work, options.threads)
         timed_roofline, timed = Timed(roofline.run), [Timed(runner.run) for runner in runners]
-        rounds = rounds_of([timed_roofline, *timed], options.seconds)
+        rounds = rounds_of([timed_roofline, *timed], options.seconds, FEWEST_ROUNDS)
         results = [result_of(*each) for each in zip(field, runners, timed, errors)]
     finally:
         for runner in runners:
@@ -138,63 +122,12 @@ def result_of(form, runner, timed, error):
             } | ({} if held is None else {"held_bytes": held})
 
 
-def described(library, options):
-    torch_settings = (f"inference mode; ATEN_CPU_CAPABILITY="
-                      f"{machine.variable('ATEN_CPU_CAPABILITY')}, "
-                      f"MALLOC_MMAP_MAX_={machine.variable('MALLOC_MMAP_MAX_')}")
-    return {
-        "schema_version": 2,
-        "kind": "attention",
-        "rotary": {"version": library.rotary_version().decode(), "commit": options.commit,
-                   "instruction_set": library.rotary_instruction_set().decode()},
-        "machine": machine.described(),
-        "threads": options.threads,
-        "peers": [
-            {"name": "ggml", "version": library.peers_ggml_version().decode(), "licence": "MIT",
-             "settings": "-O3 -march=native; flash_attn_ext, one graph"},
-            {"name": "torch", "version": torch.__version__, "licence": "BSD-3-Clause",
-             "settings": torch_settings},
-            {"name": "openvino", "version": openvino_peer.version(),
-             "licence": "Apache-2.0",
-             "settings": "CPU plugin, one stream, ScaledDotProductAttention"},
-            {"name": "onnxruntime", "version": onnxruntime.__version__, "licence": "MIT",
-             "settings": "GroupQueryAttention with do_rotary; bound inputs and outputs"},
-            {"name": "mlx", "version": mlx.core.__version__, "licence": "MIT",
-             "settings": "CPU device, fast.scaled_dot_product_attention, one thread"},
-        ],
-    }
-
-
-def parsed():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--json", required=True, type=pathlib.Path)
-    parser.add_argument("--commit", required=True)
-    parser.add_argument("--seconds", required=True, type=float)
-    parser.add_argument("--threads", required=True, type=int)
-    parser.add_argument("--tokens", required=True, type=int, nargs="+")
-    parser.add_argument("--keys", required=True, type=int)
-    return parser.parse_args()
-
-
-def main():
-    options = parsed()
-    gc.disable()
-    library = attention_native.load(options.library)
-    report = described(library, options) | {"shapes": []}
+def report(library, options):
     shapes = [Shape(tokens, tokens) for tokens in options.tokens]
     shapes += [Shape(1, options.keys), Shape(1, options.keys, **GROUPED)]
-    try:
-        for shape in shapes:
-            print(f"== peers: verify and time attention: {shape}", file=sys.stderr, flush=True)
-            report["shapes"].append(measured(library, shape, options))
-            gc.collect()
-    except DiffersError as error:
-        print(f"peers: {error}", file=sys.stderr)
-        return 1
-    options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    found = {"schema_version": 2, "kind": "attention", "shapes": []}
+    for shape in shapes:
+        print(f"== peers: verify and time attention: {shape}", file=sys.stderr, flush=True)
+        found["shapes"].append(measured(library, shape, options))
+        gc.collect()
+    return found

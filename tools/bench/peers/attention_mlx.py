@@ -4,7 +4,7 @@
 import mlx.core as mx
 import numpy as np
 
-from attention_runner import Runner, heads_first
+from runner import Runner, heads_first
 
 
 class Fused(Runner):

@@ -6,7 +6,7 @@ from ctypes import c_double, c_int32, c_int64, c_void_p
 
 import numpy as np
 
-from attention_runner import Runner, heads_first
+from runner import Runner, heads_first
 from attention_work import bfloat16_bits, of_bfloat16_bits
 
 ENCODINGS = {"none": 1, "rope": 2, "alibi": 3, "t5": 4}  # ATTENTION_NONE, …
@@ -21,22 +21,6 @@ class AttentionJob(ctypes.Structure):
                 ("keys", c_int64), ("heads", c_int64), ("key_heads", c_int64),
                 ("head_dim", c_int64), ("base", c_double), ("encoding", c_int32),
                 ("mask_heads", c_int32), ("dtype", c_int32), ("threads", c_int32)]
-
-
-def load(path):
-    library = ctypes.CDLL(str(path))
-    for name in ("rotary", "ggml"):
-        for verb, result, given in (("make", c_void_p, ctypes.POINTER(AttentionJob)),
-                                    ("run", c_int32, c_void_p), ("bytes", c_int64, c_void_p),
-                                    ("free", None, c_void_p)):
-            function = getattr(library, f"attention_{name}_{verb}")
-            function.restype, function.argtypes = result, [given]
-    library.attention_peak.restype, library.attention_peak.argtypes = c_double, [c_int64]
-    library.attention_read.restype = None
-    library.attention_read.argtypes = [c_void_p, c_int64]
-    for name in ("rotary_version", "rotary_instruction_set", "peers_ggml_version"):
-        getattr(library, name).restype = ctypes.c_char_p
-    return library
 
 
 class Native(Runner):

@@ -6,10 +6,9 @@ keys are turned already, and the new one is turned and stored in each call, as i
 """
 
 import numpy as np
-import onnxruntime
 from onnx import TensorProto, helper
 
-from attention_runner import Runner, heads_first
+from runner import Runner, heads_first
 from onnx_peer import bind, session_of
 
 FLOAT = TensorProto.FLOAT

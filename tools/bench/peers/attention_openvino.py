@@ -9,7 +9,7 @@ import numpy as np
 import openvino
 from openvino import opset13 as operations
 
-from attention_runner import Runner, heads_first
+from runner import Runner, heads_first
 from openvino_peer import compiled
 
 

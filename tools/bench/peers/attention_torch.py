@@ -12,7 +12,7 @@ import math
 
 import torch
 
-from attention_runner import Runner, heads_first
+from runner import Runner, heads_first
 from attention_work import BUCKETS, MAX_DISTANCE
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}

@@ -27,12 +27,12 @@ class Contestant:
 
 
 class Field:
-    def __init__(self, native, threads):
-        self.native, self.threads = native, threads
+    def __init__(self, library, threads):
+        self.library, self.threads = library, threads
 
     def of(self, dtype, pairing):
         yield Contestant("scale", "", "in_place", "", None, lambda work: Loop(
-            self.native, "scale", work, {"threads": self.threads}))
+            self.library, "scale", work, {"threads": self.threads}))
         for place in ("in_place", "out_of_place"):
             for rows in ("prepared", "in_each_call"):
                 yield self.looped("rotary", pairing, place, rows)
@@ -55,7 +55,7 @@ class Field:
         settings = {"place": place, "rows": rows, "threads": self.threads}
         recipe = ROTARY if name == "rotary" else GGML
         return Contestant(name, form, place, rows, recipe,
-                          lambda work: Loop(self.native, name, work, settings))
+                          lambda work: Loop(self.library, name, work, settings))
 
     def called(self, name, form, kind):
         return Contestant(name, form, kind.place, kind.rows, kind.recipe,

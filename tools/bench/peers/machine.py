@@ -48,5 +48,7 @@ def first_line(command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")[0]
 
 
-def variable(name):
-    return os.environ.get(name, "unset")
+def of_torch():
+    """The variables that torch's settings are."""
+    return ", ".join(f"{name}={os.environ.get(name, 'unset')}"
+                     for name in ("ATEN_CPU_CAPABILITY", "MALLOC_MMAP_MAX_"))

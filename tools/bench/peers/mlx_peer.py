@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """MLX's fast.rope on its CPU device, which has one thread and makes cos and sin in each call."""
 
-import time
-
 import mlx.core as mx
 import numpy as np
 
-from onnx_peer import FEW_TOKENS, LAYERS
+from runner import Called, chain_of, heads_first
 from verify import Recipe
 
 
-class FastRope:
-    place, rows = "out_of_place", "in_each_call"
+class FastRope(Called):
+    rows = "in_each_call"
     recipe = Recipe("mlx", 3)
 
     def __init__(self, work, _threads):
         mx.set_default_device(mx.cpu)
         self.work, self.base = work, work.base
-        self.chain = LAYERS if work.tokens <= FEW_TOKENS else 1
+        self.chain = chain_of(work)
         self.inputs = [self.array_of(each) for each in (work.q, work.k)]
 
     def array_of(self, x):
@@ -29,7 +27,7 @@ class FastRope:
         mx.eval(array)
         return array
 
-    def rotated(self):
+    def call(self):
         work, results = self.work, []
         for x in self.inputs:
             for _ in range(self.chain):
@@ -39,21 +37,12 @@ class FastRope:
         mx.eval(*results)
         return results
 
-    def nanoseconds(self, calls):
-        start = time.perf_counter_ns()
-        for _ in range(calls):
-            self.rotated()
-        return (time.perf_counter_ns() - start) / self.chain
-
     def result(self):
         self.work.fill()
         self.inputs = [self.array_of(each) for each in (self.work.q, self.work.k)]
-        return [self.numbers_of(each) for each in self.rotated()]
+        return [self.numbers_of(each) for each in self.call()]
 
     def numbers_of(self, x):
         if self.work.dtype == "bf16":
             x = x.view(mx.uint16)
-        return np.ascontiguousarray(np.array(x)[0].swapaxes(0, 1))
-
-    def free(self):
-        """Nothing that Python does not free."""
+        return heads_first(np.array(x)[0])

@@ -20,32 +20,24 @@ class Job(ctypes.Structure):
                 ("threads", c_int32)]
 
 
-class Native:
-    def __init__(self, path):
-        self.library = ctypes.CDLL(str(path))
-        for name in ("rotary", "ggml", "scale"):
-            self.function(name, "make").restype = c_void_p
-            self.function(name, "make").argtypes = [ctypes.POINTER(Job)]
-            self.function(name, "time").restype = c_int64
-            self.function(name, "time").argtypes = [c_void_p, c_int64]
-            self.function(name, "free").restype = None
-            self.function(name, "free").argtypes = [c_void_p]
-        self.library.peers_ggml_version.restype = c_char_p
-        # Those of rotary are found through the library that is linked with it.
-        self.library.rotary_instruction_set.restype = c_char_p
-        self.library.rotary_version.restype = c_char_p
+FUNCTIONS = {
+    "peers_{}_make": (c_void_p, c_void_p), "peers_{}_time": (c_int64, c_void_p, c_int64),
+    "peers_{}_free": (None, c_void_p), "attention_{}_make": (c_void_p, c_void_p),
+    "attention_{}_run": (c_int32, c_void_p), "attention_{}_bytes": (c_int64, c_void_p),
+    "attention_{}_free": (None, c_void_p), "attention_peak": (c_double, c_int64),
+    "attention_read": (None, c_void_p, c_int64), "peers_ggml_version": (c_char_p,),
+    # Those of rotary are found through the library that is linked with it.
+    "rotary_version": (c_char_p,), "rotary_instruction_set": (c_char_p,)}
 
-    def function(self, name, verb):
-        return getattr(self.library, f"peers_{name}_{verb}")
 
-    def ggml_version(self):
-        return self.library.peers_ggml_version().decode()
-
-    def rotary_version(self):
-        return self.library.rotary_version().decode()
-
-    def instruction_set(self):
-        return self.library.rotary_instruction_set().decode()
+def load(path):
+    library = ctypes.CDLL(str(path))
+    for form, (result, *given) in FUNCTIONS.items():
+        owners = ("rotary", "ggml", "scale")[:2 if form.startswith("attention") else 3]
+        for name in {form.format(owner) for owner in owners}:
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, given
+    return library
 
 
 class Loop:
@@ -53,8 +45,8 @@ class Loop:
 
     chain = 1
 
-    def __init__(self, native, name, work, settings):
-        self.native, self.name, self.work, self.settings = native, name, work, settings
+    def __init__(self, library, name, work, settings):
+        self.library, self.name, self.work = library, name, work
         self.in_place = settings.get("place", "in_place") == "in_place"
         q_out, k_out = (work.q, work.k) if self.in_place else (work.q_out, work.k_out)
         self.spec = json.dumps({"head_dim": work.head_dim, "base": work.base,
@@ -64,12 +56,15 @@ class Loop:
             self.spec, work.base, work.tokens, work.query_heads, work.key_heads, work.head_dim,
             work.first, DTYPES[work.dtype], PAIRINGS[work.pairing],
             ROWS[settings.get("rows", "prepared")], settings["threads"])
-        self.made = native.function(name, "make")(ctypes.byref(self.job))
+        self.made = self.function("make")(ctypes.byref(self.job))
         if not self.made:
             raise RuntimeError(f"{name} must accept {work}, got no job")
 
+    def function(self, verb):
+        return getattr(self.library, f"peers_{self.name}_{verb}")
+
     def nanoseconds(self, calls):
-        total = self.native.function(self.name, "time")(self.made, calls)
+        total = self.function("time")(self.made, calls)
         if total < 0:
             raise RuntimeError(f"{self.name} must compute {self.work}, got an error")
         return total
@@ -83,4 +78,4 @@ class Loop:
         return self.work.q_out, self.work.k_out
 
     def free(self):
-        self.native.function(self.name, "free")(self.made)
+        self.function("free")(self.made)

@@ -5,16 +5,16 @@ A call of the session costs microseconds, so for few tokens the graph is a chain
 model is: each rotates what the last one made.
 """
 
-import time
+import functools
 
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper
 
+from runner import Called, chain_of
 from torch_peer import float32_angles
 from verify import Recipe
 
-LAYERS, FEW_TOKENS = 32, 64
 ELEMENT = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16}
 
 
@@ -53,13 +53,12 @@ def bind(to, name, array):
     to(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
 
 
-class RotaryEmbedding:
-    place, rows = "out_of_place", "prepared"
+class RotaryEmbedding(Called):
     recipe = Recipe("float32", 3)
 
     def __init__(self, work, threads):
         self.work = work
-        self.chain = LAYERS if work.tokens <= FEW_TOKENS else 1
+        self.chain = chain_of(work)
         self.session = session_of(model_of(work, self.chain), threads)
         self.binding = self.session.io_binding()
         self.arrays = self.inputs()  # the session reads their memory
@@ -67,6 +66,7 @@ class RotaryEmbedding:
             bind(self.binding.bind_input, name, array)
         for name, array in (("q_out", work.q_out), ("k_out", work.k_out)):
             bind(self.binding.bind_output, name, array.reshape(1, work.tokens, -1))
+        self.call = functools.partial(self.session.run_with_iobinding, self.binding)
 
     def inputs(self):
         work, dtype = self.work, self.work.q.dtype
@@ -78,16 +78,7 @@ class RotaryEmbedding:
                 "first": np.array([work.first], np.int64),
                 "cos": cos.astype(dtype), "sin": sin.astype(dtype)}
 
-    def nanoseconds(self, calls):
-        start = time.perf_counter_ns()
-        for _ in range(calls):
-            self.session.run_with_iobinding(self.binding)
-        return (time.perf_counter_ns() - start) / self.chain
-
     def result(self):
         self.work.fill()
-        self.session.run_with_iobinding(self.binding)
+        self.call()
         return self.work.q_out, self.work.k_out
-
-    def free(self):
-        """Nothing that Python does not free."""

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenVINO: the graph of rotate_half, which its CPU plugin recognises and computes as one RoPE."""
 
-import time
-
 import numpy as np
 import openvino
 from openvino import opset13 as operations
 
-from onnx_peer import FEW_TOKENS, LAYERS
+from runner import Called, chain_of, heads_first
 from torch_peer import float32_angles
 from verify import Recipe
 
@@ -30,15 +28,14 @@ def turned(x, cos, sin):
     return operations.add(operations.multiply(x, cos), operations.multiply(swapped, sin))
 
 
-class RotateHalf:
+class RotateHalf(Called):
     """q and k [1, tokens, heads, head_dim], results with the heads first."""
 
-    place, rows = "out_of_place", "prepared"
     recipe = Recipe("float32", 1)
 
     def __init__(self, work, threads):
         self.work = work
-        self.chain = LAYERS if work.tokens <= FEW_TOKENS else 1
+        self.chain = chain_of(work)
         model = compiled(self.model(), threads, "f32")
         names = [str(each.get_rt_info()["layerType"].astype(str))
                  for each in model.get_runtime_model().get_ops()]
@@ -52,6 +49,7 @@ class RotateHalf:
                         for each in (work.q_out, work.k_out)]
         for index, each in enumerate(self.outputs):
             self.request.set_output_tensor(index, openvino.Tensor(each, shared_memory=True))
+        self.call = self.request.infer
 
     def model(self):
         work = self.work
@@ -70,16 +68,7 @@ class RotateHalf:
         twice = np.concatenate([angles, angles], axis=-1)[None, None]
         return np.cos(twice), np.sin(twice)
 
-    def nanoseconds(self, calls):
-        start = time.perf_counter_ns()
-        for _ in range(calls):
-            self.request.infer()
-        return (time.perf_counter_ns() - start) / self.chain
-
     def result(self):
         self.work.fill()
-        self.request.infer()
-        return [np.ascontiguousarray(each[0].swapaxes(0, 1)) for each in self.outputs]
-
-    def free(self):
-        """Nothing that Python does not free."""
+        self.call()
+        return [heads_first(each[0]) for each in self.outputs]

@@ -6,14 +6,20 @@
     ./dev bench --peers --threads 2          the same with two threads for everyone
     ./dev bench --peers --from peers.json    print a run that was kept, without measuring
     ./dev bench --peers --update             also write the table of docs/peers.md
+    ./dev bench --peers attention ...        the same of attention: build/peers/attention.json;
+                                             8192 tokens take 16 GiB of memory, some minutes
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import subprocess
 import sys
+from typing import Callable
 
+import attention_ratios
+import attention_tables
 import documents
 import environment
 import goals
@@ -23,37 +29,60 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build/peers"
 
 
-def main():
-    options = parsed(sys.argv[1:])
+@dataclasses.dataclass(frozen=True)
+class Topic:
+    identity: dict  # of its reports
+    tokens: list
+    seconds: int
+    markers: str
+    table: Callable  # report -> what docs/peers.md has
+    text: Callable  # report -> what the terminal has
+    goals: Callable  # report -> text
+
+
+TOPICS = {
+    "peers": Topic({"schema_version": 1}, [1, 16, 512, 4096], 3, "peers",
+                   tables.details, tables.text, goals.text),
+    "attention": Topic({"schema_version": 2, "kind": "attention"}, [512, 2048, 4096], 15,
+                       "peers attention", attention_tables.details, attention_tables.details,
+                       attention_ratios.goals),
+}
+
+
+def main(words):
+    name = "attention" if words[:1] == ["attention"] else "peers"
+    topic = TOPICS[name]
+    options = parsed(words[name == "attention":], name)
     try:
-        report = read(options.source) if options.source else measured(options)
-        show(report, options)
+        report = read(options.source, topic) if options.source else measured(options, name)
+        if options.markdown:
+            print(topic.table(report))
+        else:
+            print(topic.text(report), topic.goals(report), sep="\n")
+        if options.update:
+            documents.write(ROOT / "docs/peers.md", topic.table(report), topic.markers)
+            print("written: docs/peers.md", file=sys.stderr)
     except (environment.PeersError, documents.MarkerError) as error:
         print(f"peers: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def show(report, options):
-    if options.markdown:
-        print(tables.details(report))
-    else:
-        print(tables.text(report), goals.text(report), sep="\n")
-    if options.update:
-        for path in documents.update(ROOT, report):
-            print(f"written: {path.relative_to(ROOT)}", file=sys.stderr)
-
-
-def parsed(words):
-    parser = argparse.ArgumentParser(prog="dev bench --peers", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def parsed(words, name):
+    topic = TOPICS[name]
+    parser = argparse.ArgumentParser(
+        prog="dev bench --peers" + " attention" * (name == "attention"), description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=positive, default=1, metavar="N",
                         help="threads for ours and for each peer, default: 1")
-    parser.add_argument("--tokens", type=positive, nargs="+", default=[1, 16, 512, 4096],
-                        metavar="T", help="default: 1 16 512 4096")
-    parser.add_argument("--seconds", type=positive, default=3, metavar="S",
-                        help="for each dtype, pairing and number of tokens, default: 3")
-    parser.add_argument("--json", type=pathlib.Path, default=FOLDER / "peers.json",
+    parser.add_argument("--tokens", type=positive, nargs="+", default=topic.tokens, metavar="T",
+                        help="default: " + " ".join(map(str, topic.tokens)))
+    if name == "attention":
+        parser.add_argument("--keys", type=positive, default=32768, metavar="N",
+                            help="of a decode step, default: 32768")
+    parser.add_argument("--seconds", type=positive_seconds, default=topic.seconds, metavar="S",
+                        help=f"for each case that is timed, default: {topic.seconds}")
+    parser.add_argument("--json", type=pathlib.Path, default=FOLDER / f"{name}.json",
                         metavar="FILE", help="where the report is kept, default: build/peers")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
                         help="a report that was kept, instead of a measurement")
@@ -71,33 +100,40 @@ def positive(word):
     return number
 
 
-def read(path):
+def positive_seconds(word):
+    number = float(word)
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"must be a number > 0, got {word}")
+    return number
+
+
+def read(path, topic):
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise environment.PeersError(f"{path} must be a report of this tool: {error}") from error
-    if not isinstance(report, dict) or report.get("schema_version") != 1:
-        raise environment.PeersError(f"{path} must be a report of this tool, got other JSON")
+    if not isinstance(report, dict) or any(
+            report.get(key) != value for key, value in topic.identity.items()):
+        raise environment.PeersError(f"{path} must be a report of {topic.markers}, got other JSON")
     return report
 
 
-def measured(options):
+def measured(options, name):
     python = environment.prepare(ROOT, FOLDER)
-    command = [str(python), "-B", str(pathlib.Path(__file__).with_name("measure.py")),
-               "--library", str(environment.library(FOLDER)), "--json", str(options.json),
-               "--commit", environment.commit(ROOT),
-               "--threads", str(options.threads), "--seconds", str(options.seconds),
-               "--tokens", *map(str, options.tokens)]
+    command = [python, "-B", pathlib.Path(__file__).with_name("measure.py"), name,
+               "--library", environment.library(FOLDER), "--json", options.json,
+               "--commit", environment.commit(ROOT), "--threads", options.threads,
+               "--seconds", options.seconds, "--tokens", *options.tokens]
+    if name == "attention":
+        command += ["--keys", options.keys]
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = subprocess.run(command, env=environment.variables(FOLDER, options.threads))
+    result = subprocess.run(list(map(str, command)),
+                            env=environment.variables(FOLDER, options.threads))
     if result.returncode != 0:
         raise environment.PeersError("the measurement failed, see above")
-    report = read(options.json)
-    report["goals"] = goals.evaluate(report)
-    options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(f"kept: {options.json}", file=sys.stderr)
-    return report
+    return read(options.json, TOPICS[name])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

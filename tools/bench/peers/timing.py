@@ -38,7 +38,10 @@ def measured(contestants, work, seconds):
         for each in running:
             verify(each, work)
         work.fill()
-        rounds = time_rounds(running, seconds)
+        for each in running:
+            once = each.runner.nanoseconds(1)
+            each.calls = int(min(max(SAMPLE_NS // max(once, 1), 1), MOST_CALLS))
+        rounds = rounds_of(running, seconds, FEWEST_ROUNDS)
         return [result_of(each, work, rounds) for each in running]
     finally:
         for each in running:
@@ -73,14 +76,10 @@ def refuse_planted(contestants, work):
                                f"refused, got an error of {verdict.worst:.3g} times the bound")
 
 
-def time_rounds(running, seconds):
-    for each in running:
-        once = each.runner.nanoseconds(1)
-        each.calls = int(min(max(SAMPLE_NS // max(once, 1), 1), MOST_CALLS))
-    order = list(running)
-    shuffle = random.Random(1).shuffle
+def rounds_of(timed, seconds, fewest):
+    order, shuffle = list(timed), random.Random(1).shuffle
     end, rounds = time.monotonic() + seconds, 0
-    while rounds < FEWEST_ROUNDS or time.monotonic() < end:
+    while rounds < fewest or time.monotonic() < end:
         shuffle(order)
         for each in order:
             each.sample()

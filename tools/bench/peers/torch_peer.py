@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch: the form of Hugging Face Transformers, eager and compiled, and that of Meta's Llama."""
 
-import time
-
 import torch
 
+from runner import Called
 from verify import Recipe
 
 
@@ -23,29 +22,20 @@ def float32_angles(work):
     return torch.outer(positions, inv_freq)
 
 
-class Eager:
-    chain = 1
-    place, rows = "out_of_place", "prepared"
-
+class Eager(Called):
     def __init__(self, work, threads):
         torch.set_num_threads(threads)
         self.work = work
         self.q, self.k = tensor_of(work.q, work.dtype), tensor_of(work.k, work.dtype)
 
+    @torch.inference_mode()
     def nanoseconds(self, calls):
-        with torch.inference_mode():
-            start = time.perf_counter_ns()
-            for _ in range(calls):
-                self.rotated()
-            return time.perf_counter_ns() - start
+        return super().nanoseconds(calls)
 
+    @torch.inference_mode()
     def result(self):
         self.work.fill()
-        with torch.inference_mode():
-            return [array_of(each, self.work) for each in self.rotated()]
-
-    def free(self):
-        """Nothing that Python does not free."""
+        return [array_of(each, self.work) for each in self.call()]
 
 
 def array_of(tensor, work):
@@ -72,15 +62,15 @@ class RotateHalf(Eager):
         first, second = x.chunk(2, dim=-1)
         return torch.cat((-second, first), dim=-1)
 
-    def rotated(self):
+    def call(self):
         q = self.q * self.cos + self.turned(self.q) * self.sin
         k = self.k * self.cos + self.turned(self.k) * self.sin
         return q, k
 
+    @torch.inference_mode()
     def result(self):
         self.work.fill()
-        with torch.inference_mode():
-            return [array_of(each.transpose(1, 2), self.work) for each in self.rotated()]
+        return [array_of(each.transpose(1, 2), self.work) for each in self.call()]
 
 
 class CompiledRotateHalf(RotateHalf):
@@ -94,7 +84,7 @@ class CompiledRotateHalf(RotateHalf):
     def turned_qk(q, k, cos, sin):
         return [x * cos + RotateHalf.turned(x) * sin for x in (q, k)]
 
-    def rotated(self):
+    def call(self):
         return self.compiled(self.q, self.k, self.cos, self.sin)
 
 
@@ -112,5 +102,5 @@ class Complex(Eager):
         pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * self.rows_of_step).flatten(-2).type_as(x)
 
-    def rotated(self):
+    def call(self):
         return self.rotated_one(self.q), self.rotated_one(self.k)
