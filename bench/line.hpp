@@ -81,7 +81,8 @@ struct Setup {
 // One operation with its tensors, ready to run.
 class Job {
  public:
-  Job() = default;
+  // executor: that of the operation.
+  explicit Job(Executor executor = {}) : roofline_(executor) {}
   virtual ~Job() = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -92,7 +93,13 @@ class Job {
   [[nodiscard]] virtual Status run(std::int64_t calls) = 0;
 
   // Empty for RooflineKind::none.
-  [[nodiscard]] virtual const Roofline& roofline() const = 0;
+  [[nodiscard]] const Roofline& roofline() const { return roofline_; }
+
+ protected:
+  [[nodiscard]] Roofline& own_roofline() { return roofline_; }
+
+ private:
+  Roofline roofline_;
 };
 
 // "f32 half, 512 tokens, 2 threads", after the operation's name.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
-#include <utility>
 
 #include "bench/operations/operations.hpp"
 #include "bench/operations/step.hpp"
@@ -41,34 +40,26 @@ class Cache {
 };
 
 // Keys, the cache that they are stored in, and a plain copy of them to the same slots as roofline.
-class CacheJob : public Job {
+class CacheJob : public StepJob {
  public:
   explicit CacheJob(StepRows rows)
-      : rows_(std::move(rows)),
-        keys_(make_keys(rows_.setup().line)),
-        cache_(rows_.setup().line),
-        roofline_(rows_.setup().executor) {
-    roofline_.add_copy(cache_.second_half(), keys_.view());
+      : StepJob(std::move(rows)), keys_(make_keys(setup().line)), cache_(setup().line) {
+    own_roofline().add_copy(cache_.second_half(), keys_.view());
   }
 
   [[nodiscard]] Result<Verification> verify() override {
     const Sample before = take_sample(keys_.view());
     if (auto status = run(1); !status) return std::move(status).error();
-    return rows_.verify_first(before, cache_.second_half());
+    return rows().verify_first(before, cache_.second_half());
   }
 
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
-
  protected:
-  [[nodiscard]] const StepRows& rows() const { return rows_; }
   [[nodiscard]] const Tensor& keys() const { return keys_; }
   [[nodiscard]] const Cache& cache() const { return cache_; }
 
  private:
-  StepRows rows_;
   Tensor keys_;
   Cache cache_;
-  Roofline roofline_;
 };
 
 class Append : public CacheJob {
@@ -79,8 +70,7 @@ class Append : public CacheJob {
     const KvCache into = cache().all();
     const KvHeads heads{.k = keys().view()};
     const Slots slots = cache().next_slots();
-    const AppendOptions options{.rotations = &rows().rotations(),
-                                .executor = rows().setup().executor};
+    const AppendOptions options{.rotations = &rows().rotations(), .executor = setup().executor};
     for (std::int64_t call = 0; call < calls; ++call) {
       auto status = append(into, heads, slots, options);
       if (!status) return status;
@@ -104,13 +94,6 @@ class RotateThenCopy : public CacheJob {
     return {};
   }
 };
-
-template <class Kind>
-Result<std::unique_ptr<Job>> prepare(const Setup& setup) {
-  auto rows = StepRows::make(setup);
-  if (!rows) return rows.error();
-  return std::unique_ptr<Job>(std::make_unique<Kind>(*std::move(rows)));
-}
 
 }  // namespace
 

@@ -11,11 +11,8 @@ namespace rotary::bench {
 // In the order of the report.
 [[nodiscard]] std::span<const Operation> operations();
 
-// q and k rotated in place by one call of rotate_qk.
-[[nodiscard]] Result<std::unique_ptr<Job>> prepare_in_place(const Setup& setup);
-
-// q and k rotated into other tensors.
-[[nodiscard]] Result<std::unique_ptr<Job>> prepare_out_of_place(const Setup& setup);
+// q and k rotated in place by one call of rotate_qk, or, by its family, into other tensors.
+[[nodiscard]] Result<std::unique_ptr<Job>> prepare_rotate(const Setup& setup);
 
 // k stored in a cache: rotated on the way, or in place before.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_append(const Setup& setup);

@@ -40,7 +40,8 @@ Result<Frequencies> frequencies_of_patches(const HeadWindow& window) {
 class Patches : public Job {
  public:
   Patches(Setup setup, Rotations rotations)
-      : setup_(std::move(setup)),
+      : Job(setup.executor),
+        setup_(std::move(setup)),
         grid_(grid_of(all_patches(setup_.line.tokens))),
         rotations_(std::move(rotations)),
         heads_(setup_.line.dtype,
@@ -48,10 +49,9 @@ class Patches : public Job {
                 .tokens = setup_.line.tokens,
                 .heads = setup_.line.operation->shape.query_heads,
                 .features = setup_.frequencies.window.head_dim},
-               setup_.line.operation->shape.layout),
-        roofline_(setup_.executor) {
+               setup_.line.operation->shape.layout) {
     heads_.fill(1);
-    roofline_.add_scale(heads_.view(), setup_.frequencies.window);
+    own_roofline().add_scale(heads_.view(), setup_.frequencies.window);
   }
 
   [[nodiscard]] Result<Verification> verify() override {
@@ -80,14 +80,11 @@ class Patches : public Job {
     return {};
   }
 
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
-
  private:
   Setup setup_;
   std::vector<std::int64_t> grid_;
   Rotations rotations_;
   Tensor heads_;
-  Roofline roofline_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "bench/operations/operations.hpp"
 #include "bench/operations/step.hpp"
@@ -10,21 +9,21 @@
 namespace rotary::bench {
 namespace {
 
-class Rows : public Job {
+class Rows : public StepJob {  // without a roofline: rows are made from almost no input
  public:
-  explicit Rows(StepRows rows) : rows_(std::move(rows)) {}
+  using StepJob::StepJob;
 
   // In units of 2^-24 A, which is 2^-24 hypot(cos, sin).
   [[nodiscard]] Result<Verification> verify() override {
     if (auto status = run(1); !status) return std::move(status).error();
-    const std::vector<double>& inv_freq = rows_.setup().frequencies.inv_freq;
+    const std::vector<double>& inv_freq = setup().frequencies.inv_freq;
     Verification result;
-    for (const std::int64_t token : sampled_tokens(rows_.setup().line.tokens)) {
+    for (const std::int64_t token : sampled_tokens(setup().line.tokens)) {
       const std::int64_t position = first_position + token;
       for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
         const auto exact = reference::cos_sin(position, inv_freq[pair]);
-        compare(result, rows_.rotations().cos(0, token)[pair], exact.cos, position);
-        compare(result, rows_.rotations().sin(0, token)[pair], exact.sin, position);
+        compare(result, rows().rotations().cos(0, token)[pair], exact.cos, position);
+        compare(result, rows().rotations().sin(0, token)[pair], exact.sin, position);
       }
     }
     return result;
@@ -32,17 +31,15 @@ class Rows : public Job {
 
   [[nodiscard]] Status run(std::int64_t calls) override {
     for (std::int64_t call = 0; call < calls; ++call) {
-      if (auto status = rows_.make_next(); !status) return status;
+      if (auto status = rows().make_next(); !status) return status;
     }
     return {};
   }
 
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
-
  private:
   void compare(Verification& result, float got, long double cos_or_sin,
                std::int64_t position) const {
-    const double factor = rows_.setup().frequencies.attention_factor;
+    const double factor = setup().frequencies.attention_factor;
     const long double exact = static_cast<long double>(factor) * cos_or_sin;
     const auto error = static_cast<double>(std::abs(static_cast<long double>(got) - exact));
     const double most = row_error_bound(static_cast<double>(exact), factor, position);
@@ -54,17 +51,10 @@ class Rows : public Job {
     result.worst = units;
     result.worst_position = position;
   }
-
-  StepRows rows_;
-  Roofline roofline_;  // none: rows are made from almost no input
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> prepare_rows(const Setup& setup) {
-  auto rows = StepRows::make(setup);
-  if (!rows) return rows.error();
-  return std::unique_ptr<Job>(std::make_unique<Rows>(*std::move(rows)));
-}
+Result<std::unique_ptr<Job>> prepare_rows(const Setup& setup) { return prepare<Rows>(setup); }
 
 }  // namespace rotary::bench

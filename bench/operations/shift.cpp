@@ -15,12 +15,12 @@ constexpr std::int64_t moved_by = -7;
 class Shift : public Job {
  public:
   Shift(Setup setup, Rotations by)
-      : setup_(std::move(setup)),
+      : Job(setup.executor),
+        setup_(std::move(setup)),
         by_(std::move(by)),
-        keys_(make_keys(setup_.line)),
-        roofline_(setup_.executor) {
+        keys_(make_keys(setup_.line)) {
     setup_.frequencies.window = by_.window();  // the layout of rotated keys
-    roofline_.add_scale(keys_.view(), setup_.frequencies.window);
+    own_roofline().add_scale(keys_.view(), setup_.frequencies.window);
   }
 
   [[nodiscard]] Result<Verification> verify() override {
@@ -40,13 +40,10 @@ class Shift : public Job {
     return {};
   }
 
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
-
  private:
   Setup setup_;
   Rotations by_;
   Tensor keys_;
-  Roofline roofline_;
 };
 
 }  // namespace

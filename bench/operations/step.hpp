@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "bench/line.hpp"
 #include "rotary/rotations.hpp"
@@ -38,6 +40,26 @@ class StepRows {
   Rotations rotations_;
   std::int64_t position_ = first_position;
 };
+
+class StepJob : public Job {
+ public:
+  explicit StepJob(StepRows rows) : Job(rows.setup().executor), rows_(std::move(rows)) {}
+
+ protected:
+  [[nodiscard]] StepRows& rows() { return rows_; }
+  [[nodiscard]] const Setup& setup() const { return rows_.setup(); }
+
+ private:
+  StepRows rows_;
+};
+
+// Kind: a StepJob.
+template <class Kind>
+Result<std::unique_ptr<Job>> prepare(const Setup& setup) {
+  auto rows = StepRows::make(setup);
+  if (!rows) return rows.error();
+  return std::unique_ptr<Job>(std::make_unique<Kind>(*std::move(rows)));
+}
 
 struct QueryKey {
   Tensor q;

@@ -157,13 +157,11 @@ class FakeJob : public Job {
     calls_ += calls;
     return {};
   }
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
   [[nodiscard]] std::int64_t calls() const { return calls_; }
 
  private:
   std::int64_t wrong_;
   std::int64_t calls_ = 0;
-  Roofline roofline_;
 };
 
 TEST(BenchMeasure, TimesNothingThatIsWrong) {
