@@ -32,9 +32,6 @@ class RotateAxesTest(ToolTest):
         super().setUp()
         self.random = np.random.default_rng(23)
 
-    def save(self, name, array):
-        np.save(self.path / name, array)
-
     def arguments(self, layout, order="bthd"):
         return ["rotate", "--config", "rope", *numbers(layout), "--layout", order, "--q", "q.npy",
                 "--out-q", "o.npy", "--force"]

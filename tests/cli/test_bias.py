@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from tool import ToolTest
+from tool import ToolTest, of_bf16
 
 ALIBI = ["alibi"]
 
@@ -123,7 +123,7 @@ class BiasTest(ToolTest):
             array = np.load(self.path / f"{dtype}.npy")
             self.assertEqual(array.dtype, np.dtype(numpy_type))
             if dtype == "bf16":
-                array = (array.astype(np.uint32) << 16).view(np.float32)
+                array = of_bf16(array)
             np.testing.assert_array_equal(array, document["bias"])
         self.assert_fails(4, ["--force"], *arguments, "--out", "f32.npy")
         self.run_ok(*arguments, "--out", "f32.npy", "--force")

@@ -7,30 +7,18 @@ import struct
 
 import numpy as np
 
-from tool import LLAMA, ToolTest, spoilt, validate
+from tool import LLAMA, ToolTest, bf16, of_bf16, rotated, spoilt, validate
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
 WIDTH = 16
 
 
 def heads(tokens=9, count=2, seed=1):
-    return np.random.default_rng(seed).standard_normal((tokens, count, WIDTH))
+    return np.random.default_rng(seed).standard_normal((tokens, count, WIDTH)).astype(np.float32)
 
 
-def rotated(x, positions, base=10000.0, half=True):
-    """[tokens, heads, features], in double."""
-    angles = np.outer(positions, base ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))[:, None]
-    one, other = (x[..., :8], x[..., 8:]) if half else (x[..., 0::2], x[..., 1::2])
-    first = one * np.cos(angles) - other * np.sin(angles)
-    second = other * np.cos(angles) + one * np.sin(angles)
-    if half:
-        return np.concatenate([first, second], -1)
-    return np.stack([first, second], -1).reshape(x.shape)
-
-
-def bf16(x):
-    bits = np.asarray(x, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+def turned(x, positions, half=True, base=10000.0):
+    return rotated(x, positions, half, base).astype(np.float32)
 
 
 class IdentifyTool(ToolTest):
@@ -38,14 +26,10 @@ class IdentifyTool(ToolTest):
         super().setUp()
         self.config = self.write_config(LLAMA)
 
-    def save(self, name, array):
-        path = str(self.path / name)
-        np.save(path, array)
-        return path
-
-    def identify(self, *arguments):
-        """(exit code, document)"""
-        result = self.run_tool("identify", *arguments, "--json")
+    def identify(self, *arguments, first=None):
+        """(exit code, document), by the config, with the first position where it is given."""
+        where = [] if first is None else ["--first-position", first]
+        result = self.run_tool("identify", *arguments, "--config", self.config, *where, "--json")
         document = json.loads(result.stdout)
         validate(document, "identify")
         return result.returncode, document
@@ -60,52 +44,48 @@ class IdentifyTool(ToolTest):
 
 class IdentifyTest(IdentifyTool):
     def test_as_configured(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(5, 14)).astype(np.float32)
-        code, found = self.identify(*self.files(x, y), "--config", self.config,
-                                    "--first-position", "5")
+        x = heads()
+        y = turned(x, np.arange(5, 14))
+        code, found = self.identify(*self.files(x, y), first=5)
         self.assertEqual((code, found["verdict"]), (0, "as_configured"))
         self.assertEqual((found["layout"], found["tokens"], found["heads"]), ("thd", 9, 2))
 
     def test_another_pairing_and_another_base(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(9), base=500000.0, half=False).astype(np.float32)
-        code, found = self.identify(*self.files(x, y), "--config", self.config,
-                                    "--first-position", "0")
+        x = heads()
+        y = turned(x, np.arange(9), base=500000.0, half=False)
+        code, found = self.identify(*self.files(x, y), first=0)
         self.assertEqual((code, found["verdict"]), (1, "another_cause"))
         self.assertEqual(self.causes(found), [("pairing", "pairing", "interleaved"),
                                               ("base", "base", "500000")])
-        code, found = self.identify(*self.files(x, y), "--config", self.config,
-                                    "--first-position", "0", "--causes", "1")
+        code, found = self.identify(*self.files(x, y), "--causes", "1", first=0)
         self.assertEqual((code, found["verdict"]), (6, "unexplained"))
 
     def test_layout_and_first_position_are_found(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(70, 79)).astype(np.float32)
+        x = heads()
+        y = turned(x, np.arange(70, 79))
         files = self.files(x.swapaxes(0, 1)[None].copy(), y.swapaxes(0, 1)[None].copy())
-        code, found = self.identify(*files, "--config", self.config)
+        code, found = self.identify(*files)
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
     # Turned by the index of the head: with tokens and heads exchanged that is as configured.
     def test_the_choice_of_axes_clears_no_dump(self):
-        x = heads(tokens=4, count=6).astype(np.float32)
-        y = rotated(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).astype(np.float32).copy()
-        files = [*self.files(x, y), "--config", self.config, "--first-position", "0"]
-        code, found = self.identify(*files)
+        x = heads(tokens=4, count=6)
+        y = turned(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).copy()
+        files = self.files(x, y)
+        code, found = self.identify(*files, first=0)
         self.assertEqual((code, found["verdict"], found["layout"], found["right_layout"]),
                          (1, "another_cause", "thd", "htd"))
-        code, found = self.identify(*files, "--layout", "htd")
+        code, found = self.identify(*files, "--layout", "htd", first=0)
         self.assertEqual((code, found["verdict"], found["right_layout"]),
                          (0, "as_configured", None))
-        text = self.run_tool("identify", *files).stdout.decode()
+        text = self.run_tool("identify", *files, "--config", self.config, "--first-position",
+                             "0").stdout.decode()
         self.assertIn("with the axes htd as configured, with thd another cause; say --layout", text)
 
     def test_positions_of_single_tokens_are_printed(self):
-        x = heads(tokens=6).astype(np.float32)
-        y = rotated(x, [0, 1, 7, 8, 9, 5]).astype(np.float32)
-        files = [*self.files(x, y), "--config", self.config, "--first-position", "0",
-                 "--layout", "thd"]
-        code, found = self.identify(*files)
+        x = heads(tokens=6)
+        y = turned(x, [0, 1, 7, 8, 9, 5])
+        code, found = self.identify(*self.files(x, y), "--layout", "thd", first=0)
         self.assertEqual((code, self.causes(found)),
                          (1, [("token_positions", "positions of tokens 2-4", "p + 5")]))
         self.assertEqual(found["positions"]["found"], [[[0, 1, 7, 8, 9, 5]]])
@@ -115,27 +95,23 @@ class IdentifyTest(IdentifyTool):
         angles = np.outer(np.arange(4000, 4009), 10000.0 ** (-np.arange(8) / 8))
         table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
                  "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
-        code, found = self.identify(*table, "--config", self.config)
+        code, found = self.identify(*table)
         self.assertEqual((code, found["first_position"]), (0, 4000))
 
     def test_nothing_explains_numbers_of_something_else(self):
-        x = heads().astype(np.float32)
-        y = heads(seed=2).astype(np.float32)
-        code, found = self.identify(*self.files(x, y), "--config", self.config,
-                                    "--first-position", "0")
+        x = heads()
+        y = heads(seed=2)
+        code, found = self.identify(*self.files(x, y), first=0)
         self.assertEqual((code, found["verdict"], found["explanations"]), (6, "unexplained", []))
         self.assertGreater(found["closest"][0]["residual"], 0.5)
 
     def test_bf16_as_uint16_and_as_float32(self):
         x = bf16(heads())
-        wide = (x.astype(np.uint32) << 16).view(np.float32)
-        y = bf16(rotated(wide, np.arange(1000, 1009)))
-        code, found = self.identify(*self.files(x, y), "--config", self.config, "--dtype", "bf16",
-                                    "--first-position", "1000")
+        wide = of_bf16(x)
+        y = bf16(rotated(wide, np.arange(1000, 1009), half=True))
+        code, found = self.identify(*self.files(x, y), "--dtype", "bf16", first=1000)
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
-        wide_y = (y.astype(np.uint32) << 16).view(np.float32)
-        code, found = self.identify(*self.files(wide, wide_y), "--config", self.config,
-                                    "--first-position", "1000")
+        code, found = self.identify(*self.files(wide, of_bf16(y)), first=1000)
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
         # The reader does not guess what uint16 is.
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config)
@@ -144,10 +120,9 @@ class IdentifyTest(IdentifyTool):
                       "as uint16 pass --dtype bf16", result.stderr.decode())
 
     def test_ties_say_what_would_tell_them_apart(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(9)).astype(np.float32)
-        _, found = self.identify(*self.files(x, y), "--config", self.config,
-                                 "--first-position", "0", "--layout", "thd")
+        x = heads()
+        y = turned(x, np.arange(9))
+        _, found = self.identify(*self.files(x, y), "--layout", "thd", first=0)
         ties = {cause["fields"][0]["found"]: each["separating_position"]
                 for each in found["explanations"] if len(each["causes"]) == 1
                 for cause in each["causes"] if cause["name"] == "rounded_positions"}
@@ -158,33 +133,30 @@ class IdentifyTest(IdentifyTool):
         angles = np.outer(np.arange(9), inv_freq)
         table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
                  "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
-        code, found = self.identify(*table, "--config", self.config)
+        code, found = self.identify(*table)
         self.assertEqual((code, found["structure"]), (0, None))
-        code, found = self.identify(*table, "--config", self.config, "--set",
-                                    "rope_theta=500000.0")
+        code, found = self.identify(*table, "--set", "rope_theta=500000.0")
         self.assertEqual((code, self.causes(found)), (1, [("base", "base", "10000")]))
         frequencies = self.save("f.npy", inv_freq.astype(np.float32))
-        code, found = self.identify("--inv-freq", frequencies, "--config", self.config)
+        code, found = self.identify("--inv-freq", frequencies)
         self.assertEqual(code, 0)
-        code, found = self.identify("--inv-freq", frequencies, "--config", self.config, "--set",
+        code, found = self.identify("--inv-freq", frequencies, "--set",
                                     'rope_scaling={"rope_type": "linear", "factor": 4.0}')
         self.assertEqual((code, self.causes(found)[0]), (1, ("scaling", "rope_type", "default")))
 
     def test_two_caches(self):
         x = heads()
         positions = np.arange(30, 39)
-        ours = self.save("k.npy", rotated(x, positions).astype(np.float32))
-        theirs = self.save("k2.npy", rotated(x, positions + 1).astype(np.float32))
-        code, found = self.identify("--ours", ours, "--theirs", theirs, "--config", self.config,
-                                    "--first-position", "30")
+        ours = self.save("k.npy", turned(x, positions))
+        theirs = self.save("k2.npy", turned(x, positions + 1))
+        code, found = self.identify("--ours", ours, "--theirs", theirs, first=30)
         self.assertEqual((code, self.causes(found)), (1, [("position_offset", "positions",
                                                            "p + 1")]))
 
     def test_a_trace_of_safetensors(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(9)).astype(np.float32)
-        arrays = {"0.q.before": x, "0.q.after": y,
-                  "0.positions": np.arange(9, dtype=np.int64)}
+        x = heads()
+        y = turned(x, np.arange(9))
+        arrays = {"0.q.before": x, "0.q.after": y, "0.positions": np.arange(9, dtype=np.int64)}
         types = {"float32": "F32", "int64": "I64"}
         header, data = {}, b""
         for name, array in arrays.items():
@@ -194,7 +166,7 @@ class IdentifyTest(IdentifyTool):
         text = json.dumps(header).encode()
         path = self.path / "trace.safetensors"
         path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-        code, found = self.identify(str(path), "--config", self.config)
+        code, found = self.identify(str(path))
         self.assertEqual((code, found["verdict"]), (0, "as_configured"))
         result = self.run_tool("identify", str(path), "--config", self.config, "--call", "1")
         self.assertEqual(result.returncode, 2)
@@ -210,8 +182,8 @@ class IdentifyTest(IdentifyTool):
             self.assertIn(message, result.stderr.decode())
 
     def test_text(self):
-        x = heads().astype(np.float32)
-        y = rotated(x, np.arange(1000, 1009), half=False).astype(np.float32)
+        x = heads()
+        y = turned(x, np.arange(1000, 1009), half=False)
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config,
                                "--first-position", "1000")
         self.assertEqual(result.returncode, 1)
@@ -242,8 +214,8 @@ class NonFiniteTest(IdentifyTool):
                       result.stderr.decode())
 
     def test_no_element_of_a_head_may_be_nan_or_infinite(self):
-        x = heads(3, 1).astype(np.float32)
-        arrays = {"--before": x, "--after": rotated(x, np.arange(3)).astype(np.float32)}
+        x = heads(3, 1)
+        arrays = {"--before": x, "--after": turned(x, np.arange(3))}
         for name, array in arrays.items():
             for index, value, spoiled in spoilt(array):
                 with self.subTest(name=name, index=index, value=value):
@@ -267,8 +239,8 @@ class NonFiniteTest(IdentifyTool):
                                     self.save("inv_freq.npy", spoiled))
 
     def test_tokens_and_heads_that_nobody_looks_at_count(self):
-        x = heads(100, 9).astype(np.float32)
-        y = rotated(x, np.arange(100)).astype(np.float32)
+        x = heads(100, 9)
+        y = turned(x, np.arange(100))
         for index in ([17, 0, 3], [99, 8, 15], [50, 4, 0]):
             spoiled = y.copy()
             spoiled[tuple(index)] = np.nan
@@ -280,13 +252,13 @@ class NonFiniteTest(IdentifyTool):
         spoiled = x.copy()
         spoiled[2, 0, 5] = np.nan
         for dtype, held in (("f16", lambda x: x.astype(np.float16)), ("bf16", bf16),
-                            ("f64", lambda x: x)):
+                            ("f64", lambda x: x.astype(float))):
             self.assert_refuses("--after", "nan at [2, 0, 5]", *self.files(held(x), held(spoiled)),
                                 "--dtype", dtype)
 
     def test_numbers_whose_squares_overflow_are_refused(self):
         self.assert_refuses("--before", "1e+300 at [0, 0, 0]",
-                            *self.files(np.full((3, 1, WIDTH), 1e300), heads(3, 1)))
+                            *self.files(np.full((3, 1, WIDTH), 1e300), heads(3, 1).astype(float)))
 
 
 class OtherProgramsTest(IdentifyTool):
@@ -315,9 +287,9 @@ class OtherProgramsTest(IdentifyTool):
         "transformers_yarn_without_factor_f32": (YARN, [DROPPED]),
     }
 
-    def config_with(self, rope):
-        return self.write_config(LLAMA | {"hidden_size": 256, "num_attention_heads": 4,
-                                          "head_dim": 64, "max_position_embeddings": 131072} | rope)
+    def set_rope(self, rope):
+        self.write_config(LLAMA | {"hidden_size": 256, "num_attention_heads": 4,
+                                   "head_dim": 64, "max_position_embeddings": 131072} | rope)
 
     def dump(self, name):
         path = GOLDEN / f"{name}.npz"
@@ -329,15 +301,16 @@ class OtherProgramsTest(IdentifyTool):
     def test_each_is_named(self):
         for name, (rope, causes) in self.DUMPS.items():
             with self.subTest(name):
-                code, found = self.identify(*self.dump(name), "--config", self.config_with(rope),
-                                            "--first-position", "1000")
+                self.set_rope(rope)
+                code, found = self.identify(*self.dump(name), first=1000)
                 self.assertEqual((code, self.causes(found)), (1 if causes else 0, causes))
 
     def test_first_positions_are_found(self):
         for name in ("ggml_neox", "mlx_plain_f32", "transformers_cohere_bf16",
                      "onnxruntime_interleaved_1"):
             with self.subTest(name):
-                _, found = self.identify(*self.dump(name), "--config", self.config_with({}))
+                self.set_rope({})
+                _, found = self.identify(*self.dump(name))
                 self.assertEqual(found["first_position"], 1000)
 
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tool import LLAMA, YARN, ToolTest
+from tool import LLAMA, YARN, ToolTest, bf16, of_bf16
 
 PARAMS = {
     "dim": 64,
@@ -91,19 +91,15 @@ class ModelOptionsTest(ToolTest):
 
     def test_bf16_as_transformers_rounds(self):
         """rotate_half in bfloat16: cos, sin, both products and their sum are rounded."""
-
-        def rounded(values):
-            bits = np.asarray(values, np.float32).view(np.uint32)
-            return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
-
+        rounded = lambda values: of_bf16(bf16(values))
         generator = np.random.default_rng(5)
         q = rounded(generator.standard_normal((7, 2, 16)).astype(np.float32))
-        np.save(self.path / "q.npy", (q.view(np.uint32) >> 16).astype(np.uint16))
+        self.save("q.npy", bf16(q))
         self.run_ok(
             "rotate", "--config", self.write_config(LLAMA), "--layout", "thd", "--dtype", "bf16",
             "--numerics", "transformers", "--first-position", 100000, "--q", "q.npy", "--out-q",
             "out.npy")
-        got = (np.load(self.path / "out.npy").astype(np.uint32) << 16).view(np.float32)
+        got = of_bf16(self.load("out.npy"))
         inv_freq = (1 / np.float32(10000) ** (np.arange(0, 16, 2, dtype=np.float32) / 16))
         positions = np.arange(100000, 100007, dtype=np.float32)
         angle = np.tile((positions[:, None] * inv_freq.astype(np.float32))[:, None, :], (1, 1, 2))

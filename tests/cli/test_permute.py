@@ -6,12 +6,14 @@ import json
 import numpy as np
 
 from safetensors_files import BITS, encoded, load, save, save_bytes
-from tool import INTERLEAVED, LLAMA, PARTIAL, ToolTest
+from tool import INTERLEAVED, LLAMA, PARTIAL, ToolTest, rotated
 
 GQA = LLAMA | {"num_key_value_heads": 2}
 MLA = {"model_type": "deepseek_v3", "hidden_size": 32, "num_attention_heads": 2,
        "num_hidden_layers": 1, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "kv_lora_rank": 6,
        "max_position_embeddings": 64, "rope_theta": 10000.0}
+TO_INTERLEAVED = ["--to", "interleaved"]
+BACK = ["--from", "interleaved", "--to", "half"]
 
 
 def to_interleaved(weight, heads, window=None, first=0):
@@ -23,17 +25,6 @@ def to_interleaved(weight, heads, window=None, first=0):
     rows[:, first:first + window] = part.reshape(
         heads, 2, window // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(part.shape)
     return rows.reshape(weight.shape)
-
-
-def rotated(x, position, pairing):
-    """A head of 16 features, in double."""
-    angle = position * 10000.0 ** -(np.arange(8) / 8)
-    first, second = (x[:8], x[8:]) if pairing == "half" else (x[::2], x[1::2])
-    turned = [first * np.cos(angle) - second * np.sin(angle),
-              second * np.cos(angle) + first * np.sin(angle)]
-    if pairing == "half":
-        return np.concatenate(turned)
-    return np.stack(turned, axis=-1).reshape(16)
 
 
 class PermuteTest(ToolTest):
@@ -55,6 +46,16 @@ class PermuteTest(ToolTest):
                                  "out.safetensors", "--force")
         return load(self.path / "out.safetensors"), document
 
+    def assert_permuted(self, config, tensors, wanted, *options):
+        """Of some tensors; returns the document."""
+        out, document = self.permuted(config, tensors, *options)
+        for name, array in wanted.items():
+            np.testing.assert_array_equal(out[name], array, err_msg=name)
+        return document
+
+    def refuses(self, code, *words, path="model.safetensors", to=(*TO_INTERLEAVED, "--out", "o")):
+        self.assert_fails(code, words, "permute", path, *to)
+
     def llama(self, layer=0):
         name = f"model.layers.{layer}.self_attn"
         return {f"{name}.q_proj.weight": self.array(64, 64),
@@ -66,12 +67,11 @@ class PermuteTest(ToolTest):
         tensors = {"model.embed_tokens.weight": self.array(7, 64)} | self.llama(0) | self.llama(1)
         tensors["model.layers.1.self_attn.q_proj.bias"] = self.array(64)
         tensors["model.layers.1.self_attn.k_proj.bias"] = self.array(32)
-        out, document = self.permuted(GQA, tensors, "--to", "interleaved")
-        self.assertEqual(list(out), list(tensors))
-        for name, array in tensors.items():
-            heads = 4 if "q_proj" in name else 2 if "k_proj" in name else 0
-            want = to_interleaved(array, heads) if heads else array
-            np.testing.assert_array_equal(out[name], want, err_msg=name)
+        heads = {name: 4 if "q_proj" in name else 2 if "k_proj" in name else 0 for name in tensors}
+        document = self.assert_permuted(
+            GQA, tensors, {name: to_interleaved(array, heads[name]) if heads[name] else array
+                           for name, array in tensors.items()}, *TO_INTERLEAVED)
+        self.assertEqual(list(load(self.path / "out.safetensors")), list(tensors))
         self.assertEqual(document["from"], "half")
         self.assertEqual(document["copied_tensors"], 5)
         self.assertIn({"name": "model.layers.*.self_attn.k_proj.weight", "tensors": 2, "heads": 2,
@@ -84,9 +84,9 @@ class PermuteTest(ToolTest):
         for pairing, weights in (("half", tensors), ("interleaved", out), ("wrong", tensors)):
             q, k = (weights[f"model.layers.0.self_attn.{which}_proj.weight"].astype(float)
                     for which in "qk")
-            pairing = "interleaved" if pairing == "wrong" else pairing
-            scores[len(scores)] = (rotated((q @ x)[16:32], 9000, pairing)
-                                   @ rotated((k @ y)[:16], 8951, pairing))
+            turned_q, turned_k = (rotated(head.reshape(1, 1, 16), [at], pairing == "half").ravel()
+                                  for head, at in (((q @ x)[16:32], 9000), ((k @ y)[:16], 8951)))
+            scores[len(scores)] = turned_q @ turned_k
         self.assertAlmostEqual(scores[0], scores[1], delta=1e-9)
         self.assertGreater(abs(scores[0] - scores[2]), 1e-3)
 
@@ -96,18 +96,19 @@ class PermuteTest(ToolTest):
             tensors = {name: self.random.integers(0, 255, array.shape).astype(type)
                        for name, array in self.llama().items()}
             self.save(tensors, dtype=dtype, metadata={"format": "pt"})
-            self.run_ok("permute", "model.safetensors", "--to", "interleaved", "--out", "a",
-                        "--force")
-            self.run_ok("permute", "a", "--from", "interleaved", "--to", "half", "--out", "b",
-                        "--force")
-            before = (self.path / "model.safetensors").read_bytes()
-            self.assertNotEqual((self.path / "a").read_bytes(), before)
-            self.assertEqual((self.path / "b").read_bytes(), before)
+            before, a, b = self.there_and_back()
+            self.assertNotEqual(a, before)
+            self.assertEqual(b, before)
+
+    def there_and_back(self):
+        """Bytes of the model, permuted, and permuted back."""
+        self.run_ok("permute", "model.safetensors", *TO_INTERLEAVED, "--out", "a", "--force")
+        self.run_ok("permute", "a", *BACK, "--out", "b", "--force")
+        return [(self.path / name).read_bytes() for name in ("model.safetensors", "a", "b")]
 
     def test_every_dtype_and_width_comes_back_or_is_refused(self):
         """Refused are rows that share a byte, before one is written."""
         self.write_config(GQA)
-        there = ["permute", "model.safetensors", "--to", "interleaved", "--out", "a"]
         for dtype, bits in BITS.items():
             for width in (1, 2, 3, 4, 7):
                 q, bias, v = (self.random.bytes(count * bits // 8)
@@ -118,26 +119,19 @@ class PermuteTest(ToolTest):
                 save_bytes(self.path / "model.safetensors", dtype, tensors)
                 with self.subTest(dtype=dtype, width=width):
                     if width * bits % 8:
-                        self.assert_fails(5, ["rows of whole bytes", "got 64 rows", dtype], *there)
+                        self.refuses(5, "rows of whole bytes", "got 64 rows", dtype)
                         continue
-                    self.run_ok(*there)
-                    self.run_ok("permute", "a", "--from", "interleaved", "--to", "half", "--out",
-                                "b")
-                    before, a, b = (self.path.joinpath(name).read_bytes()
-                                    for name in ("model.safetensors", "a", "b"))
+                    before, a, b = self.there_and_back()
                     rows = np.frombuffer(q, np.uint8).reshape(64, -1)
                     self.assertEqual(len(a), len(before))
                     self.assertIn(to_interleaved(rows, 4).tobytes() + v, a)
                     self.assertEqual(b, before)
-                for name in ("a", "b"):
-                    (self.path / name).unlink()
 
     def test_channels_of_half_a_byte_are_refused(self):
         self.write_config(GQA)
         save_bytes(self.path / "model.safetensors", "F4",
                    {"layers.0.self_attn.q_norm.weight": ([16], bytes(8))})
-        self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out", "o"],
-                           5, "rows of whole bytes", "got 16 rows of F4 in 8 bytes")
+        self.refuses(5, "rows of whole bytes", "got 16 rows of F4 in 8 bytes")
 
     def test_messages_have_the_beginning_of_a_name(self):
         long = "n" * 2_000_000
@@ -146,7 +140,7 @@ class PermuteTest(ToolTest):
                             "an order that is not known": f"{long}.query_key_value.weight",
                             "must have 16 rows for each head": f"{long}.q_proj.weight"}.items():
             self.save({name: self.array(63, 1)})
-            message = self.run_tool("permute", "model.safetensors", "--to", "interleaved", "--out",
+            message = self.run_tool("permute", "model.safetensors", *TO_INTERLEAVED, "--out",
                                     "o").stderr.decode()
             with self.subTest(words):
                 self.assertIn("nnn...", message)
@@ -157,19 +151,16 @@ class PermuteTest(ToolTest):
         """GPT-J: 8 of 16 features rotate, neighbours by its config."""
         name = "transformer.h.1.attn.k_proj.weight"
         want = self.array(64, 64)
-        tensors = {name: to_interleaved(want, 4, window=8)}
-        out, _ = self.permuted(INTERLEAVED, tensors, "--to", "half")
-        np.testing.assert_array_equal(out[name], want)
+        self.assert_permuted(INTERLEAVED, {name: to_interleaved(want, 4, window=8)}, {name: want},
+                             "--to", "half")
 
     def test_norms_of_channels(self):
         config = {"model_type": "qwen3", "hidden_size": 64, "num_attention_heads": 4,
                   "num_key_value_heads": 2, "head_dim": 16, "num_hidden_layers": 1}
-        tensors = self.llama() | {"model.layers.0.self_attn.q_norm.weight": self.array(16),
-                                  "model.layers.0.self_attn.k_norm.weight": self.array(16)}
-        out, _ = self.permuted(config, tensors, "--to", "interleaved")
-        for which in "qk":
-            name = f"model.layers.0.self_attn.{which}_norm.weight"
-            np.testing.assert_array_equal(out[name], to_interleaved(tensors[name], 1))
+        norms = {f"model.layers.0.self_attn.{which}_norm.weight": self.array(16) for which in "qk"}
+        self.assert_permuted(config, self.llama() | norms,
+                             {name: to_interleaved(norm, 1) for name, norm in norms.items()},
+                             *TO_INTERLEAVED)
 
     def test_fused_head_by_head(self):
         """GPT-NeoX: [query, key, value] of each head, a quarter of 32 features rotates."""
@@ -179,18 +170,17 @@ class PermuteTest(ToolTest):
         for head in range(2):
             for part in range(2):
                 want[head, part] = to_interleaved(weight[head, part], 1, window=8)
-        out, document = self.permuted(PARTIAL, {name: weight.reshape(192, 64)}, "--to",
-                                      "interleaved")
-        np.testing.assert_array_equal(out[name], want.reshape(192, 64))
+        document = self.assert_permuted(PARTIAL, {name: weight.reshape(192, 64)},
+                                        {name: want.reshape(192, 64)}, *TO_INTERLEAVED)
         self.assertEqual(document["permuted"][0]["heads"], 4)
 
     def test_fused_queries_first(self):
         config = GQA | {"model_type": "phi3"}
         name = "model.layers.2.self_attn.qkv_proj.weight"
         q, k, v = self.array(64, 8), self.array(32, 8), self.array(32, 8)
-        out, _ = self.permuted(config, {name: np.concatenate([q, k, v])}, "--to", "interleaved")
         want = np.concatenate([to_interleaved(q, 4), to_interleaved(k, 2), v])
-        np.testing.assert_array_equal(out[name], want)
+        self.assert_permuted(config, {name: np.concatenate([q, k, v])}, {name: want},
+                             *TO_INTERLEAVED)
 
     def test_fused_group_by_group(self):
         """Falcon 40B: the queries of a group, its key, its value; 7B: one key of all."""
@@ -201,17 +191,14 @@ class PermuteTest(ToolTest):
         want = weight.copy()
         for group in range(2):
             want[group, :3] = to_interleaved(weight[group, :3].reshape(48, 8), 3).reshape(3, 16, 8)
-        out, _ = self.permuted(config | {"new_decoder_architecture": True},
-                               {name: weight.reshape(128, 8)}, "--to", "interleaved")
-        np.testing.assert_array_equal(out[name], want.reshape(128, 8))
+        self.assert_permuted(config | {"new_decoder_architecture": True},
+                             {name: weight.reshape(128, 8)}, {name: want.reshape(128, 8)},
+                             *TO_INTERLEAVED)
         weight = self.array(96, 8)
         want = np.concatenate([to_interleaved(weight[:80], 5), weight[80:]])
-        out, _ = self.permuted(config, {name: weight}, "--to", "interleaved")
-        np.testing.assert_array_equal(out[name], want)
+        self.assert_permuted(config, {name: weight}, {name: want}, *TO_INTERLEAVED)
         self.write_config(config | {"multi_query": "yes"})
-        self.assert_fails(3, ["multi_query must be true or false, got JSON of type string"],
-                          "permute", "model.safetensors", "--to", "interleaved", "--out",
-                          "more.safetensors")
+        self.refuses(3, "multi_query must be true or false, got JSON of type string")
 
     def test_latent_attention(self):
         """DeepSeek: the last 4 rows of a head of q, and of the latent keys, rotate."""
@@ -219,9 +206,7 @@ class PermuteTest(ToolTest):
         k = "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"
         want = {q: self.array(24, 5), k: self.array(10, 5)}
         tensors = {q: to_interleaved(want[q], 2, first=8), k: to_interleaved(want[k], 1, first=6)}
-        out, _ = self.permuted(MLA, tensors, "--to", "half")
-        for name in want:
-            np.testing.assert_array_equal(out[name], want[name])
+        self.assert_permuted(MLA, tensors, want, "--to", "half")
 
     def test_other_parts_stay(self):
         config = {"model_type": "llava", "text_config": GQA,
@@ -231,19 +216,16 @@ class PermuteTest(ToolTest):
         lora = "language_model.model.layers.0.self_attn.q_proj.lora_B.weight"
         tensors = {f"language_model.{name}": array for name, array in self.llama().items()}
         tensors |= other | {lora: self.array(64, 4)}
-        out, _ = self.permuted(config, tensors, "--to", "interleaved")
-        for name, array in other.items():
-            np.testing.assert_array_equal(out[name], array)
-        np.testing.assert_array_equal(out[lora], to_interleaved(tensors[lora], 4))
+        self.assert_permuted(config, tensors, other | {lora: to_interleaved(tensors[lora], 4)},
+                             *TO_INTERLEAVED)
 
     def test_layers_without_rotation_stay(self):
         config = GQA | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]}
         tensors = self.llama(0) | self.llama(1)
-        out, _ = self.permuted(config, tensors, "--to", "interleaved")
-        stays = "model.layers.1.self_attn.q_proj.weight"
-        np.testing.assert_array_equal(out[stays], tensors[stays])
-        moves = "model.layers.0.self_attn.q_proj.weight"
-        np.testing.assert_array_equal(out[moves], to_interleaved(tensors[moves], 4))
+        moves, stays = (f"model.layers.{layer}.self_attn.q_proj.weight" for layer in range(2))
+        self.assert_permuted(config, tensors, {stays: tensors[stays],
+                                               moves: to_interleaved(tensors[moves], 4)},
+                             *TO_INTERLEAVED)
 
     def write_shards(self):
         shards = {f"model-0000{i + 1}-of-00002.safetensors": self.llama(i) for i in range(2)}
@@ -275,12 +257,10 @@ class PermuteTest(ToolTest):
                                   ("absent.safetensors", 4, "cannot open"),
                                   (7, 3, "a file of its own folder")):
             path.write_text(json.dumps({"weight_map": index["weight_map"] | {first: file}}))
-            self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"],
-                               code, words)
-            self.assertFalse((self.path / "permuted").exists())
+            self.refuses(code, words, path=path.name)
+            self.assertFalse((self.path / "o").exists())
         path.write_text(json.dumps({"weight_map": {"absent": next(iter(shards))}}))
-        self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"], 3,
-                           "must have the tensor 'absent' that the index names")
+        self.refuses(3, "must have the tensor 'absent' that the index names", path=path.name)
         for text, words in (
                 ("[]", "a JSON object with the member weight_map"),
                 ("7", "weight_map"), ("{", "weight_map"), ("{}", "weight_map"),
@@ -293,27 +273,21 @@ class PermuteTest(ToolTest):
                 (json.dumps({"weight_map": {f"t{i}": "f" for i in range(2**20 + 1)}}),
                  "name at most 1048576 tensors")):
             path.write_text(text)
-            self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"],
-                               3, words)
-
-    def check_failure(self, command, code, *words):
-        self.assert_fails(code, words, *command)
+            self.refuses(3, words, path=path.name)
 
     def test_refusals(self):
         self.write_config(GQA)
         self.save(self.llama())
-        base = ["permute", "model.safetensors"]
-        self.check_failure(base + ["--to", "half", "--out", "o"], 2,
-                           "--to must differ from the order in which the rows are, half by")
-        self.check_failure(base + ["--to", "interleaved"], 2, "--out is required")
-        self.check_failure(base + ["--to", "neox", "--out", "o"], 2, "half", "interleaved")
-        self.check_failure(base + ["--to", "interleaved", "--out", "model.safetensors",
-                                   "--force"], 2, "an output must not be an input")
-        self.check_failure(base + ["--to", "interleaved", "--out", "config.json"], 4, "exists")
+        self.refuses(2, "--to must differ from the order in which the rows are, half by",
+                     to=["--to", "half", "--out", "o"])
+        self.refuses(2, "--out is required", to=TO_INTERLEAVED)
+        self.refuses(2, "half", "interleaved", to=["--to", "neox", "--out", "o"])
+        self.refuses(2, "an output must not be an input",
+                     to=[*TO_INTERLEAVED, "--out", "model.safetensors", "--force"])
+        self.refuses(4, "exists", to=[*TO_INTERLEAVED, "--out", "config.json"])
         self.write_config(GQA | {"num_attention_heads": 8})
-        self.check_failure(base + ["--to", "interleaved", "--out", "o"], 3,
-                           "must have 2 heads of 8 rows, got 32 rows: is this the config of these "
-                           "weights?")
+        self.refuses(3, "must have 2 heads of 8 rows, got 32 rows: is this the config of these "
+                        "weights?")
         self.assertFalse((self.path / "o").exists())
 
     def test_tensors_that_cannot_be_permuted(self):
@@ -323,8 +297,7 @@ class PermuteTest(ToolTest):
                 ("layers.0.query_key_value.weight", "an order that is not known for the family"),
                 ("layers.0.mlp.weight", "no tensor of queries or keys")):
             self.save({name: self.array(64, 64)})
-            self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out",
-                                "o"], 5, words)
+            self.refuses(5, words)
 
     def test_files_that_lie(self):
         """Each class of facts that a header can get wrong: one error, no output."""
@@ -366,10 +339,9 @@ class PermuteTest(ToolTest):
             (self.path / "model.safetensors").write_bytes(content)
             code = 5 if "F5" in words else 3
             with self.subTest(words):
-                self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out",
-                                    "o"], code, words)
+                self.refuses(code, words)
 
     def test_a_pipe_is_no_checkpoint(self):
         self.write_config(GQA)
-        self.check_failure(["permute", "/dev/stdin", "--config", "config.json", "--to",
-                            "interleaved", "--out", "o"], 5, "regular file")
+        self.refuses(5, "regular file", path="/dev/stdin",
+                     to=["--config", "config.json", *TO_INTERLEAVED, "--out", "o"])

@@ -5,53 +5,20 @@ import json
 
 import numpy as np
 
-from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest
+from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest, bf16, of_bf16, rotated
 
 LAYOUTS = {"bthd": (0, 1, 2, 3), "bhtd": (0, 2, 1, 3), "thd": None}
-MODELS = [
-    (LLAMA, dict(head_dim=16, rotary_dim=16, half=True)),
-    (PARTIAL, dict(head_dim=32, rotary_dim=8, half=True)),
-    (INTERLEAVED, dict(head_dim=16, rotary_dim=8, half=False)),
-    (YARN, None),
+MODELS = [  # with the features of a head
+    (LLAMA, 16, dict(rotary_dim=16, half=True)),
+    (PARTIAL, 32, dict(rotary_dim=8, half=True)),
+    (INTERLEAVED, 16, dict(rotary_dim=8, half=False)),
 ]
-
-
-def rotated(x, positions, rotary_dim, half, base=10000.0, sign=1):
-    """x [batch, tokens, heads, head_dim], positions [batch or 1, tokens]; in double."""
-    pairs = rotary_dim // 2
-    inv_freq = base ** (-2.0 * np.arange(pairs) / rotary_dim)
-    angle = sign * np.asarray(positions, np.float64)[:, :, None, None] * inv_freq
-    if half:
-        first, second = np.arange(pairs), np.arange(pairs) + pairs
-    else:
-        first, second = 2 * np.arange(pairs), 2 * np.arange(pairs) + 1
-    result = x.astype(np.float64)
-    a, b = result[..., first], result[..., second]
-    result[..., first] = a * np.cos(angle) - b * np.sin(angle)
-    result[..., second] = a * np.sin(angle) + b * np.cos(angle)
-    return result
-
-
-def to_bf16(x):
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(x):
-    return (x.astype(np.uint32) << 16).view(np.float32)
 
 
 class RotateTest(ToolTest):
     def setUp(self):
         super().setUp()
         self.random = np.random.default_rng(7)
-
-    def save(self, name, array):
-        np.save(self.path / name, array)
-        return name
-
-    def load(self, name):
-        return np.load(self.path / name)
 
     def random_array(self, *shape):
         return self.random.standard_normal(shape).astype(np.float32)
@@ -62,11 +29,11 @@ class RotateTest(ToolTest):
         return self.run_json("rotate", *command, **options)
 
     def test_models_and_layouts(self):
-        for config, model in MODELS[:3]:
+        for config, head_dim, model in MODELS:
             for layout, order in LAYOUTS.items():
                 with self.subTest(model_type=config["model_type"], layout=layout):
                     batch = 1 if layout == "thd" else 2
-                    x = self.random_array(batch, 5, 3, model["head_dim"])
+                    x = self.random_array(batch, 5, 3, head_dim)
                     held = x[0] if layout == "thd" else x.transpose(order)
                     self.save("q.npy", np.ascontiguousarray(held))
                     more = ["--q", "q.npy", "--out-q", "out.npy", "--first-position", "-2"]
@@ -74,7 +41,7 @@ class RotateTest(ToolTest):
                     got = self.load("out.npy")
                     self.assertEqual((got.dtype, got.shape), (np.float32, held.shape))
                     got = got[None] if layout == "thd" else got.transpose(order)
-                    wanted = rotated(x, [np.arange(5) - 2], model["rotary_dim"], model["half"])
+                    wanted = rotated(x, np.arange(5) - 2, **model)
                     np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-6)
                     rest = slice(model["rotary_dim"], None)
                     np.testing.assert_array_equal(got[..., rest], x[..., rest])
@@ -88,7 +55,7 @@ class RotateTest(ToolTest):
         self.assertEqual(document["tensors"][1]["shape"], [2, 7, 2, 16])
         self.assertEqual(document["positions"], {"first": 0, "file": None})
         for name, x in [("q2.npy", q), ("k2.npy", k)]:
-            wanted = rotated(x, [np.arange(7)], 16, True)
+            wanted = rotated(x, np.arange(7), half=True)
             np.testing.assert_allclose(self.load(name), wanted, rtol=0, atol=2e-6)
 
     def test_positions_from_a_file(self):
@@ -107,11 +74,11 @@ class RotateTest(ToolTest):
             more = ["--q", "q.npy", "--out-q", "o.npy", "--force", "--positions", "p.npy"]
             document = self.rotate(LLAMA, *more)
             self.assertEqual(document["positions"], {"first": None, "file": "p.npy"})
-            wanted = rotated(x, np.atleast_2d(positions), 16, True)
+            wanted = rotated(x, positions, half=True)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
     def test_directions(self):
-        for config, model in [(LLAMA, MODELS[0][1]), (INTERLEAVED, MODELS[2][1])]:
+        for config, _, model in (MODELS[0], MODELS[2]):
             x = self.random_array(1, 6, 2, 16)
             self.save("q.npy", x)
             self.rotate(config, "--q", "q.npy", "--out-q", "f.npy", "--force")
@@ -120,7 +87,7 @@ class RotateTest(ToolTest):
             np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=1e-6)
             self.rotate(config, "--q", "q.npy", "--out-q", "t.npy", "--force",
                         "--direction", "transpose")
-            wanted = rotated(x, [np.arange(6)], model["rotary_dim"], model["half"], sign=-1)
+            wanted = rotated(x, -np.arange(6), **model)
             np.testing.assert_allclose(self.load("t.npy"), wanted, rtol=0, atol=2e-6)
 
     def test_inverse_undoes_an_attention_factor(self):
@@ -135,16 +102,16 @@ class RotateTest(ToolTest):
         np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
 
     def test_bf16(self):
-        x = to_bf16(self.random_array(2, 5, 3, 16))
+        x = bf16(self.random_array(2, 5, 3, 16))
         self.save("q.npy", x)
         document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "bf16")
         self.assertEqual(document["dtype"], "bf16")
         got = self.load("o.npy")
         self.assertEqual(got.dtype, np.uint16)
-        wanted = rotated(from_bf16(x), [np.arange(5)], 16, True)
+        wanted = rotated(of_bf16(x), np.arange(5), half=True)
         pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
         bound = np.concatenate([pair_norms, pair_norms], axis=-1) * 2.0**-8
-        self.assertTrue(np.all(np.abs(from_bf16(got) - wanted) <= bound))
+        self.assertTrue(np.all(np.abs(of_bf16(got) - wanted) <= bound))
 
     def test_f16(self):
         x = (self.random_array(2, 5, 3, 16) * 100).astype(np.float16)
@@ -156,7 +123,7 @@ class RotateTest(ToolTest):
         self.assertEqual((got.dtype, got.shape), (np.float16, x.shape))
         np.testing.assert_array_equal(self.load("k2.npy"), got[:, :, :1])
         np.testing.assert_array_equal(got[:, 0], x[:, 0])
-        wanted = rotated(x, [np.arange(5)], 16, True)
+        wanted = rotated(x, np.arange(5), half=True)
         pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
         norms = np.concatenate([pair_norms, pair_norms], axis=-1)
         bound = norms * 2.0**-11 * (1 + 2.0**-8) + 2.0**-25
@@ -169,7 +136,7 @@ class RotateTest(ToolTest):
         self.assertEqual(document["dtype"], "f64")
         got = self.load("o.npy")
         self.assertEqual((got.dtype, got.shape), (np.float64, x.shape))
-        wanted = rotated(x, [np.arange(5)], 16, True)
+        wanted = rotated(x, np.arange(5), half=True)
         scale = np.abs(x).max()
         np.testing.assert_allclose(got / scale, wanted / scale, rtol=0, atol=1e-15)
 
@@ -182,7 +149,7 @@ class RotateTest(ToolTest):
             (["--layer-type", "sliding_attention"], 1e4),
         ]:
             self.rotate(TWO_TYPES, "--q", "q.npy", "--out-q", "o.npy", "--force", *choice)
-            wanted = rotated(x, [np.arange(4)], 16, True, base)
+            wanted = rotated(x, np.arange(4), True, base)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
     def test_a_token_axis_of_as_many_as_heads(self):
@@ -208,7 +175,7 @@ class RotateTest(ToolTest):
         document = self.rotate(LLAMA, *more)
         self.assertEqual(document["pairing"], "interleaved")
         self.assertEqual(len(document["warnings"]), 1)
-        wanted = rotated(x, [np.arange(5)], 16, False)
+        wanted = rotated(x, np.arange(5), half=False)
         np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
     def test_interleaved_to_half_moves_features_and_inverse_moves_them_back(self):
@@ -217,7 +184,7 @@ class RotateTest(ToolTest):
         pairing = ["--pairing", "interleaved_to_half"]
         document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", *pairing)
         self.assertEqual(document["pairing"], "interleaved_to_half")
-        interleaved = rotated(x, [np.arange(4)], 16, False)
+        interleaved = rotated(x, np.arange(4), half=False)
         wanted = np.concatenate([interleaved[..., 0::2], interleaved[..., 1::2]], axis=-1)
         np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
         back = ["--direction", "inverse", *pairing]

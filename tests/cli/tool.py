@@ -42,11 +42,7 @@ INTERLEAVED = {
     "rotary_dim": 8,
 }
 YARN = LLAMA | {
-    "rope_scaling": {
-        "rope_type": "yarn",
-        "factor": 4.0,
-        "original_max_position_embeddings": 512,
-    }
+    "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 512}
 }
 TWO_TYPES = LLAMA | {
     "layer_types": ["full_attention", "sliding_attention", "full_attention"],
@@ -67,6 +63,29 @@ def spoilt(array):
             yield list(index), value, copy
 
 
+def bf16(x):
+    """Rounded to nearest even, as uint16."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def of_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def rotated(x, positions, half, base=10000.0, rotary_dim=None):
+    """x [..., tokens, heads, head_dim], positions [..., tokens]; in double."""
+    rotary_dim = rotary_dim or x.shape[-1]
+    pairs = np.arange(rotary_dim // 2)
+    angle = np.asarray(positions, float)[..., None, None] * base ** (-2.0 * pairs / rotary_dim)
+    first, second = (pairs, pairs + rotary_dim // 2) if half else (2 * pairs, 2 * pairs + 1)
+    result = x.astype(np.float64)
+    a, b = result[..., first], result[..., second]
+    result[..., first] = a * np.cos(angle) - b * np.sin(angle)
+    result[..., second] = a * np.sin(angle) + b * np.cos(angle)
+    return result
+
+
 class ToolTest(unittest.TestCase):
     """Each test has a folder of its own, which is also where the tool runs."""
 
@@ -79,6 +98,13 @@ class ToolTest(unittest.TestCase):
         text = config if isinstance(config, str) else json.dumps(config)
         (self.path / name).write_text(text)
         return name
+
+    def save(self, name, array):
+        np.save(self.path / name, array)
+        return name
+
+    def load(self, name):
+        return np.load(self.path / name)
 
     def run_tool(self, *arguments, stdin=b"", environment=None, stdout=subprocess.PIPE):
         return subprocess.run(
