@@ -21,6 +21,16 @@ def everything(terminal):
             return shown
 
 
+def run_on_terminal(*arguments):
+    """(exit code, what a terminal shows of standard error)"""
+    ours, theirs = pty.openpty()
+    result = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    os.close(theirs)
+    shown = everything(ours)
+    os.close(ours)
+    return result.returncode, shown
+
+
 class BenchTest(ToolTest):
     def test_every_operation_is_verified_and_timed(self):
         document = self.run_json("bench", *TINY, "--tokens", "1,3", "--threads", "1")
@@ -129,13 +139,9 @@ class BenchTest(ToolTest):
         self.assert_fails(5, ["one of", "got 'BOGUS'"], "bench", "--instruction-set", "BOGUS")
 
     def test_progress_on_a_terminal_alone(self):
-        command = [TOOL, "bench", "--operations", "rows", "--tokens", "1,2,3", "--seconds", "0.6"]
-        ours, theirs = pty.openpty()
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
-        os.close(theirs)
-        shown = everything(ours)
-        os.close(ours)
-        self.assertEqual(result.returncode, 0)
+        code, shown = run_on_terminal("bench", "--operations", "rows", "--tokens", "1,2,3",
+                                      "--seconds", "0.6")
+        self.assertEqual(code, 0)
         self.assertIn(b"rotary bench  66 %", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
         self.assertEqual(self.run_tool(*TINY, "--operations", "rows").stderr, b"")

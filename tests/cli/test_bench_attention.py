@@ -2,11 +2,9 @@
 """What `rotary bench attention` says of tiny runs. Nothing here depends on a time."""
 
 import json
-import os
-import pty
-import subprocess
 
-from tool import TOOL, ToolTest, validate
+from test_bench import run_on_terminal
+from tool import ToolTest, validate
 
 TINY = ["bench", "attention", "--seconds", "0.0001"]
 SMALL = [*TINY, "--heads", "2", "--head-dim", "8"]
@@ -124,14 +122,9 @@ class BenchAttentionTest(ToolTest):
                           "bench", "attention", "--instruction-set", "BOGUS")
 
     def test_progress_on_a_terminal_alone(self):
-        arguments = ["--tokens", "64", "--encodings", "none", "--seconds", "1.5"]
-        ours, theirs = pty.openpty()
-        result = subprocess.run([TOOL, "bench", "attention", *arguments],
-                                stdout=subprocess.PIPE, stderr=theirs, timeout=60)
-        os.close(theirs)
-        shown = os.read(ours, 65536)
-        os.close(ours)
-        self.assertEqual(result.returncode, 0)
+        code, shown = run_on_terminal("bench", "attention", "--tokens", "64", "--encodings", "none",
+                                      "--seconds", "1.5")
+        self.assertEqual(code, 0)
         self.assertRegex(shown, rb"rotary bench attention +\d+ %")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
         self.assertEqual(self.run_tool(*SMALL, "--tokens", "2").stderr, b"")

@@ -3,10 +3,10 @@
 
 import json
 import pathlib
-import struct
 
 import numpy as np
 
+import safetensors_files
 from tool import LLAMA, ToolTest, bf16, of_bf16, rotated, spoilt, validate
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
@@ -157,18 +157,11 @@ class IdentifyTest(IdentifyTool):
         x = heads()
         y = turned(x, np.arange(9))
         arrays = {"0.q.before": x, "0.q.after": y, "0.positions": np.arange(9, dtype=np.int64)}
-        types = {"float32": "F32", "int64": "I64"}
-        header, data = {}, b""
-        for name, array in arrays.items():
-            header[name] = {"dtype": types[array.dtype.name], "shape": list(array.shape),
-                            "data_offsets": [len(data), len(data) + array.nbytes]}
-            data += array.tobytes()
-        text = json.dumps(header).encode()
-        path = self.path / "trace.safetensors"
-        path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-        code, found = self.identify(str(path))
+        safetensors_files.save(self.path / "trace.safetensors", arrays)
+        code, found = self.identify("trace.safetensors")
         self.assertEqual((code, found["verdict"]), (0, "as_configured"))
-        result = self.run_tool("identify", str(path), "--config", self.config, "--call", "1")
+        result = self.run_tool("identify", "trace.safetensors", "--config", self.config, "--call",
+                               "1")
         self.assertEqual(result.returncode, 2)
         self.assertIn("it has 0.q.before, 0.q.after, 0.positions", result.stderr.decode())
 

@@ -12,19 +12,21 @@ class InspectTest(ToolTest):
     def inspect(self, config, *arguments):
         return self.run_json("inspect", "inspect", self.write_config(config), *arguments)
 
+    def shows(self, config, *parts):
+        """The text, which has the parts."""
+        text = self.run_ok("inspect", self.write_config(config))
+        for part in parts:
+            self.assertIn(part, text)
+        return text
+
     def test_a_plain_model(self):
         document = self.inspect(LLAMA)
         self.assertEqual(document["model_type"], "llama")
         [rotary] = document["rotary"]
-        self.assertEqual(rotary["head_dim"], 16)
-        self.assertEqual(rotary["rotary_dim"], 16)
-        self.assertEqual(rotary["first_feature"], 0)
-        self.assertEqual(rotary["pairing"], "half")
-        self.assertEqual(rotary["rope_type"], "default")
-        self.assertEqual(rotary["attention_factor"], 1)
-        self.assertEqual(rotary["softmax_factor"], 1)
-        self.assertIsNone(rotary["layer_type"])
-        self.assertIsNone(rotary["context_tokens"])
+        wanted = {"head_dim": 16, "rotary_dim": 16, "first_feature": 0, "pairing": "half",
+                  "rope_type": "default", "attention_factor": 1, "softmax_factor": 1,
+                  "layer_type": None, "context_tokens": None}
+        self.assertEqual({name: rotary[name] for name in wanted}, wanted)
         np.testing.assert_allclose(rotary["inv_freq"], 10000.0 ** (-np.arange(8) / 8), rtol=1e-15)
         self.assertEqual(document["layers"], [{"encoding": "rotary", "rotary": 0}] * 3)
         self.assertEqual(document["warnings"], [])
@@ -49,28 +51,22 @@ class InspectTest(ToolTest):
         self.assertEqual(sorted(types), ["full_attention", "sliding_attention"])
         used = [types[layer["rotary"]] for layer in document["layers"]]
         self.assertEqual(used, TWO_TYPES["layer_types"])
-        text = self.run_ok("inspect", self.write_config(TWO_TYPES))
-        self.assertIn("full_attention: layers 0, 2\n", text)
-        self.assertIn("sliding_attention: layers 1\n", text)
+        self.shows(TWO_TYPES, "full_attention: layers 0, 2\n", "sliding_attention: layers 1\n")
 
     def test_layers_that_do_not_rotate(self):
         config = LLAMA | {"model_type": "llama4_text", "head_dim": 16, "num_hidden_layers": 48}
         document = self.inspect(config)
         self.assertEqual(document["layers"][0], {"encoding": "rotary", "rotary": 0})
         temperature = {"rule": "step", "scale": 0.1, "interval_tokens": 8192, "offset": 1}
-        self.assertEqual(
-            document["layers"][3], {"encoding": "none", "query_temperature": temperature}
-        )
-        text = self.run_ok("inspect", self.write_config(config))
-        for part in [
-            "llama4_text, 48 layers, one rotary embedding\n",
+        self.assertEqual(document["layers"][3],
+                         {"encoding": "none", "query_temperature": temperature})
+        text = self.shows(
+            config, "llama4_text, 48 layers, one rotary embedding\n",
             "  rotary            layers 0-2, 4-6, 8-10,",
             "                    36-38, 40-42, 44-46 [class default]\n",
             "  none (NoPE)       layers 3, 7, 11,",
             "                    queries times 1 + 0.1 ln(1 + floor((position + 1) / 8192))\n",
-            "                    [class default]\n",
-        ]:
-            self.assertIn(part, text)
+            "                    [class default]\n")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 88, line)
 
@@ -78,9 +74,8 @@ class InspectTest(ToolTest):
         config = LLAMA | {"model_type": "qwen3_next", "num_hidden_layers": 4}
         kinds = [layer["encoding"] for layer in self.inspect(config)["layers"]]
         self.assertEqual(kinds, ["no_attention"] * 3 + ["rotary"])
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("  no attention      layers 0-2 [class default]\n"
-                      "  rotary            layers 3 [class default]\n", text)
+        self.shows(config, "  no attention      layers 0-2 [class default]\n"
+                   "  rotary            layers 3 [class default]\n")
 
     def test_a_model_that_does_not_rotate(self):
         config = {"model_type": "bloom", "n_layer": 2}
@@ -99,16 +94,10 @@ class InspectTest(ToolTest):
         config = LLAMA | {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048}
         del config["rope_theta"]
         document = self.inspect(config)
-        self.assertEqual(
-            document["layers"][2],
-            {
-                "encoding": "rotary",
-                "rotary": 0,
-                "query_temperature": {"rule": "logn", "trained_tokens": 2048},
-            },
-        )
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("queries times max(1, ln(position + 1) / ln 2048)\n", text)
+        temperature = {"rule": "logn", "trained_tokens": 2048}
+        self.assertEqual(document["layers"][2], {"encoding": "rotary", "rotary": 0,
+                                                 "query_temperature": temperature})
+        self.shows(config, "queries times max(1, ln(position + 1) / ln 2048)\n")
 
     def test_latent_attention(self):
         config = LLAMA | {
@@ -119,10 +108,8 @@ class InspectTest(ToolTest):
         [rotary] = self.inspect(config)["rotary"]
         self.assertEqual((rotary["head_dim"], rotary["nope_head_dim"]), (64, 128))
         self.assertAlmostEqual(rotary["softmax_factor"], 1.5896261651208736, places=15)
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("all 64 turn, after 128 of the head that do not\n"
-                      "                    [family, class default]\n", text)
-        self.assertIn("softmax scale times 1.58963\n", text)
+        self.shows(config, "all 64 turn, after 128 of the head that do not\n"
+                   "                    [family, class default]\n", "softmax scale times 1.58963\n")
 
     def test_axes_of_images(self):
         config = LLAMA | {
@@ -134,8 +121,7 @@ class InspectTest(ToolTest):
         self.assertEqual(rotary["axes"]["arrangement"], "blocks")
         self.assertEqual(rotary["axis_of_pair"], [0, 0, 1, 1, 1, 2, 2, 2])
         self.assertEqual(rotary["sense"], "positive")
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("2, 3, 3 pairs in blocks, exponents shared", text)
+        self.shows(config, "2, 3, 3 pairs in blocks, exponents shared")
 
     def test_parts(self):
         config = LLAMA | {
@@ -176,8 +162,7 @@ class InspectTest(ToolTest):
                          {"map": "dual_chunk", "chunk": 1024, "local": 64})
         self.assertIn("beyond 1024 tokens", document["warnings"][0])
         self.assertIsNone(self.inspect(LLAMA)["position_map"])
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("dual chunk (1024 tokens, 64 local): other distances beyond 1024", text)
+        self.shows(config, "dual chunk (1024 tokens, 64 local): other distances beyond 1024")
 
     def test_a_config_within_a_config(self):
         document = self.inspect({"model_type": "llava", "text_config": LLAMA})
@@ -202,15 +187,10 @@ class InspectTest(ToolTest):
             self.assertEqual(rotary["sources"]["pairing"], {"origin": "family", "key": None})
         self.assertEqual(full["sources"]["factor"], {"origin": "stated", "key": "factor"})
         self.assertEqual(sliding["sources"]["base"]["key"], "rope_local_base_freq")
-        text = self.run_ok("inspect", self.write_config(config))
-        for part in [
-            "read from text_config, the config of the language model\n",
-            "  base              1000000 [class default]\n",
-            "factor = 8\n",
-            "within 131072 tokens [class default]\n",
-            "\nNot stated by the config:\n  [class default]   absent: ",
-        ]:
-            self.assertIn(part, text)
+        text = self.shows(config, "read from text_config, the config of the language model\n",
+                          "  base              1000000 [class default]\n", "factor = 8\n",
+                          "within 131072 tokens [class default]\n",
+                          "\nNot stated by the config:\n  [class default]   absent: ")
         self.assertNotIn("[rule]", text)
         self.assertIsNone(self.inspect(LLAMA)["config_part"])
         asked = self.run_ok("inspect", self.write_config(LLAMA | {"model_type": "novel"}),
@@ -241,14 +221,10 @@ class InspectTest(ToolTest):
         self.assertEqual((encoder["layout"], encoder["spacing"]), ("sin_then_cos", "ends"))
         np.testing.assert_allclose(
             encoder["inv_freq"], 10000.0 ** (-np.arange(192) / 191), rtol=1e-14)
-        text = self.run_ok("inspect", self.write_config(config))
-        for part in [
-            "learned vectors   decoder layers 0-1 [family]\n",
-            "sinusoidal        encoder layers 0-3\n",
-            "384 of each token: 192 sines, then 192 cosines [family]\n",
-            "positions         1500 [class default]\n",
-        ]:
-            self.assertIn(part, text)
+        self.shows(config, "learned vectors   decoder layers 0-1 [family]\n",
+                   "sinusoidal        encoder layers 0-3\n",
+                   "384 of each token: 192 sines, then 192 cosines [family]\n",
+                   "positions         1500 [class default]\n")
         self.assertIsNone(self.inspect(LLAMA)["encoder"])
 
     def test_sinusoids_of_all_layers(self):
@@ -259,19 +235,14 @@ class InspectTest(ToolTest):
         self.assertEqual((table["position_offset"], table["zero_position"]), (2, -1))
         np.testing.assert_allclose(
             table["inv_freq"], 10000.0 ** (-np.arange(512) / 511), rtol=1e-14)
-        text = self.run_ok("inspect", self.write_config(config))
-        for part in [
-            "1024 of each token: 512 sines, then 512 cosines [family]\n",
-            "first position    2; padding has zeros [class default]\n",
-        ]:
-            self.assertIn(part, text)
+        self.shows(config, "1024 of each token: 512 sines, then 512 cosines [family]\n",
+                   "first position    2; padding has zeros [class default]\n")
         distilbert = {"model_type": "distilbert", "dim": 768, "n_layers": 2,
                       "sinusoidal_pos_embds": True}
         table = self.inspect(distilbert)["sinusoidal"]
         self.assertEqual((table["position_offset"], table["zero_position"]), (0, None))
-        text = self.run_ok("inspect", self.write_config(distilbert))
-        self.assertIn("768 of each token: sines and cosines in turn [family]\n", text)
-        self.assertIn("even: angles of position x base^(-2k / 768), k = 0 to 383", text)
+        self.shows(distilbert, "768 of each token: sines and cosines in turn [family]\n",
+                   "even: angles of position x base^(-2k / 768), k = 0 to 383")
         self.assertIsNone(self.inspect(LLAMA)["sinusoidal"])
 
     def test_linear_biases(self):
@@ -291,10 +262,9 @@ class InspectTest(ToolTest):
         self.assertEqual(self.inspect(config)["relative_bias"],
                          {"bias": "t5", "heads": 12, "buckets": 32, "max_distance": 128,
                           "direction": "bidirectional"})
-        text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("buckets           32 x 12 heads, half for keys after", text)
-        self.assertIn("last bucket       from a distance of 91 on; in a decoder of 113 "
-                      "[class default]\n", text)
+        self.shows(config, "buckets           32 x 12 heads, half for keys after",
+                   "last bucket       from a distance of 91 on; in a decoder of 113 "
+                   "[class default]\n")
 
     def test_without_a_count_of_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
@@ -315,24 +285,15 @@ class InspectTest(ToolTest):
         self.assertTrue(text.startswith("llama, 3 layers, one rotary embedding\n"))
 
     def test_the_text(self):
-        text = self.run_ok("inspect", self.write_config(YARN))
-        for part in [
-            "half [family]\n",
-            "features i and i + 8 turn together (rotate_half)\n",
-            "all 16 turn [family]\n",
-            "head_dim          16 [rule]\n",
-            "yarn\n",
-            "factor = 4\n",
-            "original_max_position_embeddings = 512\n",
-            "1.13863 on cos and sin, so scores grow by its square, 1.29648",
-            "6.283 tokens (fastest pair)",
-            "pairs complete a turn within 2048 tokens",
-        ]:
-            self.assertIn(part, text)
+        text = self.shows(YARN, "half [family]\n",
+                          "features i and i + 8 turn together (rotate_half)\n",
+                          "all 16 turn [family]\n", "head_dim          16 [rule]\n", "yarn\n",
+                          "factor = 4\n", "original_max_position_embeddings = 512\n",
+                          "1.13863 on cos and sin, so scores grow by its square, 1.29648",
+                          "6.283 tokens (fastest pair)", "pairs complete a turn within 2048 tokens")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 88, line)
-        partial = self.run_ok("inspect", self.write_config(PARTIAL))
-        self.assertIn("8 of 32 turn: 0 to 7; the others pass unchanged", partial)
+        self.shows(PARTIAL, "8 of 32 turn: 0 to 7; the others pass unchanged")
 
     def test_an_unknown_family_needs_a_pairing(self):
         for config in [LLAMA | {"model_type": "novel"}, {**LLAMA, "model_type": None}]:
