@@ -204,7 +204,7 @@ int run(const std::string& card_path, std::int64_t tokens) {
       .name = "rotate",
       .summary = "rows made, then q and k rotated in place",
       .shape = {.head_dim = window.head_dim, .rotary_dim = window.rotary_dim},
-      .prepare = bench::prepare_in_place,
+      .prepare = bench::prepare_rotate,
       .usual = {}};
   for (const std::int64_t count : {std::int64_t{512}, tokens}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {

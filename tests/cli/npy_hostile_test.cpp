@@ -16,6 +16,7 @@ namespace rotary::cli {
 namespace {
 
 using rotary::test::fails;
+using rotary::test::refused;
 using test::npy_file;
 using test::npy_header;
 using test::read_text;
@@ -30,7 +31,7 @@ TEST(HostileNpy, EveryTruncationIsRefused) {
     for (std::size_t size = 0; size < file.size(); ++size) {
       EXPECT_TRUE(fails(read_text(std::string_view(file).substr(0, size)), malformed, {})) << size;
     }
-    test::refused(read_text(file + "x"), {"must have 24 bytes, got 25"}, malformed);
+    refused(read_text(file + "x"), {"must have 24 bytes, got 25"}, malformed);
   }
 }
 
@@ -50,27 +51,27 @@ TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
 
 TEST(HostileNpy, MagicAndVersion) {
   const std::string file = npy_file(npy_header("<f4", "(1,)"), "abcd");
-  test::refused(read_text("PK\x03\x04 an archive"), {"must begin with"}, malformed);
+  refused(read_text("PK\x03\x04 an archive"), {"must begin with"}, malformed);
   for (const char version : {'\0', '\4', '\xFF'}) {
     std::string changed = file;
     changed[6] = version;
-    test::refused(read_text(changed), {"version must be 1.0, 2.0 or 3.0"}, unsupported);
+    refused(read_text(changed), {"version must be 1.0, 2.0 or 3.0"}, unsupported);
   }
   std::string minor = file;
   minor[7] = 1;
-  test::refused(read_text(minor), {"got 1.1"}, unsupported);
+  refused(read_text(minor), {"got 1.1"}, unsupported);
 }
 
 TEST(HostileNpy, HeaderLengths) {
   const std::string magic_2("\x93NUMPY\x02\x00", 8);
   const std::string magic_1("\x93NUMPY\x01\x00", 8);
-  test::refused(read_text(magic_2 + test::little_endian(0xFFFFFFF0, 4) + "{}"),
-                {"at most 65536 bytes, got 4294967280"}, malformed);
-  test::refused(read_text(magic_2 + test::little_endian(60000, 4) + "{}"),
-                {"60000 bytes it announces, got 2"}, malformed);
-  test::refused(read_text(magic_1 + test::little_endian(0xFFFF, 2) + "{}"),
-                {"65535 bytes it announces, got 2"}, malformed);
-  test::refused(read_text(magic_1 + test::little_endian(0, 2)), {"Python dict"}, malformed);
+  refused(read_text(magic_2 + test::little_endian(0xFFFFFFF0, 4) + "{}"),
+          {"at most 65536 bytes, got 4294967280"}, malformed);
+  refused(read_text(magic_2 + test::little_endian(60000, 4) + "{}"),
+          {"60000 bytes it announces, got 2"}, malformed);
+  refused(read_text(magic_1 + test::little_endian(0xFFFF, 2) + "{}"),
+          {"65535 bytes it announces, got 2"}, malformed);
+  refused(read_text(magic_1 + test::little_endian(0, 2)), {"Python dict"}, malformed);
 }
 
 TEST(HostileNpy, ShapesThatOverflow) {
@@ -88,8 +89,8 @@ TEST(HostileNpy, ShapesThatOverflow) {
         << shape;
   }
   // Large, but only refused for the missing data: nothing of that size is allocated.
-  test::refused(read_text(npy_file(npy_header("<f4", "(2305843009213693951,)"), "abcd")),
-                {"must have 9223372036854775804 bytes, got 4"}, malformed);
+  refused(read_text(npy_file(npy_header("<f4", "(2305843009213693951,)"), "abcd")),
+          {"must have 9223372036854775804 bytes, got 4"}, malformed);
 }
 
 TEST(HostileNpy, DimensionsThatAreNone) {
@@ -120,17 +121,17 @@ TEST(HostileNpy, DimensionsThatAreNone) {
 TEST(HostileNpy, TooManyDimensions) {
   std::string shape = "(";
   for (int i = 0; i < 33; ++i) shape += "1,";
-  test::refused(read_text(npy_file(npy_header("<f4", shape + ")"), "abcd")),
-                {"at most 32 dimensions"}, malformed);
+  refused(read_text(npy_file(npy_header("<f4", shape + ")"), "abcd")), {"at most 32 dimensions"},
+          malformed);
 }
 
 TEST(HostileNpy, TypesThatAreRefused) {
   const auto read_type = [](std::string_view descr) {
     return read_text(npy_file(npy_header(descr, "(1,)"), "abcdefgh"));
   };
-  test::refused(read_type("|O"), {"pickles"}, unsupported);
-  test::refused(read_type("<O8"), {"pickles"}, unsupported);
-  test::refused(read_type(">f4"), {"little-endian", "newbyteorder"}, unsupported);
+  refused(read_type("|O"), {"pickles"}, unsupported);
+  refused(read_type("<O8"), {"pickles"}, unsupported);
+  refused(read_type(">f4"), {"little-endian", "newbyteorder"}, unsupported);
   for (const char* descr :
        {"<f16", "<f1", "<u4", "|b1", "|u1", "|S8", "<U2", "|V8", "<c16", "=f4"}) {
     EXPECT_TRUE(fails(read_type(descr), unsupported, {"'<f8', '<u2'", descr})) << descr;
@@ -146,9 +147,8 @@ TEST(HostileNpy, StructuredTypesAndFortranOrder) {
         "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
     EXPECT_TRUE(fails(read_text(npy_file(header, "abcd")), unsupported, {"structured"})) << descr;
   }
-  test::refused(
-      read_text(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd")),
-      {"np.ascontiguousarray"}, unsupported);
+  refused(read_text(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd")),
+          {"np.ascontiguousarray"}, unsupported);
 }
 
 TEST(HostileNpy, DictsThatAreWrong) {
