@@ -129,7 +129,8 @@ class ResourcesOfArraysTest(MeasuredTest):
             with self.subTest(words=words):
                 self.assertEqual((before[0], after[0]), (0, 0))
                 size = (self.path / "out.npy").stat().st_size / 1024
-                self.assertLess(after[2] - before[2], 1.25 * size)
+                # The file once, and rotate's rows, a quarter of it.
+                self.assertLess(after[2] - before[2], 1.25 * size + 2048)
 
     def test_prompts_of_many_tokens(self):
         self.check("positions", [str(1 << 25)], self.of_plain("positions", "8"),
