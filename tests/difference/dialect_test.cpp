@@ -209,6 +209,23 @@ TEST(Dialect, MlxReadsRopeParametersOfFewFamilies) {
             "its class must have rope_theta, beside rope_parameters");
 }
 
+TEST(Dialect, MlxRefusesLongRopeWithoutItsOriginalLengthWithin) {
+  constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 8,
+    "num_attention_heads": 2, "max_position_embeddings": 128, "rope_theta": 10000.0,
+    "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "original_max_position_embeddings": 64,
+    "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.0], "long_factor": [2.0, 3.0]}})";
+  const auto refusal_of = [&](std::string_view family) {
+    return reading_of(of_family(config, family), "mlx").refusal;
+  };
+  EXPECT_EQ(refusal_of("llama"),
+            "its class must have original_max_position_embeddings within the dictionary");
+  EXPECT_NE(refusal_of("phi3"), refusal_of("llama"));
+  const DialectReading minicpm3 = reading_of(of_family(config, "minicpm3"), "mlx");
+  EXPECT_EQ(
+      std::get<LongRopeScaling>(minicpm3.model.rotary.front().spec.scaling).original_context_tokens,
+      4096);
+}
+
 TEST(Dialect, ModelsWithoutRotationReadNoPartOfIt) {
   constexpr std::string_view config = R"({"model_type": "gpt2", "n_embd": 128, "n_head": 2,
     "n_layer": 2, "partial_rotary_factor": 0.5})";

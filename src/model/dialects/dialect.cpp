@@ -202,7 +202,8 @@ StatedKeys stated_keys(const Json& part) {
   stated.has_parameters = has_members(member(&part, "rope_parameters"));
   stated.has_scaling = has_members(member(&part, "rope_scaling"));
   constexpr std::string_view original = "original_max_position_embeddings";
-  stated.original_inside = member(member(&part, "rope_scaling"), original) != nullptr;
+  const Json* const rope = member(&part, stated.has_scaling ? "rope_scaling" : "rope_parameters");
+  stated.original_inside = member(rope, original) != nullptr;
   stated.original_beside = member(&part, original) != nullptr;
   return stated;
 }

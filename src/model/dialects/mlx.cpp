@@ -107,6 +107,17 @@ void refuse_absent_theta(RuleTarget& target) {
   target.acted = true;
 }
 
+// Files of Phi read it beside the dictionary; MiniCPM3's takes 4096 for it.
+void want_longrope_original_within(RuleTarget& target) {
+  auto* const longrope = rule_of<LongRopeScaling>(target);
+  const bool is_within = target.stated.original_inside.value_or(true);
+  const bool is_nested = target.rotary.layer_type.has_value();
+  if (longrope == nullptr || is_within || is_nested || is_of(target, "phi3 phimoe")) return;
+  if (is_of(target, "minicpm3")) return set(target, longrope->original_context_tokens, 4096);
+  target.refusal = "its class must have original_max_position_embeddings within the dictionary";
+  target.acted = true;
+}
+
 void forget_parameters(RuleTarget& target) {
   if (!is_of_parameters(target)) return;
   const auto otherwise = std::ranges::find_if(
@@ -163,6 +174,11 @@ constexpr std::array mlx = {
          "YaRN's factor on cos and sin follows from mscale, 1 where it is not given, and "
          "mscale_all_dim, 0 where it is not: attention_factor is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::compute_yarn_factor_of_mscales),
+    rule("longrope_original_required",
+         "LongRoPE must have original_max_position_embeddings within the dictionary; MiniCPM3's "
+         "is 4096 otherwise, Phi's file reads it beside.",
+         "mlx_lm/models/rope_utils.py, initialize_rope; minicpm3.py",
+         want_longrope_original_within),
     rule("longrope_long_list",
          "LongRoPE takes the long list at every length, and computes its factor on cos and sin "
          "from the lengths: short_factor, factor and attention_factor are not read.",
