@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of evidence.txt drawn by a seed and computed a second time: the table of dialects.md.
+
+    second_route.py SEED COUNT TRANSFORMERS RELEASES MLX
+
+Transformers: the release's rotary class alone, by the interpreter TRANSFORMERS with the folder
+RELEASES/VERSION. mlx-lm: its rope modules turn unit vectors, by the interpreter MLX. Others: what
+their source reads of the config, as formulas. Exit status 1: a cell differs.
+"""
+
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+
+GOLDEN = pathlib.Path(__file__).resolve().parent
+ROOT = GOLDEN.parents[1]
+sys.path.insert(0, str(GOLDEN / "evidence"))
+
+from cells import Model, cases, first_case  # noqa: E402
+from second_route_formulas import of_formula  # noqa: E402
+from sizes import OWN, SIZES  # noqa: E402
+
+READINGS = ROOT / "build/release/bin/rotary_readings"
+RELEASES = json.loads((GOLDEN / "releases.json").read_text(encoding="utf-8"))["lines"]
+SAME = 2.0**-18
+SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
+         "num_key_value_heads": 4}
+# Keys without which there is no such model, or none that rotates.
+MORE = {"granitemoehybrid": {"position_embedding_type": "rope"},
+        "mpt": {"n_layers": 4, "n_heads": 4, "d_model": 256},
+        "paddleocr_vl_text": {"head_dim": 64},
+        "stablelm": {"use_qkv_bias": False, "layer_norm_eps": 1e-5}}
+
+
+def drawn(seed, count):
+    short = [".".join(each.split(".")[:2]) for each in RELEASES]
+    found = []
+    for line in (ROOT / "src/model/dialects/evidence.txt").read_text().splitlines()[1:]:
+        head, _, families = line.partition(" | ")
+        engine, first, last, kind, *names = head.split()
+        looked_at = (short[short.index(first):short.index(last) + 1]
+                     if engine == "transformers" else [first])
+        if kind in ("run", "read"):
+            found += [(engine, release, family, cell) for release in looked_at
+                      for family in families.split() for cell in names]
+    return random.Random(seed).sample(sorted(found), count)
+
+
+def model_of(dialect, family, pairs=32):
+    own = {"model_type": family} | MORE.get(family, {})
+    if dialect.startswith("transformers"):
+        return Model(family, own | SMALL, pairs=pairs)
+    keys, whole = SIZES | OWN.get(family, {}) | own, family.removesuffix("_text")
+    if whole == family:
+        return Model(family, keys, pairs=pairs)
+    return Model(whole, {"model_type": whole, "text_config": keys}, pairs=pairs, path="text_config")
+
+
+def read_as(dialect, tried):
+    return answers([READINGS], [each | {"dialect": dialect} for each in tried], {})
+
+
+def answers(command, questions, environment):
+    made = subprocess.run(command, input="\n".join(map(json.dumps, questions)), text=True,
+                          capture_output=True, check=True, env=os.environ | environment)
+    return [json.loads(line) for line in made.stdout.splitlines()]
+
+
+def of_class(engine, release, tried, interpreters):
+    version = next((each for each in RELEASES if each.startswith(release + ".")), "")
+    path = {"PYTHONPATH": str(pathlib.Path(interpreters["releases"], version).resolve())}
+    return answers([interpreters[engine], "-B", GOLDEN / "second_route_classes.py", engine], tried,
+                   path if engine == "transformers" else {})
+
+
+def difference(reading, theirs):
+    """The largest relative one of a frequency or factor; infinite where one side alone refuses."""
+    if reading["refusal"] or isinstance(theirs, str):
+        return 0.0 if reading["refusal"] and isinstance(theirs, str) else math.inf
+    last = len(theirs) - 1 if reading["lengths"] == "whole_context" else 0
+    return max(map(apart, reading["calls"][last:], theirs[last:]))
+
+
+def apart(ropes, others):
+    """Of each rope from the nearest of the other side; infinite where one side alone has any."""
+    if not ropes or not others:
+        return 0.0 if ropes == others else math.inf
+    def between(one, other):
+        return max(abs(one / other - 1)) if one.shape == other.shape else math.inf
+    sides = [list(map(numbers, ropes)), list(map(numbers, others))]
+    return float(max(min(between(one, other) for other in those)
+                     for these, those in (sides, sides[::-1]) for one in these))
+
+
+def numbers(rope):
+    inv_freq, factor = (rope["inv_freq"], rope["factor"]) if isinstance(rope, dict) else rope
+    return np.array([*sorted(map(abs, inv_freq), reverse=True), factor])
+
+
+def said(calls):
+    """Of the last call the frequency of the pair in the middle, and the factor."""
+    if isinstance(calls, str):
+        return "refuses"
+    if not calls[-1]:
+        return "does not rotate"
+    found = numbers(calls[-1][0])
+    return f"{found[(len(found) - 1) // 2]:.7g}, {found[-1]:.7g}"
+
+
+def row(engine, release, family, cell, interpreters):
+    dialect = engine.replace("_", ".") + (f"@{release}" if engine == "transformers" else "")
+    first = first_case(model_of(dialect, family))
+    ropes = read_as(dialect, [first])[0].get("calls", [[]])[-1]
+    model = model_of(dialect, family, len(ropes[0]["inv_freq"]) if ropes else 32)
+    tried = [each for each in [first, *cases(model)] if each["cell"] == cell]
+    both = [(each, reading) for each, reading in zip(tried, read_as(dialect, tried))
+            if "error" not in reading]  # a config that is not read is no claim
+    tried, readings = zip(*both)
+    theirs = (of_class(engine, release, tried, interpreters) if engine in interpreters
+              else [of_formula(engine, each) for each in tried])
+    largest = max(map(difference, readings, theirs))
+    ours = [reading["refusal"] or reading["calls"] for reading in readings]
+    shown = [" / ".join(dict.fromkeys(map(said, side))) for side in (ours, theirs)]
+    return [f"{dialect} `{family}` `{cell}`", *shown, f"{largest:.1e}",
+            "agrees" if largest <= SAME else "differs"]
+
+
+def main():
+    seed, count = map(int, sys.argv[1:3])
+    interpreters = dict(zip(("transformers", "releases", "mlx"), sys.argv[3:], strict=True))
+    print("| cell | `read_as` | second route | apart | |\n|---|---|---|---|---|")
+    verdicts = set()
+    for cell in drawn(seed, count):
+        columns = row(*cell, interpreters)
+        print(f"| {' | '.join(columns)} |", flush=True)
+        verdicts.add(columns[-1])
+    return 1 if "differs" in verdicts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

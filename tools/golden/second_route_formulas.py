@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frequencies and factor of configs as the source of an engine reads them (second_route.py)."""
+
+import math
+
+import numpy as np
+
+
+def of_formula(engine, case):
+    """Of each call the [frequencies, factor] of each rope; a string: what the engine raises."""
+    text = case["config"].get("text_config", case["config"])
+    rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
+    theta = rope.get("rope_theta", text.get("rope_theta"))
+    size = text["head_dim"] * text.get("partial_rotary_factor", 1)
+    formula = FORMULAS[engine, rope.get("rope_type", rope.get("type", "default"))]
+    if isinstance(formula, str):
+        return formula
+    inv_freq, factor = formula(theta ** (-np.arange(0, size, 2) / size), theta, rope, text)
+    return [[[inv_freq.tolist(), factor]]] * len(case["calls"])
+
+
+def llama3(inv_freq, _, rope, __):
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    turns = rope["original_max_position_embeddings"] * inv_freq / (2 * math.pi)
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return inv_freq * (kept + (1 - kept) / rope["factor"]), 1.0
+
+
+def yarn_of_ggml(inv_freq, theta, rope, _):
+    """ggml_rope_yarn_corr_dims, rope_yarn, and the factor of llama-context.cpp."""
+    size, original = 2 * len(inv_freq), rope["original_max_position_embeddings"]
+    low, high = (size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+                 for turns in (32, 1))
+    low, high = max(0, math.floor(low)), min(size - 1, math.ceil(high))
+    slowed = np.clip((np.arange(size // 2) - low) / max(0.001, high - low), 0, 1)
+    return inv_freq * (slowed / rope["factor"] + 1 - slowed), 1 + 0.1 * math.log(rope["factor"])
+
+
+def long_list(inv_freq, _, rope, text):
+    original = rope["original_max_position_embeddings"]
+    ratio = text["max_position_embeddings"] / original
+    return (inv_freq / np.array(rope["long_factor"]),
+            math.sqrt(1 + math.log(ratio) / math.log(original)))
+
+
+# llama.cpp: conversion/base.py. vLLM: get_rope, in a context beyond the original one.
+# onnxruntime-genai: make_rope_init of base.py and of llama.py, which reads llama3 alone.
+FORMULAS = {
+    ("llama_cpp", "default"): lambda inv_freq, *_: (inv_freq, 1.0),
+    ("llama_cpp", "linear"): lambda inv_freq, _, rope, __: (inv_freq / rope["factor"], 1.0),
+    ("llama_cpp", "yarn"): yarn_of_ggml,
+    ("vllm", "llama3"): llama3, ("vllm", "longrope"): long_list,
+    ("onnxruntime", "default"): lambda inv_freq, *_: (inv_freq, 1.0),
+    ("onnxruntime", "linear"): lambda inv_freq, *_: (inv_freq, 1.0),
+    ("onnxruntime", "llama3"): llama3, ("onnxruntime", "dynamic"): "NotImplementedError"}
