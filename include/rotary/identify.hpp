@@ -123,6 +123,7 @@ struct ReadPositions {
   std::vector<double> expected = {};   // [axes][batch][tokens]
   std::vector<double> found = {};      // the same; NaN for a token that no position explains
   std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen| there
+  double residual = 0;                 // the same over all of them
   // [batch][tokens]: the nearest other position that explains a token as well, on the first axis
   // that has one; otherwise NaN.
   std::vector<double> aliases = {};

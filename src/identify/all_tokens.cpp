@@ -88,6 +88,8 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
   all.aliases.resize(count, none);
   const std::int64_t step =
       std::clamp<std::int64_t>(elements_of_part / n.features / n.heads, 1, tokens);
+  double error = 0;
+  double seen = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t first = 0; first < tokens; first += step) {
       Sample part = dump.part(row, first, std::min<std::int64_t>(step, tokens - first));
@@ -101,6 +103,8 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
         const TokenReading token = reader.read(part, t, expected);
         const std::size_t at = static_cast<std::size_t>(row * tokens + first) + t;
         all.residuals[at] = token.residual;
+        error = std::hypot(error, token.residual * token.seen);
+        seen = std::hypot(seen, token.seen);
         if (token.alias) all.aliases[at] = *token.alias;
         for (std::size_t axis = 0; axis < reader.axes(); ++axis) {
           all.expected[axis * count + at] = expected[axis];
@@ -110,6 +114,7 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
       }
     }
   }
+  if (seen > 0) all.residual = error / seen;
   return all;
 }
 

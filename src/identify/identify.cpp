@@ -300,6 +300,7 @@ void check_tokens(const Dump& dump, const Search& search, const Start& start,
                            .fields = identification::runs_of(positions),
                            .sentence = hypothesis.sentence});
   if (hypothesis.name != "position_offset") found.tied = 1;
+  best.residual = positions.residual;
   if (positions.unread > 0) found.tied = 0;
   if (positions.unread > 0) found.verdict = Verdict::unexplained;
   if (found.verdict == Verdict::as_configured) found.verdict = Verdict::another_cause;

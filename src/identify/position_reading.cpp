@@ -213,23 +213,32 @@ double PositionReader::slack_at(const Sample& sample, const std::vector<double>&
 TokenReading PositionReader::reading_at(const Sample& sample, const std::vector<double>& at) const {
   double misfits = 0;
   for (std::size_t axis = 0; axis < axes(); ++axis) misfits += misfit(axis, at[axis]);
-  return {.found = at, .residual = residual(misfits), .tolerance = tolerance_at(sample, at)};
+  return {.found = at,
+          .residual = residual(misfits),
+          .seen = std::sqrt(after_),
+          .tolerance = tolerance_at(sample, at)};
+}
+
+// The reading at a hint, if no position near it explains the token clearly better.
+std::optional<TokenReading> PositionReader::accepted(const Sample& sample,
+                                                     const std::vector<double>& hint) {
+  TokenReading reading = reading_at(sample, hint);
+  if (!reading.is_exact()) return std::nullopt;
+  slack_ = slack_at(sample, hint);
+  for (std::size_t axis = 0; axis < axes(); ++axis)
+    if (!is_best_nearby(axis, hint[axis])) return std::nullopt;
+  for (std::size_t axis = 0; axis < axes() && !reading.alias; ++axis)
+    reading.alias = neighbour(axis, hint[axis]);
+  return reading;
 }
 
 TokenReading PositionReader::read(const Sample& sample, std::size_t token,
                                   const std::vector<std::vector<double>>& hints) {
   measure(sample, token);
-  for (const std::vector<double>& hint : hints) {
-    TokenReading reading = reading_at(sample, hint);
-    slack_ = slack_at(sample, hint);
-    bool is_best = reading.is_exact();
-    for (std::size_t axis = 0; axis < axes() && is_best; ++axis)
-      is_best = is_best_nearby(axis, hint[axis]);
-    if (!is_best) continue;
-    for (std::size_t axis = 0; axis < axes() && !reading.alias; ++axis)
-      reading.alias = neighbour(axis, hint[axis]);
-    return reading;
-  }
+  for (const std::vector<double>& hint : hints)
+    if (auto reading = accepted(sample, hint)) return *std::move(reading);
+  slack_ = slack_at(sample, hints.back());
+  const std::vector<double>& expected = hints.front();
   std::vector<double> found;
   std::optional<double> alias;
   for (std::size_t axis = 0; axis < axes(); ++axis) {
@@ -237,6 +246,12 @@ TokenReading PositionReader::read(const Sample& sample, std::size_t token,
     found.push_back(solution.positions.front());
     if (solution.positions.size() > 1 && !alias) alias = solution.positions[1];
     if (!alias) alias = neighbour(axis, found.back());
+  }
+  // One shift of all axes comes before several.
+  for (std::size_t axis = 0; axis < axes() && axes() > 1; ++axis) {
+    std::vector<double> shifted = expected;
+    for (double& position : shifted) position += found[axis] - expected[axis];
+    if (auto reading = accepted(sample, shifted)) return *std::move(reading);
   }
   TokenReading reading = reading_at(sample, found);
   reading.alias = alias;

@@ -16,6 +16,7 @@ namespace rotary::identification {
 struct TokenReading {
   std::vector<double> found;  // [axes of the operation]; whole numbers where they explain it
   double residual = 0;        // |predicted - seen| / |seen| there
+  double seen = 0;            // |seen|
   double tolerance = 0;       // what rounding explains
   // The nearest other position of an axis that explains it as well.
   std::optional<double> alias = {};
@@ -54,6 +55,8 @@ class PositionReader {
 
   void measure(const Sample& sample, std::size_t token);
   [[nodiscard]] TokenReading reading_at(const Sample& sample, const std::vector<double>& at) const;
+  [[nodiscard]] std::optional<TokenReading> accepted(const Sample& sample,
+                                                     const std::vector<double>& hint);
   [[nodiscard]] std::vector<std::size_t> measured_pairs(std::size_t axis) const;
   [[nodiscard]] double misfit(std::size_t axis, double position) const;
   [[nodiscard]] std::optional<double> refined(const std::vector<std::size_t>& pairs,
