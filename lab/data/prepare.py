@@ -41,7 +41,7 @@ DEFAULTS = {
 GENERATED = ("grammar", "grammar-pairs")
 PIECES = 4000  # that both languages share
 LEAST = 100  # pairs; pages that are documents, else each pair is one
-VALIDATION_EVERY = 20  # the last of so many documents; lab/data/dataset.cpp splits so
+VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
 
 
 class Failure(Exception):
@@ -57,7 +57,7 @@ def run(command, folder):
 
 @contextlib.contextmanager
 def opened(source):
-    """The path of a source, and what the manifest says of it; a package is unpacked meanwhile."""
+    """Yields the path of a source and its text for the manifest. Unpacks a package meanwhile."""
     if not source.startswith("deb:"):
         if not os.path.exists(source):
             raise Failure(f"{source}: no such file or folder")

@@ -66,7 +66,7 @@ class Prepare(unittest.TestCase):
             "documents": [6, 6, 6], "paths": ["a.txt", "b.txt", "e.txt"],
             "sha256": "c26d5c3681c97e53b32d3f11f774e88a150afd174eeb4d0129e9ca9dfeed5932"})
 
-    def test_what_is_wrong_is_named_and_leaves_nothing(self):
+    def test_a_refused_source_leaves_no_data_set(self):
         text = self.write("text", "some text")
         self.add("once", text)
         self.refuses("exists; choose another name", "once", text)
@@ -136,7 +136,7 @@ class Prepare(unittest.TestCase):
         self.assertEqual(text.splitlines()[7], "the 7 thing\tdas 7 Ding")
         self.assertTrue((self.folder / "data" / "lines" / "pieces.model").exists())
 
-    def test_what_cannot_be_aligned_is_refused(self):
+    def test_texts_that_do_not_align_are_refused(self):
         two, three = self.write("two", "one\ntwo\n"), self.write("three", "one\ntwo\nthree")
         latin = self.write("latin", b"gr\xfc\xdf\nzwei\n")
         empty = self.folder / "empty"

@@ -23,8 +23,8 @@ constexpr std::size_t most_candidates = 1000;
 // A token's residual beside the mean that rounding leaves: a token has few numbers, and some
 // arithmetic rounds three times.
 constexpr double token_margin = 2.5;
-// Positions are told apart where the square of the residual changes by so many of one feature's
-// part in the square of the tolerance. Heads do not count: rounded rows err alike in all of them.
+// Two positions differ if the squares of their residuals do, by this multiple of one feature's
+// share of the squared tolerance. Heads do not count: rounded rows err alike in all of them.
 constexpr double told_apart = 10;
 // Shorter than this share of the longest, a pair's angle is noise; from the second share on no
 // noise turns it by more than half a radian.

@@ -125,7 +125,7 @@ void count(const Batch& batch, const Identification& found, Reading& reading) {
   }
 }
 
-TEST(Positions, OfDrawnBatchesEachTokenIsReadOrSaidToHaveAnAlias) {
+TEST(Positions, EachTokenOfADrawnBatchIsReadOrHasAnAlias) {
   std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed()));
   Random random(seed());
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -277,7 +277,7 @@ TEST(Positions, ATokenThatStandsNowhereIsSaidToBeUnread) {
   EXPECT_TRUE(std::isnan(found.positions->found[30]));
 }
 
-TEST(Positions, OfOneTokenAndOneHeadAreRead) {
+TEST(Positions, OneTokenOfOneHeadIsEnough) {
   Random random(50);
   for (const std::int64_t used : {0, 1, 4711, 1048575}) {
     const Batch batch{.rows = 1, .expected = {{12345}}, .used = {{used}}};

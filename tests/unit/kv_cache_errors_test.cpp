@@ -255,7 +255,7 @@ struct NormalizeCall {
 
 using NormalizeHeadsErrors = test::Refusals<NormalizeCall>;
 
-TEST_F(NormalizeHeadsErrors, OfTheViews) {
+TEST_F(NormalizeHeadsErrors, ViewsThatDoNotFitAreRefused) {
   refuse(c.dst.extents.heads = 3, {"same extents", "heads 3", "heads 4"});
   refuse(c.dst.strides.token = 0, {"dst", "distinct"});
   c.dst.extents.batch = 1;

@@ -131,7 +131,7 @@ class PositionMapsErrors : public test::Refusals<MapCall> {
   }
 };
 
-TEST_F(PositionMapsErrors, OfMapsSayTheirRequirement) {
+TEST_F(PositionMapsErrors, EachMapSaysItsRequirement) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   accept(c);
   refuse_map({}, {"window must be from 0 to", "got -1"});

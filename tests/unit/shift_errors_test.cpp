@@ -183,7 +183,7 @@ struct ShiftCall {
 
 using ShiftErrorsOfBytes = test::Refusals<ShiftCall>;
 
-TEST_F(ShiftErrorsOfBytes, OfQuantizedViews) {
+TEST_F(ShiftErrorsOfBytes, QuantizedViewsThatDoNotFitAreRefused) {
   const auto at = [&](std::size_t byte) { return reinterpret_cast<float*>(c.bytes.data() + byte); };
   refuse(c.view.data = nullptr, {"data must not be null"});
   refuse(c.view.scales = nullptr, {"scales: data must not be null"});

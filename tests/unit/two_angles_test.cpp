@@ -214,7 +214,7 @@ struct TwoAnglesCall {
 
 using TwoAnglesErrors = test::Refusals<TwoAnglesCall>;
 
-TEST_F(TwoAnglesErrors, OfViewsComeBeforeAnythingIsWritten) {
+TEST_F(TwoAnglesErrors, AnErrorOfAViewComesBeforeAnyWrite) {
   accept(c);
   refuse(c.dst.extents.features = 5, {"dst: the view must have 6 features, 2 tokens"});
   refuse(c.dst.strides.token = 0, {"dst", "distinct"});

@@ -105,7 +105,7 @@ def numbers(rope):
 
 
 def said(calls):
-    """Of the last call the frequency of the pair in the middle, and the factor."""
+    """The frequency of the middle pair in the last call, and the factor."""
     if isinstance(calls, str):
         return "refuses"
     if not calls[-1]:

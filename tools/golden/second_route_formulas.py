@@ -7,7 +7,7 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """Of each call the [frequencies, factor] of each rope; a string: what the engine raises."""
+    """[frequencies, factor] of each rope in each call. A string is what the engine raises."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))
