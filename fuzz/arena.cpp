@@ -53,36 +53,31 @@ void Arena::clear() noexcept {
   used_ = 0;
 }
 
-std::byte* Arena::place(const Reach& reach, std::int64_t shift) noexcept {
+std::byte* Arena::place(const Span& span, std::int64_t shift) noexcept {
   constexpr std::size_t guard_bytes = 64;
-  constexpr auto most = static_cast<std::int64_t>(capacity);
-  if (reach.end - reach.begin > most || count_ == places_.size()) return nullptr;
+  if (span.end - span.begin > capacity || count_ == places_.size()) return nullptr;
   const std::size_t begin = (used_ + 7) / 8 * 8 + guard_bytes + static_cast<std::size_t>(shift);
-  const std::size_t end = begin + static_cast<std::size_t>(reach.end - reach.begin);
+  const std::size_t end = begin + static_cast<std::size_t>(span.end - span.begin);
   if (end + guard_bytes > capacity) return nullptr;
   set(std::span(bytes_).subspan(used_, end + guard_bytes - used_), guard_byte);
   used_ = end + guard_bytes;
   places_[count_++] = {.begin = begin, .end = end};
-  return bytes_.data() + begin - reach.begin;
+  return bytes_.data() + begin - static_cast<std::int64_t>(span.begin);
 }
 
-bool Arena::holds(const void* first, const Reach& reach) const noexcept {
+bool Arena::holds(const void* first, const Span& span) const noexcept {
   const std::int64_t at = static_cast<const std::byte*>(first) - bytes_.data();
   return std::any_of(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(count_),
                      [&](const Place& place) {
-                       return at + reach.begin >= static_cast<std::int64_t>(place.begin) &&
-                              at + reach.end <= static_cast<std::int64_t>(place.end);
+                       return at + span.begin >= static_cast<long double>(place.begin) &&
+                              at + span.end <= static_cast<long double>(place.end);
                      });
 }
 
-std::span<std::byte> Arena::place_at(std::size_t index) noexcept {
-  const Place& place = places_[index];
-  return std::span(bytes_).subspan(place.begin, place.end - place.begin);
+Memory Arena::keep() noexcept {
+  std::memcpy(before_.data(), bytes_.data(), used_);
+  return {.before = std::span(before_).first(used_), .after = std::span(bytes_).first(used_)};
 }
-
-void Arena::remember() noexcept { std::memcpy(before_.data(), bytes_.data(), used_); }
-
-void Arena::restore() noexcept { std::memcpy(bytes_.data(), before_.data(), used_); }
 
 std::vector<std::byte> Arena::contents() const {
   std::vector<std::byte> all;
@@ -94,22 +89,9 @@ std::vector<std::byte> Arena::contents() const {
   return all;
 }
 
-void Arena::allow(const void* first, std::size_t bytes) noexcept {
-  const auto begin = static_cast<std::size_t>(static_cast<const std::byte*>(first) - bytes_.data());
-  for (std::size_t i = begin; i < begin + bytes; ++i) allowed_.set(i);
-}
-
-bool Arena::differs() const noexcept {
-  if (std::memcmp(bytes_.data(), before_.data(), used_) == 0) return false;
-  for (std::size_t i = 0; i < used_; ++i) {
-    if (bytes_[i] != before_[i] && !allowed_[i]) return true;
-  }
-  return false;
-}
-
 void Arena::guard() noexcept {
   forbid(bytes_);
-  for (std::size_t i = 0; i < count_; ++i) permit(place_at(i));
+  for (std::size_t i = 0; i < count_; ++i) permit(bytes_of(places_[i]));
 }
 
 void Arena::unguard() noexcept { permit(bytes_); }

@@ -4,23 +4,14 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "fuzz/bytes.hpp"
-#include "rotary/tensor_view.hpp"
+#include "fuzz/strided.hpp"
 
 namespace rotary::fuzz {
-
-// Bytes that a tensor spans, relative to its first element.
-struct Reach {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
 
 class Arena {
  public:
@@ -29,28 +20,21 @@ class Arena {
   // Forgets all places.
   void clear() noexcept;
 
-  // A new place for a tensor with this reach, `shift` bytes from a multiple of 8: the address of
+  // A new place for a tensor of this span, `shift` bytes from a multiple of 8: the address of
   // its first element, or null if there is no room.
-  [[nodiscard]] std::byte* place(const Reach& reach, std::int64_t shift) noexcept;
+  [[nodiscard]] std::byte* place(const Span& span, std::int64_t shift) noexcept;
 
-  // True if the whole reach from an address lies in one of the places.
-  [[nodiscard]] bool holds(const void* first, const Reach& reach) const noexcept;
+  // True if the whole span from an address lies in one of the places.
+  [[nodiscard]] bool holds(const void* first, const Span& span) const noexcept;
 
-  [[nodiscard]] std::span<std::byte> place_at(std::size_t index) noexcept;
-  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  // The latest place.
+  [[nodiscard]] std::span<std::byte> latest() noexcept { return bytes_of(places_[count_ - 1]); }
 
-  // Copies the bytes for differs() and restore().
-  void remember() noexcept;
-  void restore() noexcept;
+  // Copies the bytes as they are before a call.
+  [[nodiscard]] Memory keep() noexcept;
 
   // The bytes of all places.
   [[nodiscard]] std::vector<std::byte> contents() const;
-
-  // Marks bytes that may differ.
-  void allow(const void* first, std::size_t bytes) noexcept;
-  void allow_nothing() noexcept { allowed_.reset(); }
-  // True if a byte outside the allowed ones differs from the copy of remember().
-  [[nodiscard]] bool differs() const noexcept;
 
   // Between these two calls the guards may not be touched.
   void guard() noexcept;
@@ -62,9 +46,12 @@ class Arena {
     std::size_t end = 0;
   };
 
+  [[nodiscard]] std::span<std::byte> bytes_of(const Place& place) noexcept {
+    return std::span(bytes_).subspan(place.begin, place.end - place.begin);
+  }
+
   alignas(64) std::array<std::byte, capacity> bytes_{};
   alignas(64) std::array<std::byte, capacity> before_{};
-  std::bitset<capacity> allowed_;
   std::array<Place, 16> places_{};
   std::size_t count_ = 0;
   std::size_t used_ = 0;

@@ -6,16 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "check/views.hpp"
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
+#include "fuzz/shapes.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 
 enum class Use { read, written };
-enum class Innermost { adjacent, anywhere };
 
 // The source of tensors. has_room turns false when one of them found no room.
 struct Placing {
@@ -27,7 +26,7 @@ struct Placing {
 };
 
 [[nodiscard]] HeadsView place_heads(Placing& placing, DType dtype, const Extents& n, Use use,
-                                    Innermost innermost = Innermost::adjacent);
+                                    Features features = Features::adjacent);
 [[nodiscard]] ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use);
 
 // Rows may lie in columns.
@@ -37,13 +36,5 @@ struct Placing {
 // Contiguous room for `count` elements.
 [[nodiscard]] std::byte* place_elements(Placing& placing, std::int64_t count,
                                         std::int64_t element_bytes);
-
-// Bytes that a view spans; nullopt if it has no element, or spans more than the library allows.
-[[nodiscard]] std::optional<Reach> reach_of(const ConstHeadsView& view);
-
-using check::as_heads;
-
-// Marks the bytes of all elements of a legal view as those that a call may write.
-void allow_elements(Arena& arena, const ConstHeadsView& view);
 
 }  // namespace rotary::fuzz

@@ -84,10 +84,7 @@ struct Extent {
 
 // nullopt if it does not fit in `room` bytes.
 std::optional<Extent> extent_of(const Strided& view, std::int64_t room) {
-  const bool has_elements = std::all_of(view.counts.begin(), view.counts.end(),
-                                        [](std::int64_t count) { return count > 0; });
-  const Span span = has_elements ? span_of(view) : Span{};
-  if (is_impossible(span)) return Extent{};
+  const Span span = reach_of(view).value_or(Span{});
   if (span.end - span.begin > static_cast<long double>(room)) return {};
   return Extent{.before = -static_cast<std::int64_t>(span.begin),
                 .after = static_cast<std::int64_t>(span.end)};

@@ -75,6 +75,14 @@ Strided strided(const ConstScoresView& scores) {
           .strides = {s.batch, s.query, s.head, s.key}};
 }
 
+Strided strided(const BooleanMaskView& mask) {
+  const auto& [n, s] = std::pair(mask.extents, mask.strides);
+  return {.data = mask.data,
+          .element_bytes = 1,
+          .counts = {n.batch, n.queries, n.heads, n.keys},
+          .strides = {s.batch, s.query, s.head, s.key}};
+}
+
 Strided strided(std::span<const double> numbers) {
   return {.data = numbers.data(),
           .element_bytes = sizeof(double),
@@ -116,6 +124,13 @@ Span span_of(const Strided& view) {
 }
 
 bool is_impossible(const Span& span) { return span.begin <= -0x1p62L || span.end >= 0x1p62L; }
+
+std::optional<Span> reach_of(const Strided& view) {
+  const auto is_counted = [](std::int64_t count) { return count > 0; };
+  const Span span = span_of(view);
+  if (!std::ranges::all_of(view.counts, is_counted) || is_impossible(span)) return {};
+  return span;
+}
 
 bool is_well_formed(const Strided& view) {
   const auto is_negative = [](std::int64_t count) { return count < 0; };

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "rotary/attention.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 
@@ -31,6 +33,7 @@ struct Strided {
 [[nodiscard]] Strided strided(const ConstTokensView& view);
 [[nodiscard]] Strided strided(const ConstTableView& table);
 [[nodiscard]] Strided strided(const ConstScoresView& scores);  // batch, query, head, key
+[[nodiscard]] Strided strided(const BooleanMaskView& mask);    // the same
 [[nodiscard]] Strided strided(std::span<const double> numbers);
 
 [[nodiscard]] bool is_empty(const Strided& view);
@@ -52,6 +55,9 @@ struct Span {
 
 // True beyond the library's limit of 2^62 bytes to either side.
 [[nodiscard]] bool is_impossible(const Span& span);
+
+// The span of a view that has an element and is possible.
+[[nodiscard]] std::optional<Span> reach_of(const Strided& view);
 
 // The requirement of every call on every view: a dtype, counts of at least 0 and, if there is an
 // element, a possible span and data that is aligned and not null.

@@ -55,22 +55,21 @@ bool is_small(const AttendCase& of) {
 // Without a number to write a call needs no memory, which attend_bytes does not see.
 bool has_results(const check::AttendCall& of) {
   const auto has_elements = [](const std::optional<ScoresView>& view) {
-    return view && reach_of(as_heads(*view));
+    return view && reach_of(strided(*view));
   };
-  return reach_of(of.out) || has_elements(of.options.log_sum_exp) ||
+  return reach_of(strided(of.out)) || has_elements(of.options.log_sum_exp) ||
          has_elements(of.options.weights);
 }
 
-// The same call in the caller's memory, cut by an executor.
-void check_memory(Bytes& input, check::AttendCall of) {
-  const std::vector<std::byte> results = arena.contents();
+// The same call in the caller's memory, cut by an executor. results: what it must leave.
+void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
+                  const std::vector<std::byte>& results) {
   AttendOptions& options = of.options;
   Backwards backwards(decode_concurrency(input));
   if (!input.once_in(4)) options.executor = backwards.executor();
   const auto bytes = guarded_bytes(of);
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
-  arena.restore();
   // Not of no bytes: the call would allocate.
   options.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
   if (*bytes > 1) {
@@ -78,9 +77,8 @@ void check_memory(Bytes& input, check::AttendCall of) {
     const Status status = guarded_run(of);
     if (!status) check_error(status.error());
     if (status && has_results(of)) fail("memory that is too small must be refused");
-    arena.allow_nothing();
-    if (arena.differs() || !work_memory.is_untouched())
-      fail("nothing must be written where memory is too small");
+    check_unchanged(memory, "nothing must be written where memory is too small");
+    if (!work_memory.is_untouched()) fail("memory that is too small must stay as it is");
     options.memory = {options.memory.data(), *bytes};
   }
   const Status status = guarded_run(of);
@@ -98,18 +96,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   use_instruction_set(input);
   AttendCase of;
   if (!decode_attend(input, arena, of) || !is_inside(arena, of) || !ends_soon(of)) return 0;
-  arena.remember();
+  const Memory memory = arena.keep();
   const rotary::Status status = guarded_run(of);
   const auto bytes = guarded_bytes(of);
   if (!bytes) {
     check_error(bytes.error());
     if (status) fail("a call without bytes must be refused");
   }
-  if (!is_accepted(arena, status, of.expected)) return 0;
-  allow_results(arena, of);
-  if (arena.differs()) fail("nothing but the results must be written");
-  if (!is_small(of)) return 0;
-  check_rows(verdict(of));
-  check_memory(input, of);
+  if (!is_accepted(status, of.expected, memory)) return 0;
+  if (is_small(of)) check_rows(verdict(of));
+  const auto results = arena.contents();
+  put_back_results(of, memory);
+  check_unchanged(memory, "nothing but the results must be written");
+  if (is_small(of)) check_memory(input, of, memory, results);
   return 0;
 }

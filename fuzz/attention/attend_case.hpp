@@ -39,7 +39,7 @@ struct AttendCase : check::AttendCall {
       .turns = {},
       .steps = {}};
 
-  Expected expected = Expected::accepted;
+  Answer expected = Answer::accept;
 };
 
 // False where there is no room for the case.

@@ -41,7 +41,7 @@ void for_some(const HeadsView& view, std::uint64_t seed, const Visit& visit) {
 
 HeadsView place_mask(Placing& placing, DType dtype, const ScoresExtents& n) {
   return place_heads(placing, dtype, {n.batch, n.queries, n.heads, n.keys}, Use::read,
-                     Innermost::anywhere);
+                     Features::anywhere);
 }
 
 // Those that mean nothing are any numbers, and may wrap.

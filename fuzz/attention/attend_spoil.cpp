@@ -40,7 +40,7 @@ std::vector<std::int64_t*> all_numbers(AttendCase& of) {
 }
 
 // Results that lie on what is read, or on each other.
-Expected share_memory(Bytes& input, AttendCase& of) {
+Answer share_memory(Bytes& input, AttendCase& of) {
   void* const places[] = {of.q.data, of.k.data, of.v.data, of.out.data};
   void* const place = places[static_cast<std::size_t>(input.number(0, 3))];
   if (input.once_in(2) && of.options.log_sum_exp) {
@@ -50,67 +50,67 @@ Expected share_memory(Bytes& input, AttendCase& of) {
   } else {
     of.out.data = place;
   }
-  return Expected::either;
+  return Answer::either;
 }
 
-Expected change_options(Bytes& input, AttendCase& of) {
+Answer change_options(Bytes& input, AttendCase& of) {
   AttendOptions& options = of.options;
   constexpr std::array scales = {0.0, 0x1p-65, 0x1p65, std::numeric_limits<double>::infinity(),
                                  std::numeric_limits<double>::quiet_NaN()};
   switch (input.number(0, 5)) {
     case 5:
       options.softcap = scales[static_cast<std::size_t>(input.number(0, 4))];
-      return Expected::refused;
+      return Answer::refuse;
     case 0:
       options.scale = scales[static_cast<std::size_t>(input.number(0, 4))];
-      return Expected::refused;
+      return Answer::refuse;
     case 1:
       options.mask.order = static_cast<AttentionOrder>(input.once_in(2) ? 0 : 3);
-      return Expected::refused;
+      return Answer::refuse;
     case 2:
       options.mask.left = -input.number(1, 9);
-      return Expected::refused;
+      return Answer::refuse;
     case 3:
       options.mask.sinks = -input.number(1, 9);
-      return Expected::refused;
+      return Answer::refuse;
     default:
       options.q_temperature = LognTemperature{.trained_tokens = input.number(0, 1)};
-      return Expected::refused;
+      return Answer::refuse;
   }
 }
 
-Expected change_encoding(Bytes& input, AttendCase& of) {
+Answer change_encoding(Bytes& input, AttendCase& of) {
   AttentionEncoding& encoding = of.options.encoding;
   switch (input.number(0, 4)) {
     case 0:
       of.bias = Alibi{.heads = of.shape.heads() + 1};
       encoding.bias = &of.bias;
-      return Expected::refused;
+      return Answer::refuse;
     case 1:
       of.bias = Alibi{.heads = of.shape.heads(), .bias_max = std::nan("")};
       encoding.bias = &of.bias;
-      return Expected::refused;
+      return Answer::refuse;
     case 2:
       encoding.q_rotations = encoding.k_rotations;
-      return Expected::either;
+      return Answer::either;
     case 3:
       encoding.k_rotations = encoding.q_rotations;
-      return Expected::either;
+      return Answer::either;
     default:
       of.owned_frequencies.contexts = {.first = 1, .last = input.number(1, 9)};
       encoding.cached_keys = &of.owned_frequencies;
-      return encoding.k_rotations == nullptr ? Expected::either : Expected::refused;
+      return encoding.k_rotations == nullptr ? Answer::either : Answer::refuse;
   }
 }
 
 // A block that does not exist, wherever it is in the table.
-Expected change_block(Bytes& input, AttendCase& of) {
-  if (of.blocks == nullptr) return Expected::accepted;
+Answer change_block(Bytes& input, AttendCase& of) {
+  if (of.blocks == nullptr) return Answer::accept;
   const std::int64_t count =
       (of.table->sequences - 1) * of.table->stride + of.table->blocks_of_sequence;
   of.blocks[input.byte() % count] =
       static_cast<std::int32_t>(input.once_in(2) ? -1 : of.k.extents.batch);
-  return Expected::either;
+  return Answer::either;
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ void spoil(Bytes& input, AttendCase& of) {
     case 0:
       of.expected = change_any_view(input, of);
       // A dtype or an address that is wrong for two bytes may be right for one.
-      if (of.in_int8) of.expected = Expected::either;
+      if (of.in_int8) of.expected = Answer::either;
       break;
     case 1:
       of.expected = share_memory(input, of);
@@ -136,7 +136,7 @@ void spoil(Bytes& input, AttendCase& of) {
       break;
     default:
       change_number(input, all_numbers(of));
-      of.expected = Expected::either;
+      of.expected = Answer::either;
   }
   of.options.sequences = of.listed;
 }

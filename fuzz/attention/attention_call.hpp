@@ -11,13 +11,9 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/placing.hpp"
 #include "rotary/attention.hpp"
-#include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
-
-// How a call may end.
-enum class Expected { accepted, refused, either };
 
 using check::AttentionViews;
 
@@ -26,17 +22,13 @@ using check::AttentionViews;
 
 // True where all elements of a view lie in one place of the arena, and for views that the library
 // has to refuse.
-[[nodiscard]] bool is_inside(const Arena& arena, const ConstHeadsView& view);
-[[nodiscard]] bool is_inside(const Arena& arena, const ConstTableView& table);
+[[nodiscard]] bool is_inside(const Arena& arena, const Strided& view);
 [[nodiscard]] bool are_inside(const Arena& arena, const AttentionViews& views);
 // The same for every view that the library may read.
 [[nodiscard]] bool is_inside(const Arena& arena, const check::AttendCall& call);
 
-// Marks the bytes that the call may write.
-void allow_results(Arena& arena, const check::AttendCall& call);
-
-// A mask of booleans as heads whose elements have two bytes.
-[[nodiscard]] ConstHeadsView as_heads(const BooleanMaskView& mask);
+// Restores the bytes that the call may write.
+void put_back_results(const check::AttendCall& call, const Memory& memory);
 
 // The numbers of views and sequences, to be changed.
 void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views);
@@ -48,20 +40,14 @@ void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
 void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
 // A dtype, an address or a stride that no call takes, or none takes of a view with elements.
-[[nodiscard]] Expected change_view(Bytes& input, HeadsView& view);
-[[nodiscard]] Expected change_any_view(Bytes& input, AttentionViews& views);
+[[nodiscard]] Answer change_view(Bytes& input, HeadsView& view);
+[[nodiscard]] Answer change_any_view(Bytes& input, AttentionViews& views);
 
 // out lies on what is read.
-[[nodiscard]] Expected share_out(Bytes& input, AttentionViews& views);
-
-// A code that exists, a message, nothing written; and never for a legal call.
-void check_refused(Arena& arena, const Error& error, Expected expected);
+[[nodiscard]] Answer share_out(Bytes& input, AttentionViews& views);
 
 // Ends the process unless all rows are right, but for those of which the contract says nothing.
 void check_rows(const check::Verdict& verdict);
-
-// True after a call that was accepted and may be; checks one that was refused.
-[[nodiscard]] bool is_accepted(Arena& arena, const Status& status, Expected expected);
 
 // The concurrency of an executor: one that a caller would state, now and then any number.
 [[nodiscard]] std::int64_t decode_concurrency(Bytes& input);

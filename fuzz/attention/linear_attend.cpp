@@ -32,7 +32,7 @@ struct Run {
 
 // Tokens [first, first + count) of a view.
 HeadsView tokens_of(HeadsView view, std::int64_t first, std::int64_t count) {
-  if (first > 0 && count > 0 && reach_of(view)) {
+  if (first > 0 && count > 0 && reach_of(strided(view))) {
     view.data =
         static_cast<std::byte*>(view.data) + first * view.strides.token * size_in_bytes(view.dtype);
   }
@@ -127,9 +127,9 @@ Status run(const LinearCase& of, const Run& how) {
   return with_call(of, how, call);
 }
 
-// The same call in the caller's memory, cut by an executor.
-void check_memory(Bytes& input, const LinearCase& of) {
-  const std::vector<std::byte> results = arena.contents();
+// The same call in the caller's memory, cut by an executor. results: what it must leave.
+void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
+                  const std::vector<std::byte>& results) {
   Backwards backwards(decode_concurrency(input));
   Run how{.executor = backwards.executor()};
   const auto bytes = with_call(
@@ -142,14 +142,12 @@ void check_memory(Bytes& input, const LinearCase& of) {
   // Not of no bytes: the call would allocate.
   how.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
   if (*bytes > 1 && of.earlier == 0) {
-    arena.restore();
     const Status status =
         run(of, {.memory = how.memory.first(*bytes - 1), .executor = how.executor});
     if (status) fail("memory that is too small must be refused");
-    check_refused(arena, status.error(), Expected::refused);
+    check_refused(status.error(), Answer::refuse, memory);
     if (!work_memory.is_untouched()) fail("memory that is too small must stay as it is");
   }
-  arena.restore();
   const Status status = run(of, how);
   if (!status) fail("memory of linear_attend_bytes must be enough", status.error().message);
   if (!work_memory.give_back()) fail("nothing must be written beyond the caller's memory");
@@ -206,12 +204,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   use_instruction_set(input);
   LinearCase of;
   if (!decode_linear(input, arena, of) || !is_callable(arena, of)) return 0;
-  arena.remember();
+  const Memory memory = arena.keep();
   const rotary::Status status = run(of, {});
-  if (!is_accepted(arena, status, of.expected)) return 0;
-  allow_results(arena, of);
-  if (arena.differs()) fail("nothing but the results must be written");
+  if (!is_accepted(status, of.expected, memory)) return 0;
   if (is_small(of) && !of.has_any_state) check_rows(verdict_of(of));
-  check_memory(input, of);
+  const auto results = arena.contents();
+  put_back_results(of, memory);
+  check_unchanged(memory, "nothing but the results must be written");
+  check_memory(input, of, memory, results);
   return 0;
 }

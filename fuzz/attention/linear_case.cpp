@@ -48,7 +48,7 @@ void decode_map(Placing& placing, LinearCase& to) {
   const std::int64_t count = shape.head_dim * to.map_features;
   std::byte* const directions = place_elements(placing, count, 4);
   if (directions == nullptr) return;
-  fill(placing.arena.place_at(placing.arena.count() - 1), DType::f32, placing.noise, 99);
+  fill(placing.arena.latest(), DType::f32, placing.noise, 99);
   to.map = PositiveRandomFeatures{
       .directions = {reinterpret_cast<const float*>(directions), static_cast<std::size_t>(count)},
       .softmax_scale = static_cast<double>(input.number(1, 8)) / 16};
@@ -77,7 +77,7 @@ void decode_segments(Placing& placing, LinearCase& to) {
 std::span<double> place_doubles(Placing& placing, std::int64_t count) {
   std::byte* const data = place_elements(placing, count, 8);
   if (data == nullptr) return {};
-  const auto place = placing.arena.place_at(placing.arena.count() - 1);
+  const auto place = placing.arena.latest();
   std::fill(place.begin(), place.end(), std::byte{0});
   return {reinterpret_cast<double*>(data), static_cast<std::size_t>(count)};
 }

@@ -33,7 +33,7 @@ struct LinearCase : AttentionViews {
   // The state holds anything: nothing can be said about results.
   bool has_any_state = false;
 
-  Expected expected = Expected::accepted;
+  Answer expected = Answer::accept;
 
   [[nodiscard]] LinearHeads heads() const { return {.q = q, .k = k, .v = v}; }
 };
@@ -47,7 +47,7 @@ void spoil(Bytes& input, LinearCase& of);
 // True where every view lies in its place of the arena and the library needs little time.
 [[nodiscard]] bool is_callable(const Arena& arena, const LinearCase& of);
 
-// Marks the bytes that the call may write.
-void allow_results(Arena& arena, const LinearCase& of);
+// Restores the bytes that the call may write.
+void put_back_results(const LinearCase& of, const Memory& memory);
 
 }  // namespace rotary::fuzz

@@ -19,41 +19,41 @@ void change_any_number(Bytes& input, LinearCase& of) {
   change_number(input, all);
 }
 
-Expected change_options(Bytes& input, LinearCase& of) {
+Answer change_options(Bytes& input, LinearCase& of) {
   switch (input.number(0, 2)) {
     case 0:
       of.options.mask = static_cast<LinearMask>(input.once_in(2) ? 0 : 3);
-      return Expected::refused;
+      return Answer::refuse;
     case 1:
       of.options.epsilon = input.once_in(2) ? std::nan("") : -1;
-      return Expected::refused;
+      return Answer::refuse;
     default:
       of.options.mask =
           of.options.mask == LinearMask::causal ? LinearMask::bidirectional : LinearMask::causal;
-      return Expected::either;
+      return Answer::either;
   }
 }
 
 // One number too few.
-Expected shorten_state(Bytes& input, LinearCase& of) {
-  if (!of.options.state) return Expected::accepted;
+Answer shorten_state(Bytes& input, LinearCase& of) {
+  if (!of.options.state) return Answer::accept;
   LinearState& state = *of.options.state;
   std::span<double>& numbers = *std::array{
       &state.values, &state.keys, &state.exponents}[static_cast<std::size_t>(input.number(0, 2))];
-  if (numbers.empty()) return Expected::accepted;
+  if (numbers.empty()) return Answer::accept;
   numbers = numbers.first(numbers.size() - 1);
-  return Expected::refused;
+  return Answer::refuse;
 }
 
-Expected change_map(Bytes& input, LinearCase& of) {
+Answer change_map(Bytes& input, LinearCase& of) {
   auto* const random = std::get_if<PositiveRandomFeatures>(&of.map);
-  if (random == nullptr) return Expected::accepted;
+  if (random == nullptr) return Answer::accept;
   if (input.once_in(2)) {
     random->softmax_scale = input.once_in(2) ? 0 : std::nan("");
-    return Expected::refused;
+    return Answer::refuse;
   }
   random->directions = random->directions.first(random->directions.size() - 1);
-  return Expected::either;
+  return Answer::either;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void spoil(Bytes& input, LinearCase& of) {
       break;
     default:
       change_any_number(input, of);
-      of.expected = Expected::either;
+      of.expected = Answer::either;
   }
 }
 
@@ -89,21 +89,18 @@ bool is_callable(const Arena& arena, const LinearCase& of) {
   if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;
   if (!of.options.segments) return true;
   const SegmentMap& map = *of.options.segments;
-  return is_inside(
-      arena, ConstHeadsView{.data = map.data,
-                            .dtype = DType::f32,
-                            .extents = {map.batch, map.tokens, 1, 1},
-                            .strides = {.batch = map.batch_stride, .token = map.token_stride}});
+  return is_inside(arena, {.data = map.data,
+                           .element_bytes = sizeof *map.data,
+                           .counts = {map.batch, map.tokens, 1, 1},
+                           .strides = {map.batch_stride, map.token_stride, 0, 0}});
 }
 
-void allow_results(Arena& arena, const LinearCase& of) {
-  arena.allow_nothing();
-  allow_elements(arena, of.out);
+void put_back_results(const LinearCase& of, const Memory& memory) {
+  put_back(strided(of.out), memory);
   if (!of.options.state) return;
   const LinearState& state = *of.options.state;
-  for (const std::span<double> numbers : {state.values, state.keys, state.exponents}) {
-    if (!numbers.empty()) arena.allow(numbers.data(), numbers.size_bytes());
-  }
+  for (const std::span<double> numbers : {state.values, state.keys, state.exponents})
+    put_back(strided(numbers), memory);
 }
 
 }  // namespace rotary::fuzz

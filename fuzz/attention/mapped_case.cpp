@@ -52,14 +52,14 @@ void change_any_number(Bytes& input, AttendCase& of) {
   change_number(input, all);
 }
 
-Expected change_map(Bytes& input, AttendCase& of) {
+Answer change_map(Bytes& input, AttendCase& of) {
   const std::int64_t wrong = input.once_in(2) ? (std::int64_t{1} << 40) + 1 : -input.number(1, 9);
   const std::array<PositionMap, 5> maps = {
       ReRope{.window = wrong}, LeakyReRope{.window = 3, .factor = 0},
       SelfExtend{.neighbors = 3, .group = 0}, DualChunk{.chunk = 4, .local = 4},
       ClippedAngle{.max_angle = std::nan("")}};
   of.map = maps[static_cast<std::size_t>(input.number(0, 4))];
-  return Expected::refused;
+  return Answer::refuse;
 }
 
 void spoil_mapped(Bytes& input, AttendCase& of) {
@@ -75,15 +75,15 @@ void spoil_mapped(Bytes& input, AttendCase& of) {
       break;
     case 3:
       of.options.mask.left = -input.number(1, 5);
-      of.expected = Expected::refused;
+      of.expected = Answer::refuse;
       break;
     case 4:
       of.frequencies = nullptr;
-      of.expected = Expected::refused;
+      of.expected = Answer::refuse;
       break;
     default:
       change_any_number(input, of);
-      of.expected = Expected::either;
+      of.expected = Answer::either;
   }
 }
 
@@ -100,7 +100,7 @@ bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
   const std::int64_t lowest = tempered ? 0 : -(std::int64_t{1} << 60);
   if (listed) to.listed = decode_sequences(input, shape, lowest);
   if (listed && to.listed.empty() && tempered) return false;
-  if (has_conflict(to.listed)) to.expected = Expected::refused;
+  if (has_conflict(to.listed)) to.expected = Answer::refuse;
   to.map = decode_map(input);
   to.options.scale = decode_scale(input);
   to.options.mask.order = AttentionOrder::causal;
@@ -121,12 +121,12 @@ bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
         place_scores(placing, {shape.batch, shape.heads(), shape.queries, 1}, Use::written);
   }
   if (!placing.has_room) return false;
-  const bool writes =
-      reach_of(to.out) || (to.options.log_sum_exp && reach_of(as_heads(*to.options.log_sum_exp)));
-  if (!writes && to.expected == Expected::refused) to.expected = Expected::either;
-  const Expected unspoilt = to.expected;
+  const bool writes = reach_of(strided(to.out)) ||
+                      (to.options.log_sum_exp && reach_of(strided(*to.options.log_sum_exp)));
+  if (!writes && to.expected == Answer::refuse) to.expected = Answer::either;
+  const Answer unspoilt = to.expected;
   if (input.once_in(3)) spoil_mapped(input, to);
-  if (to.expected == Expected::accepted) to.expected = unspoilt;
+  if (to.expected == Answer::accept) to.expected = unspoilt;
   to.options.sequences = to.listed;
   return true;
 }
