@@ -17,6 +17,17 @@
 
 namespace rotary::check {
 
+// Sizes of the tensors. Where keys lie in pages, keys counts those of the longest sequence.
+struct AttentionShape {
+  std::int64_t batch = 2;
+  std::int64_t queries = 4;
+  std::int64_t keys = 5;
+  std::int64_t heads = 4;
+  std::int64_t key_heads = 2;
+  std::int64_t features = 4;  // of q and k
+  std::int64_t value_features = 3;
+};
+
 // The views that all calls of attention have.
 struct AttentionViews {
   HeadsView out;

@@ -15,7 +15,7 @@
 namespace rotary::bench {
 
 // One row of batch, [heads, tokens, features] in memory.
-struct AttentionShape {
+struct AttentionHeads {
   std::int64_t heads = 8;
   std::int64_t key_heads = 8;
   std::int64_t head_dim = 64;
@@ -34,7 +34,7 @@ struct AttentionLine {
   const BenchEncoding* encoding = nullptr;
   AttentionStep step = AttentionStep::prefill;
   std::int64_t tokens = 0;  // keys
-  AttentionShape shape = {};
+  AttentionHeads shape = {};
   std::int64_t threads = 1;
 
   [[nodiscard]] bool quantized() const {

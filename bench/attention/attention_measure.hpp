@@ -19,7 +19,7 @@ namespace rotary::bench {
 struct AttentionGroup {
   AttentionStep step = AttentionStep::prefill;
   std::int64_t tokens = 0;
-  AttentionShape shape = {};
+  AttentionHeads shape = {};
   std::int64_t threads = 1;
   std::vector<const BenchEncoding*> encodings;  // the first is no encoding
 };

@@ -43,7 +43,7 @@ struct Arguments {
   BenchOptions common;
 };
 
-bench::AttentionShape shape_of(const Arguments& arguments) {
+bench::AttentionHeads shape_of(const Arguments& arguments) {
   const std::int64_t heads = arguments.heads;
   const std::int64_t key_heads = arguments.kv_heads.value_or(heads);
   require(key_heads <= heads, "--kv-heads must be in [1, {}], got {}", heads, key_heads);
@@ -233,7 +233,7 @@ std::string group_text(const Json& group) {
                             [&](std::size_t row, std::size_t column) { return rows[row][column]; });
 }
 
-std::string report_text(const Json& report, const bench::AttentionShape& shape) {
+std::string report_text(const Json& report, const bench::AttentionHeads& shape) {
   std::string text = setting_text(report);
   text += fmt::format("decode steps prefetch keys by {} (ROTARY_KEY_FETCHING)\n",
                       report.at("key_fetching").get<std::string>());
@@ -280,7 +280,7 @@ std::string run_attention(const Arguments& arguments, OutputForm form) {
   const std::vector<AttentionGroup> groups = groups_of(arguments);
   check_memory(groups, arguments.common.memory_limit());
   Json report = arguments.common.begin_report();
-  const bench::AttentionShape& shape = groups.front().shape;
+  const bench::AttentionHeads& shape = groups.front().shape;
   report.update({{"dtype", to_string(shape.dtype)},
                  {"query_heads", shape.heads},
                  {"key_heads", shape.key_heads},

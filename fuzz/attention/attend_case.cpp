@@ -32,7 +32,7 @@ void decode_results(Placing& placing, AttendCase& to) {
   const AttentionShape& shape = to.shape;
   const std::int64_t asked = input.number(0, 7);
   ScoresExtents extents{
-      .batch = shape.batch, .heads = shape.heads(), .queries = shape.queries, .keys = 1};
+      .batch = shape.batch, .heads = shape.heads, .queries = shape.queries, .keys = 1};
   if (asked % 2 == 1) to.options.log_sum_exp = place_scores(placing, extents, Use::written);
   extents.keys =
       to.table ? to.k.extents.tokens * to.table->blocks_of_sequence : to.k.extents.tokens;
@@ -60,12 +60,12 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   if (listed && !paged && to.listed.empty() && tempered) return false;
   to.options.mask = decode_mask(input);
   to.options.scale = decode_scale(input);
-  to.k.extents = {shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
-  to.v.extents = {shape.batch, shape.keys, shape.kv_heads, shape.v_features};
+  to.k.extents = {shape.batch, shape.keys, shape.key_heads, shape.features};
+  to.v.extents = {shape.batch, shape.keys, shape.key_heads, shape.value_features};
   if (paged) decode_pages(placing, to);
-  const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
+  const Extents queries{shape.batch, shape.queries, shape.heads, shape.features};
   Extents results = queries;
-  results.features = shape.v_features;
+  results.features = shape.value_features;
   const DType dtype = decode_attention_dtype(input);
   const bool alike = input.once_in(2);
   const auto next_dtype = [&] { return alike ? dtype : decode_attention_dtype(input); };

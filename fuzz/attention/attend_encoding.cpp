@@ -71,7 +71,7 @@ RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t head
 
 bool decode_bias(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
-  const std::int64_t heads = to.shape.heads();
+  const std::int64_t heads = to.shape.heads;
   const std::int64_t kind = input.number(0, 11);
   const auto kinds = relative_bias_names();
   if (heads == 0 || kind >= static_cast<std::int64_t>(kinds.size())) return false;
@@ -149,9 +149,9 @@ std::int64_t longest_sequence(const AttendCase& of) {
 
 void decode_rotations(Bytes& input, AttendCase& to) {
   const std::int64_t kind = input.number(0, 7);
-  if (to.shape.head_dim < 2 || kind < 3) return;
+  if (to.shape.features < 2 || kind < 3) return;
   Frequencies frequencies =
-      frequencies_of(decode_window(input, to.shape.head_dim), input.number(0, spec_kinds - 1));
+      frequencies_of(decode_window(input, to.shape.features), input.number(0, spec_kinds - 1));
   const bool reorders = frequencies.window.pairing.get() == Pairing::interleaved_to_half;
   const bool of_q = reorders || kind != 3;
   const bool of_k = reorders || kind != 4;
@@ -189,11 +189,11 @@ void decode_encoding(Placing& placing, AttendCase& to) {
   const bool biased = decode_bias(placing, to);
   const std::int64_t kind = input.number(0, 11);
   if (kind % 4 == 1 && !biased) {
-    to.shaw_keys = decode_shaw(placing, to.shape.head_dim);
+    to.shaw_keys = decode_shaw(placing, to.shape.features);
     to.options.encoding.shaw_keys = &to.shaw_keys;
   }
   if (kind / 4 == 1) {
-    to.shaw_values = decode_shaw(placing, to.shape.v_features);
+    to.shaw_values = decode_shaw(placing, to.shape.value_features);
     to.options.encoding.shaw_values = &to.shaw_values;
   }
   if (!placing.has_room) return;

@@ -14,7 +14,7 @@ namespace {
 ScoresExtents decode_extents(Bytes& input, const AttendCase& of) {
   const std::int64_t columns =
       of.table ? of.k.extents.tokens * of.table->blocks_of_sequence : of.k.extents.tokens;
-  ScoresExtents n{of.shape.batch, of.shape.heads(), of.shape.queries, columns};
+  ScoresExtents n{of.shape.batch, of.shape.heads, of.shape.queries, columns};
   const std::int64_t shared = input.number(0, 31);
   if (shared % 2 == 1) n.batch = 1;
   if (shared / 2 % 2 == 1) n.heads = 1;

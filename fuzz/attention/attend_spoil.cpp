@@ -83,11 +83,11 @@ Answer change_encoding(Bytes& input, AttendCase& of) {
   AttentionEncoding& encoding = of.options.encoding;
   switch (input.number(0, 4)) {
     case 0:
-      of.bias = Alibi{.heads = of.shape.heads() + 1};
+      of.bias = Alibi{.heads = of.shape.heads + 1};
       encoding.bias = &of.bias;
       return Answer::refuse;
     case 1:
-      of.bias = Alibi{.heads = of.shape.heads(), .bias_max = std::nan("")};
+      of.bias = Alibi{.heads = of.shape.heads, .bias_max = std::nan("")};
       encoding.bias = &of.bias;
       return Answer::refuse;
     case 2:

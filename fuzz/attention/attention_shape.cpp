@@ -30,14 +30,15 @@ AttentionShape decode_shape(Bytes& input) {
   AttentionShape shape{.batch = input.number(0, 3),
                        .queries = decode_count(input, 5, 18),
                        .keys = decode_count(input, 9, 258),
-                       .kv_heads = input.once_in(32) ? 0 : input.number(1, 3),
-                       .group = input.once_in(16) ? input.number(5, 20) : input.number(1, 3),
-                       .head_dim = input.once_in(16) ? input.number(0, 40) : input.number(1, 9),
-                       .v_features = input.once_in(16) ? input.number(0, 40) : input.number(1, 9)};
+                       .key_heads = input.once_in(32) ? 0 : input.number(1, 3)};
+  const std::int64_t group = input.once_in(16) ? input.number(5, 20) : input.number(1, 3);
+  shape.features = input.once_in(16) ? input.number(0, 40) : input.number(1, 9);
+  shape.value_features = input.once_in(16) ? input.number(0, 40) : input.number(1, 9);
   if (input.once_in(128)) {  // several splits of the keys
     shape.keys = 2048 * input.number(1, 2) + input.number(-2, 2);
-    shape.batch = shape.kv_heads = shape.head_dim = shape.v_features = 1;
+    shape.batch = shape.key_heads = shape.features = shape.value_features = 1;
   }
+  shape.heads = shape.key_heads * group;
   return shape;
 }
 

@@ -5,24 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "check/attend_call.hpp"
 #include "fuzz/bytes.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary::fuzz {
 
-// Sizes of the tensors. Where keys lie in pages, keys counts those of the longest sequence.
-struct AttentionShape {
-  std::int64_t batch = 1;
-  std::int64_t queries = 0;
-  std::int64_t keys = 0;
-  std::int64_t kv_heads = 1;
-  std::int64_t group = 1;
-  std::int64_t head_dim = 1;
-  std::int64_t v_features = 1;
-
-  [[nodiscard]] std::int64_t heads() const noexcept { return kv_heads * group; }
-};
+using check::AttentionShape;
 
 [[nodiscard]] AttentionShape decode_shape(Bytes& input);
 

@@ -20,32 +20,25 @@ std::int64_t decode_tokens(Bytes& input) {
 AttentionShape decode_shape_of(Bytes& input) {
   AttentionShape shape{.batch = input.number(0, 3),
                        .queries = decode_tokens(input),
-                       .kv_heads = input.once_in(32) ? 0 : input.number(1, 3),
-                       .group = input.number(1, 3),
-                       .head_dim = input.once_in(16) ? input.number(0, 20) : input.number(1, 6),
-                       .v_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6)};
+                       .key_heads = input.once_in(32) ? 0 : input.number(1, 3)};
   shape.keys = shape.queries;
-  if (input.once_in(128)) {  // so much work that an executor gets some of it
-    shape = {.batch = 1,
-             .queries = 130,
-             .keys = 130,
-             .kv_heads = 2,
-             .group = 2,
-             .head_dim = 32,
-             .v_features = 16};
-  }
+  shape.heads = shape.key_heads * input.number(1, 3);
+  shape.features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
+  shape.value_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
+  // So much work that an executor gets some of it.
+  if (input.once_in(128)) shape = {1, 130, 130, 4, 2, 32, 16};
   return shape;
 }
 
 void decode_map(Placing& placing, LinearCase& to) {
   Bytes& input = placing.input;
   const AttentionShape& shape = to.shape;
-  to.map_features = shape.head_dim;
+  to.map_features = shape.features;
   const std::int64_t kind = input.number(0, 2);
   if (kind == 1) to.map = SoftmaxExp{};
-  if (kind < 2 || shape.head_dim == 0) return;
+  if (kind < 2 || shape.features == 0) return;
   to.map_features = input.number(1, 9);
-  const std::int64_t count = shape.head_dim * to.map_features;
+  const std::int64_t count = shape.features * to.map_features;
   std::byte* const directions = place_elements(placing, count, 4);
   if (directions == nullptr) return;
   fill(placing.arena.latest(), DType::f32, placing.noise, 99);
@@ -84,10 +77,11 @@ std::span<double> place_doubles(Placing& placing, std::int64_t count) {
 
 void decode_state(Placing& placing, LinearCase& to) {
   const AttentionShape& shape = to.shape;
-  const std::int64_t heads = shape.batch * shape.kv_heads;
-  LinearState state{.values = place_doubles(placing, heads * to.map_features * shape.v_features),
-                    .keys = place_doubles(placing, heads * to.map_features),
-                    .exponents = place_doubles(placing, heads)};
+  const std::int64_t heads = shape.batch * shape.key_heads;
+  LinearState state{
+      .values = place_doubles(placing, heads * to.map_features * shape.value_features),
+      .keys = place_doubles(placing, heads * to.map_features),
+      .exponents = place_doubles(placing, heads)};
   if (!placing.has_room) return;
   to.options.state = state;
   if (placing.input.once_in(8)) {
@@ -142,14 +136,15 @@ bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
   to.options.epsilon = epsilons[static_cast<std::size_t>(input.number(0, 3))];
   decode_map(placing, to);
   const auto dtype = static_cast<DType>(input.number(1, 4));
-  to.q = place_heads(placing, dtype, {shape.batch, shape.queries, shape.heads(), shape.head_dim},
+  to.q = place_heads(placing, dtype, {shape.batch, shape.queries, shape.heads, shape.features},
                      Use::read);
-  to.k = place_heads(placing, dtype, {shape.batch, shape.keys, shape.kv_heads, shape.head_dim},
+  to.k = place_heads(placing, dtype, {shape.batch, shape.keys, shape.key_heads, shape.features},
                      Use::read);
-  to.v = place_heads(placing, dtype, {shape.batch, shape.keys, shape.kv_heads, shape.v_features},
-                     Use::read);
-  to.out = place_heads(placing, dtype,
-                       {shape.batch, shape.queries, shape.heads(), shape.v_features}, Use::written);
+  to.v = place_heads(placing, dtype,
+                     {shape.batch, shape.keys, shape.key_heads, shape.value_features}, Use::read);
+  to.out =
+      place_heads(placing, dtype, {shape.batch, shape.queries, shape.heads, shape.value_features},
+                  Use::written);
   if (segmented) decode_segments(placing, to);
   if (input.once_in(3)) decode_state(placing, to);
   if (!placing.has_room) return false;

@@ -93,7 +93,7 @@ bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
   Placing placing = begin_case(input, arena);
   to.shape = decode_shape(input);
   AttentionShape& shape = to.shape;
-  shape.head_dim = std::max<std::int64_t>(shape.head_dim, 2);
+  shape.features = std::max<std::int64_t>(shape.features, 2);
   to.options.q_temperature = decode_temperature(input);
   const bool tempered = !std::holds_alternative<NoTemperature>(to.options.q_temperature);
   const bool listed = input.once_in(2) || (tempered && shape.keys < shape.queries);
@@ -105,20 +105,20 @@ bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
   to.options.scale = decode_scale(input);
   to.options.mask.order = AttentionOrder::causal;
   if (input.once_in(3)) to.options.mask.left = input.number(0, 12);
-  const HeadWindow window = decode_pairs(input, shape.head_dim);
+  const HeadWindow window = decode_pairs(input, shape.features);
   to.owned_frequencies = frequencies_of(window, input.number(0, spec_kinds - 1));
   to.frequencies = &to.owned_frequencies;
-  const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
-  const Extents keys{shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
-  const Extents values{shape.batch, shape.keys, shape.kv_heads, shape.v_features};
-  const Extents results{shape.batch, shape.queries, shape.heads(), shape.v_features};
+  const Extents queries{shape.batch, shape.queries, shape.heads, shape.features};
+  const Extents keys{shape.batch, shape.keys, shape.key_heads, shape.features};
+  const Extents values{shape.batch, shape.keys, shape.key_heads, shape.value_features};
+  const Extents results{shape.batch, shape.queries, shape.heads, shape.value_features};
   to.q = place_heads(placing, decode_attention_dtype(input), queries, Use::read);
   to.k = place_heads(placing, decode_attention_dtype(input), keys, Use::read);
   to.v = place_heads(placing, decode_attention_dtype(input), values, Use::read);
   to.out = place_heads(placing, decode_attention_dtype(input), results, Use::written);
   if (input.once_in(2)) {
     to.options.log_sum_exp =
-        place_scores(placing, {shape.batch, shape.heads(), shape.queries, 1}, Use::written);
+        place_scores(placing, {shape.batch, shape.heads, shape.queries, 1}, Use::written);
   }
   if (!placing.has_room) return false;
   const bool writes = reach_of(strided(to.out)) ||

@@ -6,20 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "check/attend_call.hpp"
 #include "reference/attention.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::test {
 
-struct AttentionShape {
-  std::int64_t batch = 2;
-  std::int64_t queries = 4;
-  std::int64_t keys = 5;
-  std::int64_t heads = 4;
-  std::int64_t key_heads = 2;
-  std::int64_t features = 4;  // of q and k
-  std::int64_t value_features = 3;
-};
+using check::AttentionShape;
 
 // Groups of 2, one group of a number that is no power of two, and none.
 inline constexpr AttentionShape attention_shapes[] = {
