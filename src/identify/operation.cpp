@@ -144,13 +144,14 @@ class Rows {
 
   // Features 2i and 2i + 1, or i and i + d/2, of the window.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
-    if (operation_.order == TableOrder::halves) return 2 * pair % pairs_;
-    return operation_.order == TableOrder::neighbours ? pair / 2 : pair;
+    if (!operation_.other_table) return pair;
+    return reads_half() ? pair / 2 : 2 * pair % pairs_;
   }
   [[nodiscard]] std::size_t of_second(std::size_t pair) const {
-    if (operation_.order == TableOrder::halves) return (2 * pair + 1) % pairs_;
-    return operation_.order == TableOrder::neighbours ? (pair + pairs_) / 2 : pair;
+    if (!operation_.other_table) return pair;
+    return reads_half() ? (pair + pairs_) / 2 : (2 * pair + 1) % pairs_;
   }
+  [[nodiscard]] bool reads_half() const { return turning_.window.pairing == Pairing::half; }
 
   const Operation& operation_;
   const Turning& turning_;

@@ -23,13 +23,6 @@ enum class Exponents {
   hidden_size,  // 2i / divisor
 };
 
-// The frequency of each feature.
-enum class TableOrder {
-  by_pair,
-  halves,      // that of its index modulo d/2: a table made for half a head apart
-  neighbours,  // that of its index / 2: a table made for neighbours
-};
-
 // The number that angles are counted by.
 enum class Counted { token, head, first_token };
 
@@ -40,7 +33,9 @@ struct Operation {
   bool reversed_frequencies = false;
   Exponents exponents = Exponents::of_spec;
   double divisor = 0;
-  TableOrder order = TableOrder::by_pair;
+  // The frequency of each feature is that of its index / 2 for half a head apart, and of its index
+  // modulo d/2 for neighbours.
+  bool other_table = false;
   std::optional<double> attention_factor = {};  // in place of the spec's own
   double attention_power = 1;                   // A applied so often
   double position_factor = 1;                   // p' = factor * p + offset

@@ -92,13 +92,9 @@ void list_blocks(const Start& start, EditList& list) {
 }
 
 void list_table_orders(const Start& start, EditList& list) {
-  const bool is_half = start.turning.window.pairing == Pairing::half;
   if (start.turning.window.blocks != 1 || start.operation.spec.axes) return;
-  const TableOrder order = is_half ? TableOrder::neighbours : TableOrder::halves;
-  list.add(order_aspect | pairing_aspect,
-           rows_field("table", is_half ? "made for half a head apart" : "made for neighbours",
-                      is_half ? "made for neighbours" : "made for half a head apart"),
-           [order](Operation& operation) { operation.order = order; });
+  list.add(order_aspect, rows_field("table", "made for its pairing", "made for the other pairing"),
+           [](Operation& operation) { operation.other_table = true; });
 }
 
 void list_unrotated(const Start& /*start*/, EditList& list) {
