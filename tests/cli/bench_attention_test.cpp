@@ -123,7 +123,7 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
 }
 
 TEST(BenchAttention, CountsOperationsAndBytes) {
-  const AttentionShape shape{.heads = 6, .key_heads = 2, .head_dim = 10, .dtype = DType::bf16};
+  const AttentionHeads shape{.heads = 6, .key_heads = 2, .head_dim = 10, .dtype = DType::bf16};
   const AttentionLine prefill{
       .encoding = &encoding("none"), .tokens = 5, .shape = shape};  // 15 pairs a head
   EXPECT_EQ(operations_of(prefill), 15 * 6 * 10 * 4);
