@@ -37,11 +37,10 @@ double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn
 }  // namespace
 
 bool is_readable(const Operation& operation) noexcept {
-  return operation.rotates && !operation.cos_sin_swapped &&
-         !operation.other_table && operation.counted == Counted::token &&
-         operation.coordinate_of_axis.empty() && !operation.positions_rounded &&
-         !operation.angles_rounded && operation.position_factor == 1 &&
-         operation.position_offset == 0 && !operation.positions;
+  return operation.rotates && !operation.cos_sin_swapped && !operation.other_table &&
+         operation.counted == Counted::token && operation.coordinate_of_axis.empty() &&
+         !operation.positions_rounded && !operation.angles_rounded &&
+         operation.position_factor == 1 && operation.position_offset == 0 && !operation.positions;
 }
 
 PositionReader::PositionReader(const Turning& turning) : turning_(turning) {
