@@ -27,8 +27,9 @@ std::string option_of(std::string_view key) { return fmt::format("--set {}", key
 class BiasSettings {
  public:
   explicit BiasSettings(const std::vector<ConfigOverride>& settings) {
-    for (const auto& [key, value] : settings)
-      require(given_.emplace(key, value).second, "{} is given twice", option_of(key));
+    for (const ConfigOverride& each : settings)
+      require(given_.emplace(each.key, each.value).second, "{} is given twice",
+              option_of(each.key));
   }
 
   [[nodiscard]] std::optional<std::string> text(const std::string& key) {

@@ -15,8 +15,11 @@ constexpr std::int64_t most = 65536;
 SortedJson value_at(const SortedJson& config, const std::string& outer, const std::string& key,
                     const ResolveOptions& options) {
   SortedJson value = config.is_object() && config.contains(key) ? config[key] : SortedJson();
-  for (const ConfigOverride& change : options.overrides)
-    if (change.key == outer + key) value = SortedJson::parse(change.value, nullptr, false);
+  for (const ConfigOverride& change : options.overrides) {
+    if (change.key != outer + key) continue;
+    value = change.from.empty() ? SortedJson::parse(change.value, nullptr, false)
+                                : config.value(change.from.substr(outer.size()), SortedJson());
+  }
   return value;
 }
 

@@ -132,7 +132,8 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
             input_name(path), why);
   };
   refuse(options.pairing.has_value(), "--pairing", "its architecture says which features pair up");
-  refuse(!options.overrides.empty(), "--set", "it has other keys, which no option changes");
+  refuse(!options.overrides.empty(), "--set or --key",
+         "it has other keys, which no option changes");
   refuse(options.part != ModelPart::text, "--part",
          "it has the language model alone, and a tower is a file of its own");
   refuse(options.numerics == Numerics::transformers, "--numerics transformers",

@@ -18,22 +18,37 @@
 namespace rotary::cli {
 namespace {
 
-ConfigOverride parse_setting(std::string_view option, std::string_view text) {
+std::pair<std::string, std::string> parse_sides(std::string_view option, std::string_view text,
+                                                std::string_view form) {
   const auto equals = text.find('=');
-  require(equals != 0 && equals != std::string::npos,
-          "{} must be KEY=VALUE, such as rope_theta=500000, got '{}'", option, text);
+  require(equals != 0 && equals != std::string::npos, "{} must be {}, got '{}'", option, form,
+          text);
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t length = utf8_sequence_length(rest);
     require(length != 0, "{} must be UTF-8", option);
     rest.remove_prefix(length);
   }
-  return {.key = std::string(text.substr(0, equals)),
-          .value = std::string(text.substr(equals + 1))};
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+ConfigOverride parse_setting(std::string_view option, std::string_view text) {
+  auto [key, value] = parse_sides(option, text, "KEY=VALUE, such as rope_theta=500000");
+  return {.key = std::move(key), .value = std::move(value)};
+}
+
+// The key is set beside the one that stands for it.
+ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
+  auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
+  require(!from.empty() && key.find('.') == std::string::npos,
+          "{} must be KEY=NAME, where KEY is a name and NAME may be a path, got '{}'", option,
+          text);
+  return {.key = from.substr(0, from.rfind('.') + 1) + key, .value = {}, .from = std::move(from)};
 }
 
 // A member of a JSON object, whose reader judges the value: JSON, or else a text.
 std::string member_text(const ConfigOverride& setting) {
-  const auto& [key, value] = setting;
+  const std::string& key = setting.key;
+  const std::string& value = setting.value;
   const bool is_json = Json::accept(value);
   require(is_json || value.find_first_of("{[\"") != 0, "--set {} must be valid JSON, got '{}'", key,
           value);
@@ -58,6 +73,9 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
         options.names_part = true;
       });
   parser.add("--set KEY=VALUE", resolving.overrides, setting(), std::string(config_settings_help));
+  parser.add("--key KEY=NAME", resolving.overrides,
+             Value<ConfigOverride>{.name = "", .read = parse_renaming},
+             "the name that the config has for a key, such as hidden_size=d_model");
 }
 
 Value<ConfigOverride> setting() { return {.name = "", .read = parse_setting}; }
@@ -76,7 +94,11 @@ ModelSpec model_of_settings(const ModelOptions& options) {
   if (options.config == xpos_name && xpos == settings.end()) add("xpos", "{}");
   std::vector<std::string> members;
   members.reserve(settings.size());
-  for (const ConfigOverride& setting : settings) members.push_back(member_text(setting));
+  for (const ConfigOverride& setting : settings) {
+    require(setting.from.empty(), "--key is for a config; {} takes --set {}=VALUE", options.config,
+            setting.key);
+    members.push_back(member_text(setting));
+  }
   const auto spec = parse_rotary_spec(fmt::format("{{{}}}", fmt::join(members, ",")));
   if (!spec) fail_usage("{} by --set: {}", options.config, spec.error().message);
   ModelSpec model;

@@ -140,7 +140,7 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
 explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
   if (!arguments.key) return {query.rbegin(), query.rend()};
   require(arguments.key->size() == query.size(),
-          "--key must have as many numbers as the query, {}, got {}", query.size(),
+          "--key-values must have as many numbers as the query, {}, got {}", query.size(),
           arguments.key->size());
   return *arguments.key;
 }
@@ -183,7 +183,7 @@ void declare_uses(OptionParser& parser, const Arguments& a) {
   parser.only({"CONFIG", "--values", "--position"}, "every topic but example", has_numbers);
   parser.only({"--pairing"}, "every topic but example",
               [=] { return has_numbers() || has_config(); });
-  parser.only({"--key", "--key-position"}, "derivation, relative and mistakes",
+  parser.only({"--key-values", "--key-position"}, "derivation, relative and mistakes",
               [&a] { return topic_of(a).has_key; });
   parser.only({"--base"}, "numbers without CONFIG (with one: --set rope_theta=B)",
               [=] { return has_numbers() && !has_config(); });
@@ -206,7 +206,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
              "the features of one head, a query: an even count; with CONFIG its head_dim. A "
              "topic takes 0.5,-1,1.5,2 without it (interleaved)");
   parser.add("--position N", arguments.position, integer(), "where it stands: any integer (3)");
-  parser.add("--key X,Y,...", arguments.key, list_of(feature),
+  parser.add("--key-values X,Y,...", arguments.key, list_of(feature),
              "the features of a key (the query's, reversed)");
   parser.add("--key-position N", arguments.key_position, integer(),
              "where the key stands (2 before the query)");

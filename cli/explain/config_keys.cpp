@@ -27,17 +27,29 @@ Json& member_of(Json& config, const Path& path) {
   return *place;
 }
 
+Path path_of(std::string_view key) {
+  Path path;
+  for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
+    path.emplace_back(key.substr(0, dot));
+    key.remove_prefix(dot + 1);
+  }
+  path.emplace_back(key);
+  return path;
+}
+
 // As resolve() applies it, which has accepted it.
 void set_key(Json& config, const ConfigOverride& change) {
-  Path path;
-  std::string_view rest = change.key;
-  for (auto dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
-    path.emplace_back(rest.substr(0, dot));
-    rest.remove_prefix(dot + 1);
-  }
-  path.emplace_back(rest);
   Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
-  member_of(config, path) = value.is_discarded() ? Json(change.value) : std::move(value);
+  if (value.is_discarded()) value = change.value;
+  if (!change.from.empty()) {
+    Path around = path_of(change.from);
+    const std::string name = around.back();
+    around.pop_back();
+    Json& object = member_of(config, around);
+    value = object[name];
+    object.erase(name);
+  }
+  member_of(config, path_of(change.key)) = std::move(value);
 }
 
 struct Trial {

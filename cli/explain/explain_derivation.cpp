@@ -65,7 +65,7 @@ Plane plane_of(const Numbers& numbers) {
     if (q == 0.0 || k == 0.0) continue;
     return {numbers, i, q, k, numbers.query_position, numbers.key_position};
   }
-  fail_usage("--values and --key must share a pair that is not 0 in either, got none");
+  fail_usage("--values and --key-values must share a pair that is not 0 in either, got none");
 }
 
 Step inner_product(const Plane& plane) {

@@ -96,6 +96,15 @@ LayerEncoding baichuan_encoding(Reader& config) {
   return rotates ? LayerEncoding::rotary : LayerEncoding::alibi;
 }
 
+LayerEncoding olmo_encoding(Reader& config) {
+  const bool rotates = config.boolean("rope").value_or(config.find("n_heads") == nullptr);
+  if (!rotates) {
+    config.not_supported("rope must be true: learned positions and the linear biases of this code ",
+                         "are not supported; got false");
+  }
+  return LayerEncoding::rotary;
+}
+
 LayerEncoding chatglm_encoding(Reader& config) {
   if (config.boolean("position_encoding_2d").value_or(false)) {
     config.not_supported(

@@ -30,6 +30,9 @@ namespace rotary {
 // No key decides: hidden_size 4096 is the 7B model, which rotates; 5120 is the 13B model, which has
 // linear biases.
 [[nodiscard]] LayerEncoding baichuan_encoding(Reader& config);
+// OLMo's own code: rope must be true. A file with num_attention_heads is of a later class (LLaDA
+// MoE), which always rotates.
+[[nodiscard]] LayerEncoding olmo_encoding(Reader& config);
 // Accepts ChatGLM 2 and later; the first, with the same model_type, rotates by two positions.
 [[nodiscard]] LayerEncoding chatglm_encoding(Reader& config);
 

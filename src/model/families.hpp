@@ -111,6 +111,8 @@ enum class RopeDialect {
   qwen,          // use_dynamic_ntk beside the dictionary is a rule of its own
   phi3,    // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
   sarvam,  // "deepseek_yarn" is "yarn"
+  ming,    // "video_rope" names axes, and no rule
+  nomic,   // rotary_scaling_factor beside the dictionary is rope_type dynamic
 };
 
 // Where a model says how many pairs of a head each axis of its positions has.

@@ -2,11 +2,13 @@
 #include "model/model_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
 #include "model/layers/layer_types.hpp"
 #include "model/layers/per_layer_config.hpp"
+#include "model/other_names.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {
@@ -73,7 +75,8 @@ std::int64_t divide_heads(Reader& config, ModelConfig& result) {
                      ", must be given, got neither",
                      is_wrapped ? "; this config keeps its language model in text_config: pass "
                                   "that object alone"
-                                : "");
+                                : "",
+                     other_names_in(config, std::array{family.keys.head_dim, size_key, heads_key}));
     return 0;
   }
   if (*heads < 1) {

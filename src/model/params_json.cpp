@@ -248,7 +248,7 @@ void refuse_other_rope_keys(Params& params) {
     const bool is_known =
         std::find(known.begin(), known.end(), key) != known.end() || key == "qk_rope_head_dim";
     if (is_known || value.is_null() || !speaks_of_rope(key)) continue;
-    refuse_rope_key(params.reader, key, value, known);
+    refuse_rope_key(params.reader, key, value, did_you_mean(key, known));
     return;
   }
 }

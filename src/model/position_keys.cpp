@@ -9,6 +9,7 @@
 
 #include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
+#include "model/other_names.hpp"
 
 namespace rotary {
 namespace {
@@ -141,8 +142,7 @@ void refuse_other_position_keys(Reader& config, const std::set<std::string>& ask
     config.not_supported(shorten(key),
                          " is not understood for a model_type that nobody here knows, and may "
                          "change positions, heads or layers; got ",
-                         describe(value), did_you_mean(key, known),
-                         ". Set it to null if it does not");
+                         describe(value), did_you_mean(key, known), way_round(config, key));
     return;
   }
 }

@@ -45,9 +45,8 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
       part == ModelPart::vision
           ? " A pairing does not say how the pairs of a tower are dealt to its axes: make a "
             "RotarySpec with axes of your own"
-          : " State the pairing, half, interleaved or interleaved_to_half "
-            "(ResolveOptions::pairing; "
-            "in the tool --pairing), if you know which features of this model turn together";
+          : " If you know which features of this model turn together, state the pairing: half, "
+            "interleaved or interleaved_to_half (in the tool, --pairing half)";
   config.reader.not_supported("model_type must be one of the ", names.size(),
                               " families in docs/families.md; got ", got,
                               suggestion.empty() ? "." : suggestion, next_step);

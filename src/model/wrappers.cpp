@@ -214,6 +214,64 @@ const Json* language_model_of_same_type(const PartConfig& found) {
   return family != nullptr && !is_whole ? inner : nullptr;
 }
 
+// Enters the configs around a language model's that are known to have one. False after an error.
+bool enter_wrappers(std::vector<PartConfig>& levels) {
+  while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
+    PartConfig& found = levels.back();
+    const std::string_view key = key_of(*wrapper, found.reader);
+    const Json* const inner = found.reader.find(key);
+    if (inner == nullptr && is_flat(*wrapper, found.reader)) {
+      found.family = wrapper->text_model_type;
+      continue;
+    }
+    if (inner == nullptr || !inner->is_object()) {
+      found.reader.malformed(key, " must be an object, because a ", wrapper->model_type,
+                             " keeps its language model's config there; got ",
+                             inner == nullptr ? std::string("none") : describe(*inner));
+      return false;
+    }
+    PartConfig deeper = part_config(*found.reader.object(key), wrapper->text_model_type);
+    warn_about_outer_keys(found.reader, deeper.reader);
+    deeper.sizes = class_sizes(wrapper->model_type, deeper.family);
+    levels.push_back(std::move(deeper));
+  }
+  return true;
+}
+
+bool has_sizes(const Reader& config) {
+  return std::ranges::any_of(std::array{"hidden_size", "num_attention_heads", "head_dim"},
+                             [&](std::string_view key) { return config.find(key) != nullptr; });
+}
+
+// The key of the language model's config in one around it whose model_type nobody here knows.
+std::string_view key_within_unknown(const PartConfig& found) {
+  const bool is_known = found.model_type.empty() || find_family(found.family) != nullptr ||
+                        !reason_to_refuse(found.family).empty() || has_sizes(found.reader);
+  if (is_known) return {};
+  for (const std::string_view key :
+       {"text_config", "llm_config", "language_config", "thinker_config"}) {
+    const Json* const inner = found.reader.find(key);
+    if (inner != nullptr && inner->is_object()) return key;
+  }
+  return {};
+}
+
+// Enters the language model's config in a file whose own model_type is unknown, and keeps that
+// name: what engines do with the inner family says nothing about theirs.
+bool enter_unknown(std::vector<PartConfig>& levels) {
+  PartConfig& found = levels.back();
+  const std::string_view key = key_within_unknown(found);
+  if (key.empty()) return false;
+  PartConfig deeper = part_config(*found.reader.object(key), "");
+  found.reader.warn("model_type ", shorten(found.model_type), " is not known; ", key,
+                    " is read as the config of its language model");
+  warn_about_outer_keys(found.reader, deeper.reader);
+  deeper.sizes = class_sizes("", deeper.family);
+  deeper.model_type = found.model_type;
+  levels.push_back(std::move(deeper));
+  return true;
+}
+
 }  // namespace
 
 std::span<const Wrapper> wrappers() { return list; }
@@ -230,25 +288,9 @@ PartConfig part_config(Reader config, std::string_view assumed_type) {
 
 std::vector<PartConfig> nested_configs(const Reader& config) {
   std::vector<PartConfig> levels = {part_config(config, "")};
-  while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
-    PartConfig& found = levels.back();
-    const std::string_view key = key_of(*wrapper, found.reader);
-    const Json* const inner = found.reader.find(key);
-    if (inner == nullptr && is_flat(*wrapper, found.reader)) {
-      found.family = wrapper->text_model_type;
-      continue;
-    }
-    if (inner == nullptr || !inner->is_object()) {
-      found.reader.malformed(key, " must be an object, because a ", wrapper->model_type,
-                             " keeps its language model's config there; got ",
-                             inner == nullptr ? std::string("none") : describe(*inner));
-      return levels;
-    }
-    PartConfig deeper = part_config(*found.reader.object(key), wrapper->text_model_type);
-    warn_about_outer_keys(found.reader, deeper.reader);
-    deeper.sizes = class_sizes(wrapper->model_type, deeper.family);
-    levels.push_back(std::move(deeper));
-  }
+  do {
+    if (!enter_wrappers(levels)) return levels;
+  } while (enter_unknown(levels));
   if (language_model_of_same_type(levels.back()) != nullptr) {
     PartConfig deeper = levels.back();
     deeper.reader = *levels.back().reader.object("text_config");

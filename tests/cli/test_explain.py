@@ -133,7 +133,7 @@ class RotationTest(Numbers):
             (4, "nor is it a topic", ["keys", config]),
             (2, "CONFIG is for", ["example", config]),
             (2, "--values is for", ["example", "--values", "1,2"]),
-            (2, "--key is for", ["forms", "--key", "1,2,3,4"]),
+            (2, "--key-values is for", ["forms", "--key-values", "1,2,3,4"]),
             (2, "--key-position is for", ["--key-position", 1]),
             (2, "--base is for", ["forms", config, "--base", 5]),
             (2, "--set is for", ["forms", "--set", "rope_theta=5"]),
@@ -141,11 +141,11 @@ class RotationTest(Numbers):
             (2, "--layer-type is for", [config, "--layer-type", "full_attention"]),
             (2, "--pairing is required", ["forms", "--values", "1,2"]),
             (2, "16 features of a head, got 2", ["forms", config, "--values", "1,2"]),
-            (2, "as many numbers as the query, 4, got 2", ["relative", "--key", "1,2"]),
+            (2, "as many numbers as the query, 4, got 2", ["relative", "--key-values", "1,2"]),
             (2, "[-2^62, 2^62]", ["relative", "--position", 2**62 + 1]),
             (2, "[-2^62, 2^62]", ["relative", "--position", -(2**62)]),
-            (2, "got none", ["derivation", "--values", "1,2,0,0", "--key", "0,0,1,2", "--pairing",
-                             "interleaved"]),
+            (2, "got none", ["derivation", "--values", "1,2,0,0", "--key-values", "0,0,1,2",
+                             "--pairing", "interleaved"]),
             (2, "--layer-type", ["forms", two]),
         ]
         for code, part, arguments in cases:
@@ -279,7 +279,7 @@ class RelativeTest(ToolTest):
         for pairing in PAIRINGS:
             document = self.run_json(
                 "explain", "explain", "relative",
-                "--values", ",".join(map(repr, SIX)), "--key", ",".join(map(repr, key)),
+                "--values", ",".join(map(repr, SIX)), "--key-values", ",".join(map(repr, key)),
                 "--position", 5, "--key-position", -6, "--pairing", pairing, "--base", 500,
             )
             at = lambda x, position: expected(x, position, pairing, 500, 2)

@@ -2,6 +2,7 @@
 """What inspect says about small configs, as text and as JSON."""
 
 import json
+import re
 
 import numpy as np
 
@@ -301,6 +302,31 @@ class InspectTest(ToolTest):
             self.assert_fails(5, ["--pairing"], "inspect", name)
             text = self.run_json("inspect", "inspect", name, "--pairing", "interleaved")
             self.assertEqual(text["rotary"][0]["pairing"], "interleaved")
+
+    def test_refusals_of_an_unknown_family_print_the_options_that_mend_them(self):
+        own_names = {"model_type": "novel", "d_model": 64, "n_heads": 4, "n_layer": 3,
+                     "rope_base": 5e5, "rope_twist": 1}
+        name, options = self.write_config({"text_config": own_names, "model_type": "vl"}), []
+        for _ in range(7):
+            run = self.run_tool("inspect", name, *options, "--json")
+            if run.returncode == 0:
+                break
+            self.assertIn(run.returncode, (3, 5))
+            found = re.findall(r"--(?:pairing|key|set) [a-z_0-9.=]+", run.stderr.decode())
+            self.assertTrue(found, run.stderr)
+            options += [part for each in found for part in each.split()]
+        document = json.loads(run.stdout)
+        [rotary] = document["rotary"]
+        self.assertEqual((rotary["head_dim"], rotary["base"]), (16, 5e5))
+        self.assertEqual(len(document["layers"]), 3)
+
+    def test_a_key_by_another_name_is_checked(self):
+        name = self.write_config(LLAMA | {"width": 64})
+        for part, value in (("KEY=NAME", "rope_theta"), ("KEY=NAME", "a.b=width"),
+                            ("config has both", "hidden_size=width"),
+                            ("must be in the config", "head_dim=widht")):
+            self.assert_fails(2, ["--key" if "KEY" in part else "", part], "inspect", name,
+                              "--key", value)
 
     def test_text_that_is_not_utf8_or_needs_escapes(self):
         config = json.dumps(LLAMA | {"model_type": 'q"\\\n\u0001é'})

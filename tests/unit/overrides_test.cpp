@@ -131,5 +131,58 @@ TEST(Overrides, MayNotHideARepeatedKey) {
                 ErrorCode::malformed_input);
 }
 
+ConfigOverride renamed(std::string_view key, std::string_view from) {
+  return {.key = std::string(key), .value = {}, .from = std::string(from)};
+}
+
+// A model that nobody knows, with names of its own for each key.
+constexpr std::string_view own_names = R"({"model_type": "frontier", "width": 128, "n_heads": 2,
+    "depth": 3, "span": 4096, "inner": {"theta": 5e5}})";
+
+TEST(Overrides, OfAnotherNameMoveItsValue) {
+  const ModelSpec model = test::resolved(
+      own_names,
+      {.pairing = Pairing::half,
+       .overrides = {renamed("hidden_size", "width"), renamed("num_attention_heads", "n_heads"),
+                     renamed("num_hidden_layers", "depth"),
+                     renamed("max_position_embeddings", "span"),
+                     renamed("rope_theta", "inner.theta")}});
+  EXPECT_EQ(model.rotary.at(0).spec.head_dim, 64);
+  EXPECT_EQ(model.rotary.at(0).spec.base.get(), 5e5);
+  EXPECT_EQ(model.rotary.at(0).trained_context_tokens, 4096);
+  EXPECT_EQ(model.layers.size(), 3U);
+}
+
+TEST(Overrides, OfAnotherNameNeedOneValueForAReadKey) {
+  const auto renaming = [](std::string_view key, std::string_view from) {
+    return with(llama_with(R"("rope_base": 7, "rope_theta": 8)"), renamed(key, from));
+  };
+  test::refused(
+      renaming("rope_theta", "rope_bas"),
+      {"stands for rope_theta must be in the config, got rope_bas; did you mean rope_base?"});
+  test::refused(renaming("rope_theta", "rope_base"),
+                {"rope_base cannot stand for rope_theta, because the config has both"});
+  test::refused(renaming("layer_norm_eps", "rope_base"),
+                {"one that is read for this model", "got layer_norm_eps"});
+  test::refused(renaming("head_dim", "hidden_size.x"), {"got hidden_size.x"});
+}
+
+// The refusal names the option that mends it.
+TEST(Overrides, OfAnotherNameAreProposed) {
+  const ResolveOptions half{.pairing = Pairing::half};
+  test::refused(resolve(R"({"model_type": "new", "d_model": 128, "n_head": 2})", half),
+                {"--key hidden_size=d_model --key num_attention_heads=n_head"},
+                ErrorCode::malformed_input);
+  test::refused(
+      resolve(R"({"model_type": "new", "text_config": {"head_dim": 64, "rope_base": 5}})", half),
+      {"text_config.rope_base", "--key rope_theta=text_config.rope_base"}, ErrorCode::unsupported);
+  test::refused(resolve(R"({"model_type": "new", "head_dim": 64, "rope_theta": 5, "n_ctx": 9,
+                            "n_layer": 3})",
+                        half),
+                {"--key num_hidden_layers=n_layer"}, ErrorCode::unsupported);
+  test::refused(resolve(R"({"model_type": "new", "head_dim": 64, "rope_twist": 5})", half),
+                {"rope_twist is not understood", "--set rope_twist=null"}, ErrorCode::unsupported);
+}
+
 }  // namespace
 }  // namespace rotary

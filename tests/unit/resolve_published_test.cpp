@@ -255,5 +255,71 @@ TEST(Published, Phi3Small) {
 // LLaVA's authors keep the keys of the language model beside their own.
 TEST(Published, FlatLlava) { EXPECT_EQ(resolved_rotary(model_with("llava")).head_dim, 64); }
 
+TEST(Published, ALanguageModelInAnUnknownWrapper) {
+  const auto wrapped = [](std::string_view inner) {
+    return R"({"model_type": "frontier_vl", "vision_config": {"hidden_size": 9}, )" +
+           test::member("text_config", inner) + "}";
+  };
+  const ModelSpec model = resolved(wrapped(model_with("qwen3", R"("rope_theta": 5e6)")));
+  EXPECT_EQ(model.model_type, "frontier_vl");
+  EXPECT_EQ(model.config_part, "text_config");
+  EXPECT_EQ(model.rotary.at(0).spec.base.get(), 5e6);
+  EXPECT_TRUE(warns(model, "model_type frontier_vl is not known; text_config is read"));
+  const std::string unknown = wrapped(model_with("frontier_text", R"("rope_theta": 5e6)"));
+  not_supported(unknown, {"text_config.model_type", "got 'frontier_text'", "--pairing half"});
+  EXPECT_EQ(resolved(unknown, {.pairing = Pairing::interleaved}).rotary.at(0).spec.pairing,
+            Pairing::interleaved);
+  not_supported(R"({"model_type": "frontier_vl", "head_dim": 64, "text_config": {}})",
+                {"got 'frontier_vl'"});
+}
+
+TEST(Published, OlmoAndLladaOfTheirAuthors) {
+  for (const std::string_view model_type : {"hf_olmo", "llada"}) {
+    const auto with = [&](std::string_view rope) {
+      return test::json_object(test::member("model_type", test::json_text(model_type)) +
+                               R"(, "d_model": 4096, "n_heads": 32, "n_layers": 2,
+          "max_sequence_length": 2048, "rope_full_precision": true, "rope": )" +
+                               std::string(rope));
+    };
+    const ModelSpec model = resolved(with("true"));
+    EXPECT_EQ(model.rotary.at(0).spec.head_dim, 128);
+    EXPECT_EQ(model.rotary.at(0).spec.base.get(), 10000);
+    EXPECT_EQ(model.rotary.at(0).trained_context_tokens, 2048);
+    not_supported(with("false"), {"rope must be true"});
+  }
+}
+
+// Ming's layer: time has the last pairs, height and width take turns for the others.
+TEST(Published, VideoRopeOfMing) {
+  const auto axes_of = [](std::string_view dictionary) {
+    return resolved_rotary(model_with("bailing_moe_v2", R"("rope_theta": 6e5,
+        "partial_rotary_factor": 1.0, "rope_scaling": )" + std::string(dictionary)))
+        .axes;
+  };
+  const Axes usual = axes_of(R"({"type": "video_rope", "factor": null})").value();
+  EXPECT_EQ(usual.pairs, (std::vector<std::int64_t>{8, 12, 12}));
+  EXPECT_EQ(usual.order, (std::vector<std::int64_t>{1, 2, 0}));
+  EXPECT_EQ(usual.arrangement, AxisArrangement::interleaved_then_last);
+  const Axes stated = axes_of(R"({"type": "video_rope", "mrope_section": [4, 10, 18]})").value();
+  EXPECT_EQ(stated.pairs, (std::vector<std::int64_t>{4, 14, 14}));
+  EXPECT_FALSE(axes_of("null"));
+  not_supported(model_with("bailing_moe_v2", R"("rope_theta": 6e5, "rope_scaling": {
+      "rope_type": "default", "mrope_section": [8, 12, 12]})"),
+                {"mrope_section must be that of type video_rope"});
+}
+
+TEST(Published, ScalingFactorOfNomic) {
+  const std::string_view config = R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12,
+      "n_layer": 2, "n_positions": 8192, "rotary_scaling_factor": 2,
+      "max_trained_positions": 2048})";
+  const ModelSpec model = resolved(config);
+  EXPECT_EQ(model.rotary.at(0).spec.scaling,
+            Scaling(DynamicNtkScaling{.factor = 2, .original_context_tokens = 2048}));
+  EXPECT_EQ(origin_of(model.rotary.at(0).sources, "factor"), Origin::stated);
+  EXPECT_TRUE(warns(model, "Transformers does not read it"));
+  test::malformed(model_with("nomic_bert", R"("rotary_scaling_factor": 2)"),
+                  {"max_trained_positions must be given"});
+}
+
 }  // namespace
 }  // namespace rotary

@@ -170,6 +170,7 @@ constexpr std::array llama_like_rows = {
            .pairing_switch = {.key = "rotary_emb_interleaved", .if_true = Pairing::interleaved},
            .base = {.otherwise = 1000, .other_key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .other_key = "rotary_emb_fraction"},
+           .rope = {.dialect = RopeDialect::nomic},
            .keys = gpt_keys},
 };
 

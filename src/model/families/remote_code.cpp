@@ -24,7 +24,21 @@ constexpr Family minimax(std::string_view model_type) {
           .source = remote};
 }
 
+// olmo/model.py of OLMo 1, which LLaDA's own code repeats.
+constexpr Family olmo_of_its_authors(std::string_view model_type) {
+  return {.model_type = model_type,
+          .read_encoding = olmo_encoding,
+          .base = {10000},
+          .keys = {.hidden_size = "d_model",
+                   .heads = "n_heads",
+                   .layers = "n_layers",
+                   .positions = "max_sequence_length"},
+          .source = remote};
+}
+
 constexpr std::array remote_code_rows = {
+    olmo_of_its_authors("hf_olmo"),
+    olmo_of_its_authors("llada"),
     half_pairs("internlm", 10000),
     half_pairs("internlm2", 10000),
     half_pairs("deepseek", 10000),
@@ -48,8 +62,14 @@ constexpr std::array remote_code_rows = {
            .keys = {.head_dim = "attention_head_dim"},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling",
            .source = remote},
+    // video_rope, of Ming: the default frequencies, and axes as Ernie 4.5's
+    // (modeling_bailing_moe_v2 in inclusionAI/Ming, apply_3d_rotary_pos_emb).
     Family{.model_type = "bailing_moe_v2",
            .part = {.given_by = PartialRotary::fraction},
+           .rope = {.dialect = RopeDialect::ming},
+           .axes = {.given_by = AxisShares::sections,
+                    .arrangement = AxisArrangement::interleaved_then_last,
+                    .order = {1, 2, 0}},
            .source = remote},
     // Baichuan 7B rotates and 13B has linear biases; no key says which.
     Family{.model_type = "baichuan",

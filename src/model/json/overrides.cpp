@@ -27,25 +27,21 @@ Status check_depth(const ConfigOverride& change) {
                           " objects, got ", levels - 2, ": ", shorten(change.key));
 }
 
-Status apply(Json& config, const ConfigOverride& change) {
-  if (auto status = check_depth(change); !status) return status;
+// The object that holds the key, made on the way where it is missing.
+Result<Json::Object*> object_around(Json& config, std::string_view key) {
   Json::Object* object = &config.object();
-  std::string_view rest = change.key;
+  std::string_view rest = key;
   while (true) {
     const auto dot = rest.find('.');
     const std::string part(rest.substr(0, dot));
     if (part.empty()) {
-      return invalid_argument("a key to set must be NAME or OBJECT.NAME, got '",
-                              shorten(change.key), "'");
+      return invalid_argument("a key to set must be NAME or OBJECT.NAME, got '", shorten(key), "'");
     }
+    if (dot == std::string_view::npos) return object;
     Json& place = (*object)[part];
-    if (dot == std::string_view::npos) {
-      place = value_of(change.value);
-      return {};
-    }
     if (place.is_null()) place = Json(Json::Object());
     if (!place.is_object()) {
-      return invalid_argument("to set ", shorten(change.key), ", ", shorten(part),
+      return invalid_argument("to set ", shorten(key), ", ", shorten(part),
                               " must be an object, got ", describe(place));
     }
     object = &place.object();
@@ -54,6 +50,51 @@ Status apply(Json& config, const ConfigOverride& change) {
 }
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+const Json* find_path(const Json& config, std::string_view path) {
+  const auto dot = path.find('.');
+  const Json* const found = config.find(path.substr(0, dot));
+  if (found == nullptr || dot == std::string_view::npos) return found;
+  return found->is_object() ? find_path(*found, path.substr(dot + 1)) : nullptr;
+}
+
+// The value of the key that has another name; its old place is removed.
+Result<Json> take_renamed(Json& config, const ConfigOverride& change) {
+  const Json* const found = find_path(config, change.from);
+  if (found == nullptr) {
+    std::vector<std::string_view> names;
+    for (const auto& member : config.object()) names.push_back(member.first);
+    return invalid_argument("the key that stands for ", shorten(change.key),
+                            " must be in the config, got ", shorten(change.from),
+                            did_you_mean(change.from, names));
+  }
+  if (const Json* const there = find_path(config, change.key);
+      there != nullptr && !there->is_null()) {
+    return invalid_argument(shorten(change.from), " cannot stand for ", shorten(change.key),
+                            ", because the config has both");
+  }
+  Json value = *found;
+  auto object = object_around(config, change.from);
+  if (!object) return std::move(object).error();
+  (*object)->erase(std::string(last_part(change.from)));
+  return value;
+}
+
+Status apply(Json& config, const ConfigOverride& change) {
+  if (auto status = check_depth(change); !status) return status;
+  Json value;
+  if (change.from.empty()) {
+    value = value_of(change.value);
+  } else {
+    auto taken = take_renamed(config, change);
+    if (!taken) return std::move(taken).error();
+    value = *std::move(taken);
+  }
+  auto object = object_around(config, change.key);
+  if (!object) return std::move(object).error();
+  (**object)[std::string(last_part(change.key))] = std::move(value);
+  return {};
+}
 
 bool is_rope_dictionary(std::string_view path) {
   return last_part(path) == "rope_scaling" || last_part(path) == "rope_parameters";
@@ -92,7 +133,8 @@ std::string meant(std::string_view key, const std::set<std::string>& asked) {
 Status check_overrides(std::span<const ConfigOverride> overrides,
                        const std::set<std::string>& asked) {
   for (const ConfigOverride& each : overrides) {
-    if (is_read(each.key, asked) || value_of(each.value).is_null()) continue;
+    const bool removes = each.from.empty() && value_of(each.value).is_null();
+    if (removes || is_read(each.key, asked)) continue;
     return invalid_argument("a key to set must be one that is read for this model, got ",
                             shorten(each.key), meant(each.key, asked));
   }

@@ -10,6 +10,7 @@
 
 #include "base/message.hpp"
 #include "model/json/reader.hpp"
+#include "model/other_names.hpp"
 #include "model/rope/rope_axes.hpp"
 #include "model/rope/scaling_readers.hpp"
 #include "rotary/frequencies.hpp"
@@ -146,8 +147,10 @@ double base_of(const ModelConfig& config, const RopeParameters& rope, const Laye
          config.family.rope.is_read ? config.family.base.key : "");
     return *config.family.base.otherwise;
   }
+  constexpr std::string_view key = "rope_theta";
   config.reader.malformed(
-      "rope_theta must be given, because no default is known for this model_type; got none");
+      key, " must be given, because no default is known for this model_type; got none",
+      other_names_in(config.reader, {&key, 1}));
   return 0;
 }
 
@@ -222,6 +225,23 @@ Scaling doubling_rule(const ModelConfig& config) {
   return DoublingNtkScaling{.original_context_tokens = config.max_position_embeddings.value_or(1)};
 }
 
+// NomicBertDynamicNTKRotaryEmbedding of the authors' code.
+constexpr std::string_view nomic_key = "rotary_scaling_factor";
+
+bool is_nomic_rule(const ModelConfig& config) {
+  return config.family.rope.dialect == RopeDialect::nomic && config.reader.number(nomic_key);
+}
+
+Scaling nomic_rule(const ModelConfig& config) {
+  const DynamicNtkScaling rule{
+      .factor = config.reader.required_number(nomic_key),
+      .original_context_tokens = config.reader.required_integer("max_trained_positions")};
+  config.reader.dispute(transformers_5, nomic_key, " ", rule.factor,
+                        " makes the rule dynamic, as in the authors' code; the class of "
+                        "Transformers does not read it");
+  return rule;
+}
+
 // Notes the rule of one embedding and what its family fixes.
 void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scaling& scaling,
                Sources& sources) {
@@ -230,6 +250,11 @@ void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scali
   note(sources, "rope_type", is_named ? rope.origin : Origin::class_default, "rope_type");
   if (doubles(config)) note(sources, "rope_type", Origin::stated, "use_dynamic_ntk");
   for_each_parameter(scaling, ParameterSources{config, rope, sources, scaling});
+  if (is_nomic_rule(config)) {
+    note(sources, "rope_type", Origin::stated, nomic_key);
+    note(sources, "factor", Origin::stated, nomic_key);
+    note(sources, ParameterSources::original, Origin::stated, "max_trained_positions");
+  }
   if (config.family.part.window == Window::trailing) {
     note(sources, "first_feature", Origin::family);
   }
@@ -283,6 +308,7 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
   Reader dictionary(rope.dictionary, rope.path, findings);
   RopeParameters parameters = read_rope_parameters(dictionary, context_of(config));
   if (doubles(config)) parameters.scaling = doubling_rule(config);
+  if (is_nomic_rule(config)) parameters.scaling = nomic_rule(config);
   if (findings.failed()) return std::nullopt;
   Sources sources;
   sources.reserve(16);

@@ -61,6 +61,29 @@ void check_axial(const LayerTypeRope& rope, Reader& reader) {
   }
 }
 
+// Ming's video_rope: sections for time, height and width, of which height and width take turns for
+// the fastest pairs. Makes them those of AxesForm::order, in which pairs are dealt.
+void take_video_rope(LayerTypeRope& rope, Reader& reader) {
+  const auto is_video = [&](std::string_view key) {
+    const Json* const found = rope.dictionary.find(key);
+    return found != nullptr && *found == Json(std::string("video_rope"));
+  };
+  if (!is_video("rope_type") && !is_video("type")) {
+    if (!rope.sections.empty())
+      reader.not_supported(section_key, " must be that of type video_rope, got it without");
+    return;
+  }
+  if (rope.sections.empty()) rope.sections = {8, 12, 12};
+  if (rope.sections.size() != 3) {
+    reader.malformed(section_key, " must have 3 entries, time, height and width; got ",
+                     rope.sections.size());
+    return;
+  }
+  const std::int64_t spatial = rope.sections[1] + rope.sections[2];
+  rope.sections = {spatial - spatial / 2, spatial / 2, rope.sections[0]};
+  replace_type(rope, "video_rope", "default");
+}
+
 void check_sum(const Counts& counts, std::string_view key, std::int64_t pairs, Reader& reader) {
   const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (sum == pairs) return;
@@ -209,6 +232,7 @@ void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings) {
     replace_type(rope, "mrope", "default");
     replace_type(rope, "xdrope", "dynamic");
   }
+  if (family.rope.dialect == RopeDialect::ming) take_video_rope(rope, reader);
   if (family.axes.exponents == AxisExponents::shared) return;
   replace_type(rope, "axial", "default");
   check_axial(rope, reader);

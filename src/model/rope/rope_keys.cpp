@@ -9,6 +9,7 @@
 #include "base/spelling.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/json/config_json.hpp"
+#include "model/other_names.hpp"
 
 namespace rotary {
 namespace {
@@ -31,7 +32,9 @@ struct Switch {
   std::string_view key;
   bool harmless;
 };
-constexpr std::array<Switch, 10> switches = {Switch{"rotary", true},
+constexpr std::array<Switch, 12> switches = {Switch{"rope", true},
+                                             Switch{"rotary", true},
+                                             Switch{"rope_full_precision", true},
                                              Switch{"use_rope", true},
                                              Switch{"use_mrope", false},
                                              Switch{"original_rope", true},
@@ -125,6 +128,7 @@ bool reads_key(const Family& family, std::string_view key) {
            family.part.rotary_dim_key != RotaryDimKey::ignored;
   }
   if (key == family.pairing_switch.key || key == family.rope.scaled_layers_key) return true;
+  if (key == "rotary_scaling_factor") return family.rope.dialect == RopeDialect::nomic;
   if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
   if (family.head.latent && key == "qk_rope_head_dim") return true;
   const bool has_sliding = family.head.latent && family.head.latent->sliding_nope_dim != 0;
@@ -142,10 +146,10 @@ bool reads_key(const Family& family, std::string_view key) {
 }
 
 void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
-                     std::span<const std::string_view> accepted) {
+                     std::string_view next_step) {
   config.not_supported(shorten(key),
                        " is not understood, and ignoring it could turn keys wrongly; got ",
-                       describe(value), did_you_mean(key, accepted));
+                       describe(value), next_step);
 }
 
 void check_rope_keys(Reader& config, const Family& family) {
@@ -158,8 +162,12 @@ void check_rope_keys(Reader& config, const Family& family) {
       continue;
     }
     // For an unknown model nobody can say whether it reads the key.
-    if (!contains(known, key) || family.model_type.empty()) {
-      refuse_rope_key(config, key, value, known);
+    if (family.model_type.empty()) {
+      refuse_rope_key(config, key, value, way_round(config, key));
+      return;
+    }
+    if (!contains(known, key)) {
+      refuse_rope_key(config, key, value, did_you_mean(key, known));
       return;
     }
     config.warn(key, " is ignored: the family ", family.model_type, " does not read it");

@@ -18,9 +18,9 @@ namespace rotary {
 // Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
 
-// Refuses a key that nobody here understands, and names the accepted one that it resembles.
+// Refuses a key that nobody here understands; next_step, the end of the message, says what to do.
 void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
-                     std::span<const std::string_view> accepted);
+                     std::string_view next_step);
 
 // Warns about keys that only other families read; refuses unknown ones.
 void check_rope_keys(Reader& config, const Family& family);
