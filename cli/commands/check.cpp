@@ -150,7 +150,7 @@ void declare(OptionParser& parser, CheckOptions& options) {
 
 constinit const Command check_command{
     .name = "check",
-    .summary = "Say what is wrong with configs and GGUF files, for continuous integration",
+    .summary = "Say what is wrong with configs and GGUF files",
     .examples =
         "  rotary check config.json\n"
         "  rotary check models/*/config.json *.gguf --strict\n"

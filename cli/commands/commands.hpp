@@ -71,14 +71,14 @@ Run declared(OptionParser& parser) {
 extern const Command inspect_command, check_command, diff_command, table_command, rotate_command,
     encode_command, bias_command, positions_command, explain_command, claims_command, plot_command,
     report_command, models_command, permute_command, identify_command, trace_command, bench_command,
-    help_command, completions_command;
+    stretch_command, help_command, completions_command;
 extern const Command bench_attention_command;  // bench calls it
 
-inline constexpr std::array<const Command*, 19> all_commands = {
-    &inspect_command, &check_command,  &diff_command,      &table_command,       &rotate_command,
-    &encode_command,  &bias_command,   &positions_command, &explain_command,     &claims_command,
-    &plot_command,    &report_command, &models_command,    &permute_command,     &identify_command,
-    &trace_command,   &bench_command,  &help_command,      &completions_command,
+inline constexpr std::array<const Command*, 20> all_commands = {
+    &inspect_command, &check_command,   &diff_command,      &table_command,   &rotate_command,
+    &encode_command,  &bias_command,    &positions_command, &explain_command, &claims_command,
+    &plot_command,    &report_command,  &models_command,    &permute_command, &identify_command,
+    &trace_command,   &stretch_command, &bench_command,     &help_command,    &completions_command,
 };
 
 }  // namespace rotary::cli

@@ -79,7 +79,7 @@ void declare(OptionParser& parser, DiffOptions& options) {
   };
   parser.only({"--layer-type"}, "a model beside numbers of a program",
               [dumps] { return dumps() == 1; });
-  parser.only({"--pairing", "--numerics", "--part", "--set"}, "models",
+  parser.only({"--pairing", "--numerics", "--part", "--set", "--key"}, "models",
               [dumps] { return dumps() < 2; });
 }
 

@@ -245,7 +245,8 @@ void declare_uses(OptionParser& parser, const TableArguments& a) {
        "; relative encodings take --distances LIST, key - query, such as -8:9");
   only({"--distances"}, by_distance, "; encodings by position take --positions LIST, such as 0:16");
   only({"--dtype"}, by_position | Kind::bias);
-  only({"--form", "--layer-type", "--role", "--pairing", "--context", "--numerics", "--part"},
+  only({"--form", "--layer-type", "--role", "--pairing", "--context", "--numerics", "--part",
+        "--key"},
        Kind::model);
   only({"--set"}, Kind::model | Kind::bias);
   only({"--dim", "--layout", "--spacing", "--base", "--offset", "--padding-idx"}, Kind::sinusoidal);

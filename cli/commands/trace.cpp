@@ -28,7 +28,7 @@ std::string run(const OutputOption& output, OutputForm form) {
 
 constinit const Command trace_command{
     .name = "trace",
-    .summary = "Print the adapter that saves q before and after from a PyTorch model",
+    .summary = "Print the adapter that saves q before and after in PyTorch",
     .examples =
         "  rotary trace > trace_rope.py\n"
         "  rotary trace --out trace_rope.py\n",

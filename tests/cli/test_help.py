@@ -9,7 +9,7 @@ from tool import SCHEMAS, TOOL, ToolTest
 
 COMMANDS = ["inspect", "check", "diff", "table", "rotate", "encode", "bias", "positions",
             "explain", "claims", "plot", "report", "models", "permute",
-            "identify", "trace", "bench", "help",
+            "identify", "trace", "stretch", "bench", "help",
             "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]

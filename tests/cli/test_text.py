@@ -109,8 +109,8 @@ class HostileTextTest(ToolTest):
                          "interleaved", "--out", out + ".safetensors", "--force"]],
             "identify": [["identify", "--before", of["q.npy"], "--after", of["q.npy"], "--config",
                           self.file]], "trace": [["trace", "--out", out + ".py", "--force"]],
-            "bench": [["bench", "--operations", NAME]],
-            "help": [["help", NAME]], "completions": [["completions", NAME]],
+            "stretch": [["stretch", self.file, "9"]], "help": [["help", NAME]],
+            "bench": [["bench", "--operations", NAME]], "completions": [["completions", NAME]],
         }
         listed = self.run_ok("--help").split("\nCommands:\n")[1].split("\n\n")[0]
         self.assertEqual(set(commands), set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))

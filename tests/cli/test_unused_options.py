@@ -40,6 +40,7 @@ CALLS = (
     ["bias", "t5", "--set", "direction=causal", "--list"],
     ["positions", "--text", "3", "--as", "qwen2-vl"],
     ["positions", "--list"],
+    ["stretch", "config.json", "8192"],
     ["explain", "config.json"],
     ["explain", "example"],
     ["explain", "forms"],

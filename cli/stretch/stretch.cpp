@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags: vllm/config/model.py (hf_overrides), sglang/srt/server_args.py
+// (json_model_override_args), llama.cpp/common/arg.cpp (--rope-scaling and its like).
+#include "cli/stretch/stretch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "cli/difference/difference.hpp"
+#include "cli/failure.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/model_difference.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::string_view scaling_key = "rope_scaling";
+constexpr std::string_view parameters_key = "rope_parameters";
+
+// Settings that makers publish beside a config without them.
+struct Advice {
+  std::string_view model_type;
+  std::int64_t config_tokens;  // max_position_embeddings of its configs
+  std::int64_t original_tokens;
+  double largest_factor;
+  std::string_view source;
+};
+
+constexpr std::array advice = {
+    Advice{"qwen2", 32768, 32768, 4, "the model cards of Qwen2.5"},
+    Advice{"qwen3", 40960, 32768, 4, "the model cards of Qwen3"},
+    Advice{"qwen3_moe", 40960, 32768, 4, "the model cards of Qwen3"},
+    Advice{"qwen3_next", 262144, 262144, 4, "the model cards of Qwen3-Next"},
+};
+
+// A model, the part of its config that is its language model's, and what is asked.
+struct Problem {
+  const ModelOptions& options;
+  ConfigFile file;
+  ModelSpec model;
+  Json part;         // the language model's config
+  std::size_t main;  // the embedding with the longest trained context
+  std::int64_t tokens;
+
+  [[nodiscard]] const RotarySpec& spec() const { return model.rotary[main].spec; }
+};
+
+std::string_view own_key(const Problem& problem) {
+  for (const std::string_view key : {scaling_key, parameters_key}) {
+    const auto found = problem.part.find(key);
+    if (found != problem.part.end() && found->is_object() && !found->empty()) return key;
+  }
+  return {};
+}
+
+// The config's dictionary with these members, which are those of its main embedding.
+Json dictionary_with(const Problem& problem, const Json& members) {
+  const std::string_view key = own_key(problem);
+  Json whole = key.empty() ? Json::object() : problem.part.at(key);
+  const auto& layer_type = problem.model.rotary[problem.main].layer_type;
+  const bool is_nested =
+      layer_type && whole.contains(*layer_type) && whole[*layer_type].is_object();
+  Json& own = is_nested ? whole[*layer_type] : whole;
+  if (members.contains("rope_type")) own.erase("type");
+  for (const auto& [name, value] : members.items()) own[name] = value;
+  return whole;
+}
+
+// {"text_config": {...}}, for a language model within a config.
+Json within_part(const Problem& problem, Json members) {
+  std::string_view path = problem.model.config_part;
+  while (!path.empty()) {
+    const std::size_t dot = path.rfind('.');
+    const std::size_t first = dot == std::string_view::npos ? 0 : dot + 1;
+    members = Json{{std::string(path.substr(first)), std::move(members)}};
+    path = path.substr(0, first == 0 ? 0 : dot);
+  }
+  return members;
+}
+
+// The form that engines read: rope_parameters holds the base, too.
+Json engine_members(const Problem& problem, const Json& config_members) {
+  if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
+  Json whole = {{"rope_theta", problem.spec().base.get()}};
+  if (const auto found = problem.part.find("partial_rotary_factor");
+      found != problem.part.end() && found->is_number())
+    whole["partial_rotary_factor"] = *found;
+  whole.update(config_members.at(scaling_key));
+  Json members = config_members;
+  members.erase(scaling_key);
+  members[parameters_key] = std::move(whole);
+  return members;
+}
+
+ResolveOptions options_with(const Problem& problem, const Json& members) {
+  ResolveOptions options = problem.options.resolving;
+  options.context_tokens = problem.tokens;
+  const std::string& part = problem.model.config_part;
+  for (const auto& [key, value] : members.items())
+    options.overrides.push_back(
+        {.key = part.empty() ? key : fmt::format("{}.{}", part, key), .value = value.dump()});
+  return options;
+}
+
+std::string llama_cpp_flags(const Problem& problem, const ModelSpec& stretched,
+                            std::string_view rule) {
+  const RotarySpec& spec = stretched.rotary[problem.main].spec;
+  if (rule == "ntk") return fmt::format("--rope-freq-base {}", spec.base.get());
+  if (const auto* linear = std::get_if<LinearScaling>(&spec.scaling))
+    return fmt::format("--rope-scaling linear --rope-scale {}", linear->factor);
+  if (const auto* yarn = std::get_if<YarnScaling>(&spec.scaling))
+    return fmt::format("--rope-scaling yarn --rope-scale {} --yarn-orig-ctx {}", yarn->factor,
+                       yarn->original_context_tokens);
+  return {};
+}
+
+// The difference between the candidate and what an engine computes; empty: none is known.
+std::string remark_of(const Problem& problem, const Json& members, const ModelSpec& wanted,
+                      Engine engine) {
+  const DialectReading reading =
+      reading_of(problem.file, problem.options.config, options_with(problem, members), {engine});
+  if (reading.refusal) return fmt::format("does not run it: {}", *reading.refusal);
+  const ModelDifference difference = value_or_fail(
+      compare_models(wanted, reading.model, {.context_tokens = problem.tokens}), "stretch");
+  std::string remark;
+  if (difference.differs()) {
+    for (const DialectRule* each : reading.acted)
+      remark += fmt::format("{}{}", remark.empty() ? "" : " ", each->sentence);
+    if (remark.empty()) remark = "computes something else";
+  }
+  const bool is_known =
+      reading.evidence.kind == Evidence::run || reading.evidence.kind == Evidence::read;
+  if (remark.empty() && !is_known) remark = reading.evidence.sentence;
+  return remark;
+}
+
+std::vector<StretchedEngine> engines_of(const Problem& problem, const StretchCandidate& candidate,
+                                        const ModelSpec& stretched) {
+  const Json members = engine_members(problem, candidate.settings);
+  const std::string json = within_part(problem, members).dump();
+  const std::string llama = llama_cpp_flags(problem, stretched, candidate.rule);
+  return {
+      {"transformers", "", remark_of(problem, candidate.settings, stretched, Engine::transformers)},
+      {"vllm", fmt::format("--hf-overrides '{}' --max-model-len {}", json, problem.tokens),
+       remark_of(problem, members, stretched, Engine::vllm)},
+      {"sglang",
+       fmt::format("--json-model-override-args '{}' --context-length {}", json, problem.tokens),
+       remark_of(problem, members, stretched, Engine::sglang)},
+      {"llama.cpp", llama.empty() ? "" : fmt::format("{} -c {}", llama, problem.tokens),
+       llama.empty() ? fmt::format("has no flag for {}: convert the changed config", candidate.rule)
+                     : ""}};
+}
+
+StretchedRotary change_of(const ModelRotary& before, const ModelRotary& after,
+                          std::int64_t tokens) {
+  const Frequencies old_rates = value_or_fail(make_frequencies(before.spec, tokens), "stretch");
+  const Frequencies rates = value_or_fail(make_frequencies(after.spec, tokens), "stretch");
+  const double factor = rates.attention_factor / old_rates.attention_factor;
+  StretchedRotary change{
+      .layer_type = after.layer_type,
+      .pairs = rates.inv_freq.size(),
+      .score_factor = factor * factor * after.softmax_factor / before.softmax_factor};
+  for (std::size_t pair = 0; pair < rates.inv_freq.size(); ++pair) {
+    const double moved = std::abs(rates.inv_freq[pair] - old_rates.inv_freq[pair]);
+    if (moved > 1e-12 * std::abs(old_rates.inv_freq[pair])) ++change.changed_pairs;
+    if (moved > change.largest_angle_change) change.largest_angle_change = moved;
+  }
+  return change;
+}
+
+void judge(const Problem& problem, StretchCandidate& candidate) {
+  const auto stretched = resolve(problem.file.json, options_with(problem, candidate.settings));
+  if (!stretched) {
+    candidate.refusal = stretched.error().message;
+    return;
+  }
+  for (std::size_t i = 0; i < stretched->rotary.size(); ++i)
+    candidate.rotary.push_back(
+        change_of(problem.model.rotary[i], stretched->rotary[i], problem.tokens));
+  candidate.engines = engines_of(problem, candidate, *stretched);
+}
+
+// Fine-tuning as the papers of the rules have it: arXiv 2309.00071 (YaRN), 2306.15595 (linear).
+constexpr std::string_view of_yarn =
+    "works without at factors near 2 to 4; its paper fine-tunes 400 steps for 16";
+constexpr std::string_view of_ntk =
+    "works without at factors near 2; quality falls toward the end of the context";
+constexpr std::string_view of_dynamic =
+    "none: a prompt within the trained context is unchanged; keys cached before a longer prompt go "
+    "stale";
+constexpr std::string_view of_linear =
+    "required: its paper fine-tunes 1000 steps; every pair slows, neighbours' angles, too";
+constexpr std::string_view of_own_rule =
+    "likely: the weights were trained with a smaller factor of the same rule";
+
+Json rule_members(const Problem& problem, std::string_view rule, double factor) {
+  const std::string_view key = own_key(problem);
+  return {{key.empty() ? scaling_key : key,
+           dictionary_with(problem, {{"rope_type", rule}, {"factor", factor}})}};
+}
+
+StretchCandidate yarn_candidate(const Problem& problem, std::int64_t trained) {
+  const auto found = std::ranges::find_if(advice, [&](const Advice& each) {
+    return each.model_type == problem.model.model_type && each.config_tokens == trained;
+  });
+  const bool is_advised = found != advice.end();
+  const std::int64_t original = is_advised ? found->original_tokens : trained;
+  const double factor = static_cast<double>(problem.tokens) / static_cast<double>(original);
+  Json settings = rule_members(problem, "yarn", factor);
+  Json& dictionary = settings.front();
+  const auto& layer_type = problem.model.rotary[problem.main].layer_type;
+  const bool is_nested = layer_type && dictionary.contains(*layer_type);
+  (is_nested ? dictionary[*layer_type] : dictionary)["original_max_position_embeddings"] = original;
+  const bool is_published = is_advised && factor <= found->largest_factor;
+  return {.rule = "yarn",
+          .fine_tuning = of_yarn,
+          .published = is_published ? std::string(found->source) : "",
+          .settings = std::move(settings)};
+}
+
+// The base that slows the slowest pair by the factor and leaves the fastest.
+StretchCandidate ntk_candidate(const Problem& problem, double factor) {
+  const RotarySpec& spec = problem.spec();
+  const auto turning = static_cast<double>(spec.rotary_dim.value_or(spec.head_dim));
+  const double base = spec.base.get() * std::pow(factor, turning / (turning - 2));
+  const auto& sources = problem.model.rotary[problem.main].sources;
+  const auto source = std::ranges::find(sources, "base", &ValueSource::value);
+  const bool has_key = source != sources.end() && !source->key.empty();
+  const std::string path = has_key ? source->key : "rope_theta";
+  const bool is_inside =
+      problem.part.find(path) == problem.part.end() && own_key(problem) == parameters_key;
+  Json settings = is_inside ? Json{{parameters_key, dictionary_with(problem, {{path, base}})}}
+                            : Json{{path, base}};
+  settings["max_position_embeddings"] = problem.tokens;
+  return {.rule = "ntk", .fine_tuning = of_ntk, .published = "", .settings = std::move(settings)};
+}
+
+// With the rule that it has, a model holds factor times its original context.
+std::int64_t trained_tokens(const ModelRotary& rotary) {
+  const std::int64_t stated = rotary.trained_context_tokens.value_or(0);
+  const auto* const yarn = std::get_if<YarnScaling>(&rotary.spec.scaling);
+  if (yarn == nullptr) return stated;
+  const double held = yarn->factor * static_cast<double>(yarn->original_context_tokens);
+  return std::max(stated, static_cast<std::int64_t>(held));
+}
+
+Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
+  Problem problem{.options = options,
+                  .file = read_config(options.config),
+                  .model = {},
+                  .part = {},
+                  .main = 0,
+                  .tokens = tokens};
+  require(!problem.file.gguf, "stretch needs a config.json, and {} is a GGUF file", options.config);
+  problem.model = model_of(problem.file, options.config, options.resolving);
+  if (problem.model.rotary.empty())
+    throw Failure(ExitCode::unsupported, "the model has no rotary embedding to stretch");
+  const auto longest = std::ranges::max_element(problem.model.rotary, {}, trained_tokens);
+  problem.main = static_cast<std::size_t>(longest - problem.model.rotary.begin());
+  problem.part = ordered_config(problem.file.json);
+  for (std::string_view path = problem.model.config_part; !path.empty();) {
+    const std::size_t dot = path.find('.');
+    problem.part = Json(problem.part.at(std::string(path.substr(0, dot))));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return problem;
+}
+
+// The same rule with a larger factor; nothing where the config's dictionary has no factor.
+std::optional<StretchCandidate> own_rule(const Problem& problem, double ratio) {
+  double factor = 0;
+  for_each_parameter(problem.spec().scaling, [&](const ParameterFacts& facts, const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+      if (facts.name == "factor") factor = value;
+  });
+  const std::string_view rule = rope_type(problem.spec().scaling);
+  if (factor == 0 || own_key(problem).empty()) return {};
+  const Json members = {{"factor", factor * ratio}};
+  return StretchCandidate{.rule = rule,
+                          .fine_tuning = of_own_rule,
+                          .published = "",
+                          .settings = {{own_key(problem), dictionary_with(problem, members)}}};
+}
+
+}  // namespace
+
+Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
+  const Problem problem = read_problem(options, tokens);
+  Stretch stretch{.tokens = tokens,
+                  .trained_tokens = trained_tokens(problem.model.rotary[problem.main]),
+                  .warnings = problem.model.warnings};
+  require(stretch.trained_tokens > 0,
+          "the context that {} was trained for is not stated; give it by "
+          "--set max_position_embeddings=N",
+          options.config);
+  if (tokens <= stretch.trained_tokens) {
+    return stretch;
+  }
+  const double ratio = static_cast<double>(tokens) / static_cast<double>(stretch.trained_tokens);
+  if (std::holds_alternative<NoScaling>(problem.spec().scaling)) {
+    stretch.candidates = {yarn_candidate(problem, stretch.trained_tokens),
+                          {.rule = "dynamic",
+                           .fine_tuning = of_dynamic,
+                           .published = "",
+                           .settings = rule_members(problem, "dynamic", ratio)},
+                          ntk_candidate(problem, ratio),
+                          {.rule = "linear",
+                           .fine_tuning = of_linear,
+                           .published = "",
+                           .settings = rule_members(problem, "linear", ratio)}};
+  } else {
+    const std::string_view rule = rope_type(problem.spec().scaling);
+    auto candidate = own_rule(problem, ratio);
+    stretch.remark = fmt::format(
+        "The weights were trained with rope_type {}, which another rule would replace: {}.", rule,
+        candidate ? "its factor can grow" : "it has no factor to raise");
+    if (candidate) stretch.candidates.push_back(*std::move(candidate));
+  }
+  for (StretchCandidate& each : stretch.candidates) judge(problem, each);
+  return stretch;
+}
+
+}  // namespace rotary::cli
