@@ -10,6 +10,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "identify/all_tokens.hpp"
+#include "identify/distance.hpp"
 #include "identify/position_patterns.hpp"
 #include "identify/position_reading.hpp"
 #include "identify/search.hpp"

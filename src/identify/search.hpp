@@ -70,29 +70,6 @@ class Search {
 // |predicted - seen| / |seen|.
 [[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
 
-// How far the vectors of both are apart at one position, for the first head of the sample, relative
-// to its length.
-class Distance {
- public:
-  Distance(const Operation& one, const Operation& other, const Start& start);
-
-  // The smallest position, or grid of coordinates from it on, at which rounding does not hide the
-  // difference.
-  [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
-
- private:
-  [[nodiscard]] bool visible(std::int64_t position, bool on_grid);
-
-  const Operation& one_;
-  const Operation& other_;
-  std::optional<Turning> turning_;
-  std::optional<Turning> other_turning_;
-  Sample single_;
-  double noise_;
-  std::vector<double> predicted_;
-  std::vector<double> other_predicted_;
-};
-
 // Values found by fitting, which no table has: base, offset and factor of positions. `base` of an
 // operation is fitted with the structure that norms show.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
