@@ -172,7 +172,8 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
   if (name == "table_order") rotation.other_table = true;
   if (name == "attention_factor") rotation.factor = number_in(last.other);
   if (name == "scaling" && last.other == "kept") rotation.factor = number_in(last.one);
-  if (name == "position_factor") rotation.stretch *= number_in(last.other);
+  if (name == "position_factor" || name == "frequency_factor")
+    rotation.stretch *= number_in(last.other);
   if (name == "position_offset")  // "p - 1"
     rotation.offset += number_in(last.other.substr(4)) * (last.other[2] == '-' ? -1 : 1);
   if (name == "rotated_twice") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/extremes.hpp"
+#include "base/message.hpp"
 #include "identify/search.hpp"
 #include "identify/structure.hpp"
 
@@ -96,21 +97,45 @@ std::optional<double> fitted_base(const Start& start, const Operation& operation
   return base;
 }
 
-std::optional<double> fitted_stretch(const Start& start) {
-  const auto turns = measured_turns(start.sample, start.structure.window);
-  if (turns.size() != start.turning.inv_freq.size()) return std::nullopt;
-  const double smallest = smallest_turn(start.sample);
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    if (std::abs(turns[i]) > smallest && std::abs(start.turning.inv_freq[i]) > 0)
-      ratios.push_back(turns[i] / start.turning.inv_freq[i]);
+std::optional<Edit> rule_of_positions(const Start& start, const std::vector<double>& positions) {
+  const std::size_t tokens = start.sample.tokens;
+  const std::size_t axes = positions.size() / tokens;
+  std::vector<double> expected;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const auto of_axis = start.sample.positions_on(axis);
+    expected.insert(expected.end(), of_axis.begin(), of_axis.end());
   }
-  if (ratios.size() < 3) return std::nullopt;
-  std::ranges::sort(ratios);
-  const double median = ratios[ratios.size() / 2];
-  const double spread = larger(std::abs(ratios.front() - median), std::abs(ratios.back() - median));
-  if (spread > 0.1 * std::abs(median) || std::abs(median - 1) < 0.01) return std::nullopt;
-  return with_few_digits(median, 2e-3);
+  const double offset = positions.front() - expected.front();
+  bool is_offset = true;
+  double products = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    is_offset = is_offset && positions[i] == expected[i] + offset;
+    products += positions[i] * expected[i];
+    squares += expected[i] * expected[i];
+  }
+  if (is_offset)
+    return Edit{.hypothesis = &hypothesis_named("position_offset"),
+                .aspects = offset_aspect,
+                .apply = [offset](Operation& changed) { changed.position_offset += offset; },
+                .field = rows_field("positions", "p",
+                                    message(offset < 0 ? "p - " : "p + ", std::abs(offset)))};
+  if (tokens < 3 || products == 0) return std::nullopt;
+  double apart = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    apart += std::pow(positions[i] - products / squares * expected[i], 2);
+  // All frequencies in float32 may be off by one rounding together; positions show the rest.
+  const bool are_frequencies = start.sample.observed == Observed::frequencies;
+  const double spread =
+      larger(std::sqrt(apart * squares) / std::abs(products), are_frequencies ? 0x1p-24 : 1e-12);
+  const double factor = with_few_digits(products / squares, spread);
+  const std::string one = are_frequencies ? "f" : "p";
+  return Edit{
+      .hypothesis = &hypothesis_named(are_frequencies ? "frequency_factor" : "position_factor"),
+      .aspects = stretch_aspect,
+      .apply = [factor](Operation& changed) { changed.position_factor *= factor; },
+      .field =
+          rows_field(are_frequencies ? "inv_freq" : "positions", one, message(factor, " ", one))};
 }
 
 }  // namespace rotary::identification

@@ -314,6 +314,9 @@ double angle_noise(const Operation& operation, const Turning& turning, const Sam
     sum += positions * frequencies;
   }
   const auto count = static_cast<double>(turning.inv_freq.size() * sample.tokens);
+  // A frequency that is multiplied by a factor is rounded once more, unless that is a power of 2.
+  int exponent = 0;
+  if (std::abs(std::frexp(operation.position_factor, &exponent)) != 0.5) sum *= 2;
   // Beyond, the angles of float32 say nothing, and nothing is to be accepted for it.
   return smaller(std::sqrt(sum / count) * 0x1p-24, 0.02);
 }

@@ -31,6 +31,10 @@ constexpr double told_apart = 10;
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
+// The relative error of angles that float32 gives the fast pairs, which decide a position. The
+// exponent's rounding counts up to ln(base) / 4 times; power, reciprocal, factor, position and
+// product round once each.
+constexpr double angle_error = 8 * 0x1p-24;
 
 double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn); }
 
@@ -153,7 +157,7 @@ bool PositionReader::is_best_nearby(std::size_t axis, double position) const {
     slope += pair.length * pair.frequency * left;
     curve += pair.length * pair.frequency * pair.frequency;
   }
-  if (!(curve > 0)) return true;
+  if (!(curve > 0) || std::abs(slope / curve) <= angle_error * std::abs(position)) return true;
   return misfit(axis, position) <= misfit(axis, position + slope / curve) + slack_;
 }
 

@@ -25,14 +25,21 @@ constexpr double most_alike = 1.1;
 // A share of equal bits from which the arithmetic is known, and shares of others count.
 constexpr double known_bits = 0.99;
 constexpr double alike_bits = 0.01;
-// Candidates within so many tolerances are tried with other arithmetic.
-constexpr double near = 4;
 constexpr std::size_t most_named = 2000;
 
 constexpr std::array all_arithmetics = {FoundArithmetic::exact, FoundArithmetic::float32_angles,
                                         FoundArithmetic::rounded_rows, FoundArithmetic::every_step};
 
 bool go_together(const Edit& one, const Edit& other) { return (one.aspects & other.aspects) == 0; }
+
+bool are_whole(const std::vector<double>& positions) {
+  return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
+}
+
+// Any rotation is near one of them whose positions are real numbers.
+bool fits_anything(const Operation& operation) {
+  return operation.positions && !are_whole(*operation.positions);
+}
 
 double share_of_equal_bits(const std::vector<double>& predicted, const Sample& sample) {
   std::size_t equal = 0;
@@ -126,15 +133,13 @@ void Search::try_pairs(std::uint32_t aspects) {
       auto candidate = tried({i, j});
       if (!candidate) continue;
       ++pairs_;
-      if (candidate->residual <= near * candidate->tolerance)
-        candidates_.push_back(*std::move(candidate));
+      if (candidate->is_near()) candidates_.push_back(*std::move(candidate));
     }
   }
 }
 
 bool Search::explained() const noexcept {
-  return std::ranges::any_of(
-      candidates_, [](const Candidate& each) { return each.residual <= near * each.tolerance; });
+  return std::ranges::any_of(candidates_, [](const Candidate& each) { return each.is_near(); });
 }
 
 bool Search::explained_to_the_bit() {
@@ -145,77 +150,61 @@ bool Search::explained_to_the_bit() {
   });
 }
 
-void Search::add_fits() {
-  const std::size_t from = edits_.size();
+void Search::add_base() {
   const double configured = start_.operation.spec.base;
   const bool has_base = !std::holds_alternative<ExplicitScaling>(start_.operation.spec.scaling) &&
                         !start_.operation.spec.axes;
-  if (has_base) {
-    const auto base = fitted_base(start_, start_.operation);
-    if (base && *base != configured) {
-      edits_.push_back({.hypothesis = &hypothesis_named("base"),
-                        .aspects = base_aspect,
-                        .apply = [base](Operation& operation) { operation.spec.base = *base; }});
-    }
-  }
-  const auto stretch =
-      start_.sample.observed == Observed::frequencies ? std::nullopt : fitted_stretch(start_);
-  if (stretch) {
-    edits_.push_back(
-        {.hypothesis = &hypothesis_named("position_factor"),
-         .aspects = stretch_aspect,
-         .apply = [stretch](Operation& operation) { operation.position_factor *= *stretch; },
-         .field = rows_field("positions", "p", message(*stretch, " p"))});
-  }
-  try_singles(from);
+  const auto base = has_base ? fitted_base(start_, start_.operation) : std::nullopt;
+  if (!base || *base == configured) return;
+  edits_.push_back({.hypothesis = &hypothesis_named("base"),
+                    .aspects = base_aspect,
+                    .apply = [base](Operation& operation) { operation.spec.base = *base; }});
+  try_singles(edits_.size() - 1);
 }
 
-// Positions that are read as this combination turns tokens. Whether they are whole numbers.
-bool Search::add_positions_beside(const Combination& combination) {
+std::optional<std::vector<double>> Search::positions_beside(const Combination& combination) {
   const Operation operation = operation_of(combination);
-  if (!is_readable(operation)) return false;
+  if (!is_readable(operation)) return std::nullopt;
   const auto turning = turning_of_combination(combination, operation);
-  if (!turning) return false;
-  auto positions = positions_of_sample(*turning, start_.sample);
-  if (!positions) return false;
-  const auto is_whole = [](double position) { return position == std::nearbyint(position); };
-  const bool all_whole = std::ranges::all_of(*positions, is_whole);
-  // Any rotation is near one of them whose positions are real numbers.
-  if (!combination.empty() && !all_whole) return false;
-  const bool shared = positions->size() == start_.sample.tokens;
-  const double offset = positions->front() - start_.sample.positions.front();
-  bool is_offset = true;
-  for (std::size_t i = 0; i < positions->size(); ++i) {
-    const std::size_t axis = shared ? 0 : i / start_.sample.tokens;
-    const double expected = start_.sample.positions_on(axis)[i % start_.sample.tokens];
-    is_offset = is_offset && (*positions)[i] == expected + offset;
+  return turning ? positions_of_sample(*turning, start_.sample) : std::nullopt;
+}
+
+// An edit that explains the sample beside this combination.
+bool Search::add_beside(Combination combination, Edit edit) {
+  combination.push_back(edits_.size());
+  edits_.push_back(std::move(edit));
+  const auto candidate = tried(combination);
+  if (candidate && candidate->is_near()) {
+    candidates_.push_back(*candidate);
+    return true;
   }
-  if (is_offset && offset == 0) return false;
-  if (is_offset) {
-    edits_.push_back(
-        {.hypothesis = &hypothesis_named("position_offset"),
-         .aspects = offset_aspect,
-         .apply = [offset](Operation& changed) { changed.position_offset += offset; },
-         .field = rows_field("positions", "p",
-                             message(offset < 0 ? "p - " : "p + ", std::abs(offset)))});
-  } else {
-    const auto kept = std::make_shared<const std::vector<double>>(*std::move(positions));
-    edits_.push_back({.hypothesis = &hypothesis_named("token_positions"),
-                      .aspects = position_aspects,
-                      .apply = [kept](Operation& changed) { changed.positions = kept; }});
-  }
-  Combination both = combination;
-  both.push_back(edits_.size() - 1);
-  auto candidate = tried(both);
-  if (!candidate) return false;
-  candidates_.push_back(*std::move(candidate));
-  return all_whole && candidates_.back().explains();
+  edits_.pop_back();
+  turnings_.resize(std::min<std::size_t>(turnings_.size(), edits_.size()));
+  return false;
+}
+
+// Positions of single tokens.
+bool Search::add_token_positions(const Combination& combination,
+                                 const std::vector<double>& positions) {
+  if (start_.sample.observed == Observed::frequencies) return false;
+  if (!combination.empty() && !are_whole(positions)) return false;
+  const auto kept = std::make_shared<const std::vector<double>>(positions);
+  return add_beside(combination,
+                    {.hypothesis = &hypothesis_named("token_positions"),
+                     .aspects = position_aspects,
+                     .apply = [kept](Operation& changed) { changed.positions = kept; }});
 }
 
 void Search::add_positions_beside_edits() {
   const std::size_t count = edits_.size();
-  for (std::size_t i = 0; i < count; ++i)
-    if ((edits_[i].aspects & offset_aspect) == 0) std::ignore = add_positions_beside({i});
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((edits_[i].aspects & offset_aspect) != 0) continue;
+    const auto positions = positions_beside({i});
+    if (!positions) continue;
+    const auto rule = rule_of_positions(start_, *positions);
+    const bool have_rule = rule && add_beside({i}, *rule);
+    if (!have_rule) std::ignore = add_token_positions({i}, *positions);
+  }
 }
 
 void Search::find_arithmetic(Candidate& candidate) {
@@ -244,13 +233,11 @@ void Search::find_arithmetic(Candidate& candidate) {
 
 // Only candidates that may explain are tried with it.
 void Search::find_arithmetics() {
-  sort_by(candidates_, [](const Candidate& each) {
-    return std::pair(each.residual > near * each.tolerance, each.edits.size());
-  });
+  sort_by(candidates_,
+          [](const Candidate& each) { return std::pair(!each.is_near(), each.edits.size()); });
   std::size_t done = 0;
   for (Candidate& each : candidates_) {
-    const bool is_near = each.residual <= near * each.tolerance;
-    if (done >= most_named || (!is_near && done >= 4)) break;
+    if (done >= most_named || (!each.is_near() && done >= 4)) break;
     find_arithmetic(each);
     ++done;
   }
@@ -273,6 +260,13 @@ void Search::rank() {
   }
   const double noise = rounding_noise(start_.sample.dtype);
   const double limit = larger(most_alike * least, least <= noise ? noise : least_tolerance);
+  const auto is_any = [&](const Candidate& each) {
+    return fits_anything(operation_of(each.edits));
+  };
+  const auto is_rule = [&](const Candidate& each) {
+    return each.explains() && each.residual <= limit && !is_any(each);
+  };
+  if (std::ranges::any_of(candidates_, is_rule)) std::erase_if(candidates_, is_any);
   double most_bits = 0;
   for (const Candidate& each : candidates_)
     if (each.explains() && each.residual <= limit) most_bits = larger(most_bits, each.bit_equal);
@@ -291,12 +285,18 @@ void Search::run() {
   if (auto candidate = tried({})) candidates_.push_back(*std::move(candidate));
   const bool as_configured = explained();
   try_singles(0);
-  const bool reads_positions = start_.sample.observed != Observed::frequencies && !explained();
-  const bool positions_explain = reads_positions && add_positions_beside({});
-  if (!as_configured && !positions_explain && !explained_to_the_bit()) add_fits();
+  const bool is_explained = explained();
+  const bool is_known = as_configured || explained_to_the_bit();
+  const auto positions = is_known ? std::nullopt : positions_beside({});
+  const auto rule = positions ? rule_of_positions(start_, *positions) : std::nullopt;
+  const bool have_rule = rule && add_beside({}, *rule);
+  const bool have_positions =
+      have_rule || (positions && !is_explained && add_token_positions({}, *positions));
+  const bool positions_explain = !is_explained && have_positions && are_whole(*positions);
+  if (!is_known && !positions_explain) add_base();
   // Positions alone are wrong where the configured frequencies fit.
   if (most_causes_ > 1) try_pairs(positions_explain ? position_aspects : all_aspects);
-  if (most_causes_ > 1 && reads_positions && !explained()) add_positions_beside_edits();
+  if (most_causes_ > 1 && !explained()) add_positions_beside_edits();
   find_arithmetics();
   rank();
 }

@@ -15,6 +15,9 @@ namespace rotary::identification {
 // Indices into the edits of a search: none, one or two.
 using Combination = std::vector<std::size_t>;
 
+// Candidates within so many tolerances are tried with other arithmetic.
+inline constexpr double near = 4;
+
 struct Candidate {
   Combination edits;
   double residual = 0;
@@ -23,6 +26,7 @@ struct Candidate {
   double bit_equal = 0;
 
   [[nodiscard]] bool explains() const noexcept { return residual <= tolerance; }
+  [[nodiscard]] bool is_near() const noexcept { return residual <= near * tolerance; }
 };
 
 class Search {
@@ -46,9 +50,12 @@ class Search {
   [[nodiscard]] bool changes(std::size_t edit, std::size_t beside) const;
   void try_singles(std::size_t from);
   void try_pairs(std::uint32_t aspects);
-  void add_fits();
+  void add_base();
   void add_positions_beside_edits();
-  [[nodiscard]] bool add_positions_beside(const Combination& combination);
+  [[nodiscard]] std::optional<std::vector<double>> positions_beside(const Combination& combination);
+  [[nodiscard]] bool add_token_positions(const Combination& combination,
+                                         const std::vector<double>& positions);
+  [[nodiscard]] bool add_beside(Combination combination, Edit edit);
   [[nodiscard]] bool explained() const noexcept;
   [[nodiscard]] bool explained_to_the_bit();
   void find_arithmetic(Candidate& candidate);
@@ -70,9 +77,11 @@ class Search {
 // |predicted - seen| / |seen|.
 [[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
 
-// Values found by fitting, which no table has: base, offset and factor of positions. `base` of an
-// operation is fitted with the structure that norms show.
+// The base that fits, which no table has; with the structure that norms show.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
-[[nodiscard]] std::optional<double> fitted_stretch(const Start& start);
+
+// One offset or one factor by which all positions of a sample differ from those that were read.
+[[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
+                                                    const std::vector<double>& positions);
 
 }  // namespace rotary::identification

@@ -28,6 +28,8 @@ Real exponent(Rate rate, const RotarySpec& spec, std::size_t pair) {
   const auto d = static_cast<Real>(rotated_width(spec));
   if (rate == Rate::half) return i / d;
   if (rate == Rate::from_1) return 2 * (i + 1) / d;
+  if (rate == Rate::from_minus_1) return 2 * (i - 1) / d;
+  if (rate == Rate::endpoint) return 2 * i / (d - 2);
   if (rate == Rate::of_head_dim) return 2 * i / static_cast<Real>(spec.head_dim);
   return 2 * i / (rate == Rate::of_4096 ? 4096 : d);
 }
@@ -43,18 +45,28 @@ Real llama3(const Llama3Scaling& rule, Real theta) {
   return (1 - smooth) * theta / rule.factor + smooth * theta;
 }
 
-std::vector<Real> frequencies_of(const FaultyRotation& rotation) {
-  auto frequencies = reference::frequencies(rotation.spec).inv_freq;
-  const Real base = rotation.spec.base.get();
-  const auto* const rule = std::get_if<Llama3Scaling>(&rotation.spec.scaling);
-  for (std::size_t i = 0; i < frequencies.size() && rotation.rate != Rate::right; ++i) {
-    const Real theta = std::pow(base, -exponent(rotation.rate, rotation.spec, i));
-    const Real plain = std::pow(base, -exponent(Rate::right, rotation.spec, i));
-    frequencies[i] = rule != nullptr ? llama3(*rule, theta) : frequencies[i] * theta / plain;
+// Each frequency (1 - x) slow + x fast with 1 - x for x.
+void reverse_blend(const FaultyRotation& rotation, std::vector<Real>& frequencies) {
+  FaultyRotation end{.spec = rotation.spec, .rate = rotation.rate};
+  end.spec.scaling = NoScaling{};
+  const std::vector<Real> fast = frequencies_of(end);
+  if (const auto* const rule = std::get_if<YarnScaling>(&rotation.spec.scaling))
+    end.spec.scaling = LinearScaling{rule->factor};
+  if (const auto* const rule = std::get_if<Llama3Scaling>(&rotation.spec.scaling))
+    end.spec.scaling = LinearScaling{rule->factor};
+  if (const auto* const rule = std::get_if<NtkByPartsScaling>(&rotation.spec.scaling))
+    end.spec.scaling = NtkByPartsScaling{.factor = rule->factor,
+                                         .original_context_tokens = rule->original_context_tokens,
+                                         .ntk_factor = rule->ntk_factor,
+                                         .extrapolation_factor = 0};
+  const std::vector<Real> slow = frequencies_of(end);
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    if (fast[i] == slow[i]) continue;
+    const Real x = (frequencies[i] - slow[i]) / (fast[i] - slow[i]);
+    const bool is_between = x > 1e-12L && x < 1 - 1e-12L;
+    if (rotation.blended == Blended::reversed || is_between)
+      frequencies[i] = x * slow[i] + (1 - x) * fast[i];
   }
-  if (rotation.reversed) std::ranges::reverse(frequencies);
-  for (Real& frequency : frequencies) frequency = rounded(rotation.short_frequencies, frequency);
-  return frequencies;
 }
 
 struct Row {
@@ -109,6 +121,22 @@ bool names(const Explanation& explanation, const std::vector<Planted>& planted) 
 
 }  // namespace
 
+std::vector<Real> frequencies_of(const FaultyRotation& rotation) {
+  auto frequencies = reference::frequencies(rotation.spec).inv_freq;
+  const Real base = rotation.spec.base.get();
+  const auto* const rule = std::get_if<Llama3Scaling>(&rotation.spec.scaling);
+  for (std::size_t i = 0; i < frequencies.size() && rotation.rate != Rate::right; ++i) {
+    const Real theta = std::pow(base, -exponent(rotation.rate, rotation.spec, i));
+    const Real plain = std::pow(base, -exponent(Rate::right, rotation.spec, i));
+    const Real scaled = rule != nullptr ? llama3(*rule, theta) : frequencies[i] * theta / plain;
+    frequencies[i] = std::copysign(scaled, frequencies[i]);
+  }
+  if (rotation.blended != Blended::right) reverse_blend(rotation, frequencies);
+  if (rotation.reversed) std::ranges::reverse(frequencies);
+  for (Real& frequency : frequencies) frequency = rounded(rotation.short_frequencies, frequency);
+  return frequencies;
+}
+
 Heads random_heads(std::int64_t tokens, std::int64_t features, DType dtype, Random& random) {
   Heads heads{.dtype = dtype, .features = features, .values = {}};
   for (std::int64_t i = 0; i < tokens * features; ++i) {
@@ -122,10 +150,13 @@ Heads random_heads(std::int64_t tokens, std::int64_t features, DType dtype, Rand
 Heads rotated(const Heads& heads, const FaultyRotation& rotation, const Coordinates& positions) {
   Heads after = heads;
   if (rotation.off) return after;
+  for (double& feature : after.values)
+    feature = reference::nearest(heads.dtype, rotation.times_vector * feature);
   const RotarySpec& spec = rotation.spec;
   const auto frequencies = frequencies_of(rotation);
   Real factor = rotation.factor.value_or(reference::frequencies(spec).attention_factor);
   if (rotation.times_factor == 2) factor *= factor;
+  factor *= rotation.times_vector;
   const auto sources = spec.axes ? reference::pair_sources(*spec.axes)
                                  : std::vector<reference::PairSource>(frequencies.size());
   const auto first = static_cast<std::size_t>(spec.first_feature);

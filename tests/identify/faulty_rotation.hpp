@@ -18,7 +18,9 @@
 
 namespace rotary::test {
 
-enum class Rate { right, half, from_1, of_head_dim, of_4096 };
+enum class Rate { right, half, from_1, from_minus_1, of_head_dim, of_4096, endpoint };
+// 1 - x for x in a rule's blend, everywhere or where it lies between 0 and 1.
+enum class Blended { right, reversed, between };
 
 struct FaultyRotation {
   RotarySpec spec;
@@ -27,7 +29,9 @@ struct FaultyRotation {
   bool reversed = false;
   bool other_table = false;  // made for the other pairing
   Rate rate = Rate::right;
+  Blended blended = Blended::right;
   std::optional<long double> factor = {};  // A
+  long double times_vector = 1;            // of every feature
   int times_factor = 1;
   long double stretch = 1;
   long double offset = 0;
@@ -60,6 +64,9 @@ struct Heads {
 // Normally distributed, rounded to the dtype.
 [[nodiscard]] Heads random_heads(std::int64_t tokens, std::int64_t features, DType dtype,
                                  Random& random);
+
+// [pairs].
+[[nodiscard]] std::vector<long double> frequencies_of(const FaultyRotation& rotation);
 
 [[nodiscard]] Heads rotated(const Heads& heads, const FaultyRotation& rotation,
                             const Coordinates& positions);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes whose value no list has, beside those that look like them.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "identify/faulty_rotation.hpp"
+#include "reference/frequencies.hpp"
+#include "support/result.hpp"
+
+namespace rotary::test {
+namespace {
+
+RotarySpec spec_with(double base, const Scaling& scaling, std::int64_t rotary_dim = 128) {
+  return {.head_dim = 128,
+          .rotary_dim = rotary_dim,
+          .base = base,
+          .pairing = Pairing::half,
+          .scaling = scaling};
+}
+
+// Rotations of single heads at an odd position beyond what f16 holds.
+Identification identified(const ModelSpec& model, const FaultyRotation& rotation,
+                          std::int64_t first = 3001) {
+  Random random(31);
+  const Coordinates positions = run_from(first);
+  const Heads before = random_heads(8, rotation.spec.head_dim, DType::f32, random);
+  return identify_heads(before, rotated(before, rotation, positions), positions, {.model = model});
+}
+
+// As a program prints them.
+Identification identified_frequencies(const FaultyRotation& rotation) {
+  std::vector<double> printed;
+  for (const long double frequency : frequencies_of(rotation))
+    printed.push_back(static_cast<float>(rotation.stretch * frequency));
+  const auto a = static_cast<double>(reference::frequencies(rotation.spec).attention_factor);
+  return value_of(identify_frequencies(printed, a, {.model = model_with(rotation.spec)}));
+}
+
+TEST(Kinds, AFactorOfAllFrequenciesIsNamed) {
+  constexpr double turns = 2 * std::numbers::pi;
+  for (const RotarySpec& spec :
+       {spec_with(1e4, NoScaling{}), spec_with(5e5, Llama3Scaling{8, 1, 4, 8192}),
+        spec_with(1.5e5, YarnScaling{.factor = 32, .original_context_tokens = 4096})}) {
+    for (const double factor : {turns, 1 / turns, 3.0}) {
+      FaultyRotation rotation{.spec = spec, .stretch = factor};
+      const auto expect_factor = [&](const Identification& found, std::string_view name) {
+        ASSERT_EQ(found.verdict, Verdict::another_cause) << shown(found);
+        const Cause& cause = found.explanations.front().causes.front();
+        EXPECT_EQ(cause.hypothesis->name, name) << shown(found);
+        EXPECT_NEAR(std::strtod(cause.fields.front().other.c_str(), nullptr), factor,
+                    2e-7 * factor);
+      };
+      expect_factor(identified_frequencies(rotation), "frequency_factor");
+      for (const bool in_float32 : {false, true}) {
+        rotation.float_angles = in_float32;
+        for (const std::int64_t first : {0, 100, 3000, 100000})
+          expect_factor(identified(model_with(spec), rotation, first), "position_factor");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary::test
