@@ -174,6 +174,8 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
   if (name == "scaling" && last.other == "kept") rotation.factor = number_in(last.one);
   if (name == "position_factor" || name == "frequency_factor")
     rotation.stretch *= number_in(last.other);
+  if (name == "blend")
+    rotation.blended = last.other == "1 - x" ? test::Blended::reversed : test::Blended::between;
   if (name == "position_offset")  // "p - 1"
     rotation.offset += number_in(last.other.substr(4)) * (last.other[2] == '-' ? -1 : 1);
   if (name == "rotated_twice") {

@@ -41,7 +41,8 @@ enum Aspect : std::uint32_t {
   precision_aspect = 1U << 15,
   arrangement_aspect = 1U << 16,
   coordinate_aspect = 1U << 17,
-  all_aspects = (1U << 18) - 1,
+  blend_aspect = 1U << 18,
+  all_aspects = (1U << 19) - 1,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
   // A Turning has nothing of the others.
@@ -131,6 +132,7 @@ void list_bases(const Start& start, EditList& list);
 void list_rules(const Start& start, EditList& list);
 void list_original_contexts(const Start& start, EditList& list);
 void list_ramps(const Start& start, EditList& list);
+void list_blends(const Start& start, EditList& list);
 void list_other_layers(const Start& start, EditList& list);
 void list_engine_rules(const Start& start, EditList& list);
 void list_exponents(const Start& start, EditList& list);

@@ -150,6 +150,16 @@ void list_ramps(const Start& start, EditList& list) {
   });
 }
 
+void list_blends(const Start& start, EditList& list) {
+  if (!blends(start.operation.spec.scaling)) return;
+  const auto add = [&](std::string_view text, Blend blend) {
+    list.add(blend_aspect, rows_field("blend", "x", std::string(text)),
+             [blend](Operation& operation) { operation.blend = blend; });
+  };
+  add("1 - x", Blend::reversed);
+  add("1 - x between the ends", Blend::reversed_between);
+}
+
 void list_other_layers(const Start& start, EditList& list) {
   for (std::size_t i = 0; i < start.model.rotary.size(); ++i) {
     const ModelRotary& other = start.model.rotary[i];
@@ -188,7 +198,11 @@ void list_exponents(const Start& start, EditList& list) {
   };
   add("i / rotary_dim", Exponents::half_rate, 0);
   add("2(i + 1) / rotary_dim", Exponents::from_1, 0);
+  add("2(i - 1) / rotary_dim", Exponents::from_minus_1, 0);
   const HeadWindow& window = start.turning.window;
+  const auto width = static_cast<double>(window.rotary_dim);
+  if (width > 2) add("2i / (rotary_dim - 2)", Exponents::hidden_size, width - 2);
+  add("2i / (rotary_dim + 2)", Exponents::hidden_size, width + 2);
   if (window.rotary_dim != window.head_dim) add("2i / head_dim", Exponents::head_dim, 0);
   for (const int divisor : {1024, 2048, 4096, 5120, 8192})
     add(message("2i / ", divisor), Exponents::hidden_size, divisor);

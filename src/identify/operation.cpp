@@ -23,6 +23,8 @@ double exponent(const Operation& operation, const HeadWindow& window, std::size_
       return i / d;
     case Exponents::from_1:
       return 2 * (i + 1) / d;
+    case Exponents::from_minus_1:
+      return 2 * (i - 1) / d;
     case Exponents::head_dim:
       return 2 * i / static_cast<double>(window.head_dim);
     case Exponents::hidden_size:
@@ -52,6 +54,51 @@ void use_other_exponents(const Operation& operation, Turning& turning) {
     const double by_pair = turning.inv_freq[i] / plain * unscaled;
     turning.inv_freq[i] = llama3 != nullptr ? sense * llama3_scaled(*llama3, unscaled) : by_pair;
   }
+}
+
+void round_frequencies(DType dtype, Turning& turning) {
+  for (double& frequency : turning.inv_freq) frequency = rounded_to(dtype, frequency);
+}
+
+// The rule of what slow pairs get, where a rule blends that with the unscaled frequencies.
+std::optional<Scaling> slow_end(const Scaling& rule) {
+  if (const auto* const yarn = std::get_if<YarnScaling>(&rule)) return LinearScaling{yarn->factor};
+  if (const auto* const llama3 = std::get_if<Llama3Scaling>(&rule))
+    return LinearScaling{llama3->factor};
+  if (const auto* const parts = std::get_if<NtkByPartsScaling>(&rule)) {
+    NtkByPartsScaling slow = *parts;
+    slow.extrapolation_factor = 0;
+    return slow;
+  }
+  return std::nullopt;
+}
+
+bool are_alike(double one, double other) { return std::abs(one - other) <= 1e-9 * std::abs(one); }
+
+// slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). Where x is 1, float32 would
+// leave 1 - x a rounding instead of 0.
+Status reverse_blend(const Operation& operation, std::optional<std::int64_t> context_tokens,
+                     Turning& turning) {
+  Operation exact{
+      .spec = operation.spec, .exponents = operation.exponents, .divisor = operation.divisor};
+  exact.spec.numerics = Numerics::exact;
+  const auto right = turning_of(exact, context_tokens);
+  exact.spec.scaling = *slow_end(operation.spec.scaling);
+  const auto slow = turning_of(exact, context_tokens);
+  exact.spec.scaling = NoScaling{};
+  const auto fast = turning_of(exact, context_tokens);
+  for (const auto* const each : {&right, &slow, &fast})
+    if (!*each) return each->error();
+  for (std::size_t i = 0; i < turning.inv_freq.size(); ++i) {
+    const double one = fast->inv_freq[i];
+    const double other = slow->inv_freq[i];
+    const double frequency = right->inv_freq[i];
+    const bool is_end = are_alike(frequency, one) || are_alike(frequency, other);
+    const bool is_kept = operation.blend == Blend::reversed_between && is_end;
+    turning.inv_freq[i] = is_kept ? frequency : one + other - frequency;
+  }
+  if (operation.spec.numerics == Numerics::transformers) round_frequencies(DType::f32, turning);
+  return {};
 }
 
 double counted_position(const Operation& operation, const Sample& sample, std::size_t token,
@@ -223,6 +270,8 @@ std::vector<PairFeatures> pair_features(const HeadWindow& window) {
   return features;
 }
 
+bool blends(const Scaling& rule) { return slow_end(rule).has_value(); }
+
 Result<Turning> turning_of(const Operation& operation, std::optional<std::int64_t> context_tokens) {
   auto numbers = numbers_of(operation.spec, context_tokens);
   if (!numbers) return std::move(numbers).error();
@@ -232,11 +281,12 @@ Result<Turning> turning_of(const Operation& operation, std::optional<std::int64_
                   .axis_of_pair = std::move(numbers->axes.of_pair),
                   .features = {}};
   if (operation.exponents != Exponents::of_spec) use_other_exponents(operation, turning);
-  if (operation.reversed_frequencies) std::ranges::reverse(turning.inv_freq);
-  if (operation.frequencies_rounded) {
-    for (double& frequency : turning.inv_freq)
-      frequency = rounded_to(*operation.frequencies_rounded, frequency);
+  if (operation.blend != Blend::right && blends(operation.spec.scaling)) {
+    if (auto status = reverse_blend(operation, context_tokens, turning); !status)
+      return std::move(status).error();
   }
+  if (operation.reversed_frequencies) std::ranges::reverse(turning.inv_freq);
+  if (operation.frequencies_rounded) round_frequencies(*operation.frequencies_rounded, turning);
   if (operation.attention_factor) turning.attention_factor = *operation.attention_factor;
   turning.attention_factor = std::pow(turning.attention_factor, operation.attention_power);
   turning.features = pair_features(turning.window);

@@ -16,11 +16,19 @@ namespace rotary::identification {
 
 // The exponents of the unscaled frequencies base^-e, for pair i of d features.
 enum class Exponents {
-  of_spec,      // 2i / d
-  half_rate,    // i / d
-  from_1,       // 2 (i + 1) / d
-  head_dim,     // 2i / head_dim
-  hidden_size,  // 2i / divisor
+  of_spec,       // 2i / d
+  half_rate,     // i / d
+  from_1,        // 2 (i + 1) / d
+  from_minus_1,  // 2 (i - 1) / d
+  head_dim,      // 2i / head_dim
+  hidden_size,   // 2i / divisor
+};
+
+// The part x of a rule that blends fast pairs' frequencies with slow ones'.
+enum class Blend {
+  right,
+  reversed,          // 1 - x for x
+  reversed_between,  // but where x is 0 or 1
 };
 
 // The number that angles are counted by.
@@ -33,6 +41,7 @@ struct Operation {
   bool reversed_frequencies = false;
   Exponents exponents = Exponents::of_spec;
   double divisor = 0;
+  Blend blend = Blend::right;
   // The frequency of each feature is that of its index / 2 for half a head apart, and of its index
   // modulo d/2 for neighbours.
   bool other_table = false;
@@ -64,6 +73,9 @@ struct Turning {
   std::vector<std::int32_t> axis_of_pair;  // [pairs]; empty: one axis
   std::vector<PairFeatures> features;      // [pairs]
 };
+
+// Whether the rule has a Blend.
+[[nodiscard]] bool blends(const Scaling& rule);
 
 // Error: that of make_frequencies(), of an operation that cannot be.
 [[nodiscard]] Result<Turning> turning_of(const Operation& operation,

@@ -111,6 +111,7 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
 
 // Whether an edit of a rule's parameter finds a rule that has it.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
+  if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;
   const Operation before = operation_of({beside});
   const Operation after = operation_of({beside, edit});

@@ -42,6 +42,37 @@ Identification identified_frequencies(const FaultyRotation& rotation) {
   return value_of(identify_frequencies(printed, a, {.model = model_with(rotation.spec)}));
 }
 
+void expect_one_cause(const Identification& found, std::string_view name, std::string_view value) {
+  ASSERT_GE(found.tied, 1U) << shown(found);
+  const auto& causes = found.explanations.front().causes;
+  ASSERT_EQ(causes.size(), 1U) << shown(found);
+  EXPECT_EQ(causes.front().hypothesis->name, name) << shown(found);
+  EXPECT_EQ(causes.front().fields.back().other, value) << shown(found);
+}
+
+std::vector<RotarySpec> blending_specs() {
+  std::vector<RotarySpec> specs;
+  for (const double factor : {4.0, 8.0, 40.0}) {
+    specs.push_back(spec_with(1e6, YarnScaling{.factor = factor, .original_context_tokens = 4096}));
+    specs.push_back(spec_with(5e5, Llama3Scaling{factor, 1, 4, 8192}));
+    specs.push_back(
+        spec_with(1e4, NtkByPartsScaling{.factor = factor, .original_context_tokens = 2048}));
+  }
+  return specs;
+}
+
+TEST(Kinds, ABlendTheWrongWayRoundIsNamed) {
+  for (const RotarySpec& spec : blending_specs()) {
+    SCOPED_TRACE(std::string(rope_type(spec.scaling)));
+    const FaultyRotation everywhere{.spec = spec, .blended = Blended::reversed};
+    const FaultyRotation between{.spec = spec, .blended = Blended::between};
+    expect_one_cause(identified(model_with(spec), everywhere), "blend", "1 - x");
+    expect_one_cause(identified(model_with(spec), between), "blend", "1 - x between the ends");
+    expect_one_cause(identified_frequencies(everywhere), "blend", "1 - x");
+    expect_one_cause(identified_frequencies(between), "blend", "1 - x between the ends");
+  }
+}
+
 TEST(Kinds, AFactorOfAllFrequenciesIsNamed) {
   constexpr double turns = 2 * std::numbers::pi;
   for (const RotarySpec& spec :

@@ -67,6 +67,12 @@ void add_lengths(const RotarySpec& spec, std::vector<Planted>& all) {
                             std::to_string(length), plant));
   }
   const auto* const yarn = std::get_if<YarnScaling>(&spec.scaling);
+  if (yarn != nullptr || std::holds_alternative<Llama3Scaling>(spec.scaling)) {
+    all.push_back(planted("blend", "blend", "1 - x",
+                          [](FaultyRotation& r) { r.blended = Blended::reversed; }));
+    all.push_back(planted("blend", "blend", "1 - x between the ends",
+                          [](FaultyRotation& r) { r.blended = Blended::between; }));
+  }
   if (yarn == nullptr) return;
   const bool is_whole = yarn->ramp == YarnRamp::whole_pairs;
   const YarnRamp ramp = is_whole ? YarnRamp::fractional : YarnRamp::whole_pairs;
@@ -173,6 +179,10 @@ std::vector<Planted> single_mistakes(const RotarySpec& spec) {
                           [](FaultyRotation& r) { r.rate = Rate::half; }));
     all.push_back(planted("exponents", "exponents", "2(i + 1) / rotary_dim",
                           [](FaultyRotation& r) { r.rate = Rate::from_1; }));
+    all.push_back(planted("exponents", "exponents", "2(i - 1) / rotary_dim",
+                          [](FaultyRotation& r) { r.rate = Rate::from_minus_1; }));
+    all.push_back(planted("exponents", "exponents", "2i / (rotary_dim - 2)",
+                          [](FaultyRotation& r) { r.rate = Rate::endpoint; }));
     all.push_back(planted("exponents", "exponents", "2i / 4096",
                           [](FaultyRotation& r) { r.rate = Rate::of_4096; }));
     all.push_back(planted("table_order", "", "", [](FaultyRotation& r) { r.other_table = true; }));

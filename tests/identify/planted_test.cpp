@@ -119,7 +119,7 @@ bool go_together(const Planted& one, const Planted& other) {
   if (either("not_rotated")) return false;
   const bool has_rule = either("scaling") || either("rotated_twice");
   if (has_rule && either("attention_factor")) return false;
-  return !(either("scaling") && (either("ramp") || either("original_context")));
+  return !(either("scaling") && (either("ramp") || either("blend") || either("original_context")));
 }
 
 TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
