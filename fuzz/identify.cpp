@@ -176,6 +176,9 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
     rotation.stretch *= number_in(last.other);
   if (name == "blend")
     rotation.blended = last.other == "1 - x" ? test::Blended::reversed : test::Blended::between;
+  if (name == "vector_factor")  // "0.3 x" or "x / sqrt(16)"
+    rotation.times_vector = last.other[0] == 'x' ? 1 / std::sqrt(number_in(last.other.substr(9)))
+                                                 : number_in(last.other);
   if (name == "position_offset")  // "p - 1"
     rotation.offset += number_in(last.other.substr(4)) * (last.other[2] == '-' ? -1 : 1);
   if (name == "rotated_twice") {

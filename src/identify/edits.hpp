@@ -3,6 +3,7 @@
 // with the function that lists its values; a value is an Edit.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,7 +43,8 @@ enum Aspect : std::uint32_t {
   arrangement_aspect = 1U << 16,
   coordinate_aspect = 1U << 17,
   blend_aspect = 1U << 18,
-  all_aspects = (1U << 19) - 1,
+  vector_aspect = 1U << 19,
+  all_aspects = (1U << 20) - 1,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
   // A Turning has nothing of the others.
@@ -72,6 +74,9 @@ struct Start {
   FoundStructure structure;  // the best, from norms
   std::optional<std::int64_t> context_tokens = {};
 };
+
+// Factors that configs name most.
+inline constexpr std::array common_factors = {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 64.0};
 
 // A field of rows that no spec has.
 [[nodiscard]] inline FieldDifference rows_field(std::string_view name, std::string one,
@@ -122,6 +127,7 @@ void list_windows(const Start& start, EditList& list);
 void list_blocks(const Start& start, EditList& list);
 void list_table_orders(const Start& start, EditList& list);
 void list_unrotated(const Start& start, EditList& list);
+void list_vector_factors(const Start& start, EditList& list);
 void list_attention_factors(const Start& start, EditList& list);
 void list_senses(const Start& start, EditList& list);
 void list_swaps(const Start& start, EditList& list);

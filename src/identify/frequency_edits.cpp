@@ -113,7 +113,7 @@ void list_bases(const Start& start, EditList& list) {
 void list_rules(const Start& start, EditList& list) {
   const Scaling& configured = start.operation.spec.scaling;
   add_rule(start, NoScaling{}, list);
-  for (const double factor : {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 64.0}) {
+  for (const double factor : common_factors) {
     for (const Scaling& rule : rules_with(factor, configured)) add_rule(start, rule, list);
   }
   const auto* const longrope = std::get_if<LongRopeScaling>(&configured);

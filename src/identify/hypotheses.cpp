@@ -40,6 +40,11 @@ constexpr std::array hypothesis_rows = {
                    "skipped, or a result that was thrown away."},
                   Needs::heads,
                   list_unrotated},
+    HypothesisRow{{"vector_factor", CauseGroup::attention_factor,
+                   "All features are multiplied by one number, which is no mistake by itself.",
+                   "A softmax scale that is folded into q must not be applied to scores again."},
+                  Needs::heads,
+                  list_vector_factors},
     HypothesisRow{{"attention_factor", CauseGroup::attention_factor,
                    "cos and sin are multiplied by another factor.",
                    "Look at attention_factor, mscale and mscale_all_dim, and whether the factor is "

@@ -259,8 +259,10 @@ Identification identification_of(const Search& search, const Start& start, bool 
   if (!candidates.empty()) found.tolerance = candidates.front().tolerance;
   if (found.tied > 0) {
     found.verdict = Verdict::described;
-    if (has_model && candidates.front().edits.empty()) found.verdict = Verdict::as_configured;
-    if (has_model && !candidates.front().edits.empty()) found.verdict = Verdict::another_cause;
+    const bool is_right = std::ranges::all_of(candidates.front().edits, [&](std::size_t edit) {
+      return search.edits()[edit].hypothesis->name == "vector_factor";
+    });
+    if (has_model) found.verdict = is_right ? Verdict::as_configured : Verdict::another_cause;
   }
   if (start.sample.observed == Observed::heads) found.structure = start.structure;
   found.turns_per_token = identification::measured_turns(start.sample, start.structure.window);

@@ -289,12 +289,15 @@ Result<Turning> turning_of(const Operation& operation, std::optional<std::int64_
   if (operation.frequencies_rounded) round_frequencies(*operation.frequencies_rounded, turning);
   if (operation.attention_factor) turning.attention_factor = *operation.attention_factor;
   turning.attention_factor = std::pow(turning.attention_factor, operation.attention_power);
+  turning.attention_factor *= operation.vector_factor;
+  turning.rest_factor = operation.vector_factor;
   turning.features = pair_features(turning.window);
   return turning;
 }
 
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted) {
   predicted = sample.before;
+  for (double& feature : predicted) feature *= prediction.turning.rest_factor;
   if (!prediction.operation.rotates) return;
   HeadPredictor heads(prediction, sample);
   for (std::size_t t = 0; t < sample.tokens; ++t) {
@@ -314,7 +317,8 @@ double squared_error(const Prediction& prediction, const Sample& sample, double 
     for (std::size_t h = 0; h < sample.heads; ++h) {
       const auto before = sample.row(sample.before, t, h);
       const auto after = sample.row(sample.after, t, h);
-      std::ranges::copy(before, predicted.begin());
+      for (std::size_t i = 0; i < predicted.size(); ++i)
+        predicted[i] = prediction.turning.rest_factor * before[i];
       if (prediction.operation.rotates) heads.predict(t, h, predicted);
       for (std::size_t i = 0; i < predicted.size(); ++i)
         sum += (predicted[i] - after[i]) * (predicted[i] - after[i]);

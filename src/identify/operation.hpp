@@ -47,6 +47,7 @@ struct Operation {
   bool other_table = false;
   std::optional<double> attention_factor = {};  // in place of the spec's own
   double attention_power = 1;                   // A applied so often
+  double vector_factor = 1;                     // of all features, those that do not turn, too
   double position_factor = 1;                   // p' = factor * p + offset
   double position_offset = 0;
   Counted counted = Counted::token;
@@ -68,8 +69,9 @@ struct PairFeatures {
 // An operation as numbers.
 struct Turning {
   HeadWindow window;
-  std::vector<double> inv_freq;  // [pairs]
-  double attention_factor = 1;
+  std::vector<double> inv_freq;            // [pairs]
+  double attention_factor = 1;             // with the factor of all features
+  double rest_factor = 1;                  // of those that do not turn
   std::vector<std::int32_t> axis_of_pair;  // [pairs]; empty: one axis
   std::vector<PairFeatures> features;      // [pairs]
 };

@@ -87,7 +87,8 @@ void PositionReader::measure(const Sample& sample, std::size_t token) {
     }
     for (std::size_t f = 0; f < sample.features; ++f) {
       after_ += y[f] * y[f];
-      if (!turns[f]) fixed_ += (y[f] - x[f]) * (y[f] - x[f]);
+      const double rest = y[f] - turning_.rest_factor * x[f];
+      if (!turns[f]) fixed_ += rest * rest;
     }
   }
   for (std::size_t i = 0; i < pairs_.size(); ++i) {

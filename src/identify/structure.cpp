@@ -29,6 +29,8 @@ struct Sums {
   double outside = 0;   // squares of changes of features that do not turn
 };
 
+double squared(double value) { return value * value; }
+
 // The first and last feature that changed anywhere, as [first, end).
 std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
   std::size_t first = sample.features;
@@ -61,15 +63,17 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
       turns[at.first_out] = turns[at.second_out] = true;
     }
   }
-  for (std::size_t i = 0; i < sample.before.size(); ++i) {
-    const double change = sample.after[i] - sample.before[i];
-    if (!turns[i % sample.features]) sums.outside += change * change;
-  }
   const double a = sums.before > 0 ? sums.products / sums.before : 1;
+  double multiplied = 0;  // the same, if the whole head is multiplied by A
+  for (std::size_t i = 0; i < sample.before.size(); ++i) {
+    if (turns[i % sample.features]) continue;
+    sums.outside += squared(sample.after[i] - sample.before[i]);
+    multiplied += squared(sample.after[i] - a * sample.before[i]);
+  }
   const double rest = larger(0.0, sums.after - 2 * a * sums.products + a * a * sums.before);
   return {.window = window,
           .attention_factor = a,
-          .deviation = std::sqrt(rest + sums.outside) / sample.norm};
+          .deviation = std::sqrt(rest + smaller(sums.outside, multiplied)) / sample.norm};
 }
 
 // Windows that hold all features that changed: from the first feature or the first changed one on,

@@ -51,6 +51,44 @@ std::optional<double> factor_of(const Scaling& scaling) {
   return std::nullopt;
 }
 
+// The relative error of a factor that is measured from lengths.
+double spread_of(const Start& start) {
+  const auto count = static_cast<double>(start.sample.before.size());
+  return 3 * rounding_noise(start.sample.dtype) / std::sqrt(count) + 1e-7;
+}
+
+// One factor of all lengths; absent where they changed otherwise.
+std::optional<double> measured_factor(const Start& start) {
+  const FoundStructure& seen = start.structure;
+  const bool keeps_lengths = seen.deviation <= 2 * rounding_noise(start.sample.dtype);
+  return seen.rotated && keeps_lengths ? std::optional(seen.attention_factor) : std::nullopt;
+}
+
+// A as mistakes make it of the configured one, and by YaRN's formula, once and twice.
+bool is_attention_factor(double seen, const Start& start) {
+  const double configured = start.turning.attention_factor;
+  std::vector<double> known = {1, configured, configured * configured, 1 / configured};
+  const auto add = [&](double scale) {
+    const double formula = 1 + 0.1 * std::log(scale);
+    known.insert(known.end(), {formula, formula * formula});
+  };
+  std::ranges::for_each(common_factors, add);
+  if (const auto own = factor_of(start.operation.spec.scaling); own && *own > 1) add(*own);
+  const double alike = 2 * spread_of(start);
+  return std::ranges::any_of(known,
+                             [&](double each) { return std::abs(seen - each) <= alike * each; });
+}
+
+// Features that do not turn show whose factor it is. Where all turn, a known A is one, and what
+// makes vectors shorter is not.
+bool may_be_of_vectors(double seen, const Start& start) {
+  return is_partial(start.turning.window) || !is_attention_factor(seen, start);
+}
+bool may_be_of_rows(double seen, const Start& start) {
+  return start.sample.observed != Observed::heads || is_partial(start.turning.window) || seen > 1 ||
+         is_attention_factor(seen, start);
+}
+
 }  // namespace
 
 void list_pairings(const Start& start, EditList& list) {
@@ -102,6 +140,28 @@ void list_unrotated(const Start& /*start*/, EditList& list) {
            [](Operation& operation) { operation.rotates = false; });
 }
 
+void list_vector_factors(const Start& start, EditList& list) {
+  const auto add = [&](double factor, const std::string& text) {
+    list.add(vector_aspect, rows_field("vectors", "x", text),
+             [factor](Operation& operation) { operation.vector_factor = factor; });
+  };
+  const auto width = static_cast<double>(start.turning.window.head_dim);
+  add(1 / std::sqrt(width), message("x / sqrt(", width, ")"));
+  const auto seen = measured_factor(start);
+  if (!seen || !may_be_of_vectors(*seen, start)) return;
+  const double spread = spread_of(start);
+  const double factor = *seen / start.turning.attention_factor;
+  if (std::abs(factor - 1) <= spread) return;
+  const double square = 1 / (factor * factor);
+  const double whole = std::nearbyint(square);
+  const double doubt = 3 * spread * whole;
+  if (whole == width && std::abs(square - whole) <= doubt) return;
+  if (whole > 1 && doubt < 0.1 && std::abs(square - whole) <= doubt)
+    return add(1 / std::sqrt(whole), message("x / sqrt(", whole, ")"));
+  const double rounded = with_few_digits(factor, spread);
+  add(rounded, message(rounded, " x"));
+}
+
 void list_attention_factors(const Start& start, EditList& list) {
   const double configured = start.turning.attention_factor;
   std::vector<double> listed = {configured};
@@ -121,12 +181,9 @@ void list_attention_factors(const Start& start, EditList& list) {
     add(formula * formula, 1e-9);
   }
   // The measured one, where it is another.
-  const FoundStructure& seen = start.structure;
-  const double noise = rounding_noise(start.sample.dtype);
-  if (!seen.rotated || seen.deviation > 2 * noise) return;
-  const double spread =
-      3 * noise / std::sqrt(static_cast<double>(start.sample.before.size())) + 1e-7;
-  add(with_few_digits(seen.attention_factor, spread), 2 * spread);
+  const auto seen = measured_factor(start);
+  if (!seen || !may_be_of_rows(*seen, start)) return;
+  add(with_few_digits(*seen, spread_of(start)), 2 * spread_of(start));
 }
 
 void list_senses(const Start& /*start*/, EditList& list) {

@@ -97,5 +97,40 @@ TEST(Kinds, AFactorOfAllFrequenciesIsNamed) {
   }
 }
 
+TEST(Kinds, AFactorOfAllFeaturesIsNoMistake) {
+  const RotarySpec plain = spec_with(1e4, NoScaling{});
+  const RotarySpec partial = spec_with(1e4, NoScaling{}, 64);
+  const RotarySpec yarn =
+      spec_with(1e6, YarnScaling{.factor = 4, .original_context_tokens = 32768});
+  for (const RotarySpec& spec : {plain, partial, yarn}) {
+    for (const auto& [factor, text] :
+         {std::pair(1 / std::sqrt(128.0), "x / sqrt(128)"),
+          std::pair(1 / std::sqrt(168.0), "x / sqrt(168)"), std::pair(0.3, "0.3 x")}) {
+      const FaultyRotation rotation{.spec = spec, .times_vector = factor};
+      const Identification found = identified(model_with(spec), rotation);
+      EXPECT_EQ(found.verdict, Verdict::as_configured) << shown(found);
+      expect_one_cause(found, "vector_factor", text);
+    }
+  }
+}
+
+// Dropped, applied twice, or divided by.
+TEST(Kinds, AnAttentionFactorThatIsAnotherIsAMistake) {
+  const RotarySpec yarn =
+      spec_with(1e6, YarnScaling{.factor = 4, .original_context_tokens = 32768});
+  const RotarySpec given = spec_with(
+      1e6, YarnScaling{.factor = 4, .original_context_tokens = 4096, .attention_factor = 1.25});
+  const RotarySpec partial =
+      spec_with(1e4, YarnScaling{.factor = 40, .original_context_tokens = 4096}, 64);
+  for (const RotarySpec& spec : {yarn, given, partial}) {
+    const long double a = reference::frequencies(spec).attention_factor;
+    for (const long double factor : {1.0L, a * a, 1 / a}) {
+      const Identification found = identified(model_with(spec), {.spec = spec, .factor = factor});
+      ASSERT_EQ(found.verdict, Verdict::another_cause) << shown(found);
+      EXPECT_EQ(found.explanations.front().causes.front().hypothesis->name, "attention_factor");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rotary::test

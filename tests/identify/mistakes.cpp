@@ -90,6 +90,10 @@ void add_factors(const RotarySpec& spec, std::vector<Planted>& all) {
     all.push_back(planted("attention_factor", "attention_factor", "",
                           [](FaultyRotation& r) { r.times_factor = 2; }));
   }
+  all.push_back(planted("vector_factor", "vectors",
+                        "x / sqrt(" + std::to_string(spec.head_dim) + ")", [](FaultyRotation& r) {
+                          r.times_vector = 1 / std::sqrt(static_cast<long double>(r.spec.head_dim));
+                        }));
   double factor = 1;
   if (const auto* const rule = std::get_if<Llama3Scaling>(&spec.scaling)) factor = rule->factor;
   if (factor == 1) return;
