@@ -107,16 +107,28 @@ std::string ties_text(const Identification& found) {
   return text;
 }
 
+// Lengths of pairs, which any rotation keeps.
+std::string lengths_text(const Identification& found) {
+  constexpr double most_rounding = 10;
+  if (!found.structure || found.structure->deviation <= most_rounding * found.tolerance) return "";
+  return wrapped(
+      fmt::format("Lengths within pairs changed by {:.2g}: something other than a rotation stands "
+                  "between the dumps (QK-norm?), or they are not of the same tokens.",
+                  found.structure->deviation),
+      2, text_width);
+}
+
 std::string closest_text(const Identification& found) {
   std::string text = "\nWhat came closest:\n";
   const std::size_t count = std::min<std::size_t>(found.explanations.size(), 3);
   for (const Explanation& each : std::span(found.explanations).first(count))
     text += fmt::format("  {:<52} residual {:.2g}\n", causes_text(each), each.residual);
-  return text + wrapped(
-                    "Next: make sure that both dumps are of the same tokens, heads and layer; "
-                    "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
-                    "position 0; and look at the structure below, which needs no hypothesis.",
-                    2, text_width);
+  return text + lengths_text(found) +
+         wrapped(
+             "Next: make sure that both dumps are of the same tokens, heads and layer; "
+             "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
+             "position 0; and look at the structure below, which needs no hypothesis.",
+             2, text_width);
 }
 
 std::string structure_text(const FoundStructure& structure) {

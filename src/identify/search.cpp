@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "identify/position_reading.hpp"
 #include "identify/sort_by.hpp"
 #include "identify/structure.hpp"
+#include "model/difference/field_differences.hpp"
 
 namespace rotary::identification {
 namespace {
@@ -31,6 +33,20 @@ constexpr std::array all_arithmetics = {FoundArithmetic::exact, FoundArithmetic:
                                         FoundArithmetic::rounded_rows, FoundArithmetic::every_step};
 
 bool go_together(const Edit& one, const Edit& other) { return (one.aspects & other.aspects) == 0; }
+
+bool is_same(const Operation& one, const Operation& other) {
+  const auto beside_spec = [](const Operation& o) {
+    return std::tie(o.rotates, o.cos_sin_swapped, o.reversed_frequencies, o.exponents, o.divisor,
+                    o.blend, o.other_table, o.attention_factor, o.attention_power, o.vector_factor,
+                    o.position_factor, o.position_offset, o.counted, o.coordinate_of_axis,
+                    o.positions, o.positions_rounded, o.frequencies_rounded, o.angles_rounded);
+  };
+  if (beside_spec(one) != beside_spec(other)) return false;
+  const auto embedding = [](const RotarySpec& spec) {
+    return ModelRotary{.layer_type = {}, .spec = spec, .trained_context_tokens = {}};
+  };
+  return field_differences(embedding(one.spec), embedding(other.spec)).empty();
+}
 
 bool are_whole(const std::vector<double>& positions) {
   return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
@@ -280,6 +296,24 @@ void Search::rank() {
     return std::tuple(!tied, tied ? causes_of(each) : 0.0, tied ? 0.0 : each.residual);
   });
   tied_ = static_cast<std::size_t>(std::ranges::count_if(candidates_, is_tied));
+  merge_equal();
+}
+
+// The first of tied candidates that are one operation stays.
+void Search::merge_equal() {
+  std::vector<std::pair<double, Operation>> kept;
+  const auto is_kept = [&](const Candidate& each) {
+    Operation operation = operation_of(each.edits);
+    const bool is_new = std::ranges::none_of(kept, [&](const auto& one) {
+      return one.first == each.residual && is_same(one.second, operation);
+    });
+    if (is_new) kept.emplace_back(each.residual, std::move(operation));
+    return is_new;
+  };
+  const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(tied_);
+  const auto merged = std::remove_if(candidates_.begin(), end, std::not_fn(is_kept));
+  tied_ = static_cast<std::size_t>(merged - candidates_.begin());
+  candidates_.erase(merged, end);
 }
 
 void Search::run() {

@@ -61,6 +61,7 @@ class Search {
   void find_arithmetic(Candidate& candidate);
   void find_arithmetics();
   [[nodiscard]] double causes_of(const Candidate& candidate) const;
+  void merge_equal();
   void rank();
 
   Start start_;

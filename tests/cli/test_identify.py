@@ -105,6 +105,25 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["verdict"], found["explanations"]), (6, "unexplained", []))
         self.assertGreater(found["closest"][0]["residual"], 0.5)
 
+    def test_lengths_that_no_rotation_changes_are_named(self):
+        x = heads()
+        rng = np.random.default_rng(3)
+        weights = 1 + 0.3 * rng.standard_normal(WIDTH).astype(np.float32)
+        normed = x / np.sqrt((x**2).mean(-1, keepdims=True))
+        for q in normed, normed * weights, x + 0.1 * heads(seed=4):
+            result = self.run_tool("identify", *self.files(x, turned(q, np.arange(9))),
+                                   "--first-position", 0, "--config", self.config)
+            self.assertEqual(result.returncode, 6)
+            self.assertIn(b"Lengths within pairs changed by", result.stdout)
+            self.assertIn(b"QK-norm?", result.stdout)
+        angles = rng.uniform(0, 6, (9, 1, WIDTH // 2))
+        y = np.concatenate([x[..., :8] * np.cos(angles) - x[..., 8:] * np.sin(angles),
+                            x[..., 8:] * np.cos(angles) + x[..., :8] * np.sin(angles)], -1)
+        result = self.run_tool("identify", *self.files(x, y.astype(np.float32)),
+                               "--first-position", 0, "--config", self.config)
+        self.assertEqual(result.returncode, 6)
+        self.assertNotIn(b"Lengths", result.stdout)
+
     def test_bf16_as_uint16_and_as_float32(self):
         x = bf16(heads())
         wide = of_bf16(x)

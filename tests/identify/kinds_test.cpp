@@ -132,5 +132,19 @@ TEST(Kinds, AnAttentionFactorThatIsAnotherIsAMistake) {
   }
 }
 
+TEST(Kinds, ASpecThatTwoHypothesesGiveIsNamedOnce) {
+  const RotarySpec plain = spec_with(1e6, NoScaling{});
+  const Llama3Scaling rule{8, 1, 4, 8192};
+  for (const RotarySpec& other :
+       {spec_with(1e4, NoScaling{}), spec_with(1e6, rule), spec_with(5e5, rule)}) {
+    ModelSpec model = model_with(plain);
+    model.rotary.push_back(model_with(other).rotary.front());
+    const Identification found = identified(model, {.spec = other});
+    EXPECT_EQ(found.verdict, Verdict::another_cause);
+    EXPECT_EQ(found.tied, 1U) << shown(found);
+    EXPECT_EQ(found.explanations.front().causes.size(), 1U) << shown(found);
+  }
+}
+
 }  // namespace
 }  // namespace rotary::test
