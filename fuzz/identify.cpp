@@ -187,7 +187,8 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
     rotation.times_factor = 2;
   }
   return cause.hypothesis->group != CauseGroup::precision && name != "counted" &&
-         name != "exponents" && name != "axis_order" && name != "token_positions";
+         name != "exponents" && name != "axis_order" && name != "token_positions" &&
+         name != "shift_frequencies";
 }
 
 // Those of a row for each token and head; empty where they are no whole numbers.

@@ -45,6 +45,8 @@ enum Aspect : std::uint32_t {
   blend_aspect = 1U << 18,
   vector_aspect = 1U << 19,
   all_aspects = (1U << 20) - 1,
+  frequency_aspects =
+      base_aspect | rule_aspect | original_aspect | ramp_aspect | exponent_aspect | blend_aspect,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
   // A Turning has nothing of the others.
@@ -83,6 +85,10 @@ inline constexpr std::array common_factors = {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 6
                                                 std::string other) {
   return {std::string(name), std::move(one), std::move(other), FieldEffect::rows};
 }
+
+// Fields in which two specs differ.
+[[nodiscard]] std::vector<FieldDifference> differences(const RotarySpec& one,
+                                                       const RotarySpec& other);
 
 // Adds the edits of one hypothesis.
 class EditList {

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "identify/edits.hpp"
+#include "model/difference/field_differences.hpp"
 
 namespace rotary::identification {
 namespace {
@@ -126,6 +127,10 @@ constexpr std::array hypothesis_rows = {
                   Needs::rows,
                   list_second_rotations},
     HypothesisRow{
+        {"shift_frequencies", CauseGroup::positions,
+         "Keys of a cache were moved by other frequencies than they were rotated by.",
+         "Shift the keys of each layer by that layer's own embedding, with its scaling."}},
+    HypothesisRow{
         {"counted", CauseGroup::positions, "The angle does not follow the token's position.",
          "Look at the axis along which cos and sin are broadcast, and at position_ids."},
         Needs::rows,
@@ -208,6 +213,13 @@ const Hypothesis& hypothesis_named(std::string_view name) noexcept {
   const auto all = identify_hypotheses();
   const auto found = std::ranges::find(all, name, &Hypothesis::name);
   return found == all.end() ? all.front() : *found;
+}
+
+std::vector<FieldDifference> differences(const RotarySpec& one, const RotarySpec& other) {
+  const auto embedding = [](const RotarySpec& spec) {
+    return ModelRotary{.layer_type = {}, .spec = spec, .trained_context_tokens = {}};
+  };
+  return field_differences(embedding(one), embedding(other));
 }
 
 std::vector<Edit> edits_of(const Start& start) {

@@ -15,7 +15,6 @@
 #include "identify/position_reading.hpp"
 #include "identify/search.hpp"
 #include "identify/structure.hpp"
-#include "model/difference/field_differences.hpp"
 
 namespace rotary {
 
@@ -195,11 +194,8 @@ std::optional<std::int64_t> find_first_position(const Start& start, Sample& samp
 }
 
 Cause cause_of(const identification::Edit& edit, const Operation& before, const Operation& after) {
-  ModelRotary one{.layer_type = {}, .spec = before.spec, .trained_context_tokens = {}};
-  ModelRotary other = one;
-  other.spec = after.spec;
   Cause cause{.hypothesis = edit.hypothesis,
-              .fields = field_differences(one, other),
+              .fields = identification::differences(before.spec, after.spec),
               .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
               .sentence = edit.rule != nullptr ? edit.rule->sentence : edit.hypothesis->sentence};
   if (edit.field) cause.fields.push_back(*edit.field);

@@ -154,7 +154,7 @@ class Rows {
     const double shared = counted_position(operation_, sample_, token, head, 0);
     for (std::size_t i = 0; i < pairs_; ++i) {
       const double position = turning_.axis_of_pair.empty() ? shared : position_of(token, head, i);
-      rows_[i] = finished(position * turning_.inv_freq[i]);
+      rows_[i] = finished(position * turning_.inv_freq[i] + phase(i));
     }
   }
 
@@ -176,11 +176,15 @@ class Rows {
       angle = rounded_to(dtype,
                          rounded_to(dtype, position) * rounded_to(dtype, turning_.inv_freq[pair]));
     }
-    CosSin row = finished(angle);
+    CosSin row = finished(angle + phase(pair));
     if (arithmetic_ == FoundArithmetic::exact) return row;
     const bool is_narrow = arithmetic_ != FoundArithmetic::float32_angles;
     const DType dtype = is_narrow ? sample_.dtype : DType::f32;
     return {rounded_to(dtype, row.cos), rounded_to(dtype, row.sin)};
+  }
+
+  [[nodiscard]] double phase(std::size_t pair) const {
+    return turning_.phases.empty() ? 0 : turning_.phases[pair];
   }
 
   [[nodiscard]] CosSin finished(double angle) const {
@@ -291,6 +295,8 @@ Result<Turning> turning_of(const Operation& operation, std::optional<std::int64_
   turning.attention_factor = std::pow(turning.attention_factor, operation.attention_power);
   turning.attention_factor *= operation.vector_factor;
   turning.rest_factor = operation.vector_factor;
+  turning.roundings = operation.roundings;
+  if (operation.phases) turning.phases = *operation.phases;
   turning.features = pair_features(turning.window);
   return turning;
 }

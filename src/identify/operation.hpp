@@ -57,6 +57,8 @@ struct Operation {
   std::optional<DType> positions_rounded = {};
   std::optional<DType> frequencies_rounded = {};
   std::optional<DType> angles_rounded = {};
+  std::shared_ptr<const std::vector<double>> phases = {};  // [pairs], added to each angle
+  double roundings = 1;                                    // of each number to its dtype
 };
 
 // The features of each pair, where a rotation reads and where it writes them.
@@ -69,9 +71,11 @@ struct PairFeatures {
 // An operation as numbers.
 struct Turning {
   HeadWindow window;
-  std::vector<double> inv_freq;            // [pairs]
-  double attention_factor = 1;             // with the factor of all features
-  double rest_factor = 1;                  // of those that do not turn
+  std::vector<double> inv_freq;  // [pairs]
+  double attention_factor = 1;   // with the factor of all features
+  double rest_factor = 1;        // of those that do not turn
+  double roundings = 1;
+  std::vector<double> phases = {};         // [pairs]; empty: 0
   std::vector<std::int32_t> axis_of_pair;  // [pairs]; empty: one axis
   std::vector<PairFeatures> features;      // [pairs]
 };

@@ -94,8 +94,9 @@ void PositionReader::measure(const Sample& sample, std::size_t token) {
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     // Heads that disagree are apart at any position.
     fixed_ += 2 * a * larger(0.0, pairs_[i].length - std::abs(sums[i]));
-    pairs_[i] = {
-        .angle = std::arg(sums[i]), .length = std::abs(sums[i]), .frequency = turning_.inv_freq[i]};
+    pairs_[i] = {.angle = std::arg(sums[i]) - (turning_.phases.empty() ? 0 : turning_.phases[i]),
+                 .length = std::abs(sums[i]),
+                 .frequency = turning_.inv_freq[i]};
     if (pairs_[i].frequency == 0)
       fixed_ += 2 * a * pairs_[i].length * (1 - std::cos(pairs_[i].angle));
   }
@@ -206,7 +207,8 @@ double PositionReader::tolerance_at(const Sample& sample, const std::vector<doub
     }
   }
   const double angles = std::sqrt(sum / static_cast<double>(turning_.inv_freq.size())) * 0x1p-24;
-  return token_margin * std::hypot(rounding_noise(sample.dtype), smaller(angles, 0.02));
+  return token_margin * std::hypot(std::sqrt(turning_.roundings) * rounding_noise(sample.dtype),
+                                   smaller(angles, 0.02));
 }
 
 double PositionReader::slack_at(const Sample& sample, const std::vector<double>& found) const {

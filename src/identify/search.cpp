@@ -12,10 +12,10 @@
 #include "base/extremes.hpp"
 #include "base/message.hpp"
 #include "identify/all_tokens.hpp"
+#include "identify/cached_keys.hpp"
 #include "identify/position_reading.hpp"
 #include "identify/sort_by.hpp"
 #include "identify/structure.hpp"
-#include "model/difference/field_differences.hpp"
 
 namespace rotary::identification {
 namespace {
@@ -39,13 +39,11 @@ bool is_same(const Operation& one, const Operation& other) {
     return std::tie(o.rotates, o.cos_sin_swapped, o.reversed_frequencies, o.exponents, o.divisor,
                     o.blend, o.other_table, o.attention_factor, o.attention_power, o.vector_factor,
                     o.position_factor, o.position_offset, o.counted, o.coordinate_of_axis,
-                    o.positions, o.positions_rounded, o.frequencies_rounded, o.angles_rounded);
+                    o.positions, o.positions_rounded, o.frequencies_rounded, o.angles_rounded,
+                    o.phases, o.roundings);
   };
   if (beside_spec(one) != beside_spec(other)) return false;
-  const auto embedding = [](const RotarySpec& spec) {
-    return ModelRotary{.layer_type = {}, .spec = spec, .trained_context_tokens = {}};
-  };
-  return field_differences(embedding(one.spec), embedding(other.spec)).empty();
+  return differences(one.spec, other.spec).empty();
 }
 
 bool are_whole(const std::vector<double>& positions) {
@@ -113,8 +111,9 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
   const Operation operation = operation_of(combination);
   const auto turning = turning_of_combination(combination, operation);
   if (!turning) return std::nullopt;  // no such rotation
-  const double noise = std::hypot(rounding_noise(start_.sample.dtype),
-                                  angle_noise(operation, *turning, start_.sample));
+  const double noise =
+      std::hypot(std::sqrt(turning->roundings) * rounding_noise(start_.sample.dtype),
+                 angle_noise(operation, *turning, start_.sample));
   const double tolerance = margin * noise;
   const double norm = start_.sample.norm;
   // The nearest single mistakes are shown, too.
@@ -221,6 +220,21 @@ void Search::add_positions_beside_edits() {
     const auto rule = rule_of_positions(start_, *positions);
     const bool have_rule = rule && add_beside({i}, *rule);
     if (!have_rule) std::ignore = add_token_positions({i}, *positions);
+  }
+}
+
+void Search::add_shifts() {
+  constexpr std::uint32_t others = ~(frequency_aspects | attention_aspect | window_aspect);
+  const std::size_t count = edits_.size();
+  const auto moved = moved_alike(start_);
+  for (std::size_t i = 0; i < count && moved; ++i) {
+    if ((edits_[i].aspects & others) != 0) continue;
+    const Turning* const other = turning_of_edit(i);
+    const auto shift =
+        other != nullptr ? shift_by_other(start_, *moved, edits_[i], *other) : std::nullopt;
+    if (!shift || !add_beside({}, *shift)) continue;
+    find_arithmetic(candidates_.back());
+    return;
   }
 }
 
@@ -333,6 +347,7 @@ void Search::run() {
   if (most_causes_ > 1) try_pairs(positions_explain ? position_aspects : all_aspects);
   if (most_causes_ > 1 && !explained()) add_positions_beside_edits();
   find_arithmetics();
+  if (std::ranges::none_of(candidates_, &Candidate::explains)) add_shifts();
   rank();
 }
 

@@ -52,6 +52,7 @@ class Search {
   void try_pairs(std::uint32_t aspects);
   void add_base();
   void add_positions_beside_edits();
+  void add_shifts();
   [[nodiscard]] std::optional<std::vector<double>> positions_beside(const Combination& combination);
   [[nodiscard]] bool add_token_positions(const Combination& combination,
                                          const std::vector<double>& positions);

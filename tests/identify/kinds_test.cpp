@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <numbers>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "identify/faulty_rotation.hpp"
@@ -143,6 +144,39 @@ TEST(Kinds, ASpecThatTwoHypothesesGiveIsNamedOnce) {
     EXPECT_EQ(found.verdict, Verdict::another_cause);
     EXPECT_EQ(found.tied, 1U) << shown(found);
     EXPECT_EQ(found.explanations.front().causes.size(), 1U) << shown(found);
+  }
+}
+
+// A cache of layers with a base of 10000, one with Llama 3's rule, one of neighbours.
+TEST(Kinds, KeysThatAnotherEmbeddingShiftedAreNamed) {
+  const RotarySpec neighbours{.head_dim = 64, .base = 1e4, .pairing = Pairing::interleaved};
+  RotarySpec slower = neighbours;
+  slower.base = 1e6;
+  Random random(32);
+  for (const auto& [own, other, value] :
+       {std::tuple(spec_with(1e4, NoScaling{}), spec_with(1e6, LinearScaling{8}), "global"),
+        std::tuple(spec_with(5e5, Llama3Scaling{8, 1, 4, 8192}), spec_with(5e5, NoScaling{}),
+                   "rope_type default"),
+        std::tuple(neighbours, slower, "base 1000000")}) {
+    ModelSpec model = model_with(own);
+    model.rotary.push_back(model_with(other).rotary.front());
+    model.rotary.back().layer_type = "global";
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      for (const std::int64_t shift : {-512, 300, -4000}) {
+        const Heads before = random_heads(8, own.head_dim, dtype, random);
+        const Coordinates shifts(1, std::vector<std::int64_t>(8, shift));
+        const Heads cached = rotated(before, {.spec = own}, run_from(4001 - shift));
+        const Heads moved = rotated(cached, {.spec = other, .factor = 1}, shifts);
+        const Identification found =
+            identify_heads(before, moved, run_from(4001), {.model = model});
+        ASSERT_EQ(found.verdict, Verdict::another_cause) << shift << "\n" << shown(found);
+        const Cause& cause = found.explanations.front().causes.front();
+        EXPECT_EQ(cause.hypothesis->name, "shift_frequencies") << shown(found);
+        EXPECT_TRUE(cause.fields.back().other.ends_with(value)) << shown(found);
+        EXPECT_TRUE(cause.fields.back().one.starts_with("by " + std::to_string(shift) + " "));
+        EXPECT_EQ(found.checked_tokens, 8);
+      }
+    }
   }
 }
 
