@@ -54,11 +54,12 @@ COMMANDS |= {
                              "--out", f"{name}.out", "--force"],
     "permute --config": lambda name: ["permute", "plain", "--config", name, "--to", "interleaved",
                                       "--out", "permuted", "--force"],
+    "stretch": lambda name: ["stretch", name, "65536", "--drafter", name],
     "diff of both": lambda name: ["diff", name, "wide.json"],
     "positions": lambda tokens: ["positions", "--as", "qwen2-vl", "--text", tokens],
 }
 OF_TEXT = ["inspect", "table", "explain", "report", "plot wavelengths", "check", "diff",
-           "permute --config"]
+           "permute --config", "stretch"]
 
 # Commands that read arrays: the shape of a plain one, and the words around it. Where two arrays
 # belong together both are the same.

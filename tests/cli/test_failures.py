@@ -18,7 +18,7 @@ class UsageTest(ToolTest):
             (["bogus"],
              "inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, "
              "report, "
-             "models, permute, identify, trace, bench, "
+             "models, permute, identify, trace, stretch, bench, "
              "help, completions, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),

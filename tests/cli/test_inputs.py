@@ -39,6 +39,8 @@ CALLS = {
     ("permute", "WEIGHTS"): ["permute ? --config c.json --to interleaved --out o",
                              "permute ?.json --config c.json --to interleaved --out o"],
     ("permute", "--config"): ["permute w.safetensors --config ? --to interleaved --out o"],
+    ("stretch", "MODEL"): ["stretch ? 9"],
+    ("stretch", "--drafter"): ["stretch c.json 9 --drafter ?"],
     ("identify", "TRACE"): ["identify ?.npz", "identify ?.safetensors"],
     ("identify", "--config"): ["identify --before q.npy --after q.npy --config ?"],
     ("identify", "--positions"): ["identify --before q.npy --after q.npy --config c.json "
