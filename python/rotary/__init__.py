@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from rotary._caches import KeyNorm, QuantizedHeads, append, shift  # noqa: F401
     from rotary._differences import Difference, diff  # noqa: F401
     from rotary._figures import Figure, Page, plot, report  # noqa: F401
+    from rotary._live import LiveCheck, LiveFinding, check  # noqa: F401
+    from rotary._position_ids import (  # noqa: F401
+        PositionCheck, PositionFinding, check_positions, positions_of)
+    from rotary._watch import Watched, WatchedCall, watch  # noqa: F401
     from rotary._identify import (  # noqa: F401
         Cause, Explanation, Identification, ReadPositions, identify, identify_frequencies,
         identify_tables)
@@ -35,13 +39,15 @@ __version__: str = _core.version
 
 __all__ = [
     "AttentionSequence", "Bias", "Cause", "Difference", "Error", "Explanation", "Figure",
-    "Frequencies", "Identification", "ImagePatches", "KeyNorm", "Layer", "MRopePositions", "Model",
-    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "QuantizedHeads",
-    "ReadPositions", "RotarySpec", "Rotations", "Scaling", "SlicedImage", "Source", "TextTokenRun",
-    "VideoPatches",
-    "append", "attend", "diff", "grid_positions", "identify", "identify_frequencies",
-    "identify_tables", "instruction_set", "m_rope_conventions", "m_rope_positions", "model_cards",
-    "plot", "report", "resolve", "shift",
+    "Frequencies", "Identification", "ImagePatches", "KeyNorm", "Layer", "LiveCheck", "LiveFinding",
+    "MRopePositions", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters",
+    "PositionCheck", "PositionFinding", "QuantizedHeads", "ReadPositions", "RotarySpec",
+    "Rotations", "Scaling", "SlicedImage", "Source", "TextTokenRun", "VideoPatches", "Watched",
+    "WatchedCall",
+    "append", "attend", "check", "check_positions", "diff", "grid_positions", "identify",
+    "identify_frequencies", "identify_tables", "instruction_set", "m_rope_conventions",
+    "m_rope_positions", "model_cards", "plot", "positions_of", "report", "resolve", "shift",
+    "watch",
 ]
 
 
@@ -60,6 +66,9 @@ _LATER = {name: module for module, names in {
     "_caches": ("KeyNorm", "QuantizedHeads", "append", "shift"),
     "_differences": ("Difference", "diff"),
     "_figures": ("Figure", "Page", "plot", "report"),
+    "_live": ("LiveCheck", "LiveFinding", "check"),
+    "_position_ids": ("PositionCheck", "PositionFinding", "check_positions", "positions_of"),
+    "_watch": ("Watched", "WatchedCall", "watch"),
     "_identify": ("Cause", "Explanation", "Identification", "ReadPositions", "identify",
                   "identify_frequencies", "identify_tables"),
 }.items() for name in names}

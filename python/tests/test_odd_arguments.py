@@ -57,6 +57,16 @@ def append_with(**options):
     return cache
 
 
+class NoModules:
+    """A model of torch, as far as calls look at one that has no modules."""
+
+    def named_modules(self):
+        return []
+
+    def register_forward_pre_hook(self):
+        raise AssertionError
+
+
 def ids(group):
     return rotary.m_rope_positions([group], "minicpm-v-4.7" if isinstance(
         group, rotary.SlicedImage) else "qwen2.5-vl").positions
@@ -106,14 +116,18 @@ CALLS = {
                           {"spec": SPEC, "cos": TABLES[0], "sin": TABLES[1]}),
     "Rotations.rotate": (lambda **n: ROWS.rotate(**{"q": heads(), **n}), {"layout": "thd"}),
     "Rotations.tables": (ROWS.tables, {}),
+    "LiveCheck.to_json": (rotary.check(NoModules()).to_json, {}),
     "SlicedImage": (lambda **n: ids(rotary.SlicedImage(**n)), SLICED),
     "TextTokenRun": (lambda **n: ids(rotary.TextTokenRun(**n)), {"tokens": 3}),
     "VideoPatches": (lambda **n: ids(rotary.VideoPatches(**n)),
                      {"frames": 2, "rows": 2, "columns": 2}),
+    "Watched.to_json": (rotary.Watched().to_json, {}),
     "append": (append_with, {}),
     "attend": (lambda **n: rotary.attend(**{"q": heads(), "k": heads(), "v": heads(), **n}),
                {"scale": 1.0, "layout": "thd", "causal": False, "left": 3, "right": 3,
                 "softcap": 30.0}),
+    "check": (rotary.check, {"model": NoModules()}),
+    "check_positions": (rotary.check_positions, {"ids": [0, 1, 2], "past": 0}),
     "diff": (rotary.diff, {"one": "llama-2-7b-chat", "other": "llama-3.1-8b", "context": 64}),
     "grid_positions": (rotary.grid_positions, {"rows": 2, "columns": 2}),
     "identify": (rotary.identify, {"before": Q, "after": MODEL.frequencies().rotate(
@@ -131,10 +145,12 @@ CALLS = {
     "model_cards": (rotary.model_cards, {}),
     "plot": (lambda name, **n: rotary.plot(name, "llama-2-7b-chat", **n).panels,
              {"name": "wavelengths", "context": 64}),
+    "positions_of": (rotary.positions_of, {"lengths": [2, 1], "past": 0}),
     "report": (lambda **n: rotary.report("llama-2-7b-chat", **n).text, {"context": 64}),
     "resolve": (rotary.resolve, {"config": "llama-2-7b-chat", "context": 64}),
     "shift": (lambda **n: rotary.shift(**{"keys": heads(), **n}), {
         "layout": "thd", "before": F, "positions": range(4), "new_positions": range(4)}),
+    "watch": (rotary.watch, {"model": NoModules()}),
 }
 MODULES = {"": rotary}
 try:
@@ -176,8 +192,9 @@ else:
     }
 # Other calls make what calls return; the rest are holders of names and values.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
-            "MRopePositions", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
-            "Parameters", "ReadPositions", "Rotations", "Scaling", "Source"}
+            "LiveCheck", "LiveFinding", "MRopePositions", "Model", "ModelRotary", "ModelWarning",
+            "Page", "Pairing", "Parameters", "PositionCheck", "PositionFinding", "ReadPositions",
+            "Rotations", "Scaling", "Source", "Watched", "WatchedCall"}
 
 
 # Parameters that a message may name by what is in them.
@@ -192,7 +209,8 @@ WORDS = {
 # Parameters of type Any with the types that they take besides None.
 TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (int,),
          "mask": (bool, np.generic), "max_distance": (int,), "positions": (list, np.ndarray),
-         "slots": (int,)}
+         "slots": (int,), "ids": (list, np.ndarray), "lengths": (list, np.ndarray),
+         "past": (int, list, np.generic)}
 
 
 def public_calls():
