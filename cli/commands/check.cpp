@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary check: every warning and refusal of configs and GGUF files, a line each, for continuous
 // integration.
+#include <filesystem>
+
+#include "cli/commands/check_folder.hpp"
 #include "cli/commands/commands.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -76,11 +79,24 @@ void check_config(const ConfigFile& config, CheckedFile& checked) {
     check_part(config.json, (*parts)[i], checked);
 }
 
+// Whatever a checkpoint has beside its config.
+void check_beside(const std::string& path, const ConfigFile& config, CheckedFile& checked) {
+  std::error_code error;
+  const auto model = resolve(config.json);
+  if (!std::filesystem::is_directory(path, error) || !model) return;
+  check_folder(path, *model, [&](FolderFinding severity, const std::string& message) {
+    const bool is_error = severity == FolderFinding::error;
+    checked.findings.push_back({is_error ? Severity::error : Severity::warning, message});
+  });
+}
+
 // A file that cannot be read is a finding, so that the others are checked, too.
 CheckedFile check(const std::string& path) {
   CheckedFile checked{.path = std::string(input_name(path)), .findings = {}};
   try {
-    check_config(read_config(path), checked);
+    const ConfigFile config = read_config(path);
+    check_config(config, checked);
+    check_beside(path, config, checked);
   } catch (const Failure& failure) {
     const bool is_unsupported = failure.exit_code() == ExitCode::unsupported;
     checked.readable = failure.exit_code() != ExitCode::io;
@@ -137,8 +153,9 @@ Answer check_all(const CheckOptions& options, OutputForm form) {
 void declare(OptionParser& parser, CheckOptions& options) {
   parser
       .add("FILE", options.files,
-           "configs or GGUF files, folders that have a config, '-' for standard input, or names of "
-           "model cards")
+           "configs or GGUF files; folders with a config, whose weights, other configs and "
+           "tokenizer "
+           "are looked at, too; '-' for standard input; names of model cards")
       .required();
   parser.add("--strict", options.strict, "warnings fail, too");
   parser.add("--skip-unsupported", options.skip_unsupported,

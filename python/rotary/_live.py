@@ -148,9 +148,9 @@ class _Checker:
                 if (found := FREQUENCIES.search(name)) and found["type"]}
         types = {each.layer_type for each in expected} & held
         for each in expected:
-            is_tower = bool(each.spec.axes) and each.spec.axes.get("exponents") == "own"
+            exponents = (each.spec.axes or {}).get("exponents", "shared")
             if (types and each.layer_type not in types) or (
-                    is_tower and not hasattr(place.module, "axes_dim")):
+                    exponents != "shared" and not hasattr(place.module, "axes_dim")):
                 continue  # towers take grids
             made = called(place.module, each.layer_type if types else None)
             if isinstance(made, str):

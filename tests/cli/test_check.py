@@ -3,6 +3,9 @@
 
 import json
 
+import numpy as np
+
+from safetensors_files import save
 from tool import LLAMA, YARN, ToolTest, validate
 
 # The ratio of the lengths is 4, as the factor says, but for a factor of 8.
@@ -65,3 +68,54 @@ class CheckTest(ToolTest):
     def test_usage(self):
         self.assert_fails(2, ["FILE is required"], "check")
         self.assert_fails(2, ["once"], "check", "-", "-")
+
+    def checkpoint(self, tensors, others=()):
+        """A folder with a config, weights and other files; its findings without the folder."""
+        folder = self.path / "model"
+        folder.mkdir(exist_ok=True)
+        for file in folder.iterdir():
+            file.unlink()
+        (folder / "config.json").write_text(json.dumps(LLAMA))
+        for shard, named in tensors.items():
+            save(folder / shard, named)
+        for name, content in dict(others).items():
+            (folder / name).write_text(json.dumps(content))
+        code, lines, _ = self.check("model")
+        return code, [line.removeprefix("model: ") for line in lines]
+
+    def test_frequencies_in_the_weights(self):
+        right = (1e4 ** (-np.arange(8) / 8)).astype(np.float32)
+        wrong = (5e5 ** (-np.arange(8) / 8)).astype(np.float32)
+        name = "model.layers.{}.self_attn.rotary_emb.inv_freq".format
+        self.assertEqual(self.checkpoint({"a.safetensors": {name(0): right, "x": wrong}}), (0, []))
+        for numbers, code, part in (
+                (wrong, 1, "error: a.safetensors: model.layers.1.self_attn.rotary_emb.inv_freq is "
+                 "not the config's: base 10000 -> 500000"),
+                (right * 0, 1, "is all zero"), (right * np.nan, 1, "is not finite"),
+                (right[::-1].copy(), 1, "falling -> rising"),
+                (right.astype(np.float16), 0, "warning: a.safetensors: "),
+                (right[:6], 0, "has 6 numbers, as no embedding of the config has")):
+            found, [line] = self.checkpoint({"a.safetensors": {name(0): right, name(1): numbers}})
+            self.assertEqual(found, code, line)
+            self.assertIn(part, line)
+        _, [line] = self.checkpoint({"a.safetensors": {name(i): wrong for i in range(12)},
+                                     "b.safetensors": {name(12): right}})
+        self.assertIn("model.layers.0.self_attn.rotary_emb.inv_freq (and 11 more) is not", line)
+
+    def test_files_beside_the_config_of_a_checkpoint(self):
+        params = {"dim": 64, "n_heads": 4, "n_layers": 3, "vocab_size": 9, "norm_eps": 1e-5,
+                  "multiple_of": 4}
+        self.assertEqual(self.checkpoint({}, {"params.json": params}), (0, []))
+        _, [line] = self.checkpoint({}, {"params.json": params | {"rope_theta": 5e5}})
+        self.assertIn("error: params.json differs from the config: ", line)
+        self.assertIn("base 10000 -> 500000", line)
+        code, [line] = self.checkpoint({}, {"tokenizer_config.json": {"model_max_length": 4096}})
+        self.assertEqual(code, 0)
+        self.assertIn("model_max_length 4096 is beyond the trained context, 2048", line)
+        for length in (2048, 10**30, None, "4096"):
+            self.assertEqual(
+                self.checkpoint({}, {"tokenizer_config.json": {"model_max_length": length}}),
+                (0, []))
+        code, [line] = self.checkpoint({}, {"a.safetensors": "no weights"})
+        self.assertIn("error: a.safetensors: ", line)
+        self.assertEqual(code, 1)

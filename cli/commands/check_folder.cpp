@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/check_folder.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/commands/commands.hpp"
+#include "cli/identify/arrays.hpp"
+#include "cli/safetensors/safetensors.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/identify.hpp"
+#include "rotary/model_difference.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::uint64_t most_frequencies = 1 << 16;  // of one tensor
+constexpr std::size_t most_tensors = 4096;           // of frequencies, in a file
+constexpr std::uint64_t most_tokenizer_bytes = std::uint64_t{16} << 20;
+
+using Add = std::function<void(FolderFinding, const std::string&)>;
+using std::filesystem::path;
+
+// A finding, and the tensors that have it.
+using Judged = std::map<std::pair<FolderFinding, std::string>, std::vector<std::string>>;
+
+std::optional<DType> dtype_of(const SafetensorsType& type) {
+  if (type.name == "F32") return DType::f32;
+  if (type.name == "F16") return DType::f16;
+  if (type.name == "BF16") return DType::bf16;
+  return {};
+}
+
+bool agree(const std::vector<double>& one, const std::vector<double>& other, double tolerance) {
+  return one.size() == other.size() &&
+         std::ranges::equal(one, other, [tolerance](double seen, double wanted) {
+           return std::abs(seen - wanted) <= tolerance * std::abs(wanted);
+         });
+}
+
+// "base 500000 -> 10000"
+std::string cause_words(const Cause& cause) {
+  std::vector<std::string> changes;
+  for (const FieldDifference& each : cause.fields)
+    changes.push_back(fmt::format("{} {} -> {}", each.field, each.one, each.other));
+  return changes.empty() ? std::string(cause.hypothesis->name)
+                         : fmt::format("{}", fmt::join(changes, ", "));
+}
+
+std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
+                       std::size_t rotary) {
+  const auto found =
+      identify_frequencies(seen, 1, {.model = model, .rotary = rotary, .context_tokens = 1});
+  if (!found || found->verdict != Verdict::another_cause)
+    return "is neither the config's nor a known mistake of it";
+  std::vector<std::string> causes;
+  for (const Cause& cause : found->explanations.front().causes)
+    causes.push_back(cause_words(cause));
+  return fmt::format("is not the config's: {}", fmt::join(causes, "; and "));
+}
+
+// Nothing where the numbers are those of one of the model's embeddings.
+std::optional<std::pair<FolderFinding, std::string>> judge(const FloatArray& array,
+                                                           const ModelSpec& model) {
+  const std::vector<double> seen = array.doubles();
+  // Float32 powers of the base; and the rounding of a narrow type, whose range is not left.
+  constexpr double usual = 0x1p-18;
+  const double narrow = array.dtype == DType::bf16 ? 0x1p-8 : 0x1p-10;
+  bool is_rounded = false;
+  std::optional<std::size_t> sized;
+  for (std::size_t i = 0; i < model.rotary.size(); ++i) {
+    const auto wanted = make_frequencies(model.rotary[i].spec, 1);
+    if (!wanted || wanted->inv_freq.size() != seen.size()) continue;
+    if (agree(seen, wanted->inv_freq, usual)) return {};
+    if (array.dtype != DType::f32 && agree(seen, wanted->inv_freq, narrow)) is_rounded = true;
+    if (!sized) sized = i;
+  }
+  const auto is_bad = [](double x) { return !std::isfinite(x); };
+  if (std::ranges::any_of(seen, is_bad)) return {{FolderFinding::error, "is not finite"}};
+  if (std::ranges::all_of(seen, [](double x) { return x == 0; }))
+    return {{FolderFinding::error, "is all zero"}};
+  if (is_rounded)
+    return {{FolderFinding::warning,
+             fmt::format("is rounded to {}: an engine that loads it turns by rounded frequencies",
+                         to_string(array.dtype))}};
+  if (!sized)
+    return {{FolderFinding::warning,
+             fmt::format("has {} numbers, as no embedding of the config has", seen.size())}};
+  return {{FolderFinding::error, mistake_in(seen, model, *sized)}};
+}
+
+// "model.layers.0.self_attn.rotary_emb.inv_freq and 31 more is all zero"
+std::string sentence_of(const std::string& file, const std::vector<std::string>& names,
+                        const std::string& judgement) {
+  const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
+  return fmt::format("{}: {}{} {}", file, names.front(), more, judgement);
+}
+
+void check_shard(const path& file, const ModelSpec& model, const Add& add) {
+  InputFile input(file.string());
+  const auto start = read_safetensors_start(input);
+  if (!start) {
+    add(FolderFinding::error,
+        fmt::format("{}: {}", file.filename().string(), start.error().message));
+    return;
+  }
+  Judged judged;
+  std::size_t count = 0;
+  for (const SafetensorsTensor& tensor : start->header.tensors) {
+    const auto dtype = dtype_of(tensor.type);
+    if (!tensor.name.ends_with("inv_freq") || !dtype || tensor.size_in_bytes() == 0) continue;
+    if (tensor.size_in_bytes() > 4 * most_frequencies || ++count > most_tensors) continue;
+    FloatArray array{.dtype = *dtype, .shape = {}, .data = {}};
+    array.data.resize(tensor.size_in_bytes());
+    if (input.read_at(start->bytes.size() + tensor.begin, array.data) != array.data.size())
+      continue;
+    if (const auto found = judge(array, model)) judged[*found].push_back(tensor.name);
+  }
+  for (const auto& [found, names] : judged)
+    add(found.first, sentence_of(file.filename().string(), names, found.second));
+}
+
+// Another description of the same model, which rotates.
+void check_other_config(const path& file, const ModelSpec& model, const Add& add) {
+  const std::string name = file.filename().string();
+  auto other = [&]() -> std::optional<ModelSpec> {
+    try {
+      return read_model(file.string(), ResolveOptions());
+    } catch (const Failure& failure) {
+      add(FolderFinding::warning, fmt::format("{}: {}", name, failure.what()));
+      return {};
+    }
+  }();
+  if (!other) return;
+  // Each describes weights of its own, whose features may be in another order.
+  for (ModelRotary& each : other->rotary) each.spec.pairing = model.rotary.front().spec.pairing;
+  const auto difference = compare_models(model, *other);
+  if (!difference || !difference->differs()) return;
+  std::set<std::string> fields;
+  for (const RotaryDifference& each : difference->rotary)
+    for (const FieldDifference& field : each.fields)
+      fields.insert(fmt::format("{} {} -> {}", field.field, field.one, field.other));
+  add(FolderFinding::error,
+      fmt::format("{} differs from the config: {}", name,
+                  fields.empty() ? "`rotary diff` shows where"
+                                 : fmt::format("{}", fmt::join(fields, ", "))));
+}
+
+void check_tokenizer(const path& file, const ModelSpec& model, const Add& add) {
+  const SortedJson json = SortedJson::parse(read_file(file.string(), most_tokenizer_bytes), nullptr,
+                                            /*allow_exceptions=*/false);
+  const auto found = json.is_object() ? json.find("model_max_length") : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_number_integer()) return;
+  const auto length = found->get<std::int64_t>();
+  std::int64_t trained = 0;
+  for (const ModelRotary& each : model.rotary)
+    trained = std::max(trained, each.trained_context_tokens.value_or(0));
+  constexpr std::int64_t no_limit = 1'000'000'000;  // what a tokenizer without one has, and more
+  if (trained == 0 || length <= trained || length >= no_limit) return;
+  add(FolderFinding::warning,
+      fmt::format("{}: model_max_length {} is beyond the trained context, {}; `rotary stretch` "
+                  "lists settings for it",
+                  file.filename().string(), length, trained));
+}
+
+}  // namespace
+
+void check_folder(const std::string& folder, const ModelSpec& model, const Add& add) {
+  std::error_code error;
+  std::vector<path> files;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    files.push_back(entry->path());
+  std::ranges::sort(files);
+  const bool has_config =
+      std::ranges::any_of(files, [](const path& file) { return file.filename() == "config.json"; });
+  for (const path& file : files) {
+    if (!std::filesystem::is_regular_file(file, error)) continue;
+    if (file.extension() == ".safetensors") check_shard(file, model, add);
+    const bool describes =
+        file.extension() == ".gguf" || (has_config && file.filename() == "params.json");
+    if (describes && !model.rotary.empty()) check_other_config(file, model, add);
+    if (file.filename() == "tokenizer_config.json") check_tokenizer(file, model, add);
+  }
+}
+
+}  // namespace rotary::cli
