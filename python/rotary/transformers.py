@@ -34,6 +34,7 @@ __all__ = ["exact_class", "mapping", "patch"]
 _NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
 _FIRST = 4  # positions at which a class shows how it lays tables out
 _TOLERANCE = 1e-5  # beyond float32 angles of these positions, far below another layout
+_ROUNDED = 2.0**-5  # where frequencies, or tables, were cast to 16 bits; another layout is 1 apart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +46,7 @@ class _Layout:
     by_axis: bool  # [axes, batch, tokens, …], which the attention puts together
     sign: int  # of sin
     casts: bool  # to the dtype of x; otherwise float32
+    order: tuple[int, int] = (0, 1)  # (1, 0): sin before cos, GPT-J's
 
 
 _ARRANGE: dict[str, Callable] = {
@@ -63,7 +65,8 @@ def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
     sin = layout.sign * sin
     if layout.arrange == "complex":
         return torch.complex(cos, sin)
-    return _ARRANGE[layout.arrange](cos), _ARRANGE[layout.arrange](sin)
+    rows = _ARRANGE[layout.arrange](cos), _ARRANGE[layout.arrange](sin)
+    return rows[layout.order[0]], rows[layout.order[1]]
 
 
 def _distance(made: Any, theirs: Any) -> float:
@@ -95,6 +98,8 @@ def _candidates(specs: tuple[RotarySpec, ...], axes: int) -> Iterator[_Layout]:
             yield _Layout(plain, arrange, True, sign, True)
         elif plain != text:
             yield _Layout(plain, arrange, False, sign, True)
+        if arrange == "pairs":
+            yield _Layout(text, arrange, False, sign, True, (1, 0))
 
 
 class _ExactTables:
@@ -128,7 +133,7 @@ class _ExactTables:
         best = min(_candidates(self._specs(layer_type), axes),
                    key=lambda layout: _distance(_tables(layout, ids.cpu()), theirs))
         apart = _distance(_tables(best, ids.cpu()), theirs)
-        if apart > _TOLERANCE:
+        if apart > (_ROUNDED if _is_rounded(self._module) else _TOLERANCE):
             raise Error("unsupported", f"{self._name} must return, at positions 0 to {_FIRST - 1}, "
                         f"tables of the resolved spec in a known layout; the nearest is {apart:g} "
                         "apart")
@@ -159,11 +164,19 @@ class _ExactTables:
                 self._layouts[1, layer_type] = self._learn(1, layer_type)
 
 
+def _is_rounded(module: torch.nn.Module) -> bool:
+    return any(each.dtype in (torch.bfloat16, torch.float16) for each in module.buffers())
+
+
 def _model_of(module: torch.nn.Module, name: str) -> Model:
     config = getattr(module, "config", None)
     if config is None:
         raise Error("unsupported", f"{name} has no config that says what it computes")
-    return _resolved(json.dumps(config.to_dict(), default=str, sort_keys=True))
+    return _resolved(_text_of(config))
+
+
+def _text_of(config: Any) -> str:
+    return json.dumps(config.to_dict(), default=str, sort_keys=True)
 
 
 @functools.lru_cache(maxsize=16)
@@ -195,13 +208,19 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
+    """(module, the model of its config, or of the nearest one around it); those without either."""
     found, skipped = [], []
+    configs: dict[str, Any] = {}
     for name, module in model.named_modules():
-        if _NAME.search(type(module).__name__):
-            if getattr(module, "config", None) is None:
-                skipped.append(name)
-            elif "forward" not in vars(module):
-                found.append(module)
+        around = configs.get(name.rpartition(".")[0])
+        own = getattr(module, "config", None)
+        configs[name] = around if own is None else own
+        if not _NAME.search(type(module).__name__):
+            continue
+        if configs[name] is None or (own is None and hasattr(module, "inv_freq")):
+            skipped.append(name)  # a tower's, of which the config around it does not speak
+        elif "forward" not in vars(module):
+            found.append((module, None if own is not None else _resolved(_text_of(around))))
     return found, skipped
 
 
@@ -224,17 +243,18 @@ def patch(target: Any) -> _Undo:
     if not found:
         raise Error("invalid_argument", f"target must have a rotary module with a config, got "
                     f"{type(target).__name__} with none" + (f" but {skipped}" if skipped else ""))
-    exact = [_ExactTables(module, module.forward, None) for module in found]
+    exact = [_ExactTables(module, module.forward, known) for module, known in found]
     for tables in exact:
         tables.learn()
-    for module, tables in zip(found, exact):
+    modules = [module for module, _ in found]
+    for module, tables in zip(modules, exact):
         module.forward = tables
 
     def restore() -> None:
-        for module in found:
+        for module in modules:
             del module.forward
 
-    return _Undo(found, skipped, restore)
+    return _Undo(modules, skipped, restore)
 
 
 def _forward_of(original: Callable) -> Callable:

@@ -200,3 +200,43 @@ def test_training_is_that_of_the_original():
         return seen
 
     np.testing.assert_allclose(losses(True), losses(False), rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["Llama", "GptOss", "Phi3"])
+def test_a_model_whose_buffers_were_cast_is_judged_by_its_spec(family):
+    model, _ = tiny(family)
+    model = model.to(torch.bfloat16)
+    undo = rotary.transformers.patch(model)
+    [module] = undo.patched
+    spec = rotary.resolve(model.config).rotary[0].spec
+    f = spec.frequencies(1 if spec.depends_on_context else None)
+    cos, _ = module(torch.zeros(1, 8, 1), torch.arange(3000, 3008)[None])
+    wanted = f.attention_factor * np.cos(np.arange(3000, 3008)[:, None] * f.inv_freq)
+    np.testing.assert_allclose(cos[0, :, :f.inv_freq.size], wanted, atol=1e-6)
+    undo()
+    for buffer in module.buffers():
+        buffer.mul_(2)  # no rounding
+    with pytest.raises(rotary.Error, match="the nearest is"):
+        rotary.transformers.patch(model)
+
+
+@pytest.mark.parametrize("family", ["GPTJ", "CodeGen"])
+def test_classes_without_a_config_take_that_of_the_model(family):
+    config = getattr(transformers, f"{family}Config")(
+        n_embd=64, n_head=4, n_layer=2, vocab_size=64, rotary_dim=8, n_positions=256,
+        bos_token_id=1, eos_token_id=2)
+    torch.manual_seed(0)
+    model = transformers.AutoModel.from_config(config).eval()
+    with torch.no_grad():
+        before = model(torch.arange(9)[None]).last_hidden_state
+        with rotary.transformers.patch(model) as undo:
+            assert len(undo.patched) == 1 and not undo.skipped
+            after = model(torch.arange(9)[None]).last_hidden_state
+        far = torch.full((1, 1), 200)
+        module = undo.patched[0]
+        theirs = module(torch.zeros(1, 1, 1), far)
+        rotary.transformers.patch(model)
+        ours = module(torch.zeros(1, 1, 1), far)
+    torch.testing.assert_close(after, before, rtol=0, atol=1e-5)
+    for one, other in zip(ours, theirs):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-4)
