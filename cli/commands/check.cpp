@@ -122,13 +122,24 @@ Json json_of(const std::vector<CheckedFile>& files, const CheckOptions& options)
            })}};
 }
 
-std::string text_of(const std::vector<CheckedFile>& files) {
+std::string text_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
   std::string text;
+  std::size_t findings = 0;
+  std::ptrdiff_t failing = 0;
   for (const CheckedFile& file : files) {
     for (const Finding& each : file.findings)
       text += fmt::format("{}: {}: {}\n", printable(file.path), name_of(each.severity),
                           printable(each.message));
+    findings += file.findings.size();
+    failing += std::ranges::count_if(file.findings,
+                                     [&](const Finding& each) { return options.fails(each); });
   }
+  const auto count = [](std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  };
+  text += findings == 0 ? fmt::format("{}, no findings\n", count(files.size(), "file"))
+                        : fmt::format("{}, {}, {} failing\n", count(files.size(), "file"),
+                                      count(findings, "finding"), failing);
   return text;
 }
 
@@ -147,7 +158,8 @@ Answer check_all(const CheckOptions& options, OutputForm form) {
   std::vector<CheckedFile> files;
   for (const std::string& path : options.files) files.push_back(check(path));
   const ExitCode code = code_of(files, options);
-  return {form == OutputForm::json ? printed(json_of(files, options)) : text_of(files), code};
+  return {form == OutputForm::json ? printed(json_of(files, options)) : text_of(files, options),
+          code};
 }
 
 void declare(OptionParser& parser, CheckOptions& options) {

@@ -49,7 +49,8 @@ Comparison compare_files(const DiffOptions& options) {
 
 Answer run(const DiffOptions& options, OutputForm form) {
   require(options.other.has_value() != options.between.has_value(),
-          "diff needs OTHER or --between, one of the two");
+          "diff takes OTHER or --between, one of the two; got {}",
+          options.other ? "both" : "neither");
   if (!options.between) return answer_of(compare_files(options), options, form);
   const Comparison comparison = compare_engines(options.model, *options.between);
   print_warnings("diff", comparison.readings.front().reading.model.warnings);

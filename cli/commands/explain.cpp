@@ -69,10 +69,9 @@ std::optional<std::string> config_of(const Arguments& a) {
 void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
   if (!arguments.model.config.empty()) return;
   const bool is_rotation = topic == rotation;
-  require(!is_rotation || arguments.values,
-          "--values is required without CONFIG or a topic: --values 0.5,-1,1.5,2");
-  require(!is_rotation || arguments.position,
-          "--position is required without CONFIG or a topic: --position 3");
+  require(!is_rotation || (arguments.values && arguments.position),
+          "explain rotation needs a CONFIG, or numbers to rotate: --values 0.5,-1,1.5,2 "
+          "--position 3 --pairing half");
   require(arguments.model.resolving.pairing || !(is_rotation || arguments.values),
           "--pairing is required with --values: half, interleaved or interleaved_to_half");
 }

@@ -98,7 +98,17 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   return checkpoint;
 }
 
-std::string text_of(const Permutation& permutation, const Arguments& arguments) {
+// The pairing to rotate with, and whether the config has it.
+std::string advice_of(const Permutation& permutation, const ModelSpec& model) {
+  const bool agrees = std::ranges::all_of(model.rotary, [&](const ModelRotary& rotary) {
+    return order_of(rotary.spec) == permutation.to;
+  });
+  return fmt::format("Rotate these weights with the pairing {}{}.\n", to_string(permutation.to),
+                     agrees ? ", as the config says" : "; the config still says the other");
+}
+
+std::string text_of(const Permutation& permutation, const Arguments& arguments,
+                    const ModelSpec& model) {
   std::string text =
       fmt::format("from {} to {}\n\n", to_string(permutation.from), to_string(permutation.to));
   for (const PermutedTensors& tensors : permutation.permuted) {
@@ -109,10 +119,7 @@ std::string text_of(const Permutation& permutation, const Arguments& arguments) 
   text += fmt::format("  {} other {} as they were\n\n{}: written\n", permutation.copied_tensors,
                       permutation.copied_tensors == 1 ? "tensor" : "tensors",
                       printable(*arguments.out));
-  return text + fmt::format(
-                    "Rotate these weights with the pairing {}; the config still says the "
-                    "other.\n",
-                    to_string(permutation.to));
+  return text + advice_of(permutation, model);
 }
 
 Json json_of(const Permutation& permutation) {
@@ -152,7 +159,8 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
   for (const WeightFile& file : permutation.files) outputs.push_back(file.out);
   check_outputs(outputs, arguments.overwrite());
   permute(checkpoint, permutation, arguments.overwrite());
-  return form == OutputForm::json ? printed(json_of(permutation)) : text_of(permutation, arguments);
+  return form == OutputForm::json ? printed(json_of(permutation))
+                                  : text_of(permutation, arguments, checkpoint.model);
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {

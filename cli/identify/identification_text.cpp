@@ -119,10 +119,13 @@ std::string lengths_text(const Identification& found) {
 }
 
 std::string closest_text(const Identification& found) {
-  std::string text = "\nWhat came closest:\n";
-  const std::size_t count = std::min<std::size_t>(found.explanations.size(), 3);
-  for (const Explanation& each : std::span(found.explanations).first(count))
+  constexpr double far = 0.5;  // half of all that was seen is left unexplained
+  std::string text;
+  for (const Explanation& each : found.explanations) {
+    if (each.residual > far || std::ranges::count(text, '\n') == 3) break;
     text += fmt::format("  {:<52} residual {:.2g}\n", causes_text(each), each.residual);
+  }
+  text = text.empty() ? "\nNothing came close.\n" : "\nWhat came closest:\n" + text;
   return text + lengths_text(found) +
          wrapped(
              "Next: make sure that both dumps are of the same tokens, heads and layer; "

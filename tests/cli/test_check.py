@@ -20,7 +20,9 @@ class CheckTest(ToolTest):
         self.assertEqual(text.returncode, as_json.returncode)
         document = json.loads(as_json.stdout)
         validate(document, "check")
-        return text.returncode, text.stdout.decode().splitlines(), document
+        *lines, summary = text.stdout.decode().splitlines()
+        self.assertRegex(summary, f"^{len(document['files'])} files?, (no|{len(lines)}) finding")
+        return text.returncode, lines, document
 
     def test_nothing_to_say(self):
         code, lines, document = self.check(self.write_config(LLAMA), "llama-3.1-8b")

@@ -106,8 +106,9 @@ class RotationTest(Numbers):
             arguments = self.explain([1.0, 2.0], 3, "half", "--base", base)
             self.assert_fails(2, ["base"], *arguments)
         self.assert_fails(2, ["--pairing"], "explain", "--values", "1,2", "--position", "3")
-        self.assert_fails(2, ["--values is required"], "explain")
-        self.assert_fails(2, ["--position is required"], "explain", "--values", "1,2")
+        self.assert_fails(2, ["explain rotation needs a CONFIG, or numbers"], "explain")
+        self.assert_fails(2, ["explain rotation needs a CONFIG, or numbers"], "explain", "--values",
+                          "1,2")
 
     def test_of_a_config(self):
         head = [math.sin(i + 1) for i in range(32)]

@@ -85,12 +85,13 @@ class GgufTest(ToolTest):
         self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
 
     def test_check(self):
-        self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "")
+        self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "1 file, no findings\n")
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
         result = self.run_tool("check", "llama.gguf", "short.gguf")
         self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stdout.decode(), r"^short.gguf: error: GGUF: .* \(byte \d+\)\n$")
+        self.assertRegex(result.stdout.decode(), r"^short.gguf: error: GGUF: .* \(byte \d+\)\n"
+                         "2 files, 1 finding, 1 failing\n$")
 
     def test_options_of_configs_are_refused(self):
         for option, value in (("--pairing", "half"), ("--set", "rope_theta=1"),

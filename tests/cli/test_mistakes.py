@@ -13,6 +13,11 @@ from tool import LLAMA, ToolTest
 MISTAKES = [
     ([], 2, ["a command is required", "inspect", "`rotary --help`"]),
     (["inspct", "config.json"], 2, ["'inspct'", "did you mean inspect?", "`rotary --help`"]),
+    (["explain", "rotation"], 2, ["explain rotation needs a CONFIG, or numbers to rotate"]),
+    (["diff", "config.json", "config.json", "--between", "vllm,mlx"], 2, ["got both"]),
+    (["diff", "config.json"], 2, ["OTHER or --between", "got neither"]),
+    (["inspect", "config.json", "--set", 'rope_scaling={"type": "yarnn"}'], 5,
+     ["rope_scaling.type must be one of", 'got "yarnn"; did you mean yarn?']),
     (["TABLE", "config.json"], 2, ["'TABLE'", "did you mean table?"]),
     (["--inspect", "config.json"], 2, ["'--inspect'", "did you mean inspect?"]),
     (["help", "tabel"], 2, ["'rotary tabel'", "did you mean rotary table?"]),

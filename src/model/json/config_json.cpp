@@ -62,15 +62,20 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> "what"
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> place, what
+    constexpr std::string_view opening = "parse error at ";
     std::string_view what = error.what();
+    std::string place = message("byte ", position);
     if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
       what.remove_prefix(bracket + 2);
-    if (const auto colon = what.find(": "); colon != std::string_view::npos)
+    if (const auto colon = what.find(": "); colon != std::string_view::npos) {
+      if (what.starts_with(opening))
+        place += message(" (", what.substr(opening.size(), colon - opening.size()), ")");
       what.remove_prefix(colon + 2);
+    }
     return refuse(document_,
-                  " must be valid JSON with numbers that a double holds, got an error at byte ",
-                  position, ": ", shorten(in_ascii(what), 200));
+                  " must be valid JSON with numbers that a double holds, got an error at ", place,
+                  ": ", shorten(in_ascii(what), 200));
   }
 
   [[nodiscard]] Result<Json> take() {

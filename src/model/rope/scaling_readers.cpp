@@ -146,7 +146,9 @@ constexpr std::array config_rope_types = {
 
 void fail_unknown_rope_type(RopeReader& reader, std::span<const std::string_view> accepted,
                             const std::string& name) {
-  reader.not_supported("rope_type must be one of ", join(accepted), "; got ", describe(name));
+  const bool is_old = reader.find("rope_type") == nullptr && reader.find("type") != nullptr;
+  reader.not_supported(is_old ? "type" : "rope_type", " must be one of ", join(accepted), "; got ",
+                       describe(name), did_you_mean(name, accepted));
 }
 
 // Null, with an error, if no rule has this name.
