@@ -5,7 +5,8 @@
     evidence.py [--families A,B] [--from PATH] ENGINE[@RELEASE]
 
 Each family runs every config of cells.py. What was answered is kept in build/golden/evidence, a
-file for each release, and a family that is there is not run again. --from: the wheel of vllm or
+file for each release, and a family that is there is not run again. --families: the rows of others
+stay as they are. --from: the wheel of vllm or
 onnxruntime-genai, or the folder vendor/llama.cpp of llama_cpp_python's source distribution.
 transformers has the releases of releases.json's "lines", in one environment (14 GB).
 """
@@ -22,7 +23,7 @@ from names import BUILD, READINGS  # puts the other folders on the path
 from cells import cases, first_case
 from engines import ENGINES
 from judge import asked, verdicts
-from rows import ABSENT, write_rows
+from rows import ABSENT, read_rows, write_rows
 
 
 class Survey:
@@ -54,8 +55,13 @@ def main():
     arguments = parser.parse_args()
     name, _, release = arguments.engine.partition("@")
     engine = ENGINES[name]
-    found = {engine.version(each): found_of(engine, each, arguments)
-             for each in ([release] if release else engine.releases)}
+    found = read_rows(name, [engine.version(each) for each in engine.releases])
+    for each in [release] if release else engine.releases:
+        made = found_of(engine, each, arguments)
+        kept, asked_for = found[engine.version(each)], arguments.families
+        found[engine.version(each)] = made if asked_for is None else {
+            family: cells.get(family, {}) for family in kept.keys() | made.keys()
+            for cells in [made if family in asked_for else kept]}
     write_rows(name, engine.agreed, found)
     return 0
 

@@ -12,6 +12,21 @@ HEAD = "# engine first last kind cells | families: what was looked at (docs/theo
 ABSENT = {"*": ("fails", "", "")}  # the engine has no such family
 
 
+def read_rows(engine, versions):
+    """What write_rows() wrote, but for the texts: {version: {family: {cell: (kind, "", "")}}}."""
+    kinds = {"run": "run", "read": "read", "absent": "fails", "none": "differs"}
+    found = {version: collections.defaultdict(dict) for version in versions}
+    for line in PATH.read_text(encoding="utf-8").splitlines():
+        group, _, families = line.partition(" | ")
+        name, first, last, kind, *cells = group.split()
+        if name != engine.replace(".", "_"):
+            continue
+        for version, family in itertools.product(versions, families.split()):
+            if number(first) <= number(version) <= number(last):
+                found[version][family] |= dict.fromkeys(cells, (kinds[kind], "", ""))
+    return found
+
+
 def write_rows(engine, agreed, found):
     """Puts the rows of an engine in the place of those that were there. found: {version:
     {family: {cell: (kind, tool, engine)}}}; agreed: the kind of a cell that agrees. What differs is
@@ -62,4 +77,8 @@ def runs(values):
 
 def order(group):
     first, last, *rest = group
-    return *(tuple(map(int, each.split("."))) for each in (first, last)), *rest
+    return number(first), number(last), *rest
+
+
+def number(version):
+    return tuple(map(int, version.split(".")))
