@@ -47,8 +47,6 @@ Json rope_json(const DialectReading& reading, const ModelRotary& rotary,
   if (!length) return {{"error", length.error().message}};
   auto made = make_frequencies(rotary.spec, *length);
   if (!made) return {{"error", made.error().message}};
-  if (rotary.spec.sense == Sense::negative)
-    for (double& each : made->inv_freq) each = -each;
   return {{"inv_freq", made->inv_freq},
           {"factor", made->attention_factor},
           {"pairing", to_string(pairing_of(reading.model, rotary))}};
