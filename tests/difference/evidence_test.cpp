@@ -91,6 +91,20 @@ TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
   EXPECT_EQ(agreement_of(qwen3, "transformers@4.45", "transformers"), Agreement::different);
 }
 
+TEST(Evidence, MlxTakesTheBaseOfItsFileWhereAConfigGivesNone) {
+  constexpr std::string_view config = R"({"model_type": "qwen2", "hidden_size": 128,
+    "num_attention_heads": 2, "num_hidden_layers": 2})";
+  EXPECT_EQ(reading_in(config, "mlx").model.rotary.front().spec.base.get(), 1e6);
+  EXPECT_EQ(agreement_of(config, "transformers", "mlx"), Agreement::different);
+}
+
+TEST(Evidence, MlxDividesHeadsWhateverHeadDimSays) {
+  constexpr std::string_view config = R"({"model_type": "mixtral", "hidden_size": 256,
+    "num_attention_heads": 4, "num_hidden_layers": 2, "head_dim": 48, "rope_theta": 1e6})";
+  EXPECT_EQ(reading_in(config, "transformers").model.rotary.front().spec.head_dim, 48);
+  EXPECT_EQ(reading_in(config, "mlx").model.rotary.front().spec.head_dim, 64);
+}
+
 TEST(Evidence, TheSameNeedsEvidenceOfBoth) {
   EXPECT_EQ(agreement_of(plain, "transformers@4.57", "transformers"), Agreement::same);
   EXPECT_EQ(agreement_of(plain, "transformers", "mlx"), Agreement::same);

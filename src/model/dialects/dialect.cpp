@@ -201,6 +201,7 @@ StatedKeys stated_keys(const Json& part) {
   take(member(&part, "rope_theta"), stated.theta_beside);
   stated.has_parameters = has_members(member(&part, "rope_parameters"));
   stated.has_scaling = has_members(member(&part, "rope_scaling"));
+  stated.has_scaling_key = member(&part, "rope_scaling") != nullptr;
   constexpr std::string_view original = "original_max_position_embeddings";
   const Json* const rope = member(&part, stated.has_scaling ? "rope_scaling" : "rope_parameters");
   stated.original_inside = member(rope, original) != nullptr;

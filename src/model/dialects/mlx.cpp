@@ -44,12 +44,12 @@ constexpr std::string_view part_read =
     "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
     "step3p5";
 
-// Families that do not read rope_parameters, with the theta that they take then.
+// The theta of a file for a config that gives none; few of these read one in rope_parameters.
 struct ThetaOtherwise {
   double theta;
   std::string_view model_types;
 };
-constexpr auto parameters_unread = std::to_array<ThetaOtherwise>({
+constexpr auto thetas_otherwise = std::to_array<ThetaOtherwise>({
     {1e4,
      "afmoe bitnet deepseek deepseek_v3 deepseek_v32 gemma gemma2 glm hunyuan_v1_dense "
      "internlm2 internlm3 iquestcoder kimi_k2 llama mimo mistral nanochat nemotron olmo2 olmoe "
@@ -57,16 +57,18 @@ constexpr auto parameters_unread = std::to_array<ThetaOtherwise>({
     {8e6, "cohere"},
     {5e4, "cohere2"},
     {1e11, "falcon_h1"},
-    {1e6, "glm4_moe_lite minicpm mixtral qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text"},
+    {1e6, "exaone_moe glm4_moe_lite minicpm mixtral qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text"},
     {150000, "gpt_oss"},
-    {5e5, "nemotron-nas"},
+    {5e5, "muse_glimmer_text nemotron-nas"},
     {1e5, "starcoder2"},
 });
 constexpr std::string_view theta_required =
-    "apertus bailing_moe bailing_moe_v2 dots1 ernie4_5 ernie4_5_moe exaone exaone4 "
-    "gemma3n_text glm4 glm4_moe granite granitemoe helium longcat_flash mimo_v2_flash "
-    "minimax_m2 olmo3 qwen3_moe qwen3_next qwen3_vl_moe_text recurrent_gemma solar_open "
-    "stablelm";
+    "apertus bailing_hybrid bailing_moe bailing_moe_v2 dots1 ernie4_5 ernie4_5_moe exaone "
+    "exaone4 gemma3n_text glm4 glm4_moe granite granitemoe helium hunyuan llama4_text "
+    "longcat_flash mimo_v2_flash minimax minimax_m2 olmo3 qwen3_moe qwen3_next "
+    "qwen3_vl_moe_text recurrent_gemma solar_open stablelm";
+// Within rope_parameters or beside.
+constexpr std::string_view some_theta_required = "qwen3 qwen3_vl_text";
 constexpr std::string_view theta_of_parameters =
     "exaone_moe granitemoehybrid lfm2 lfm2_moe muse_glimmer_text olmo_hybrid";
 constexpr std::string_view parameters_read =
@@ -95,16 +97,38 @@ void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
   set(target, spec.rotary_dim, std::optional(spec.head_dim));
 }
 
+// A model that was not read from a config states nothing.
+bool lacks_theta_beside(const RuleTarget& target) {
+  return target.stated.has_scaling_key && !target.stated.theta_beside;
+}
+
 // The dictionary of the config is rope_parameters, for all layers.
 bool is_of_parameters(const RuleTarget& target) {
   return target.stated.has_parameters && !target.stated.has_scaling && !target.rotary.layer_type;
 }
 
-void refuse_absent_theta(RuleTarget& target) {
-  if (!is_of_parameters(target) || target.stated.theta_beside || !is_of(target, theta_required))
-    return;
-  target.refusal = "its class must have rope_theta, beside rope_parameters";
+void refuse(RuleTarget& target, std::string_view text) {
+  target.refusal = text;
   target.acted = true;
+}
+
+void refuse_absent_theta(RuleTarget& target) {
+  const StatedKeys& stated = target.stated;
+  const bool lacks_any = is_of(target, some_theta_required) && !stated.theta_within;
+  if (lacks_theta_beside(target) && (lacks_any || is_of(target, theta_required)))
+    refuse(target, "its class must have rope_theta, beside rope_parameters");
+}
+
+void refuse_absent_scaling(RuleTarget& target) {
+  if (is_of(target, "exaone4 glm4_moe") && !target.stated.has_scaling_key.value_or(true))
+    refuse(target, "its class must have rope_scaling, which may be null");
+}
+
+void refuse_other_head_dim(RuleTarget& target) {
+  const StatedKeys& stated = target.stated;
+  if (is_of(target, "bitnet cohere2 exaone") && stated.hidden_size && stated.heads &&
+      target.rotary.spec.head_dim * *stated.heads != *stated.hidden_size)
+    refuse(target, "its class must have head_dim times num_attention_heads = hidden_size");
 }
 
 // Files of Phi read it beside the dictionary; MiniCPM3's takes 4096 for it.
@@ -114,27 +138,54 @@ void want_longrope_original_within(RuleTarget& target) {
   const bool is_nested = target.rotary.layer_type.has_value();
   if (longrope == nullptr || is_within || is_nested || is_of(target, "phi3 phimoe")) return;
   if (is_of(target, "minicpm3")) return set(target, longrope->original_context_tokens, 4096);
-  target.refusal = "its class must have original_max_position_embeddings within the dictionary";
-  target.acted = true;
+  refuse(target, "its class must have original_max_position_embeddings within the dictionary");
 }
 
 void forget_parameters(RuleTarget& target) {
-  if (!is_of_parameters(target)) return;
   const auto otherwise = std::ranges::find_if(
-      parameters_unread, [&](const ThetaOtherwise& row) { return is_of(target, row.model_types); });
-  const bool is_unread = otherwise != parameters_unread.end();
-  if (is_unread && !target.stated.theta_beside)
+      thetas_otherwise, [&](const ThetaOtherwise& row) { return is_of(target, row.model_types); });
+  const bool has_theta = otherwise != thetas_otherwise.end();
+  const bool is_of_rope = is_of_parameters(target);
+  const bool reads_theta = is_of_rope && is_of(target, theta_of_parameters);
+  if (has_theta && !reads_theta && lacks_theta_beside(target) && !target.rotary.layer_type)
     set(target, target.rotary.spec.base, Required<double>(otherwise->theta));
-  if (is_unread || is_of(target, theta_required) || is_of(target, theta_of_parameters))
+  if (is_of_rope && (has_theta || reads_theta || is_of(target, theta_required)))
     drop_scaling(target);
 }
 
-void take_theta_beside(RuleTarget& target) {
+constexpr std::string_view heads_divided =
+    "bailing_moe cohere dbrx deepseek gpt_neox granite granitemoe granitemoehybrid helium "
+    "internlm2 internlm3 lfm2 lfm2_moe mimo minicpm mixtral nanochat nemotron-nas phi phi3 "
+    "phi3small phimoe qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text recurrent_gemma stablelm "
+    "starcoder2";
+
+// 0: absent, or not an integer.
+std::int64_t integer_at(const Json::Object& keys, std::string_view key) {
+  const auto found = keys.find(key);
+  return found != keys.end() && found->second.is_integer() ? found->second.integer() : 0;
+}
+
+// Without head_dim the class of Transformers divides, too, but for two families.
+bool divide_heads(ConfigEdit& config) {
+  const std::int64_t hidden = integer_at(config.keys, "hidden_size");
+  const std::int64_t heads = integer_at(config.keys, "num_attention_heads");
+  const std::int64_t given = integer_at(config.keys, "head_dim");
+  const bool divides_too = given == 0 && !is_of(config, "helium internlm3");
+  if (hidden <= 0 || heads <= 0 || divides_too || !is_of(config, heads_divided) ||
+      given == hidden / heads)
+    return false;
+  config.keys.insert_or_assign("head_dim", Json(hidden / heads));
+  return true;
+}
+
+void choose_theta(RuleTarget& target) {
   const StatedKeys& stated = target.stated;
-  if (!stated.theta_beside || !stated.theta_within || target.rotary.layer_type) return;
   const bool is_within = is_of(target, theta_of_parameters) || is_of(target, parameters_read);
-  if (is_of_parameters(target) && is_within) return;
-  set(target, target.rotary.spec.base, Required<double>(*stated.theta_beside));
+  const bool is_read_within = stated.has_parameters && is_within;
+  if (!stated.theta_beside || (is_of_parameters(target) && is_within)) return;
+  if (target.rotary.layer_type ? !is_of(target, "olmo3") : !stated.theta_within) return;
+  const double theta = is_read_within ? *stated.theta_within : *stated.theta_beside;
+  set(target, target.rotary.spec.base, Required<double>(theta));
 }
 
 constexpr DialectRule rule(std::string_view name, std::string_view sentence,
@@ -142,19 +193,37 @@ constexpr DialectRule rule(std::string_view name, std::string_view sentence,
   return {name, sentence, source, Evidence::run, Engine::mlx, seen, seen, apply};
 }
 
+constexpr DialectRule head_dim_unread{
+    "head_dim_unread",
+    "Files of some families divide hidden_size by num_attention_heads, and do not read head_dim.",
+    "mlx_lm/models/mixtral.py, phi3.py, granite.py and others",
+    Evidence::run,
+    Engine::mlx,
+    seen,
+    seen,
+    nullptr,
+    divide_heads};
+
 constexpr std::array mlx = {
     rule("rope_theta_required",
-         "Files of some families must have rope_theta beside rope_parameters, which they do not "
-         "read.",
+         "Files of some families must have rope_theta, most beside rope_parameters, which they "
+         "do not read.",
          "mlx_lm/models, ModelArgs of exaone4, olmo3, qwen3_moe and others", refuse_absent_theta),
+    rule("rope_scaling_required",
+         "Files of EXAONE 4 and GLM-4.5 must have the key rope_scaling, which may be null.",
+         "mlx_lm/models/exaone4.py and glm4_moe.py, ModelArgs", refuse_absent_scaling),
+    rule("head_dim_divided",
+         "Files of some families fail where head_dim is not hidden_size / num_attention_heads.",
+         "mlx_lm/models/bitnet.py, cohere2.py and exaone.py", refuse_other_head_dim),
     rule("rope_parameters_unread",
-         "Files of most families do not read rope_parameters: the base is their own, and nothing "
-         "is scaled; some read its rope_theta alone.",
+         "Files of most families do not read rope_parameters: without rope_theta beside it the "
+         "base is their own, and nothing is scaled; some read its rope_theta alone.",
          "mlx_lm/models, ModelArgs of each family", forget_parameters),
+    head_dim_unread,
     rule("rope_theta_beside",
          "rope_theta beside the dictionary wins over one within, but where a family reads "
-         "rope_parameters.",
-         "mlx_lm/models, ModelArgs of each family", take_theta_beside),
+         "rope_parameters; OLMo 3's wins in each layer.",
+         "mlx_lm/models, ModelArgs of each family", choose_theta),
     rule("rope_theta_unread", "RecurrentGemma's base is 10000: rope_theta is not read.",
          "mlx_lm/models/recurrent_gemma.py", forget_theta_of_mlx),
     rule("default_scaling_unknown",

@@ -23,8 +23,9 @@ struct StatedKeys {
   bool factor_is_null = false;              // of the rope dictionary
   std::optional<double> theta_beside = {};  // rope_theta outside of it
   std::optional<double> theta_within = {};
-  bool has_parameters = false;  // rope_parameters is there, and not empty
-  bool has_scaling = false;     // rope_scaling is
+  bool has_parameters = false;               // rope_parameters is there, and not empty
+  bool has_scaling = false;                  // rope_scaling is
+  std::optional<bool> has_scaling_key = {};  // it may be null or empty
   // original_max_position_embeddings is in the rope dictionary; beside it.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
@@ -66,6 +67,7 @@ namespace dialects {
 
 // model_types: "llama qwen2".
 [[nodiscard]] bool is_of(const RuleTarget& target, std::string_view model_types);
+[[nodiscard]] bool is_of(const ConfigEdit& config, std::string_view model_types);
 // Nothing is scaled.
 void drop_scaling(RuleTarget& target);
 // The dictionary that a configuration class has where the config has none is not known.

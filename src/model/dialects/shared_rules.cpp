@@ -22,11 +22,18 @@ double yarn_scale(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
+bool has_word(std::string_view words, std::string_view word) {
+  return message(" ", words, " ").find(message(" ", word, " ")) != std::string::npos;
+}
+
 }  // namespace
 
 bool is_of(const RuleTarget& target, std::string_view model_types) {
-  return message(" ", model_types, " ").find(message(" ", target.model.model_type, " ")) !=
-         std::string::npos;
+  return has_word(model_types, target.model.model_type);
+}
+
+bool is_of(const ConfigEdit& config, std::string_view model_types) {
+  return has_word(model_types, config.model_type);
 }
 
 void drop_scaling(RuleTarget& target) {

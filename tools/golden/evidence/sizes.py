@@ -56,6 +56,8 @@ OWN = {
                                 "intermediate_size": [128] * LAYERS} | SLIDING},
     "gemma4": {"text_config": {"model_type": "gemma4_text", "num_kv_shared_layers": 0} | SLIDING},
     "gemma4_text": {"num_kv_shared_layers": 0} | SLIDING,
+    "gemma4_unified": {"text_config": {"model_type": "gemma4_unified_text",
+                                       "num_kv_shared_layers": 0} | SLIDING},
     "glm4": {"partial_rotary_factor": 0.5},
     "glm4_moe": GROUPS | {"partial_rotary_factor": 0.5},
     "glm4_moe_lite": LATENT | GROUPS | {"first_k_dense_replace": 1},
