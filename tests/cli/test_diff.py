@@ -99,6 +99,11 @@ class EnginesTest(DiffTool):
         config = self.write_config(LLAMA)
         self.assertEqual(self.diff(config, "--between", "transformers@4.57,vllm")[0], 0)
 
+    def test_a_model_of_another_models_class_is_looked_at(self):
+        code, found = self.diff("kimi-k2.5", "--between", "transformers,llama.cpp")
+        self.assertEqual([each["evidence"] for each in found["engines"]], ["run", "read"])
+        self.assertEqual((code, found["verdict"]), (0, "same"))
+
     def test_without_evidence_there_is_no_verdict(self):
         config = self.write_config(LLAMA)
         arguments = config, "--between", "transformers@4.46,transformers"
@@ -116,7 +121,9 @@ class EnginesTest(DiffTool):
         for model, engines, sentence in (
                 ("esm2-650m", "transformers,llama.cpp", "llama.cpp has no esm"),
                 ("esm2-650m", "transformers,mlx", "mlx 0.32 has no esm"),
-                ("qwen3-4b", "transformers@4.40,transformers", "transformers 4.40 has no qwen3"),
+                ("qwen3-4b", "transformers@4.40,transformers",
+                 "transformers 4.40 has no qwen3; a checkpoint's own code (trust_remote_code) was "
+                 "not looked at"),
                 ("t5-small", "transformers,mlx", "mlx 0.32 has no t5")):
             code, found = self.diff(model, "--between", engines)
             refusals = [each["refusal"] for each in found["engines"]]

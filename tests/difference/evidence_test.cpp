@@ -87,8 +87,32 @@ TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
     "num_attention_heads": 2, "head_dim": 64, "rope_theta": 1000000.0})";
   const DialectReading reading = reading_in(qwen3, "transformers@4.45");
   EXPECT_EQ(reading.evidence.kind, Evidence::absent);
-  EXPECT_EQ(reading.refusal, "transformers 4.45 has no qwen3");
+  EXPECT_EQ(reading.refusal,
+            "transformers 4.45 has no qwen3; a checkpoint's own code (trust_remote_code) was not "
+            "looked at");
   EXPECT_EQ(agreement_of(qwen3, "transformers@4.45", "transformers"), Agreement::different);
+}
+
+// llama.cpp, vLLM and SGLang find a model by the name of its class, which Kimi K2 has from
+// DeepSeek.
+TEST(Evidence, AModelOfAnotherModelsClassIsNotAbsent) {
+  for (const char* family : {"kimi_k2", "nemotron-nas"}) {
+    const std::string config = std::string(R"({"model_type": ")") + family + R"(",
+      "hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 2, "head_dim": 64,
+      "qk_rope_head_dim": 64, "qk_nope_head_dim": 64, "rope_theta": 50000.0,
+      "block_configs": [{"attention": {"no_op": false}}, {"attention": {"no_op": false}}]})";
+    for (const char* engine : {"llama.cpp", "vllm", "sglang"})
+      EXPECT_NE(reading_in(config, engine).evidence.kind, Evidence::absent) << family << engine;
+  }
+}
+
+TEST(Evidence, ANameThatNoReleaseMapsIsAbsentFromEach) {
+  for (const char* family : {"Yi", "xverse", "mimo"}) {
+    const std::string config = std::string(R"({"model_type": ")") + family +
+                               R"(", "hidden_size": 128, "num_attention_heads": 2})";
+    for (const char* release : {"transformers@4.38", "transformers@4.57", "transformers"})
+      EXPECT_EQ(reading_in(config, release).evidence.kind, Evidence::absent) << family << release;
+  }
 }
 
 TEST(Evidence, MlxTakesTheBaseOfItsFileWhereAConfigGivesNone) {

@@ -88,6 +88,8 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 constexpr std::string_view every_config = " * ";
+constexpr std::string_view own_code =
+    "; a checkpoint's own code (trust_remote_code) was not looked at";
 
 std::vector<const EvidenceRow*> rows_of(const ModelSpec& model, const Dialect& dialect) {
   const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
@@ -133,8 +135,10 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
   const auto is_absent = [](const EvidenceRow* row) {
     return row->kind == Evidence::absent && row->cells == every_config;
   };
-  if (std::ranges::any_of(rows, is_absent))
-    return {Evidence::absent, message(engine, " has no ", family)};
+  if (std::ranges::any_of(rows, is_absent)) {
+    const bool runs_own_code = dialect.engine == Engine::transformers;
+    return {Evidence::absent, message(engine, " has no ", family, runs_own_code ? own_code : "")};
+  }
   if (!was_looked_at(dialect))
     return {Evidence::none, message(engine, " was not looked at: ", nearest_releases(dialect))};
   const std::string unseen = message(engine, " was not looked at for ", family);

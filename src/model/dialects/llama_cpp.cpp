@@ -19,16 +19,18 @@ using dialects::is_of;
 
 // Families whose class of the converter writes more or fewer keys than most.
 constexpr std::string_view scaling_unwritten =
-    "bitnet cohere cohere2 dbrx deepseek eurobert exaone_moe falcon gemma gemma2 gpt_neox "
-    "mellum minicpm3 orion";
+    "RefinedWeb RefinedWebModel bitnet cohere cohere2 dbrx deepseek eurobert exaone_moe falcon "
+    "gemma gemma2 gpt_neox mellum minicpm3 neobert orion";
 constexpr std::string_view llama3_written =
     "afmoe apertus arcee exaone exaone4 exaone_moe granite granite_swa granitemoe "
     "granitemoe_swa granitemoeshared internlm3 iquestcoder llama llama4_text ministral3 "
     "mistral mixtral nanbeige nemotron-nas smollm3 step3p5";
 constexpr std::string_view longrope_written = "minicpm minicpm3 phi3 phimoe";
-constexpr std::string_view theta_unwritten = "falcon gemma gemma2 glm gpt_neox minicpm3 orion";
+constexpr std::string_view theta_unwritten =
+    "RefinedWeb RefinedWebModel falcon gemma gemma2 glm gpt_neox minicpm3 neobert orion";
 constexpr std::string_view part_unwritten =
-    "afmoe apertus arcee bailing_moe bitnet chameleon cohere cohere2 dbrx deepseek dots1 "
+    "RefinedWeb RefinedWebModel afmoe apertus arcee bailing_moe bitnet chameleon cohere cohere2 "
+    "dbrx deepseek dots1 "
     "dots_ocr ernie4_5 ernie4_5_moe eurobert exaone_moe falcon gemma gemma2 gpt_oss granite "
     "granite_swa granitemoe granitemoe_swa granitemoeshared hunyuan_v1_dense hunyuan_vl_text "
     "hy_v3 internlm2 internlm3 iquestcoder jais2 lfm2 lfm2_moe llama llama4_text minicpm "

@@ -11,7 +11,7 @@ ORIGINAL = {"original_max_position_embeddings": 512}
 SECTIONS = {"mrope_section": [8, 12, 12]}
 WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
                  "qwen3_vl_text", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "paddleocr_vl_text",
-                 "qwen3_omni_moe_talker_text", "cosmos3_edge_text")
+                 "qwen3_omni_moe_talker_text", "cosmos3_edge_text", "glm4v_text", "glm4v_moe_text")
 # Keys that a family's dictionary has whatever the rule.
 IN_DICTIONARY = {family: {"llama_4_scaling_beta": 0.1, **ORIGINAL}
                  for family in ("ministral3", "mistral3", "mistral4")} | {

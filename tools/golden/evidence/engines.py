@@ -20,7 +20,7 @@ from cells import Model
 HERE = pathlib.Path(__file__).resolve().parent
 # Positions of these have two axes: tools/golden/classes compares them.
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
-PART = re.compile("_(text|vision|audio|encoder|decoder|talker)(_.*)?$")
+PART = re.compile(r"_(text|vision|audio|encoder|decoder|talker)(_(?!\d).*)?$")
 ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)
 # The code of each encoding that is not rotary.
 SIGN_OF = {encoding: re.compile(pattern, re.IGNORECASE) for encoding, pattern in {
@@ -29,6 +29,8 @@ SIGN_OF = {encoding: re.compile(pattern, re.IGNORECASE) for encoding, pattern in
     "sinusoidal": r"sinus|\.sin\(", "t5_bias": "relative_attention_bias|_relative_position_bucket",
     "alibi": "alibi", "none": "", "no_attention": ""}.items()}
 LABELS = ("full_attention", "sliding_attention")
+# Text models without a class of their own, which the class of a whole model reads.
+WITHIN = {"kimi_k2": "kimi_k25", "exaone4_5_text": "exaone4_5"}
 TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
 
@@ -113,23 +115,32 @@ class Transformers(Engine):
         return self.name if is_newest else f"{self.name}@{self.version(release)}"
 
     def families(self):
-        """A family whose code is not of Transformers is neither run nor absent."""
-        newest = folders_of(pins()["lines"][-1])
+        """A family of another project is neither run nor absent; "": its code comes with it."""
+        known = folders_of(pins()["lines"][-1]) | {""}
         return [family for family, encoding, source, _ in families()
-                if source in newest and encoding != "around another"]
+                if source in known and encoding != "around another"]
 
     def name_of(self, family, names):
-        return family if family in names and not OF_IMAGES.search(family) else None
+        name = WITHIN.get(family, family)
+        return name if name in names and not OF_IMAGES.search(family) else None
 
     def model(self, family, survey):
-        made = survey.ask({"base": family})
+        whole = WITHIN.get(family)
+        made = survey.ask({"base": language_models()[whole] if whole else family})
         if "error" in made:
             raise LookupError(made["error"])
-        return Model(family, made["base"], tuple(made["labels"]))
+        if whole is None:
+            return Model(family, made["base"], tuple(made["labels"]))
+        text = made["base"] | {"model_type": family}
+        return Model(family, {"model_type": whole, "text_config": text}, path="text_config")
 
     def is_absent(self, family, release, names):
+        """Where a release has the whole of a part, a class with another name may read its keys."""
         source = next(source for each, _, source, _ in families() if each == family)
-        return source not in folders_of(release)
+        folders = folders_of(release) | {""}
+        may_be_read = (PART.sub("", family) in folders - {family} or OF_IMAGES.search(family)
+                       or family in words_of_configs(release))
+        return source not in folders or not may_be_read
 
     def trusted(self, family, cells):
         return cells
@@ -184,6 +195,15 @@ def archive_of(release):
 def folders_of(release):
     return {name.split("/")[2] for name in archive_of(release).namelist()
             if name.startswith("transformers/models/")}
+
+
+@functools.cache
+def words_of_configs(release):
+    """The strings that the files of configurations have, and what chooses among them."""
+    name = re.compile(r"transformers/models/(\w+/configuration_|auto/(configuration_|auto_map))")
+    wheel = archive_of(release)
+    return {word for each in wheel.namelist() if name.match(each)
+            for word in re.findall(r"[\"']([\w.-]+)[\"']", wheel.read(each).decode())}
 
 
 def package_of(release):

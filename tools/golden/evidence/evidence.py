@@ -3,6 +3,7 @@
 """Runs engines beside the library, and writes their rows of evidence.txt.
 
     evidence.py [--families A,B] [--from PATH] ENGINE[@RELEASE]
+    evidence.py --shares transformers
 
 Each family runs every config of cells.py. What was answered is kept in build/golden/evidence, a
 file for each release, and a family that is there is not run again. --families: the rows of others
@@ -24,6 +25,7 @@ from cells import cases, first_case
 from engines import ENGINES
 from judge import asked, verdicts
 from rows import ABSENT, read_rows, write_rows
+from shares import print_shares
 
 
 class Survey:
@@ -52,9 +54,12 @@ def main():
     parser.add_argument("engine", metavar="ENGINE[@RELEASE]")
     parser.add_argument("--families", type=lambda text: text.split(","))
     parser.add_argument("--from", dest="source")
+    parser.add_argument("--shares", action="store_true", help="what the rows of now amount to")
     arguments = parser.parse_args()
     name, _, release = arguments.engine.partition("@")
     engine = ENGINES[name]
+    if arguments.shares:
+        return print_shares(engine)
     found = read_rows(name, [engine.version(each) for each in engine.releases])
     for each in [release] if release else engine.releases:
         made = found_of(engine, each, arguments)
@@ -82,6 +87,9 @@ def found_of(engine, release, arguments):
     judged = verdicts(lines, engine.dialect(release), engine, READINGS)
     ran = {family: trusted for family, cells in judged.items()
            if (trusted := engine.trusted(family, cells))}
+    agreeing = sum(any(kind == "run" for kind, *_ in cells.values()) for cells in ran.values())
+    print(f"{engine.name} {release}: {agreeing} of {len(wanted)} families agree in a form",
+          file=sys.stderr)
     absent = {family for family in engine.families()
               if engine.is_absent(family, release, kept[0]["names"])}
     ran, absent = engine.with_parts(ran, absent, wanted.keys() - ran.keys())

@@ -20,12 +20,23 @@ MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_M
             "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES",
             "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES")
 ENDINGS = ("forcausallm", "lmheadmodel", "model", "forconditionalgeneration")
+# Classes in config.json of models that are not in Transformers; models/ has more.
+PUBLISHED = {"RefinedWeb": ["RWForCausalLM"], "RefinedWebModel": ["RWForCausalLM"],
+             "Yi": ["YiForCausalLM"], "aquila": ["AquilaForCausalLM", "AquilaModel"],
+             "baichuan": ["BaichuanForCausalLM", "BaiChuanForCausalLM"],
+             "ernie4_5_moe_vl": ["Ernie4_5_VLMoeForConditionalGeneration"],
+             "internvl_chat": ["InternVLChatModel"], "llava_mistral": ["LlavaMistralForCausalLM"],
+             "llava_qwen": ["LlavaQwenForCausalLM"], "minicpmo": ["MiniCPMO"],
+             "minicpmv": ["MiniCPMV"], "minimax_text_01": ["MiniMaxText01ForCausalLM"],
+             "nemotron-nas": ["DeciLMForCausalLM"], "neobert": ["NeoBERT", "NeoBERTLMHead"],
+             "stablelm_epoch": ["StableLMEpochForCausalLM"]}
 
 
 @functools.cache
 def families():
     """[[model_type, encoding, folder of Transformers, language model within]]."""
-    return json.loads(subprocess.check_output([READINGS], input=b'{"families": 1}'))
+    found = json.loads(subprocess.check_output([READINGS], input=b'{"families": 1}'))
+    return [[*names, source.replace("-", "_"), within] for *names, source, within in found]
 
 
 @functools.cache
@@ -48,10 +59,22 @@ def architectures():
     return found
 
 
+@functools.cache
+def published():
+    """{model_type: [class]} of published config.json files."""
+    found = dict(PUBLISHED)
+    for path in sorted((ROOT / "models").glob("*.json")):
+        card = json.loads(path.read_text(encoding="utf-8"))
+        if "model_type" in card:
+            found[card["model_type"]] = found.get(card["model_type"], []) + card.get(
+                "architectures", [])
+    return found
+
+
 def architecture_among(family, names):
     """The name of the family's architecture that an engine has; None: it has none. Families whose
-    code is not in Transformers are known by their names."""
-    for name in architectures().get(family, []):
+    code is not in Transformers are known by their names, too."""
+    for name in architectures().get(family, []) + published().get(family, []):
         if name in names:
             return name
     plain = family.replace("_", "").replace("-", "").lower()

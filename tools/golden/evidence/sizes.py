@@ -76,6 +76,7 @@ OWN = {
     "jamba": {"attn_layer_offset": 1, "attn_layer_period": 4, "expert_layer_offset": 1,
               "expert_layer_period": 2, "mamba_d_state": 16, "mamba_d_conv": 4,
               "mamba_expand": 2},
+    "kimi_k2": LATENT | GROUPS,
     "kimi_k25": {"text_config": {"model_type": "kimi_k2"} | LATENT | GROUPS},
     "kimi_k3": {"text_config": {"model_type": "kimi_linear", "hidden_act": "situ",
                                 "attn_res_block_size": 4, "num_experts_per_token": 2}
@@ -129,6 +130,7 @@ OWN = {
                 "num_transformer_layers": LAYERS, "ffn_multipliers": [1.0] * LAYERS,
                 "ffn_dim_divisor": 64, "max_context_length": TRAINED},
     "phi": {"partial_rotary_factor": 0.5},
+    "phi-msft": GPT | {"rotary_dim": 32},
     "phi3": {"original_max_position_embeddings": 1024},
     "phimoe": {"original_max_position_embeddings": 1024},
     "plamo": {"n_shared_head": 2},

@@ -43,10 +43,19 @@ KEPT = {"zamba2": ("head_dim",), "recurrent_gemma": ("head_dim",)}
 # Keys that a family needs besides, to rotate or to be built this small.
 MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
         "granitemoehybrid": {"position_embedding_type": "rope", "layer_types": ["attention"] * 6},
-        "falcon": {"alibi": False}, "zamba2": {"use_mem_rope": True},
+        "falcon": {"alibi": False}, "qwen2_5_omni_talker": {"embedding_size": 256},
+        "zamba2": {"use_mem_rope": True, "layers_block_type": ["mamba"] * 5 + ["hybrid"],
+                   "num_mem_blocks": 1},
+        "gemma3n_text": {"activation_sparsity_pattern": [0.0] * 6, "num_kv_shared_layers": 2,
+                         "layer_types": ["sliding_attention", "full_attention"] * 3,
+                         "vocab_size_per_layer_input": 512, "hidden_size_per_layer_input": 16},
+        "kyutai_speech_to_text": {"audio_pad_token_id": 1, "audio_bos_token_id": 2,
+                                  "codebook_vocab_size": 16},
+        "moonshine": {"hidden_size": 160, "decoder_num_attention_heads": 4,
+                      "decoder_num_key_value_heads": 4},
         "bamba": {"attn_layer_indices": [0, 2, 4]}, "gptj": {"rotary_dim": 32},
         "codegen": {"rotary_dim": 32}, "jetmoe": {"kv_channels": 64},
-        "longcat_flash": {"head_dim": 16},
+        "longcat_flash": {"head_dim": 16, "num_layers": 6, "num_hidden_layers": 6},
         "mimi": {"upsample_groups": 256}, "chameleon": {"vocabulary_map": {"<image>": 4}},
         "dbrx": {"attn_config": {"clip_qkv": 8.0, "kv_n_heads": 4, "rope_theta": THETA},
                  "ffn_config": {"ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2}}}
@@ -183,7 +192,18 @@ def observed(config, calls):
 def model_of_config(config_class, model_class, config):
     made = config_class.from_dict(copy.deepcopy(config))
     made._attn_implementation = "eager"
-    return model_class(made).eval()
+    model = model_class(made).eval()
+    for part in model.modules():
+        fill_table(part)
+    return model
+
+
+def fill_table(part):
+    """A table of sinusoids is a weight, too."""
+    if hasattr(part, "create_weight"):
+        part.weight.data = part.create_weight()
+    elif hasattr(part, "_init_weight") and not inspect.signature(part._init_weight).parameters:
+        part._init_weight()
 
 
 def limited(function):
@@ -197,14 +217,16 @@ def limited(function):
 def run_model(model, calls):
     """calls -> {layer: rope}, by the arguments of the functions that rotate."""
     seen, stack = [], [None]
-    module = sys.modules[type(model).__module__]
-    originals = {name: one for name, one in vars(module).items()
-                 if callable(one) and (ROTATES.match(name) or MASKS.match(name))}
+    originals = [(holder, name, one) for holder in holders_of(model)
+                 for name, one in vars(holder).items()
+                 if (ROTATES.match(name) or MASKS.match(name)) and
+                 (isinstance(one, staticmethod) if inspect.isclass(holder) else callable(one))]
     hooks = [hook for index, layer in layers_of(model) for hook in (
         layer.register_forward_pre_hook(lambda *_, index=index: stack.append(index)),
         layer.register_forward_hook(lambda *_: forget(stack)))]
-    for name, one in originals.items():
-        setattr(module, name, watched(one, seen, stack) if ROTATES.match(name) else without_mask)
+    for holder, name, one in originals:
+        spy = watched(one, seen, stack) if ROTATES.match(name) else without_mask
+        setattr(holder, name, staticmethod(spy) if inspect.isclass(holder) else spy)
     try:
         for tokens in calls:
             seen.append({})
@@ -213,11 +235,19 @@ def run_model(model, calls):
     finally:
         for hook in hooks:
             hook.remove()
-        for name, one in originals.items():
-            setattr(module, name, one)
+        for holder, name, one in originals:
+            setattr(holder, name, one)
     if not any(seen) and any("Rotary" in type(part).__name__ for part in model.modules()):
         raise NoModel("no function that rotates was seen")
     return in_ropes(call.items() for call in seen)
+
+
+def holders_of(model):
+    """Where the functions of its files are: modules, and classes that have some of their own."""
+    classes = {type(part) for part in model.modules()}
+    modules = {sys.modules[one.__module__] for one in classes}
+    return [one for one in (*modules, *classes) if getattr(one, "__module__", one.__name__)
+            .startswith("transformers.models.")]
 
 
 def without_mask(*_, **__):
@@ -275,6 +305,9 @@ def rows_of(function, given, named):
             return as_rope(part.real, part.imag)
     if ("cos", 0) in flat and ("sin", 0) in flat:
         return as_rope(flat["cos", 0], flat["sin", 0])
+    if ("sinusoidal_pos", 0) in flat:
+        sin, cos = flat["sinusoidal_pos", 0].chunk(2, dim=-1)
+        return as_rope(cos, sin)
     pairs = [value for value in values.values() if isinstance(value, tuple) and len(value) == 2]
     return as_rope(*pairs[0]) if pairs else None
 
