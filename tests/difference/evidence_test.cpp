@@ -115,6 +115,13 @@ TEST(Evidence, ANameThatNoReleaseMapsIsAbsentFromEach) {
   }
 }
 
+TEST(Evidence, LlamaCppTakesTheBaseOfRopeParametersBesideScaling) {
+  constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
+    "num_attention_heads": 2, "rope_theta": 50000.0, "rope_scaling": {"rope_type": "default"},
+    "rope_parameters": {"rope_type": "default", "rope_theta": 20000.0}})";
+  EXPECT_EQ(reading_in(config, "llama.cpp").model.rotary.front().spec.base.get(), 20000.0);
+}
+
 TEST(Evidence, MlxTakesTheBaseOfItsFileWhereAConfigGivesNone) {
   constexpr std::string_view config = R"({"model_type": "qwen2", "hidden_size": 128,
     "num_attention_heads": 2, "num_hidden_layers": 2})";

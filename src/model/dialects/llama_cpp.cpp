@@ -49,6 +49,12 @@ void drop_unwritten_scaling(RuleTarget& target) {
   if (is_dropped) dialects::drop_scaling(target);
 }
 
+void take_theta_of_parameters(RuleTarget& target) {
+  const StatedKeys& stated = target.stated;
+  if (stated.has_scaling && stated.has_parameters && stated.theta_within && !is_of(target, "dbrx"))
+    set(target, target.rotary.spec.base, Required<double>(*stated.theta_within));
+}
+
 void forget_theta(RuleTarget& target) {
   if (is_of(target, theta_unwritten))
     set(target, target.rotary.spec.base, Required<double>(10000.0));
@@ -127,6 +133,14 @@ constexpr std::array llama_cpp = {
                 {},
                 {},
                 drop_unwritten_scaling},
+    DialectRule{"rope_theta_of_parameters",
+                "The base is that of rope_parameters where the config has rope_scaling, too.",
+                "conversion/base.py, TextModel.__init__",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                take_theta_of_parameters},
     DialectRule{"rope_theta_unwritten",
                 "The base is 10000: the converter's classes of these families do not write "
                 "rope_theta.",
