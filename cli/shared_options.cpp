@@ -33,11 +33,10 @@ void OutputOption::write(const NpyView& array) const {
   write_files(std::span(&file, 1), overwrite());
 }
 
-DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help,
-                              std::string_view form) {
+DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help) {
   declare_force(parser, output.force);
   parser.only({"--force"}, "--out", {"--out"});
-  return parser.add(form, output.path, std::move(help));
+  return parser.add("-o,--out FILE", output.path, std::move(help));
 }
 
 void declare_force(OptionParser& parser, bool& force) {

@@ -30,9 +30,7 @@ struct OutputOption {
   void write(const NpyView& array) const;
 };
 
-// The form is "--out FILE" or "-o,--out FILE".
-DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help,
-                              std::string_view form = "--out FILE");
+DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help);
 void declare_force(OptionParser& parser, bool& force);
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type);

@@ -133,8 +133,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
       .add("CONFIG", arguments.configs,
            fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
       .required();
-  declare_output(parser, arguments.output, "where the page goes: one HTML file", "-o,--out FILE")
-      .required();
+  declare_output(parser, arguments.output, "where the page goes: one HTML file").required();
   parser.add("--between A,B", arguments.between,
              fmt::format("a section on two engines that read the one config, {}", engines_help));
   declare_model_options(parser, arguments.model);
