@@ -126,6 +126,16 @@ std::string name_of(const Dialect& dialect) {
   return message(engine, " ", version.major, ".", version.minor);
 }
 
+// Whether no release of Transformers has the family: a checkpoint's own code runs there, which is
+// no answer of the engine's.
+bool comes_with_checkpoint(std::string_view family, const Dialect& dialect) {
+  return dialect.engine == Engine::transformers &&
+         std::ranges::none_of(evidence_rows(), [&](const EvidenceRow& row) {
+           return row.engine == dialect.engine && row.kind != Evidence::absent &&
+                  has_word(row.families, family);
+         });
+}
+
 }  // namespace
 
 ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dialect& dialect) {
@@ -136,8 +146,9 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
     return row->kind == Evidence::absent && row->cells == every_config;
   };
   if (std::ranges::any_of(rows, is_absent)) {
-    const bool runs_own_code = dialect.engine == Engine::transformers;
-    return {Evidence::absent, message(engine, " has no ", family, runs_own_code ? own_code : "")};
+    const std::string has_none = message(engine, " has no ", family);
+    if (!comes_with_checkpoint(family, dialect)) return {Evidence::absent, has_none};
+    return {Evidence::none, has_none + std::string(own_code)};
   }
   if (!was_looked_at(dialect))
     return {Evidence::none, message(engine, " was not looked at: ", nearest_releases(dialect))};
