@@ -43,7 +43,8 @@ struct FieldDifference {
 
 // Two rotations of the same head, in exact arithmetic, at the positions of a context. The row of a
 // position is its rotation as a matrix: cos and sin, times A, of each pair, at the features that
-// the pair has; text has one position, which all axes share.
+// the pair reads; text has one position, which all axes share. Features that q and k are both
+// written to change no score, and are not compared.
 struct RowsDifference {
   // The first at which rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};

@@ -75,16 +75,40 @@ TEST(ModelDifference, AnotherPairingTurnsOtherFeatures) {
   EXPECT_FALSE(rows.largest_score_change);
 }
 
-TEST(ModelDifference, TheSamePairsElsewhereChangeTheCacheAndNoScore) {
+TEST(ModelDifference, TheSamePairsWrittenElsewhereAreNoDifference) {
   RotarySpec one = plain_spec();
   one.pairing = Pairing::interleaved;
   RotarySpec other = one;
   other.pairing = Pairing::interleaved_to_half;
   const RowsDifference rows = rows_of(one, other);
   EXPECT_TRUE(rows.same_features);
-  EXPECT_EQ(rows.first_position, 0);
+  EXPECT_FALSE(rows.first_position);
   EXPECT_EQ(rows.largest_score_change, 0.0);
   EXPECT_EQ(rows.least_correlation, 1);
+}
+
+// Latent attention in configs, and as GGUF files have it.
+TEST(ModelDifference, WhereBothReadNeighboursNoFamilyDiffers) {
+  for (const std::string_view family :
+       {"deepseek_v3", "kimi_k2", "glm4_moe_lite", "glm_moe_dsa", "longcat_flash", "mistral4"}) {
+    SCOPED_TRACE(family);
+    const std::string config =
+        R"({"model_type": ")" + std::string(family) +
+        R"(", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2,
+            "num_layers": 1, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+            "max_position_embeddings": 163840, "rope_theta": 10000,
+            "rope_scaling": {"type": "yarn", "factor": 40, "beta_fast": 32, "beta_slow": 1,
+                             "original_max_position_embeddings": 4096}})";
+    const ModelSpec one = test::value_of(resolve(config));
+    ASSERT_EQ(one.rotary.front().spec.pairing, Pairing::interleaved_to_half);
+    ModelSpec other = one;
+    other.rotary.front().spec.pairing = Pairing::interleaved;
+    const auto found = test::value_of(compare_models(one, other));
+    EXPECT_FALSE(found.differs());
+    EXPECT_EQ(found.rotary.front().fields.front().effect, FieldEffect::nothing);
+    other.rotary.front().spec.pairing = Pairing::half;
+    EXPECT_TRUE(test::value_of(compare_models(one, other)).differs());
+  }
 }
 
 TEST(ModelDifference, LessOfTheHead) {

@@ -243,7 +243,10 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  fields.add("pairing", mine.pairing.get(), theirs.pairing.get(), FieldEffect::rows);
+  // Both read neighbours, and q and k are written to the same features.
+  const bool same_scores = mine.pairing != Pairing::half && theirs.pairing != Pairing::half;
+  fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
+             same_scores ? FieldEffect::nothing : FieldEffect::rows);
   fields.add("sense", mine.sense, theirs.sense, FieldEffect::rows);
   fields.add("rope_type", rope_type(mine.scaling), rope_type(theirs.scaling), FieldEffect::rows);
   add_parameters(mine.scaling, theirs.scaling, fields);

@@ -13,14 +13,13 @@ namespace {
 
 bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
 
-// Whether pair i of both reads the same two features.
+// Whether pair i of both reads the same two features. Features that it is written to are those of
+// q and k alike, and change no score.
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
          one.blocks == other.blocks &&
          reads_neighbours(one.pairing) == reads_neighbours(other.pairing);
 }
-
-bool writes_halves(Pairing pairing) { return pairing != Pairing::interleaved; }
 
 // One position for all axes: where pairs turn by the sum over axes, they turn by the sum of their
 // frequencies.
@@ -57,10 +56,6 @@ RowsComparison::RowsComparison(const HeadWindow& one, const HeadWindow& other) {
   found_.same_features = read_alike(one, other);
   if (!found_.same_features) found_.largest_score_change.reset();
   if (found_.same_features) differs_.resize(static_cast<std::size_t>(one.pairs()));
-  // The same pairs, written to other features: what a cache holds differs, scores do not.
-  const bool moved = writes_halves(one.pairing) != writes_halves(other.pairing);
-  if (found_.same_features && moved) found_.first_position = 0;
-  if (found_.same_features && moved) found_.at_first = 1;
 }
 
 void RowsComparison::add(const Frequencies& one, const Frequencies& other, PositionSpan span) {
