@@ -85,7 +85,9 @@ void expect_same_model(const ModelSpec& config, const ModelSpec& gguf) {
     EXPECT_EQ(one.spec.pairing.get(), gguf.gguf.value().checkpoint_pairing);
   }
   EXPECT_EQ(config.softcap, gguf.softcap);
-  EXPECT_TRUE(gguf.warnings.empty());
+  // The tiny config of deepseek-v2 has such lengths, too.
+  for (const std::string& warning : gguf.warnings)
+    EXPECT_TRUE(warning.ends_with("; the factor is used")) << warning;
 }
 
 TEST(GgufPairs, AreTheSameModel) {

@@ -112,7 +112,7 @@ TEST(ResolveGguf, YarnsKeysThatLlamaCppDoesNotRead) {
                 "architecture qwen3",
                 "qwen3.rope.scaling.yarn_attn_factor 2 is not read: llama.cpp computes with 1 for "
                 "architecture qwen3"}));
-  const ModelSpec mistral = resolved(yarn("mistral3", 16).f32("$.rope.scaling.yarn_beta_fast", 4));
+  const ModelSpec mistral = resolved(yarn("mistral3", 4).f32("$.rope.scaling.yarn_beta_fast", 4));
   EXPECT_EQ(std::get<YarnScaling>(only_spec(mistral).scaling).beta_fast, 4);
   EXPECT_TRUE(mistral.warnings.empty());
 }

@@ -56,6 +56,7 @@ GgufKeys::GgufKeys(const GgufMetadata& metadata, std::string_view architecture, 
 }
 
 const GgufKey* GgufKeys::find(const std::string& name) const {
+  if (findings_.asked != nullptr) findings_.asked->insert(name);
   const auto found = std::ranges::lower_bound(by_name_, name, {}, &GgufKey::name);
   return found == by_name_.end() || (*found)->name != name ? nullptr : *found;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,10 +121,6 @@ LayerEncoding encoding_without_rope(const GgufModelFile& file, ModelSpec& model)
 
 QueryTemperature temperature_of(const GgufModelFile& file, bool rotates, Sources& sources) {
   const GgufKeys& keys = file.keys;
-  const auto scale = keys.number("attention.temperature_scale");
-  const auto length = keys.integer(file.row.temperature == GgufTemperature::keys
-                                       ? "attention.temperature_length"
-                                       : "rope.scaling.original_context_length");
   switch (file.row.temperature) {
     case GgufTemperature::none:
       return NoTemperature{};
@@ -137,6 +134,10 @@ QueryTemperature temperature_of(const GgufModelFile& file, bool rotates, Sources
     case GgufTemperature::keys:
       break;
   }
+  const auto scale = keys.number("attention.temperature_scale");
+  const auto length = keys.integer(file.row.temperature == GgufTemperature::keys
+                                       ? "attention.temperature_length"
+                                       : "rope.scaling.original_context_length");
   if (scale.or_else(0) == 0) return NoTemperature{};
   note(sources, "query_temperature", scale.origin, scale.key);
   const std::int64_t otherwise = file.row.temperature == GgufTemperature::mistral3
@@ -249,7 +250,8 @@ ModelSpec resolve_file(const GgufModelFile& file) {
   LayerEncoding encoding = LayerEncoding::rotary;
   if (has_rope(file, count)) {
     resolve_rotaries(file, layers, model);
-    warn_about_unread(file);
+    warn_about_yarn(file);
+    warn_about_contradictions(file);
   } else {
     encoding = encoding_without_rope(file, model);
   }
@@ -262,6 +264,7 @@ ModelSpec resolve_file(const GgufModelFile& file) {
   if (differ) note(model.sources, "layer_types", layers.origin, layers.key);
   resolve_softcap(file, model);
   warn_about_context(file);
+  warn_about_unread(file);
   model.gguf = describe_file(file, model);
   return model;
 }
@@ -283,7 +286,9 @@ Result<ModelSpec> resolve_metadata(const GgufMetadata& metadata, const GgufOptio
   if (auto status = check_split(metadata); !status) return std::move(status).error();
   const auto row = find_row(metadata);
   if (!row) return row.error();
+  std::set<std::string> asked;
   Findings findings;
+  findings.asked = &asked;
   const GgufKeys keys(metadata, (*row)->name, findings);
   const GgufModelFile file{.metadata = metadata, .row = **row, .keys = keys, .options = options};
   ModelSpec model = resolve_file(file);
