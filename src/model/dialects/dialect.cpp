@@ -230,6 +230,11 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
                                    const ResolveOptions& options) {
   if (auto status = check(dialect); !status) return std::move(status).error();
   auto resolved = resolve_json(config, options);
+  EngineKeys engine_keys;
+  if (!resolved && resolved.error().code == ErrorCode::unsupported) {
+    engine_keys = dialects::take_engine_keys(config);
+    if (engine_keys != EngineKeys{}) resolved = resolve_json(config, options);
+  }
   if (!resolved) return std::move(resolved).error();
   Json& part = object_at(config, resolved->model.config_part);
   DialectReading reading;
@@ -248,7 +253,13 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   for (const Dispute& dispute : resolved->disputes)
     if (concerns(dispute, dialect)) reading.disputes.push_back(dispute.text);
   reading.model = std::move(resolved->model);
-  apply_rules(stated_keys(part), dialect, reading);
+  StatedKeys stated = stated_keys(part);
+  stated.engine_keys = engine_keys;
+  apply_rules(stated, dialect, reading);
+  // Numbers were compared of configs without such keys.
+  if (engine_keys != EngineKeys{} && reading.evidence.kind == Evidence::run)
+    reading.evidence = {Evidence::read, message("the source of ", to_string(dialect.engine),
+                                                " was read for keys that Transformers lacks")};
   if (reading.evidence.kind == Evidence::absent && !reading.refusal)
     reading.refusal = reading.evidence.sentence;
   return reading;

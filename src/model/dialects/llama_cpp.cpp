@@ -115,6 +115,15 @@ void take_t5_distance(RuleTarget& target) {
 }
 
 constexpr std::array llama_cpp = {
+    DialectRule{"engine_keys_unread",
+                "attn_factor and extrapolation_factor of YaRN, which the converter writes, are "
+                "read by grok alone; alpha of dynamic NTK by HunYuan alone.",
+                "conversion/base.py; src/models/grok.cpp",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                dialects::ignore_engine_keys},
     DialectRule{"default_scaling_unknown",
                 "Where the config has no rope dictionary, nothing is scaled: the one of the "
                 "model's configuration class is not known.",

@@ -205,6 +205,11 @@ constexpr DialectRule head_dim_unread{
     divide_heads};
 
 constexpr std::array mlx = {
+    DialectRule{
+        "engine_keys_unread",
+        "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
+        "mlx_lm/models/rope_utils.py, initialize_rope", Evidence::read, Engine::mlx, seen, seen,
+        dialects::ignore_engine_keys},
     rule("rope_theta_required",
          "Files of some families must have rope_theta, most beside rope_parameters, which they "
          "do not read.",

@@ -14,6 +14,15 @@
 
 namespace rotary {
 
+// Keys of rope dictionaries that resolve() refuses, because Transformers does not read them.
+struct EngineKeys {
+  std::optional<double> attn_factor = {};           // of YaRN
+  std::optional<double> extrapolation_factor = {};  // of YaRN
+  std::optional<double> alpha = {};                 // of dynamic NTK
+
+  friend bool operator==(const EngineKeys&, const EngineKeys&) = default;
+};
+
 // Keys of a config that ModelSpec does not have; absent, too, where there is no config.
 struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
@@ -29,6 +38,7 @@ struct StatedKeys {
   // original_max_position_embeddings is in the rope dictionary; beside it.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
+  EngineKeys engine_keys = {};
 };
 
 // The object of a config that has the model's keys, before it is resolved.
@@ -91,6 +101,16 @@ void drop_dynamic(RuleTarget& target);
 void read_partial_rotary_factor(RuleTarget& target);
 // rotary_dim is read for models whose class of Transformers does not.
 void read_rotary_dim(RuleTarget& target);
+// Removes them from the config.
+[[nodiscard]] EngineKeys take_engine_keys(Json& config);
+// They change nothing.
+void ignore_engine_keys(RuleTarget& target);
+// attn_factor multiplies the computed A.
+void multiply_by_attn_factor(RuleTarget& target);
+// extrapolation_factor multiplies the weight of the frequencies that are not divided.
+void mix_by_extrapolation_factor(RuleTarget& target);
+// alpha enlarges the base.
+void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 

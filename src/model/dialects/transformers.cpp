@@ -165,6 +165,11 @@ constexpr DialectRule run(std::string_view name, std::string_view sentence, std:
 }
 
 constexpr std::array releases = {
+    DialectRule{
+        "engine_keys_unread",
+        "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
+        rope_utils, Evidence::read, Engine::transformers, first_release, last_release,
+        dialects::ignore_engine_keys},
     run("rope_parameters_unread",
         "rope_parameters came with version 5: its base and its rule are not read.",
         "transformers/models/*/configuration_*.py", Period{first_release, last_of_4},
