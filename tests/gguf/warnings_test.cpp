@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file says in vain: keys that nothing reads, and lengths, factors and tensors that
+// Warnings about a file: keys that nothing reads, and lengths, factors and tensors that
 // contradict one another. Right values follow llama.cpp at 0c1e5709: src/llama-arch.cpp lists the
 // keys, load_hparams of src/llama-model.cpp reads them.
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using Warnings = std::vector<std::string>;
 
 Warnings warnings_of(const GgufFile& file) { return resolved(file).warnings; }
 
-// Of 4096 tokens, stretched from 1024.
+// A file of 4096 tokens, stretched from 1024.
 GgufFile longrope() {
   const std::vector<float> list(32, 2);
   return GgufFile::small("phi3")
