@@ -197,6 +197,14 @@ def test_tables_of_plain_modules(make):
     assert all(name.startswith("layers.3.") for name in finding.names)
 
 
+def test_tables_of_an_unknown_layout_are_named():
+    spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
+    model = Layers(lambda layer, angle, at: layer.register_buffer("cos_cached", angle[None].cos()))
+    found = rotary.check(model, spec=spec)
+    assert found.verdict == "unknown"
+    assert "layers.0-4.cos_cached: no layout of tables is known for [1, 600, 8]" in str(found)
+
+
 def test_tensors_without_numbers_are_not_judged():
     with torch.device("meta"):
         model = tiny("llama")
