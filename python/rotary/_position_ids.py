@@ -31,14 +31,16 @@ class PositionFinding:
 
 @dataclasses.dataclass(frozen=True)
 class PositionCheck:
-    """What ids are: sentence says it; findings: what is wrong, at most one in each row."""
+    """What ids are: sentence says it; findings: what is wrong, at most one in each row. judged:
+    False of ids that differ between axes, which an image or a video has."""
 
     sentence: str
     findings: tuple[PositionFinding, ...]
+    judged: bool = True
 
     @property
     def ok(self) -> bool:
-        return not self.findings
+        return self.judged and not self.findings
 
     def __str__(self) -> str:
         return "\n".join((self.sentence, *(f"  {each}" for each in self.findings)))
@@ -159,8 +161,8 @@ def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = N
 
     ids: [tokens], [batch, tokens] or [axes, batch, tokens], of any dtype. attention_mask,
     cu_seqlens and past, as in positions_of(), say what they must be. Without them, runs that rise
-    by 1 are right, also packed ones, which begin at 0 again. Of ids on several axes the text's are
-    judged: tokens of an image have others on each axis. dtype: what they were, if they were
+    by 1 are right, also packed ones, which begin at 0 again. Ids that
+    differ between axes, as those of images do, are not judged. dtype: what they were, if they were
     converted.
     """
     kind = dtype or str(getattr(ids, "dtype", "")).rpartition(".")[2]
@@ -176,8 +178,8 @@ def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = N
             f"ids are {kind}, which has no odd numbers beyond {_NARROW[kind]}"))
     text = rows[0] if rows.ndim == 3 else np.atleast_2d(rows)
     real = np.ones(text.shape, bool)
-    if rows.ndim == 3:
-        real = np.all(rows == rows[:1], axis=0)  # images have others on each axis
+    # Images have others on each axis, and text behind one stands elsewhere than its place says.
+    is_text = rows.ndim < 3 or bool(np.all(rows == rows[:1]))
     wanted = None
     if attention_mask is not None:
         mask = _numbers(attention_mask, "attention_mask")
@@ -201,11 +203,12 @@ def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = N
     if wanted is not None and wanted.shape != text.shape:
         raise Error("invalid_argument", "ids must be of as many rows and tokens as attention_mask, "
                     f"cu_seqlens or past say, {wanted.shape}, got {text.shape}")
-    # Text behind an image stands elsewhere than its place in the row says.
-    is_text = not np.any(~real & (text != 0)) if rows.ndim == 3 else True
     for row, seen in enumerate(text if is_text else ()):
         found = _alone(row, seen) if wanted is None else _against(row, seen, wanted[row], real[row])
         if found is not None:
             findings.append(found)
+    if not is_text:
+        return PositionCheck("ids differ between axes, as those of images do: not judged; "
+                             "m_rope_positions() makes them", tuple(findings), judged=False)
     shown = [row[use] if np.any(use) else row for row, use in zip(text, real)]
     return PositionCheck(_described(shown), tuple(findings))

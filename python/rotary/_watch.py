@@ -20,18 +20,20 @@ _ROTARY = re.compile(r"Rotary|Rope|RoPE")
 @dataclasses.dataclass(frozen=True, eq=False)
 class WatchedCall:
     """One call of the model. ids: those of each rotary module, by its path, as they came; given:
-    the caller's, or None; past: how many tokens its cache held. findings: what is wrong."""
+    the caller's, or None; past: how many tokens its cache held. findings: what is wrong. judged:
+    False where ids differ between axes, or nothing fits them."""
 
     ids: dict[str, np.ndarray]
     given: np.ndarray | None
     past: int | None
     sentence: str
     findings: tuple[PositionFinding, ...]
+    judged: bool = True
 
 
 class Watched:
     """What watch() saw; print() says it. calls: in order. verdict: "faults", "no_fault", or
-    "unknown" where no ids reached a rotary module."""
+    "unknown" where a call's ids could not be judged, or none reached a rotary module."""
 
     def __init__(self) -> None:
         self.calls: list[WatchedCall] = []
@@ -45,13 +47,16 @@ class Watched:
     def verdict(self) -> str:
         if self.findings:
             return "faults"
-        return "no_fault" if any(call.ids for call in self.calls) else "unknown"
+        all_judged = bool(self.calls) and all(call.judged for call in self.calls)
+        return "no_fault" if all_judged else "unknown"
 
     def __str__(self) -> str:
         lines = [{"faults": f"wrong: positions of {len({at for at, _ in self.findings})} of "
                             f"{len(self.calls)} calls",
                   "no_fault": f"no fault in the positions of {len(self.calls)} calls",
-                  "unknown": "no positions reached a rotary module"}[self.verdict]]
+                  "unknown": f"no verdict: positions of "
+                             f"{sum(not call.judged for call in self.calls)} of "
+                             f"{len(self.calls)} calls were not judged"}[self.verdict]]
         for at, call in enumerate(self.calls[:8]):
             lines.append(f"  call {at}: {call.sentence}")
         if len(self.calls) > 8:
@@ -65,7 +70,7 @@ class Watched:
         """One object by docs/schema/watch.schema.json."""
         return json.dumps({
             "schema_version": 1, "verdict": self.verdict,
-            "calls": [{"sentence": call.sentence, "past": call.past,
+            "calls": [{"sentence": call.sentence, "past": call.past, "judged": call.judged,
                        "modules": list(call.ids),
                        "findings": [dataclasses.asdict(each) for each in call.findings]}
                       for call in self.calls]})
@@ -124,7 +129,8 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
     named, ids = call["named"], call["ids"]
     given = _array(named.get("position_ids"))
     if not ids:
-        return WatchedCall(ids, given, call["past"], "no positions reached a rotary module", ())
+        return WatchedCall(ids, given, call["past"], "no positions reached a rotary module", (),
+                           judged=False)
     path, first = next(iter(ids.items()))
     findings: list[PositionFinding] = []
     known: dict[str, Any] = {}
@@ -138,10 +144,10 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
     try:
         found = check_positions(first, dtype=call["kinds"][path], **known)
     except Error as error:
-        return WatchedCall(ids, given, call["past"], f"not judged: {error}", ())
+        return WatchedCall(ids, given, call["past"], f"not judged: {error}", (), judged=False)
     findings += found.findings
     findings += _disagreements(ids, given)
-    return WatchedCall(ids, given, call["past"], found.sentence, tuple(findings))
+    return WatchedCall(ids, given, call["past"], found.sentence, tuple(findings), found.judged)
 
 
 def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list[PositionFinding]:
@@ -154,7 +160,8 @@ def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list
                 first.shape[-2:])
             found.append(PositionFinding("other", int(row), int(token),
                                          f"{path} and {name} have other ids"))
-    if given is not None and given.shape[-1:] == first.shape[-1:] and given.ndim <= first.ndim:
+    # A model may take some of the axes that the caller gave.
+    if given is not None and given.shape == first.shape[first.ndim - given.ndim:]:
         lost = np.any((given != first).reshape(-1, first.shape[-1]), axis=0)
         if np.any(lost):
             found.append(PositionFinding("other", 0, int(np.argmax(lost)),

@@ -310,6 +310,15 @@ def test_watch_of_ids_in_bfloat16_and_of_ids_that_get_lost(llama):
     assert llama.model.rotary_emb.forward == inner
 
 
+def test_watch_does_not_judge_ids_of_images():
+    model = tiny("qwen2_5_vl").eval()
+    ids = torch.tensor([[0, 1, 1, 1, 1, 3, 4], [0, 1, 1, 2, 2, 3, 4], [0, 1, 2, 1, 2, 3, 4]])
+    seen = watched(model, lambda: model(input_ids=TOKENS[:1], position_ids=ids[:, None]))
+    assert seen.verdict == "unknown" and "1 of 1 calls were not judged" in str(seen)
+    seen = watched(model, lambda: model(input_ids=TOKENS, attention_mask=PADDED))
+    assert [each.kind for _, each in seen.findings] == ["padding_counted"]
+
+
 def test_watch_judges_nothing_without_rotary_modules():
     model = torch.nn.Linear(2, 2)
     seen = watched(model, lambda: model(torch.ones(1, 2)))

@@ -47,6 +47,7 @@ def test_refusals(options, part):
     ([17], {"past": 16}, "offset", 0, 0), ([16], {"past": 16}, None, 0, 0),
     ([[16], [9]], {"past": [16, 8]}, "offset", 1, 0),
     (np.stack([np.arange(4)] * 3)[:, None], {"past": 0}, None, 0, 0),
+    (np.tile(np.arange(5), (3, 3, 1)), {"attention_mask": MASK}, "padding_counted", 0, 2),
     (np.stack([np.arange(4)] * 3)[:, None] + 1, {"past": 0}, "offset", 0, 0),
     (np.arange(2049, dtype=np.float16), {}, "rounded", 0, 2048)])
 def test_what_is_wrong_with_ids(ids, known, kind, row, token):
@@ -63,3 +64,9 @@ def test_the_sentence_describes_ids():
     assert packed.sentence == "row 0 has 2 runs of 2, 3 tokens"
     with pytest.raises(rotary.Error, match="as many rows and tokens as"):
         rotary.check_positions([0, 1], cu_seqlens=[0, 3])
+
+
+def test_ids_of_images_are_not_judged():
+    ids = np.array([[0, 1, 1, 1, 1, 3], [0, 1, 1, 2, 2, 3], [0, 1, 2, 1, 2, 3]])[:, None]
+    found = rotary.check_positions(ids, past=0)
+    assert not found.findings and not found.judged and not found.ok
