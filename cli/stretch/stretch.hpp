@@ -27,7 +27,7 @@ struct StretchedRotary {
 struct StretchedEngine {
   std::string_view engine;
   std::string flags;   // empty: none say it, or the config does
-  std::string remark;  // what the engine does otherwise; empty: it computes this candidate
+  std::string remark;  // a difference of the engine; empty: it computes this candidate
 };
 
 struct StretchCandidate {

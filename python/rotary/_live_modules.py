@@ -23,7 +23,7 @@ ROTARY = re.compile(r"Rotary|Rope|RoPE|PosEmbed", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A module that holds or makes rotations. owner: what the config says of it."""
+    """A module that may hold or make rotations. config: its own, or the nearest around it."""
 
     path: str
     module: Any

@@ -50,7 +50,7 @@ def test_refusals(options, part):
     (np.tile(np.arange(5), (3, 3, 1)), {"attention_mask": MASK}, "padding_counted", 0, 2),
     (np.stack([np.arange(4)] * 3)[:, None] + 1, {"past": 0}, "offset", 0, 0),
     (np.arange(2049, dtype=np.float16), {}, "rounded", 0, 2048)])
-def test_what_is_wrong_with_ids(ids, known, kind, row, token):
+def test_the_first_wrong_id_of_a_row_is_named(ids, known, kind, row, token):
     found = rotary.check_positions(np.asarray(ids), **known)
     assert found.ok == (kind is None)
     if kind:

@@ -15,7 +15,7 @@ namespace rotary::identification {
 // Indices into the edits of a search: none, one or two.
 using Combination = std::vector<std::size_t>;
 
-// Candidates within so many tolerances are tried with other arithmetic.
+// Candidates within this multiple of the tolerance are tried with other arithmetic.
 inline constexpr double near = 4;
 
 struct Candidate {

@@ -84,7 +84,7 @@ class StretchTest(ToolTest):
         self.assertEqual(after["factor"], before["factor"] * 2**20 / held)
         self.assertIn("trained with rope_type yarn", document["remark"])
 
-    def test_what_makers_publish(self):
+    def test_settings_that_makers_publish_are_marked(self):
         for card, original in (("qwen2.5-7b", 32768), ("qwen3-4b", 32768)):
             first = self.run_json("stretch", "stretch", card, 131072)["candidates"][0]
             self.assertIn("model cards of Qwen", first["published"])

@@ -88,7 +88,7 @@ TEST(ModelDifference, TheSamePairsWrittenElsewhereAreNoDifference) {
 }
 
 // Latent attention in configs, and as GGUF files have it.
-TEST(ModelDifference, WhereBothReadNeighboursNoFamilyDiffers) {
+TEST(ModelDifference, NoFamilyDiffersWhereBothReadNeighbours) {
   for (const std::string_view family :
        {"deepseek_v3", "kimi_k2", "glm4_moe_lite", "glm_moe_dsa", "longcat_flash", "mistral4"}) {
     SCOPED_TRACE(family);

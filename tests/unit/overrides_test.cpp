@@ -139,7 +139,7 @@ ConfigOverride renamed(std::string_view key, std::string_view from) {
 constexpr std::string_view own_names = R"({"model_type": "frontier", "width": 128, "n_heads": 2,
     "depth": 3, "span": 4096, "inner": {"theta": 5e5}})";
 
-TEST(Overrides, OfAnotherNameMoveItsValue) {
+TEST(Overrides, ARenamedKeyTakesTheValueOfItsName) {
   const ModelSpec model = test::resolved(
       own_names,
       {.pairing = Pairing::half,
@@ -153,7 +153,7 @@ TEST(Overrides, OfAnotherNameMoveItsValue) {
   EXPECT_EQ(model.layers.size(), 3U);
 }
 
-TEST(Overrides, OfAnotherNameNeedOneValueForAReadKey) {
+TEST(Overrides, ARenamedKeyMustBeReadAndHaveOneValue) {
   const auto renaming = [](std::string_view key, std::string_view from) {
     return with(llama_with(R"("rope_base": 7, "rope_theta": 8)"), renamed(key, from));
   };
@@ -168,7 +168,7 @@ TEST(Overrides, OfAnotherNameNeedOneValueForAReadKey) {
 }
 
 // The refusal names the option that mends it.
-TEST(Overrides, OfAnotherNameAreProposed) {
+TEST(Overrides, RefusalsProposeTheNamesOfKeys) {
   const ResolveOptions half{.pairing = Pairing::half};
   test::refused(resolve(R"({"model_type": "new", "d_model": 128, "n_head": 2})", half),
                 {"--key hidden_size=d_model --key num_attention_heads=n_head"},
