@@ -14,8 +14,9 @@ endif()
 
 # A compiler cache that finds objects of another checkout, too: paths below this one are hashed as
 # relative ones, and precompiled headers by their content. Depend mode hashes the files that were
-# read: the preprocessed text, without comments, would find a precompiled header of other files,
-# whose #pragma once g++ then does not recognise.
+# read: the preprocessed text, without comments, would find a precompiled header of other files.
+# Public headers have include guards: g++ tells #pragma once files apart by their times, which
+# differ when a cached precompiled header is older than the checkout.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
 endif()

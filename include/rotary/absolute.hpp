@@ -3,7 +3,8 @@
 //
 //   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
 //   add_sinusoidal(x, x, table, ConsecutivePositions{.tokens = 128});  // in place
-#pragma once
+#ifndef ROTARY_ABSOLUTE_HPP
+#define ROTARY_ABSOLUTE_HPP
 
 #include <array>
 #include <cstdint>
@@ -260,3 +261,5 @@ using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolatio
     TableView gradient, ConstTableView upstream, const TableInterpolation& interpolation) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_ABSOLUTE_HPP

@@ -7,7 +7,8 @@
 //   const AttendOptions options{.scale = 1 / std::sqrt(128.0),
 //                               .mask = {.order = AttentionOrder::causal}};
 //   attend(out, q, k, v, options);
-#pragma once
+#ifndef ROTARY_ATTENTION_HPP
+#define ROTARY_ATTENTION_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -241,3 +242,5 @@ struct ConstAttentionPart {
                                                 const ConstAttentionPart& from) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_ATTENTION_HPP

@@ -2,7 +2,8 @@
 // The error bounds of attention, a part of numeric_contract.hpp.
 //
 //   attend_error_bound({.head_dim = 128, .keys = 4096, .score_size = 10});
-#pragma once
+#ifndef ROTARY_ATTENTION_CONTRACT_HPP
+#define ROTARY_ATTENTION_CONTRACT_HPP
 
 #include <algorithm>
 #include <cmath>
@@ -181,3 +182,5 @@ inline constexpr double elu_feature_error = 3;
 }
 
 }  // namespace rotary
+
+#endif  // ROTARY_ATTENTION_CONTRACT_HPP

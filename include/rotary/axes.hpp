@@ -6,7 +6,8 @@
 //
 //   // Qwen2-VL: 16 pairs for t, 24 for h, 24 for w.
 //   spec.axes = Axes{.pairs = {16, 24, 24}, .exponents = AxisExponents::shared};
-#pragma once
+#ifndef ROTARY_AXES_HPP
+#define ROTARY_AXES_HPP
 
 #include <array>
 #include <cstdint>
@@ -109,3 +110,5 @@ struct PairAxes {
 };
 
 }  // namespace rotary
+
+#endif  // ROTARY_AXES_HPP

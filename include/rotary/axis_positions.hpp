@@ -5,7 +5,8 @@
 //   const auto grid = grid_positions({.rows = 4, .columns = 6});  // [3][24]: time, row, column
 //   if (!grid) return fail(grid.error().message);
 //   const TokenArray<std::int64_t> positions = grid->view();
-#pragma once
+#ifndef ROTARY_AXIS_POSITIONS_HPP
+#define ROTARY_AXIS_POSITIONS_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -121,3 +122,5 @@ struct WindowOrder {
     const PatchGrid& grid, const WindowOrder& order) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_AXIS_POSITIONS_HPP

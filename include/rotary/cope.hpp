@@ -5,7 +5,8 @@
 //
 //   const Cope cope{.table = {table.data(), DType::f32, 64, 128, 128}};
 //   add_cope(scores, q, cope, {});
-#pragma once
+#ifndef ROTARY_COPE_HPP
+#define ROTARY_COPE_HPP
 
 #include <span>
 
@@ -52,3 +53,5 @@ struct CopeGradients {
                                                   const BiasRange& range) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_COPE_HPP

@@ -3,7 +3,8 @@
 // text forms and the order of flat lists of numbers follow from them.
 //
 //   for_each_parameter(bias, [](const ParameterFacts& facts, const auto& value) { … });
-#pragma once
+#ifndef ROTARY_DESCRIBE_HPP
+#define ROTARY_DESCRIBE_HPP
 
 #include <cstdint>
 #include <string_view>
@@ -114,3 +115,5 @@ template <class Enum>
 }
 
 }  // namespace rotary
+
+#endif  // ROTARY_DESCRIBE_HPP

@@ -6,7 +6,8 @@
 //   reading.model.rotary.front().spec;   // with YaRN's factor replaced
 //   reading.acted.front()->sentence;     // why
 //   reading.evidence.kind;               // how it is known that all else is as the config says
-#pragma once
+#ifndef ROTARY_DIALECT_HPP
+#define ROTARY_DIALECT_HPP
 
 #include <array>
 #include <compare>
@@ -149,3 +150,5 @@ struct DialectReading {
                                                            const ModelSpec& model) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_DIALECT_HPP

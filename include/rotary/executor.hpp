@@ -3,7 +3,8 @@
 // rotary/threads.hpp has a pool for programs without one.
 //
 //   rotate(q, q, rotations, {.executor = pool.executor()});
-#pragma once
+#ifndef ROTARY_EXECUTOR_HPP
+#define ROTARY_EXECUTOR_HPP
 
 #include <cstdint>
 
@@ -29,3 +30,5 @@ struct Executor {
 };
 
 }  // namespace rotary
+
+#endif  // ROTARY_EXECUTOR_HPP

@@ -3,7 +3,8 @@
 //
 //   const auto frequencies = *make_frequencies(spec);
 //   frequencies.inv_freq[0];  // 1: radians per position of the fastest pair
-#pragma once
+#ifndef ROTARY_FREQUENCIES_HPP
+#define ROTARY_FREQUENCIES_HPP
 
 #include <cstdint>
 #include <optional>
@@ -92,3 +93,5 @@ struct Frequencies {
                                                               PairAxes axes) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_FREQUENCIES_HPP

@@ -5,7 +5,8 @@
 //
 //   const ModelSpec model = *resolve_gguf(byte_source(bytes));
 //   const RotarySpec& spec = model.rotary.front().spec;  // of the weights as the file has them
-#pragma once
+#ifndef ROTARY_GGUF_HPP
+#define ROTARY_GGUF_HPP
 
 #include <bit>
 #include <cstddef>
@@ -123,3 +124,5 @@ struct GgufOptions {
 [[nodiscard]] ROTARY_API std::string_view gguf_commit() noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_GGUF_HPP

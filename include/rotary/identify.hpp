@@ -5,7 +5,8 @@
 //   const auto found = *identify(q, out, {.model = *resolve(config_json)});
 //   if (found.verdict == Verdict::another_cause)
 //     use(found.explanations.front().causes);  // mistakes, with their values
-#pragma once
+#ifndef ROTARY_IDENTIFY_HPP
+#define ROTARY_IDENTIFY_HPP
 
 #include <array>
 #include <cstddef>
@@ -196,3 +197,5 @@ struct IdentifyOptions {
     const IdentifyOptions& options = {}) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_IDENTIFY_HPP

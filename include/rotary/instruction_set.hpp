@@ -6,7 +6,8 @@
 //
 //   *instruction_set();              // "AVX3"
 //   force_instruction_set("AVX2");   // as on an older machine
-#pragma once
+#ifndef ROTARY_INSTRUCTION_SET_HPP
+#define ROTARY_INSTRUCTION_SET_HPP
 
 #include <span>
 #include <string_view>
@@ -34,3 +35,5 @@ namespace rotary {
 [[nodiscard]] ROTARY_API Result<std::string_view> key_fetching() noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_INSTRUCTION_SET_HPP

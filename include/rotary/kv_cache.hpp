@@ -4,7 +4,8 @@
 //   const KvCache cache{.k = k_cache, .v = v_cache};
 //   append(cache, {.k = k, .v = v}, ConsecutiveSlots{.first = 7},
 //          {.rotations = &rotations});
-#pragma once
+#ifndef ROTARY_KV_CACHE_HPP
+#define ROTARY_KV_CACHE_HPP
 
 #include <cstdint>
 #include <optional>
@@ -164,3 +165,5 @@ struct AppendOptions {
                                        const AppendOptions& options = {}) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_KV_CACHE_HPP

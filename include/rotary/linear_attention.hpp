@@ -5,7 +5,8 @@
 // rotary embedding as in RoFormer's eq. 19. docs/theory/linear-attention.md.
 //
 //   linear_attend(out, {.q = q, .k = k, .v = v}, EluPlusOne{}, {.mask = LinearMask::causal});
-#pragma once
+#ifndef ROTARY_LINEAR_ATTENTION_HPP
+#define ROTARY_LINEAR_ATTENTION_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -142,3 +143,5 @@ struct LinearAttentionOptions {
     const LinearAttentionOptions& options) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_LINEAR_ATTENTION_HPP

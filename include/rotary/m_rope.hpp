@@ -6,7 +6,8 @@
 //   const std::vector<TokenGroup> prompt = {TextTokenRun{5}, ImagePatches{4, 6}, TextTokenRun{3}};
 //   const auto made = m_rope_positions(prompt, *m_rope_convention("qwen2.5-vl"));
 //   // made->positions: [3][14]; the next token stands at 14 + made->delta on every axis
-#pragma once
+#ifndef ROTARY_M_ROPE_HPP
+#define ROTARY_M_ROPE_HPP
 
 #include <array>
 #include <cstddef>
@@ -190,3 +191,5 @@ struct MRopePositions {
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_M_ROPE_HPP

@@ -3,7 +3,8 @@
 //
 //   const ModelDifference difference = *compare_models(one, other, {.context_tokens = 131072});
 //   difference.rotary.front().rows.first_position;  // the first wrong one
-#pragma once
+#ifndef ROTARY_MODEL_DIFFERENCE_HPP
+#define ROTARY_MODEL_DIFFERENCE_HPP
 
 #include <cstdint>
 #include <optional>
@@ -135,3 +136,5 @@ struct ReadingsDifference {
                                                              std::int64_t context_tokens) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_MODEL_DIFFERENCE_HPP

@@ -3,7 +3,8 @@
 //
 //   const ModelSpec model = *resolve(config_json);
 //   const RotarySpec& spec = model.rotary.front().spec;
-#pragma once
+#ifndef ROTARY_MODEL_SPEC_HPP
+#define ROTARY_MODEL_SPEC_HPP
 
 #include <array>
 #include <cstddef>
@@ -257,3 +258,5 @@ inline constexpr std::array all_length_policies = {
     LengthPolicy policy, std::int64_t trained_tokens, std::span<const std::int64_t> calls) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_MODEL_SPEC_HPP

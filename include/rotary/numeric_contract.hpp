@@ -9,7 +9,8 @@
 // the thread flushes them. The functions below are inline and compute in the caller's modes.
 //
 //   rotate_error_bound(Direction::forward, 1, 131071);  // what a test may allow
-#pragma once
+#ifndef ROTARY_NUMERIC_CONTRACT_HPP
+#define ROTARY_NUMERIC_CONTRACT_HPP
 
 #include <cmath>
 #include <concepts>
@@ -255,3 +256,5 @@ template <PositionNumber Number>
 }
 
 }  // namespace rotary
+
+#endif  // ROTARY_NUMERIC_CONTRACT_HPP

@@ -4,7 +4,8 @@
 //
 //   const AttendOptions causal{.scale = 0.125, .mask = {.order = AttentionOrder::causal}};
 //   attend_mapped(out, q, k, v, {ReRope{.window = 512}, &frequencies, causal});
-#pragma once
+#ifndef ROTARY_POSITION_MAPS_HPP
+#define ROTARY_POSITION_MAPS_HPP
 
 #include <cstdint>
 #include <numbers>
@@ -170,3 +171,5 @@ struct TwoAngleRows {
                                                  const TwoAngleRows& rows) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_POSITION_MAPS_HPP

@@ -3,7 +3,8 @@
 //
 //   const std::vector<std::int32_t> packed = {0, 1, 2, 0, 1};
 //   const auto rotations = make_rotations(frequencies, positions_of(packed));
-#pragma once
+#ifndef ROTARY_POSITIONS_HPP
+#define ROTARY_POSITIONS_HPP
 
 #include <cstdint>
 #include <ranges>
@@ -96,3 +97,5 @@ template <std::ranges::contiguous_range Range>
 }
 
 }  // namespace rotary
+
+#endif  // ROTARY_POSITIONS_HPP

@@ -2,7 +2,8 @@
 // A factor on a query, by its position, that keeps attention sharp over long contexts.
 //
 //   query_factor(LognTemperature{.trained_tokens = 8192}, 100000);  // > 1
-#pragma once
+#ifndef ROTARY_QUERY_TEMPERATURE_HPP
+#define ROTARY_QUERY_TEMPERATURE_HPP
 
 #include <cstdint>
 #include <variant>
@@ -56,3 +57,5 @@ using QueryTemperature =
                                              std::int64_t position) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_QUERY_TEMPERATURE_HPP

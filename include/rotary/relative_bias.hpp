@@ -5,7 +5,8 @@
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
 //   fill_bias(scores, bias, BiasRange{});  // [batch, heads, queries, keys]
-#pragma once
+#ifndef ROTARY_RELATIVE_BIAS_HPP
+#define ROTARY_RELATIVE_BIAS_HPP
 
 #include <cstdint>
 #include <optional>
@@ -473,3 +474,5 @@ inline constexpr double bias_error_bound = 0x1p-46;
                                                   const BiasPositions& positions) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_RELATIVE_BIAS_HPP

@@ -5,7 +5,8 @@
 //   const Result<Frequencies> frequencies = make_frequencies(spec);
 //   if (!frequencies) return fail(frequencies.error().message);
 //   use(*frequencies);
-#pragma once
+#ifndef ROTARY_RESULT_HPP
+#define ROTARY_RESULT_HPP
 
 #include <cstdint>
 #include <optional>
@@ -77,3 +78,5 @@ class [[nodiscard]] Result {
 };
 
 }  // namespace rotary
+
+#endif  // ROTARY_RESULT_HPP

@@ -7,7 +7,8 @@
 //   const auto frequencies = make_frequencies(model->rotary.front().spec);
 //   const auto rotations = make_rotations(*frequencies, ConsecutivePositions{.tokens = 5});
 //   rotate_qk(q, k, *rotations);
-#pragma once
+#ifndef ROTARY_ROTARY_HPP
+#define ROTARY_ROTARY_HPP
 
 // The core: what a spec says, how fast pairs turn, rows of positions, rotate.
 #include "rotary/axes.hpp"
@@ -47,3 +48,5 @@
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"
 #endif
+
+#endif  // ROTARY_ROTARY_HPP

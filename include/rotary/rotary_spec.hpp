@@ -2,7 +2,8 @@
 // RotarySpec: the parameters of one rotary embedding, as on a model card.
 //
 //   const RotarySpec spec{.head_dim = 128, .base = 500000.0, .pairing = Pairing::half};
-#pragma once
+#ifndef ROTARY_ROTARY_SPEC_HPP
+#define ROTARY_ROTARY_SPEC_HPP
 
 #include <array>
 #include <cstdint>
@@ -126,3 +127,5 @@ struct HeadWindow {
 [[nodiscard]] ROTARY_API Result<HeadWindow> head_window(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_ROTARY_SPEC_HPP

@@ -4,7 +4,8 @@
 //   rotate(q, q, rotations);                                     // in place
 //   rotate_qk_into({out, q}, {k, k}, rotations);                 // a step; only q out of place
 //   rotate(d_q, d_q, rotations, {.direction = Direction::transpose});  // its gradient
-#pragma once
+#ifndef ROTARY_ROTATE_HPP
+#define ROTARY_ROTATE_HPP
 
 #include <cstdint>
 
@@ -82,3 +83,5 @@ struct Transfer {
                                                RotateOptions options = {}) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_ROTATE_HPP

@@ -4,7 +4,8 @@
 //
 //   auto rotations = make_rotations(frequencies, ConsecutivePositions{.tokens = 1});
 //   remake_rotations(*rotations, frequencies, ConsecutivePositions{.first = 1, .tokens = 1});
-#pragma once
+#ifndef ROTARY_ROTATIONS_HPP
+#define ROTARY_ROTATIONS_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -228,3 +229,5 @@ class Rotations {
                                                  const Positions& positions) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_ROTATIONS_HPP

@@ -6,7 +6,8 @@
 //
 //   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
 //   rope_type(scaling);  // "yarn"
-#pragma once
+#ifndef ROTARY_SCALING_HPP
+#define ROTARY_SCALING_HPP
 
 #include <array>
 #include <cstdint>
@@ -526,3 +527,5 @@ void for_each_parameter(Rule& scaling, Visit visit) {
 [[nodiscard]] ROTARY_API bool depends_on_context(const Scaling& scaling) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_SCALING_HPP

@@ -6,7 +6,8 @@
 //
 //   const ShawTable keys{.window = {16, 16}, .table = {table.data(), DType::f32, 33, 64, 64}};
 //   add_shaw_scores(scores, q, keys, {});
-#pragma once
+#ifndef ROTARY_SHAW_HPP
+#define ROTARY_SHAW_HPP
 
 #include <cstdint>
 #include <span>
@@ -67,3 +68,5 @@ struct ShawGradient {
                                                   const BiasRange& range) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_SHAW_HPP

@@ -5,7 +5,8 @@
 //
 //   shift(k_cache, {frequencies, ConsecutivePositions{.first = 4096, .tokens = 128}},
 //         {frequencies, ConsecutivePositions{.first = 0, .tokens = 128}});
-#pragma once
+#ifndef ROTARY_SHIFT_HPP
+#define ROTARY_SHIFT_HPP
 
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
@@ -88,3 +89,5 @@ struct ShiftOptions {
                                       const ShiftOptions& options = {}) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_SHIFT_HPP

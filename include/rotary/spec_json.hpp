@@ -4,7 +4,8 @@
 //
 //   const auto text = to_json(spec);                  // {"base":500000.0,"head_dim":128,…
 //   const auto same = parse_rotary_spec(text.value());
-#pragma once
+#ifndef ROTARY_SPEC_JSON_HPP
+#define ROTARY_SPEC_JSON_HPP
 
 #include <string>
 #include <string_view>
@@ -35,3 +36,5 @@ namespace rotary {
 [[nodiscard]] ROTARY_API Result<std::string> to_json(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary
+
+#endif  // ROTARY_SPEC_JSON_HPP

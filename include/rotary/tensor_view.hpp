@@ -5,7 +5,8 @@
 //
 //   const Extents extents{.batch = 1, .tokens = 5, .heads = 32, .features = 128};
 //   const HeadsView q{data, DType::bf16, extents, strides_bthd(extents)};
-#pragma once
+#ifndef ROTARY_TENSOR_VIEW_HPP
+#define ROTARY_TENSOR_VIEW_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -251,3 +252,5 @@ using ScoresView = StridedView<void, ScoresExtents, ScoresStrides>;
 using ConstScoresView = StridedView<const void, ScoresExtents, ScoresStrides>;
 
 }  // namespace rotary
+
+#endif  // ROTARY_TENSOR_VIEW_HPP

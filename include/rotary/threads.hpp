@@ -4,7 +4,8 @@
 //
 //   const auto pool = Threads::start();
 //   rotate(q, q, rotations, {.executor = pool->executor()});
-#pragma once
+#ifndef ROTARY_THREADS_HPP
+#define ROTARY_THREADS_HPP
 
 #include <cstdint>
 #include <memory>
@@ -48,3 +49,5 @@ class Threads {
 };
 
 }  // namespace rotary
+
+#endif  // ROTARY_THREADS_HPP

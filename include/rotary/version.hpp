@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only definition of the version; CMakeLists.txt reads it from here.
-#pragma once
+#ifndef ROTARY_VERSION_HPP
+#define ROTARY_VERSION_HPP
 
 #define ROTARY_VERSION_MAJOR 0
 #define ROTARY_VERSION_MINOR 2
 #define ROTARY_VERSION_PATCH 0
 #define ROTARY_VERSION_STRING "0.2.0"
+
+#endif  // ROTARY_VERSION_HPP
