@@ -99,11 +99,14 @@ struct GgufMetadata {
 // keys, 2^20 tensors, 2^23 strings in arrays, or keys and values of more than 16 MiB to keep.
 [[nodiscard]] ROTARY_API Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept;
 
-// Information that a file lacks.
+// Information that a file lacks, and what a run says otherwise.
 struct GgufOptions {
   // The context you mean to use: too long a one gives a warning.
   std::optional<std::int64_t> context_tokens = {};
   Numerics numerics = Numerics::exact;  // for every spec; llama.cpp's own are Numerics::ggml
+  // Keys of the file, with or without its architecture ("rope.freq_base"), and llama.cpp's flags
+  // ("--rope-scaling", "--yarn-orig-ctx"; in Python and C++ also "rope_scaling").
+  std::vector<ConfigOverride> overrides = {};
 };
 
 // The model of a file, of split files the first. model_type is general.architecture, the keys of

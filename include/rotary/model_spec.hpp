@@ -157,14 +157,19 @@ inline constexpr std::array all_model_parts = {ModelPart::text, ModelPart::visio
 // "text", "vision", "audio".
 [[nodiscard]] ROTARY_API std::string_view to_string(ModelPart part) noexcept;
 
+// The answer to a key that is set and that nothing reads for the model.
+enum class UnreadKey : std::int32_t { refuse, warn };
+
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
 // text; text that is not JSON is taken as a string. A key that nothing reads for the model is an
-// error, which names the one that may be meant; null removes a key, be it there or not.
+// error, which names the one that may be meant, or a warning; null removes a key, be it there or
+// not.
 // from: the path of a key that the config has under another name; its value moves to `key`.
 struct ConfigOverride {
   std::string key;
   std::string value;
   std::string from = {};  // not empty: `value` is unused
+  UnreadKey unread = UnreadKey::refuse;
 };
 
 // Information that the config lacks, and overrides of it.

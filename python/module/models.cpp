@@ -150,12 +150,13 @@ std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::
   return static_cast<std::size_t>(file.gcount());
 }
 
-ModelSpec resolve_file(const std::string& path, std::uint64_t size,
-                       std::optional<std::int64_t> context_tokens, std::string_view numerics) {
+ModelSpec resolve_file(const std::string& path, std::uint64_t size, const nb::dict& given) {
   std::ifstream file(path, std::ios::binary);
-  return take(resolve_gguf(
-      {.context = &file, .read_at = read_at, .size_bytes = size},
-      {.context_tokens = context_tokens, .numerics = named(all_numerics, numerics, "numerics")}));
+  ResolveOptions options = options_of(given);
+  return take(resolve_gguf({.context = &file, .read_at = read_at, .size_bytes = size},
+                           {.context_tokens = options.context_tokens,
+                            .numerics = options.numerics,
+                            .overrides = std::move(options.overrides)}));
 }
 
 nb::dict facts_of(const RowsDifference& rows) {
@@ -205,7 +206,7 @@ void bind_models(nb::module_& module) {
       .def_static("resolve_as", resolve_as, nb::arg("config"), nb::arg("dialect"),
                   nb::arg("options"))
       .def_static("resolve_gguf", resolve_file, nb::arg("path"), nb::arg("size"),
-                  nb::arg("context_tokens").none(), nb::arg("numerics"))
+                  nb::arg("options"))
       .def("facts", [](const ModelSpec& self) { return facts_of(self); })
       .def("compare", compare, nb::arg("other"), nb::arg("context_tokens").none());
 }

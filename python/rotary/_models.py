@@ -253,9 +253,11 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
     name of a model card, or a PretrainedConfig of Transformers. Nothing is downloaded.
 
     pairing: for a family that nobody knows. context: the length that you mean to use. overrides:
-    keys of the config, {"rope_scaling.factor": 4}. part: "text", "vision" or "audio". read_as:
-    the model as an engine reads it, "transformers@4.51", "llama.cpp". Refuses, by rotary.Error,
-    what it does not understand; warns (rotary.ModelWarning) of what a person should look at.
+    keys of the config, {"rope_scaling.factor": 4}; of a GGUF file its keys,
+    {"rope.freq_base": 1e6}, and llama.cpp's flags, {"rope_scaling": "yarn", "rope_scale": 4}.
+    part: "text", "vision" or "audio". read_as: the model as an engine reads it,
+    "transformers@4.51", "llama.cpp". Refuses, by rotary.Error, what it does not understand; warns
+    (rotary.ModelWarning) of what a person should look at.
     """
     text, source = _config_of(config)
     known = None
@@ -268,10 +270,10 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
         options["overrides"] = [(key, json_text(value, f"overrides.{key}"))
                                 for key, value in overrides.items()]
     if isinstance(text, pathlib.Path):
-        if read_as or pairing or overrides or part != "text":
-            raise Error("invalid_argument", "pairing, overrides, part and read_as are for configs, "
-                        f"and {text} is a GGUF file")
-        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, context, numerics)
+        if read_as or pairing or part != "text":
+            raise Error("invalid_argument", "pairing, part and read_as are for configs, and "
+                        f"{text} is a GGUF file")
+        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, options)
     elif read_as is not None:
         core, *evidence = _core.Model.resolve_as(text, read_as, options)
         source, known = f"{source}, as {read_as} reads it", Evidence(*evidence)

@@ -141,6 +141,15 @@ def test_a_gguf_file(tmp_path):
     spec = model.rotary[0].spec
     assert (spec.base, spec.pairing, spec.head_dim) == (250000.0, "interleaved", 128)
     assert model.gguf["checkpoint_pairing"] == "half"
+    run = rotary.resolve(path, overrides={"rope_scaling": "yarn", "rope_scale": 4,
+                                          "yarn_orig_ctx": 32768, "--rope-freq-base": 1e6})
+    assert run.rotary[0].spec.scaling["factor"] == 4 and run.rotary[0].spec.base == 1e6
+    assert run.rotary[0].trained_context_tokens == 131072
+    keys = rotary.resolve(path, overrides={"rope.freq_base": 5e5, "llama.rope.scaling.factor": 2})
+    assert keys.rotary[0].spec.base == 5e5
+    assert keys.rotary[0].spec.scaling == {"rope_type": "linear", "factor": 2}
+    with pytest.raises(rotary.Error, match="did you mean llama.rope.freq_base"):
+        rotary.resolve(path, overrides={"rope.freq_bas": 1e6})
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(rotary.Error) as caught:
         rotary.resolve(path)

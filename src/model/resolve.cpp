@@ -207,7 +207,7 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   ModelSpec model =
       is_params ? resolve_params_json(reader, options) : resolve_config(reader, options);
   if (findings.failed()) return *std::move(findings.error);
-  if (auto status = check_overrides(options.overrides, asked); !status) {
+  if (auto status = check_overrides(options.overrides, asked, findings.warnings); !status) {
     return std::move(status).error();
   }
   model.warnings = std::move(findings.warnings);

@@ -66,10 +66,16 @@ void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
 }
 
+// A graph with bases of its own for sliding layers takes their factor and base from the file, too:
+// get_rope_freq_base and get_rope_freq_scale in src/llama-model.cpp.
+bool follows_flags(const GgufModelFile& file, LayerKind kind) {
+  return kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
+}
+
 double base_of(const GgufModelFile& file, LayerKind kind) {
   const double full = file.keys.number("rope.freq_base").or_else(10000);
   const SlidingBase of_sliding = file.row.sliding.base;
-  if (kind == LayerKind::full || of_sliding == SlidingBase::ignored) return full;
+  if (follows_flags(file, kind)) return file.flags.base.value_or(full);
   const auto own = file.keys.number("rope.freq_base_swa");
   if (of_sliding == SlidingBase::required && !own.value) {
     file.keys.malformed(own.key, " must be given, got none");
@@ -98,18 +104,23 @@ double yarn_factor(const GgufModelFile& file, double factor) {
   return growth(factor, one) / growth(factor, all);
 }
 
-void read_yarn(const GgufModelFile& file, LayerRope& layer) {
+// YaRN is off for another type, unless a flag turns it on.
+void read_yarn(const GgufModelFile& file, std::string_view type, LayerRope& layer) {
   const GgufKeys& keys = file.keys;
-  layer.ext_factor = 1;
+  const LlamaCppFlags& flags = file.flags;
+  layer.ext_factor = type == "yarn" ? 1 : 0;
   if (file.row.name == "grok") layer.beta_fast = 8;
   if (file.row.reads_betas) {
     layer.beta_fast = keys.number("rope.scaling.yarn_beta_fast").or_else(layer.beta_fast);
     layer.beta_slow = keys.number("rope.scaling.yarn_beta_slow").or_else(layer.beta_slow);
   }
-  if (file.row.name == "grok") {
+  if (file.row.name == "grok" && type == "yarn") {
     const double stated = keys.number("rope.scaling.yarn_ext_factor").or_else(-1);
     if (stated >= 0) layer.ext_factor = stated;
   }
+  layer.ext_factor = flags.ext_factor.value_or(layer.ext_factor);
+  layer.beta_fast = flags.beta_fast.value_or(layer.beta_fast);
+  layer.beta_slow = flags.beta_slow.value_or(layer.beta_slow);
 }
 
 // 1 / freq_scale. A factor of 0 is llama.cpp's "none".
@@ -135,25 +146,38 @@ std::string scaling_type(const GgufModelFile& file) {
   return "none";
 }
 
+std::int64_t trained_original_context(const GgufKeys& keys) {
+  return keys.integer("rope.scaling.original_context_length")
+      .or_else(keys.integer("context_length").or_else(0));
+}
+
 void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   const GgufKeys& keys = file.keys;
-  const std::string type = scaling_type(file);
-  const double factor = type == "none" ? 1 : scaling_factor_of(file);
+  const LlamaCppFlags& flags = file.flags;
+  const std::string trained_type = scaling_type(file);
+  const std::string type = flags.scaling.value_or(trained_type);
+  const double trained = trained_type == "none" && !flags.scaling ? 1 : scaling_factor_of(file);
+  const double factor = type == "none" ? 1 : flags.factor.value_or(trained);
   const double attention = keys.number("rope.scaling.attn_factor").or_else(1);
   const bool is_sliding = kind == LayerKind::sliding;
   const bool is_plain = is_sliding && file.row.sliding.rule == SlidingRule::plain;
-  layer.factor = is_sliding && file.row.sliding.rule != SlidingRule::as_full ? 1 : factor;
-  layer.original_context_tokens = keys.integer("rope.scaling.original_context_length")
-                                      .or_else(keys.integer("context_length").or_else(0));
+  layer.factor = follows_flags(file, kind) ? factor : trained;
+  if (is_sliding && file.row.sliding.rule != SlidingRule::as_full) layer.factor = 1;
+  layer.original_context_tokens =
+      flags.original_context_tokens.value_or(trained_original_context(keys));
   if (is_plain) return;
   layer.attention_factor = attention;
-  if (type != "yarn") return;
-  read_yarn(file, layer);
-  if (layer.ext_factor == 0) return;
+  if (type == "yarn" || flags.ext_factor) read_yarn(file, type, layer);
+  if (layer.ext_factor == 0) {
+    layer.attention_factor = attention * flags.attn_factor.value_or(1);
+    return;
+  }
   // The operation multiplies by growth of the layer's own factor, the context divides by that of
   // the full layers'.
+  const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
-  layer.attention_factor = layer.factor == factor ? wanted : wanted / (1 + 0.1 * std::log(factor));
+  layer.attention_factor =
+      layer.factor == factor ? wanted : wanted / grown(factor) * grown(layer.factor);
   if (!file.row.yarn_in_softmax) return;
   const double of_scores = wanted * (1 + 0.1 * yarn_multiplier(file) * std::log(factor));
   layer.softmax_factor = of_scores * of_scores;

@@ -13,10 +13,12 @@
 #include "base/spelling.hpp"
 #include "model/gguf/architectures.hpp"
 #include "model/gguf/file_window.hpp"
+#include "model/gguf/flags.hpp"
 #include "model/gguf/keys.hpp"
 #include "model/gguf/layers.hpp"
 #include "model/gguf/rotary_of_layers.hpp"
 #include "model/gguf/unstated.hpp"
+#include "model/json/overrides.hpp"
 #include "rotary/gguf.hpp"
 
 namespace rotary {
@@ -251,7 +253,7 @@ ModelSpec resolve_file(const GgufModelFile& file) {
   if (has_rope(file, count)) {
     resolve_rotaries(file, layers, model);
     warn_about_yarn(file);
-    warn_about_contradictions(file);
+    file.flags == LlamaCppFlags{} ? warn_about_contradictions(file) : warn_about_flags(file);
   } else {
     encoding = encoding_without_rope(file, model);
   }
@@ -286,13 +288,25 @@ Result<ModelSpec> resolve_metadata(const GgufMetadata& metadata, const GgufOptio
   if (auto status = check_split(metadata); !status) return std::move(status).error();
   const auto row = find_row(metadata);
   if (!row) return row.error();
+  std::optional<GgufMetadata> changed;
+  GgufChanges changes;
+  if (!options.overrides.empty()) {
+    changed = metadata;
+    auto applied = apply_gguf_overrides(options.overrides, (*row)->name, *changed);
+    if (!applied) return std::move(applied).error();
+    changes = *std::move(applied);
+  }
   std::set<std::string> asked;
   Findings findings;
   findings.asked = &asked;
-  const GgufKeys keys(metadata, (*row)->name, findings);
-  const GgufModelFile file{.metadata = metadata, .row = **row, .keys = keys, .options = options};
+  const GgufMetadata& read = changed ? *changed : metadata;
+  const GgufKeys keys(read, (*row)->name, findings);
+  const GgufModelFile file{
+      .metadata = read, .row = **row, .keys = keys, .options = options, .flags = changes.flags};
   ModelSpec model = resolve_file(file);
   if (findings.failed()) return *findings.error;
+  if (auto status = check_overrides(changes.keys, asked, findings.warnings); !status)
+    return std::move(status).error();
   model.warnings = std::move(findings.warnings);
   return model;
 }

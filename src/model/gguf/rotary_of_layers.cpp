@@ -116,11 +116,15 @@ Scaling longrope_of(const GgufModelFile& file, const LayerRope& layer, const Ggu
     file.keys.not_supported("rope.scaling.type must not be yarn beside tensors rope_factors_long ",
                             "and rope_factors_short");
   }
-  const auto context = static_cast<double>(file.keys.integer("context_length").or_else(0));
-  const auto original = static_cast<double>(layer.original_context_tokens);
+  const std::int64_t context_tokens = file.keys.integer("context_length").or_else(0);
+  const auto context = static_cast<double>(context_tokens);
+  // A flag is for YaRN: lists are chosen by the file's.
+  const auto original_tokens =
+      file.keys.integer("rope.scaling.original_context_length").or_else(context_tokens);
+  const auto original = static_cast<double>(original_tokens);
   LongRopeScaling rule{.short_factor = with_factor(factors_in(file, short_list, layer)),
                        .long_factor = with_factor(factors_in(file, long_list, layer)),
-                       .original_context_tokens = layer.original_context_tokens,
+                       .original_context_tokens = original_tokens,
                        .factor = std::max(1.0, context / std::max(1.0, original)),
                        .attention_factor = layer.attention_factor};
   return rule;
@@ -269,6 +273,9 @@ void note_base(const GgufModelFile& file, LayerKind kind, Sources& sources) {
   const bool own =
       kind == LayerKind::sliding && file.row.sliding.base != SlidingBase::ignored &&
       (file.keys.has("rope.freq_base_swa") || file.row.sliding.base == SlidingBase::ten_thousand);
+  const std::string_view flag = flag_of(file.flags, "base");
+  const bool follows = kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
+  if (follows && !flag.empty()) return note(sources, "base", Origin::asked, flag);
   note_key(sources, "base", file.keys.number(own ? "rope.freq_base_swa" : "rope.freq_base"));
 }
 
@@ -288,8 +295,11 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
   const bool of_tensor = std::holds_alternative<ProportionalScaling>(scaling) ||
                          (std::holds_alternative<ExplicitScaling>(scaling) &&
                           find_tensor(file.metadata, "rope_freqs.weight") != nullptr);
+  const std::string_view type_flag = flag_of(file.flags, "rope_type");
   if (of_tensor) {
     note(sources, "rope_type", Origin::stated, "rope_freqs.weight");
+  } else if (!type_flag.empty()) {
+    note(sources, "rope_type", Origin::asked, type_flag);
   } else {
     note_key(sources, "rope_type", file.keys.text("rope.scaling.type"));
   }
@@ -303,6 +313,9 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
     const auto named = std::find_if(names.begin(), names.end(),
                                     [&](const Named& each) { return each.parameter == parameter; });
     const bool is_beta = parameter.starts_with("beta_");
+    const std::string_view flag = flag_of(file.flags, parameter);
+    if (!of_tensor && !flag.empty() && parameter != "attention_factor")
+      return note(sources, parameter, Origin::asked, flag);
     if (of_tensor || named == names.end() || (is_beta && !file.row.reads_betas)) {
       note(sources, parameter, of_tensor ? Origin::stated : Origin::family,
            of_tensor ? "rope_freqs.weight" : "");
@@ -313,6 +326,15 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
     }
   };
   for_each_parameter(scaling, note_parameter);
+}
+
+// With YaRN of the flags llama.cpp takes another n_ctx_train: llama_init_from_model.
+void stretch_context(const GgufModelFile& file, const LayerRope& layer, ModelRotary& rotary) {
+  if (!file.flags.factor || layer.ext_factor == 0) return;
+  const double tokens = static_cast<double>(layer.original_context_tokens) * *file.flags.factor;
+  if (!(tokens >= 1 && tokens < 0x1p32)) return;
+  rotary.trained_context_tokens = static_cast<std::int64_t>(tokens);
+  note(rotary.sources, "trained_context_tokens", Origin::asked, flag_of(file.flags, "factor"));
 }
 
 }  // namespace
@@ -365,6 +387,7 @@ std::optional<ModelRotary> rotary_of(const GgufModelFile& file, const LayerRope&
          file.keys.full("rope.scaling.yarn_log_multiplier"));
   }
   if (context.value) note_key(rotary.sources, "trained_context_tokens", context);
+  stretch_context(file, layer, rotary);
   return rotary;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "model/gguf/architectures.hpp"
+#include "model/gguf/flags.hpp"
 #include "model/gguf/keys.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
@@ -18,6 +19,7 @@ struct GgufModelFile {
   const GgufArchitecture& row;
   const GgufKeys& keys;
   const GgufOptions& options;
+  const LlamaCppFlags& flags;
 };
 
 enum class LayerKind { full, sliding };

@@ -228,7 +228,8 @@ void warn_about_yarn(const GgufModelFile& file) {
   constexpr std::array unread = {
       Usual{"rope.scaling.yarn_beta_fast", 32}, Usual{"rope.scaling.yarn_beta_slow", 1},
       Usual{"rope.scaling.yarn_ext_factor", 1}, Usual{"rope.scaling.yarn_attn_factor", 1}};
-  const bool is_yarn = keys.text("rope.scaling.type").or_else("") == "yarn";
+  const bool is_yarn =
+      keys.text("rope.scaling.type").or_else("") == "yarn" && file.flags == LlamaCppFlags{};
   for (const Usual& each : unread) {
     if (!is_yarn || findings.asked->contains(keys.full(each.name))) continue;
     const auto stated = keys.number(each.name);
@@ -257,6 +258,25 @@ void warn_about_contradictions(const GgufModelFile& file) {
   if (has_tensor(file, "rope_freqs.weight")) return;  // it replaces the lists, or is llama3's
   if (stated.has_lists) return warn_about_lists(stated, findings);
   if (!stated.is_stretched()) warn_about_missing(file, stated);
+}
+
+void warn_about_flags(const GgufModelFile& file) {
+  const LlamaCppFlags& flags = file.flags;
+  Findings& findings = file.keys.findings();
+  const std::string type =
+      flags.scaling.value_or(file.keys.text("rope.scaling.type").or_else("linear"));
+  const bool is_yarn = flags.ext_factor.value_or(type == "yarn" ? 1 : 0) != 0;
+  if (type == "none" && flags.factor)
+    findings.warn(flag_of(flags, "factor"), " has no effect, because the scaling is none");
+  if (is_yarn && flags.attn_factor)
+    findings.warn(
+        "--yarn-attn-factor has no effect: llama.cpp computes YaRN's factor on cos and sin");
+  for (const std::string_view parameter :
+       {"original_max_position_embeddings", "beta_slow", "beta_fast"}) {
+    const std::string_view flag = flag_of(flags, parameter);
+    if (!is_yarn && !flag.empty())
+      findings.warn(flag, " has no effect, because the scaling is ", type, ", not yarn");
+  }
 }
 
 void warn_about_unread(const GgufModelFile& file) {

@@ -19,6 +19,9 @@ void warn_about_yarn(const GgufModelFile& file);
 // Warns of lengths, factors and tensors that cannot all be meant.
 void warn_about_contradictions(const GgufModelFile& file);
 
+// Warns of flags without effect.
+void warn_about_flags(const GgufModelFile& file);
+
 // Warns of keys about rope and attention that no reader before looked for and that llama.cpp does
 // not read for something else.
 void warn_about_unread(const GgufModelFile& file);

@@ -13,12 +13,6 @@
 namespace rotary {
 namespace {
 
-// Text that is not JSON becomes a string, so that nobody has to quote twice in a shell.
-Json value_of(const std::string& text) {
-  auto value = parse_json(text, "value");
-  return value ? *std::move(value) : Json(text);
-}
-
 // Limits the depth to that of configs, because later code walks them level by level.
 Status check_depth(const ConfigOverride& change) {
   const auto levels = 2 + std::count(change.key.begin(), change.key.end(), '.');
@@ -84,7 +78,7 @@ Status apply(Json& config, const ConfigOverride& change) {
   if (auto status = check_depth(change); !status) return status;
   Json value;
   if (change.from.empty()) {
-    value = value_of(change.value);
+    value = override_value(change.value);
   } else {
     auto taken = take_renamed(config, change);
     if (!taken) return std::move(taken).error();
@@ -130,11 +124,21 @@ std::string meant(std::string_view key, const std::set<std::string>& asked) {
 
 }  // namespace
 
+Json override_value(const std::string& text) {
+  auto value = parse_json(text, "value");
+  return value ? *std::move(value) : Json(text);
+}
+
 Status check_overrides(std::span<const ConfigOverride> overrides,
-                       const std::set<std::string>& asked) {
+                       const std::set<std::string>& asked, std::vector<std::string>& warnings) {
   for (const ConfigOverride& each : overrides) {
-    const bool removes = each.from.empty() && value_of(each.value).is_null();
+    const bool removes = each.from.empty() && override_value(each.value).is_null();
     if (removes || is_read(each.key, asked)) continue;
+    if (each.unread == UnreadKey::warn) {
+      warnings.push_back(message(shorten(each.key), " is set, and not read for this model",
+                                 meant(each.key, asked)));
+      continue;
+    }
     return invalid_argument("a key to set must be one that is read for this model, got ",
                             shorten(each.key), meant(each.key, asked));
   }

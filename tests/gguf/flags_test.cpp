@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GGUF file with llama.cpp's flags, and with other values for its keys. Right numbers follow
+// llama_context of src/llama-context.cpp and get_rope_freq_base of src/llama-model.cpp.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf/resolving.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/scaling.hpp"
+#include "support/refusals.hpp"
+
+namespace rotary {
+namespace {
+
+using test::GgufFile;
+using test::only_spec;
+using test::resolve;
+using test::resolved;
+using test::source_of;
+using test::yarn;
+using Overrides = std::vector<ConfigOverride>;
+
+ModelSpec with(const GgufFile& file, Overrides overrides) {
+  return resolved(file, {.overrides = std::move(overrides)});
+}
+
+// Has 4096 tokens and base 1e6.
+GgufFile qwen3() { return GgufFile::small("qwen3").f32("$.rope.freq_base", 1e6F); }
+
+TEST(GgufFlags, YarnIsThatOfAFileThatSaysSo) {
+  const ModelSpec asked = with(
+      qwen3(), {{"--rope-scaling", "yarn"}, {"--rope-scale", "4"}, {"--yarn-orig-ctx", "1024"}});
+  const ModelSpec stated = resolved(yarn("qwen3", 4).f32("$.rope.freq_base", 1e6F));
+  EXPECT_EQ(only_spec(asked).scaling, only_spec(stated).scaling);
+  EXPECT_EQ(asked.warnings, std::vector<std::string>{});
+  EXPECT_EQ(asked.rotary.front().trained_context_tokens, 4096);
+  const auto& sources = asked.rotary.front().sources;
+  EXPECT_EQ(source_of(sources, "rope_type"), "asked --rope-scaling");
+  EXPECT_EQ(source_of(sources, "factor"), "asked --rope-scale");
+  EXPECT_EQ(source_of(sources, "base"), "stated qwen3.rope.freq_base");
+}
+
+TEST(GgufFlags, WithoutATypeTheFilesIsKept) {
+  EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-scale", "4"}})).scaling,
+            Scaling(LinearScaling{.factor = 4}));
+  EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-freq-scale", "0.125"}})).scaling,
+            Scaling(LinearScaling{.factor = 8}));
+  const ModelSpec longer = with(yarn("qwen3", 4), {{"--rope-scale", "8"}});
+  const auto rule = std::get<YarnScaling>(only_spec(longer).scaling);
+  EXPECT_EQ(rule.factor, 8);
+  EXPECT_EQ(rule.original_context_tokens, 1024);
+  EXPECT_DOUBLE_EQ(rule.attention_factor.value(), 0.1 * std::log(8.0) + 1);
+  EXPECT_EQ(longer.rotary.front().trained_context_tokens, 8192);
+  EXPECT_EQ(only_spec(with(yarn("qwen3", 4), {{"--rope-scaling", "none"}})).scaling,
+            Scaling(NoScaling{}));
+  EXPECT_EQ(only_spec(with(yarn("qwen3", 4), {{"--rope-scaling", "linear"}})).scaling,
+            Scaling(LinearScaling{.factor = 4}));
+}
+
+TEST(GgufFlags, ThoseThatLeaveTheFileAsItIs) {
+  const Scaling stated = only_spec(resolved(yarn("qwen3", 4))).scaling;
+  for (const auto& each : Overrides{{"--rope-freq-base", "0"},
+                                    {"--rope-freq-scale", "0"},
+                                    {"--yarn-ext-factor", "-1"},
+                                    {"--yarn-attn-factor", "-1"},
+                                    {"--yarn-orig-ctx", "0"}}) {
+    const ModelSpec model = with(yarn("qwen3", 4), {each});
+    EXPECT_EQ(only_spec(model).scaling, stated) << each.key;
+    EXPECT_EQ(only_spec(model).base, 10000) << each.key;
+  }
+}
+
+// ggml mixes by (1 - ramp) times the factor; the first pair's ramp is 0.
+TEST(GgufFlags, PartOfYarn) {
+  const auto frequencies = [](Overrides more) {
+    more.push_back({"--rope-scaling", "yarn"});
+    more.push_back({"--rope-scale", "4"});
+    const ModelSpec model = with(qwen3(), std::move(more));
+    return test::value_of(make_frequencies(only_spec(model)));
+  };
+  EXPECT_EQ(frequencies({{"--yarn-ext-factor", "0.5"}}).inv_freq.front(), 0.625);
+  const Frequencies off = frequencies({{"--yarn-ext-factor", "0"}, {"--yarn-attn-factor", "1.5"}});
+  EXPECT_EQ(off.inv_freq.front(), 0.25);
+  EXPECT_EQ(off.attention_factor, 1.5);
+  // The factor on cos and sin is computed where YaRN is on.
+  const ModelSpec on = with(yarn("qwen3", 4), {{"--yarn-attn-factor", "1.5"}});
+  EXPECT_EQ(only_spec(on).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
+  ASSERT_EQ(on.warnings.size(), 1U);
+  EXPECT_TRUE(on.warnings.front().starts_with("--yarn-attn-factor has no effect"));
+  const auto betas = std::get<YarnScaling>(
+      only_spec(with(yarn("qwen3", 4), {{"--yarn-beta-fast", "16"}, {"--yarn-beta-slow", "2"}}))
+          .scaling);
+  EXPECT_EQ(betas.beta_fast, 16);
+  EXPECT_EQ(betas.beta_slow, 2);
+}
+
+// Sliding layers of Gemma 3 have the file's numbers; OLMo 2's have those of the context.
+TEST(GgufFlags, SlidingLayersOfTheirOwn) {
+  const GgufFile gemma = GgufFile::small("gemma3")
+                             .u32("$.attention.sliding_window", 512)
+                             .booleans("$.attention.sliding_window_pattern", {true, false})
+                             .f32("$.rope.freq_base", 1e6F);
+  const ModelSpec model = with(gemma, {{"--rope-freq-base", "5e5"}, {"--rope-scale", "2"}});
+  ASSERT_EQ(model.rotary.size(), 2U);
+  EXPECT_EQ(model.rotary[0].spec.base, 5e5);
+  EXPECT_EQ(model.rotary[0].spec.scaling, Scaling(LinearScaling{.factor = 2}));
+  EXPECT_EQ(model.rotary[1].spec.base, 1e4);
+  EXPECT_EQ(model.rotary[1].spec.scaling, Scaling(NoScaling{}));
+  const GgufFile gpt_oss = GgufFile::small("gpt-oss").f32("$.rope.freq_base", 15e4F);
+  const ModelSpec two = with(gpt_oss, {{"--rope-freq-base", "1e6"}});
+  ASSERT_EQ(two.rotary.size(), 2U);
+  EXPECT_EQ(two.rotary[0].spec.base, 1e6);
+  EXPECT_EQ(two.rotary[1].spec.base, 15e4);
+  const GgufFile exaone = GgufFile::small("exaone-moe");
+  EXPECT_EQ(only_spec(with(exaone, {{"--rope-freq-base", "1e6"}})).base, 1e6);
+}
+
+TEST(GgufFlags, AreNamedWhereTheyDoNothing) {
+  const auto warnings = [](Overrides overrides) {
+    return with(qwen3(), std::move(overrides)).warnings;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(warnings({{"--yarn-orig-ctx", "1024"}}),
+            Texts{"--yarn-orig-ctx has no effect, because the scaling is linear, not yarn"});
+  EXPECT_EQ(warnings({{"--yarn-beta-fast", "16"}}),
+            Texts{"--yarn-beta-fast has no effect, because the scaling is linear, not yarn"});
+  EXPECT_EQ(warnings({{"--rope-scaling", "none"}, {"--rope-scale", "4"}}),
+            Texts{"--rope-scale has no effect, because the scaling is none"});
+}
+
+TEST(GgufFlags, KeysOfTheFileAreSet) {
+  EXPECT_EQ(only_spec(with(qwen3(), {{"rope.freq_base", "5e5"}})).base, 5e5);
+  EXPECT_EQ(only_spec(with(qwen3(), {{"qwen3.rope.freq_base", "null"}})).base, 10000);
+  const ModelSpec model = with(qwen3(), {{"rope.scaling.type", "yarn"},
+                                         {"rope.scaling.factor", "4"},
+                                         {"rope.scaling.original_context_length", "1024"}});
+  EXPECT_EQ(only_spec(model).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
+  EXPECT_EQ(source_of(model.rotary.front().sources, "rope_type"), "stated qwen3.rope.scaling.type");
+  // Python has names without dashes.
+  EXPECT_EQ(only_spec(with(qwen3(), {{"rope_scaling", "\"linear\""}, {"rope_scale", "2"}})).scaling,
+            Scaling(LinearScaling{.factor = 2}));
+}
+
+TEST(GgufFlags, RefuseWhatCannotBe) {
+  const auto refuse = [](ConfigOverride each, std::string_view message) {
+    test::refused(resolve(qwen3(), {.overrides = {std::move(each)}}), {message},
+                  ErrorCode::invalid_argument);
+  };
+  refuse({"--rope-scaling", "longrope"}, "--rope-scaling must be none, linear or yarn");
+  refuse({"--rope-scale", "0"}, "--rope-scale must be > 0, got 0");
+  refuse({"--rope-freq-scale", "-1"}, "--rope-freq-scale must be >= 0, got -1");
+  refuse({"--rope-freq-base", "x"}, "--rope-freq-base must be a finite number");
+  refuse({"--yarn-orig-ctx", "1.5"}, "--yarn-orig-ctx must be an integer from 0 to 2^31 - 1");
+  refuse({"--rope-scael", "4"}, "got --rope-scael; did you mean --rope-scale?");
+  refuse({"rope.freq_bas", "4"}, "did you mean qwen3.rope.freq_base?");
+  refuse({"rope.freq_base", "{}"}, "must be set to a number, a boolean, a text or a list");
+  refuse({.key = "rope.freq_base", .value = "", .from = "base"}, "no keys of other names");
+}
+
+}  // namespace
+}  // namespace rotary
