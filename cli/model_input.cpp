@@ -132,16 +132,29 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
             input_name(path), why);
   };
   refuse(options.pairing.has_value(), "--pairing", "its architecture says which features pair up");
-  refuse(!options.overrides.empty(), "--set or --key",
-         "it has other keys, which no option changes");
+  const auto renamed = [](const ConfigOverride& each) { return !each.from.empty(); };
+  refuse(std::ranges::any_of(options.overrides, renamed), "--key", "its keys have one name each");
+  refuse(std::ranges::any_of(options.overrides, is_merged), "--overrides",
+         "--flags takes llama.cpp's flags, and --set a key of the file");
   refuse(options.part != ModelPart::text, "--part",
          "it has the language model alone, and a tower is a file of its own");
   refuse(options.numerics == Numerics::transformers, "--numerics transformers",
          "it does not say where the model's class rounds; exact and ggml are left");
-  return {.context_tokens = options.context_tokens, .numerics = options.numerics};
+  return {.context_tokens = options.context_tokens,
+          .numerics = options.numerics,
+          .overrides = options.overrides};
+}
+
+void refuse_flags(const ResolveOptions& options, const std::string& path) {
+  require(std::ranges::none_of(options.overrides, is_flag),
+          "--flags is for a GGUF file, and {} is a config.json", input_name(path));
 }
 
 }  // namespace
+
+bool is_flag(const ConfigOverride& change) { return change.key.starts_with('-'); }
+
+bool is_merged(const ConfigOverride& change) { return change.unread == UnreadKey::warn; }
 
 bool names_config(const std::string& path_or_card) {
   return is_file_or_folder(path_or_card) || card_meant(path_or_card) != nullptr ||
@@ -169,6 +182,7 @@ ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
     return value_or_fail(resolve_gguf(*config.gguf, gguf_options(options, path_or_card)),
                          input_name(path_or_card));
   }
+  refuse_flags(options, path_or_card);
   ModelSpec model = value_or_fail(resolve(config.json, options), input_name(path_or_card));
   const ModelCard* card = card_meant(path_or_card);
   if (card != nullptr && path_or_card.find('/') != std::string::npos) {
@@ -184,6 +198,7 @@ DialectReading reading_of(const ConfigFile& config, const std::string& path_or_c
           "--between needs a config.json, which each engine reads in its own way, and {} is a GGUF "
           "file: `rotary diff` compares it with the config that it was made of",
           input_name(path_or_card));
+  refuse_flags(options, path_or_card);
   return value_or_fail(read_as(config.json, dialect, options), input_name(path_or_card));
 }
 

@@ -34,6 +34,10 @@ struct ConfigFile {
 // model card of that name.
 [[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
+// Whether --flags, or --overrides, gave the change.
+[[nodiscard]] bool is_flag(const ConfigOverride& change);
+[[nodiscard]] bool is_merged(const ConfigOverride& change);
+
 // The model that the config file at the path ("-": standard input) describes or, where there is no
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 
 #include "cli/arguments.hpp"
@@ -55,6 +56,40 @@ std::string member_text(const ConfigOverride& setting) {
   return fmt::format("{}:{}", Json(key).dump(), is_json ? value : Json(value).dump());
 }
 
+// "--rope-scaling yarn -c 131072": flags of llama.cpp, each with its value.
+void take_flags(std::string_view option, const std::string& text, ResolveOptions& resolving) {
+  std::istringstream words(text);
+  std::string name;
+  for (std::string value; words >> name;) {
+    require(name.starts_with('-'), "{} must be names and values, --rope-scale 4, got '{}'", option,
+            name);
+    require(static_cast<bool>(words >> value), "{} must have a value after {}", option, name);
+    if (name == "-c" || name == "--ctx-size")
+      resolving.context_tokens = integer({1, INT64_MAX}).read(name, value);
+    else
+      resolving.overrides.push_back({.key = std::move(name), .value = std::move(value)});
+  }
+}
+
+// vLLM sets members of a nested config one by one, and dictionaries in it likewise; a dictionary
+// of the config itself, such as rope_scaling, replaces the one that is there (ModelConfig,
+// _apply_dict_overrides). SGLang's config.update() does the same of members of the config itself.
+void take_overrides(const SortedJson& members, const std::string& path,
+                    std::vector<ConfigOverride>& overrides) {
+  constexpr std::size_t most_depth = 1024;  // of characters; the library has a limit of its own
+  for (const auto& [key, value] : members.items()) {
+    require(!key.empty() && key.find('.') == std::string::npos,
+            "--overrides: a key must be a name without dots, got '{}'", key);
+    const bool is_config = key.ends_with("_config") && key != "quantization_config" &&
+                           key != "dual_chunk_attention_config";
+    const bool is_merged = value.is_object() && (is_config || !path.empty());
+    if (is_merged && path.size() < most_depth)
+      take_overrides(value, path + key + ".", overrides);
+    else
+      overrides.push_back({.key = path + key, .value = value.dump(), .unread = UnreadKey::warn});
+  }
+}
+
 }  // namespace
 
 void declare_model_options(OptionParser& parser, ModelOptions& options) {
@@ -76,6 +111,22 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
   parser.add("--key KEY=NAME", resolving.overrides,
              Value<ConfigOverride>{.name = "", .read = parse_renaming},
              "the name that the config has for a key, such as hidden_size=d_model");
+  parser.add_stored("--overrides JSON",
+                    "members that are merged over a config.json, as by vLLM's --hf-overrides and "
+                    "SGLang's --json-model-override-args: '{\"rope_scaling\": {\"rope_type\": "
+                    "\"yarn\", \"factor\": 4}}'",
+                    OptionParser::Repeats::no, [&resolving](const auto& name, const auto& text) {
+                      const SortedJson members = SortedJson::parse(text, nullptr, false);
+                      require(members.is_object(), "{} must be a JSON object, got '{}'", name,
+                              text);
+                      take_overrides(members, "", resolving.overrides);
+                    });
+  parser.add_stored("--flags FLAGS",
+                    "of a GGUF file: what llama.cpp computes with these flags about rope, such as "
+                    "'--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768'",
+                    OptionParser::Repeats::no, [&resolving](const auto& name, const auto& text) {
+                      take_flags(name, text, resolving);
+                    });
 }
 
 Value<ConfigOverride> setting() { return {.name = "", .read = parse_setting}; }

@@ -24,8 +24,8 @@ inline constexpr std::string_view config_settings_help =
     "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
 
-// --pairing, --context, --numerics, --part, --set. The config is declared by the command, which
-// knows where it stands.
+// --pairing, --context, --numerics, --part, --set, --key, --overrides, --flags. The config is
+// declared by the command, which knows where it stands.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
 // KEY=VALUE, UTF-8.

@@ -29,10 +29,17 @@ Answer answer_of(const Comparison& comparison, const DiffOptions& options, Outpu
   return {printed(comparison_json(comparison)), code};
 }
 
+bool changes_a_file(const ResolveOptions& options) {
+  return std::ranges::any_of(options.overrides, is_flag) ||
+         std::ranges::any_of(options.overrides, is_merged);
+}
+
 ModelDifference compare_two(const DiffOptions& options) {
-  const ResolveOptions& resolving = options.model.resolving;
-  const DumpSide one = read_side(options.model.config, options.model, options.layer_type);
-  const DumpSide other = read_side(*options.other, options.model, options.layer_type);
+  ResolveOptions resolving = options.model.resolving;
+  const DumpSide one = read_side(options.model.config, resolving, options.layer_type);
+  const DumpSide other = read_side(*options.other, resolving, options.layer_type);
+  require(!changes_a_file(resolving),
+          "--overrides is for a config.json, --flags for a GGUF file, and neither side is one");
   for (const DumpSide* side : {&one, &other})
     if (side->model) print_warnings("diff", side->model->warnings);
   if (one.dump || other.dump) return compare_dumps(one, other, resolving.context_tokens);
@@ -47,11 +54,23 @@ Comparison compare_files(const DiffOptions& options) {
       compare_two(options));
 }
 
+// The file with --overrides or --flags beside the file as it is.
+Comparison compare_changed(const DiffOptions& options) {
+  DiffOptions twice = options;
+  twice.other = options.model.config;
+  check_standard_input({options.model.config, *twice.other});
+  const std::string name(input_name(options.model.config));
+  return comparison_of({name + " (changed)", name}, compare_two(twice));
+}
+
 Answer run(const DiffOptions& options, OutputForm form) {
-  require(options.other.has_value() != options.between.has_value(),
-          "diff takes OTHER or --between, one of the two; got {}",
-          options.other ? "both" : "neither");
-  if (!options.between) return answer_of(compare_files(options), options, form);
+  const bool is_changed = changes_a_file(options.model.resolving);
+  const bool is_both = options.other && options.between;
+  require(!is_both && (options.other || options.between || is_changed),
+          "diff takes OTHER or --between, one of the two, or --overrides or --flags; got {}",
+          is_both ? "both" : "neither");
+  if (options.other) return answer_of(compare_files(options), options, form);
+  if (!options.between) return answer_of(compare_changed(options), options, form);
   const Comparison comparison = compare_engines(options.model, *options.between);
   print_warnings("diff", comparison.readings.front().reading.model.warnings);
   return answer_of(comparison, options, form);
@@ -71,7 +90,7 @@ void declare(OptionParser& parser, DiffOptions& options) {
              "with --between: exit code 0, too, where no difference is known and nobody looked at "
              "an engine's reading of such a config");
   parser.only({"--allow-unknown"}, "--between", {"--between"});
-  parser.only({"--numerics"}, "two models", {"OTHER"});
+  parser.only({"--numerics"}, "two models", [&options] { return !options.between; });
   declare_layer_type(parser, options.layer_type);
   declare_model_options(parser, options.model);
   const auto dumps = [&options] {
@@ -80,8 +99,8 @@ void declare(OptionParser& parser, DiffOptions& options) {
   };
   parser.only({"--layer-type"}, "a model beside numbers of a program",
               [dumps] { return dumps() == 1; });
-  parser.only({"--pairing", "--numerics", "--part", "--set", "--key"}, "models",
-              [dumps] { return dumps() < 2; });
+  parser.only({"--pairing", "--numerics", "--part", "--set", "--key", "--overrides", "--flags"},
+              "models", [dumps] { return dumps() < 2; });
 }
 
 }  // namespace
@@ -94,6 +113,8 @@ constinit const Command diff_command{
         "  rotary diff llama-3-8b.params llama-3.1-8b\n"
         "  rotary diff config.json fine-tuned/config.json --context 131072\n"
         "  rotary diff gpt-oss-20b --between transformers,llama.cpp\n"
+        "  rotary diff config.json --overrides '{\"rope_theta\": 1e6}'\n"
+        "  rotary diff config.json model.gguf --flags '--rope-scaling yarn --rope-scale 4'\n"
         "  rotary diff config.json --between transformers@4.55,transformers\n"
         "  rotary diff config.json --between vllm,mlx --allow-unknown\n"
         "  rotary diff config.json dumped.npz\n"

@@ -186,7 +186,8 @@ void declare_uses(OptionParser& parser, const Arguments& a) {
               [&a] { return topic_of(a).has_key; });
   parser.only({"--base"}, "numbers without CONFIG (with one: --set rope_theta=B)",
               [=] { return has_numbers() && !has_config(); });
-  parser.only({"--context", "--set", "--key", "--part"}, "a CONFIG", has_config);
+  parser.only({"--context", "--set", "--key", "--overrides", "--flags", "--part"}, "a CONFIG",
+              has_config);
   parser.only({"--numerics", "--layer-type"}, "numbers with a CONFIG", has_both);
 }
 

@@ -211,7 +211,8 @@ void declare(OptionParser& parser, Arguments& a) {
   declare_layer_type(parser, a.layer.layer_type);
   declare_model_options(parser, a.model);
   parser.remove("--numerics");  // predictions are exact
-  parser.only({"--layer", "--layer-type", "--pairing", "--context", "--part", "--set", "--key"},
+  parser.only({"--layer", "--layer-type", "--pairing", "--context", "--part", "--set", "--key",
+               "--overrides", "--flags"},
               "a --config", {"--config"});
   parser.only({"--layout"}, "heads: TRACE, --before and --after, --ours and --theirs",
               {"TRACE", "--before", "--ours"});

@@ -115,7 +115,8 @@ void declare_uses(OptionParser& parser, const Arguments& arguments) {
     return !arguments.request.configs.empty() || !arguments.maker ||
            arguments.maker->reads(Uses::context);
   });
-  parser.only({"--pairing", "--numerics", "--part", "--set", "--key", "--layer-type"},
+  parser.only({"--pairing", "--numerics", "--part", "--set", "--key", "--overrides", "--flags",
+               "--layer-type"},
               "a CONFIG (rope: by --set alone)", {"CONFIG"});
   parser.only({"--theme", "--force"}, "a picture, -o FILE", [&parser, &arguments] {
     return arguments.output.path || !(arguments.csv || parser.given("--json"));

@@ -246,7 +246,7 @@ void declare_uses(OptionParser& parser, const TableArguments& a) {
   only({"--distances"}, by_distance, "; encodings by position take --positions LIST, such as 0:16");
   only({"--dtype"}, by_position | Kind::bias);
   only({"--form", "--layer-type", "--role", "--pairing", "--context", "--numerics", "--part",
-        "--key"},
+        "--key", "--overrides", "--flags"},
        Kind::model);
   only({"--set"}, Kind::model | Kind::bias);
   only({"--dim", "--layout", "--spacing", "--base", "--offset", "--padding-idx"}, Kind::sinusoidal);
@@ -257,7 +257,8 @@ void declare_uses(OptionParser& parser, const TableArguments& a) {
                 return kind_of(a.name()) != Kind::model ||
                        a.model.resolving.numerics == Numerics::transformers;
               });
-  parser.only({"--layer-type", "--part"}, "a config", [&a] { return names_config(a.name()); });
+  parser.only({"--layer-type", "--part", "--overrides", "--flags"}, "a config",
+              [&a] { return names_config(a.name()); });
 }
 
 void declare(OptionParser& parser, TableArguments& arguments) {

@@ -66,13 +66,27 @@ ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
   return model;
 }
 
-DumpSide read_side(const std::string& path_or_card, const ModelOptions& options,
+namespace {
+
+// The options for this file, which leave no --overrides, or --flags, for the next one of its kind.
+ResolveOptions take_options(const ConfigFile& config, ResolveOptions& options) {
+  ResolveOptions own = options;
+  std::erase_if(own.overrides, config.gguf ? is_merged : is_flag);
+  std::erase_if(options.overrides, config.gguf ? is_flag : is_merged);
+  return own;
+}
+
+}  // namespace
+
+DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                    const std::optional<std::string>& layer_type) {
   DumpSide side{.model = {}, .dump = {}, .layer_type = layer_type};
-  if (names_dump(path_or_card))
+  if (names_dump(path_or_card)) {
     side.dump = read_dump(path_or_card);
-  else
-    side.model = read_model(path_or_card, options.resolving);
+    return side;
+  }
+  const ConfigFile config = read_config(path_or_card);
+  side.model = model_of(config, path_or_card, take_options(config, options));
   return side;
 }
 

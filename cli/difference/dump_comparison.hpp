@@ -20,7 +20,8 @@ struct DumpSide {
   std::optional<std::string> layer_type;  // which embedding of the model
 };
 
-[[nodiscard]] DumpSide read_side(const std::string& path_or_card, const ModelOptions& options,
+// --overrides and --flags are for the first file that they can be for, and are gone then.
+[[nodiscard]] DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                                  const std::optional<std::string>& layer_type);
 
 // One of the two is a dump. Frequencies are compared as models are; rows, one by one, as far as a

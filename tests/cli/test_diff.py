@@ -30,6 +30,45 @@ class ModelsTest(DiffTool):
     def configs(self, one, other):
         return self.write_config(one, "one.json"), self.write_config(other, "other.json")
 
+    def test_overrides_are_merged_as_by_vllm(self):
+        one, other = self.configs(LLAMA | {"rope_scaling": YARN["rope_scaling"]}, LLAMA)
+        # A dictionary of the config itself replaces the one that is there.
+        linear = {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}
+        self.configs(LLAMA | linear, LLAMA)
+        for config in (LLAMA | {"rope_scaling": YARN["rope_scaling"]}, LLAMA):
+            self.write_config(config, "two.json")
+            self.assertEqual(self.diff("two.json", one, "--overrides", json.dumps(linear))[0], 0)
+        self.assertEqual(self.diff(other, "--overrides", json.dumps(linear))[0], 1)
+        # Members of a config within it are merged, and dictionaries in it.
+        outer = {"model_type": "llava", "text_config": LLAMA | linear}
+        nested = {"text_config": {"rope_scaling": {"factor": 8.0}}}
+        self.write_config(outer, "outer.json")
+        code, found = self.diff("outer.json", "--overrides", json.dumps(nested))
+        [field] = [each for each in found["rotary"][0]["fields"] if each["effect"] == "rows"]
+        self.assertEqual((code, field["one"], field["other"]), (1, "8", "4"))
+
+    def test_overrides_that_nothing_reads_are_named(self):
+        one, other = self.configs(LLAMA, LLAMA)
+        result = self.run_tool("diff", one, other, "--overrides",
+                               '{"architectures": ["X"], "rope_thet": 3}')
+        self.assertEqual(result.returncode, 5)  # a key of rope that nobody knows
+        result = self.run_tool("diff", one, other, "--overrides",
+                               '{"architectures": ["X"], "max_position_embedings": 3}')
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("max_position_embedings is set, and not read for this model; did you mean "
+                      "max_position_embeddings?", result.stderr.decode())
+        for text in ("[1]", "{", '{"a.b": 1}', '{"": 1}'):
+            self.assertEqual(self.run_tool("diff", one, "--overrides", text).returncode, 2, text)
+
+    def test_engines_are_compared_on_keys_that_one_of_them_reads(self):
+        config = self.write_config(LLAMA | {"rope_scaling": YARN["rope_scaling"] |
+                                            {"attn_factor": 0.9}})
+        code, found = self.diff(config, "--between", "transformers,sglang")
+        self.assertEqual((code, found["verdict"]), (1, "different"))
+        rules = [[rule["name"] for rule in engine["rules"]] for engine in found["engines"]]
+        self.assertEqual(rules, [["engine_keys_unread"], ["attn_factor_read"]])
+        self.assertEqual(self.run_tool("inspect", config).returncode, 5)
+
     def test_a_model_is_itself(self):
         code, found = self.diff("llama-3.1-8b", "llama-3.1-8b")
         self.assertEqual((code, found["same"], found["fields"]), (0, True, []))

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 
+from gguf_files import encoded, llama
 from tool import LLAMA, ToolTest, validate
 
 FILES = pathlib.Path(__file__).resolve().parents[1] / "golden/gguf"
@@ -94,8 +95,9 @@ class GgufTest(ToolTest):
                          "2 files, 1 finding, 1 failing\n$")
 
     def test_options_of_configs_are_refused(self):
-        for option, value in (("--pairing", "half"), ("--set", "rope_theta=1"),
-                              ("--part", "vision"), ("--numerics", "transformers")):
+        for option, value in (("--pairing", "half"), ("--key", "rope_theta=x"),
+                              ("--part", "vision"), ("--numerics", "transformers"),
+                              ("--overrides", '{"rope_theta": 1}')):
             with self.subTest(option=option):
                 result = self.run_tool("inspect", "llama.gguf", option, value)
                 self.assertEqual(result.returncode, 2)
@@ -103,6 +105,63 @@ class GgufTest(ToolTest):
                 self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
         text = self.run_ok("inspect", "llama.gguf", "--numerics", "ggml", "--context", "4096")
         self.assertIn("ggml", text)
+
+    def test_flags_are_those_of_the_run(self):
+        flags = "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 8192"
+        document = json.loads(self.run_ok("inspect", "llama.gguf", "--flags", flags, "--json"))
+        validate(document, "inspect")
+        self.assertEqual(document["rotary"][0]["scaling"]["factor"], 4)
+        self.assertEqual(document["rotary"][0]["trained_context_tokens"], 32768)
+        halved = self.run_ok("table", "llama.gguf", "--positions", "4", "--flags",
+                             "--rope-freq-scale 0.5")
+        at_two = self.run_ok("table", "llama.gguf", "--positions", "2")
+        self.assertEqual([line.split()[1:] for line in halved.splitlines()],
+                         [line.split()[1:] for line in at_two.splitlines()])
+        base = self.run_ok("inspect", "llama.gguf", "--flags", "--rope-freq-base 1e6 -c 4096")
+        self.assertIn("base              1000000 [asked]", base)
+        key = self.run_ok("inspect", "llama.gguf", "--set", "rope.freq_base=1e6")
+        self.assertIn("base              1000000\n", key)
+
+    def test_diff_of_a_file_and_what_a_run_makes_of_it(self):
+        result = self.run_tool("diff", "llama.gguf", "--flags", "--rope-scale 2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("llama.gguf (changed) and llama.gguf", result.stdout.decode())
+        self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 1")
+        self.write_config(LLAMA)
+        pair = FILES / "pairs/qwen2"
+        scaled = json.loads(pair.with_suffix(".json").read_text())["rope_parameters"]
+        scaled = json.dumps({"rope_parameters": scaled | {"rope_type": "linear", "factor": 2}})
+        self.run_ok("diff", pair.with_suffix(".json"), pair.with_suffix(".gguf"),
+                    "--overrides", scaled, "--flags", "--rope-scale 2")
+        other = self.run_tool("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"),
+                              "--flags", "--rope-scale 2")
+        self.assertEqual(other.returncode, 1)  # the first of two alone
+
+    def test_flags_that_are_none(self):
+        for flags, words in (("--rope-scael 2", "did you mean --rope-scale?"),
+                             ("--rope-scale", "must have a value after --rope-scale"),
+                             ("rope-scale 2", "names and values"),
+                             ("--rope-scaling dynamic", "must be none, linear or yarn")):
+            with self.subTest(flags=flags):
+                result = self.run_tool("inspect", "llama.gguf", "--flags", flags)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(words, result.stderr.decode())
+        self.write_config(LLAMA)
+        for call in (["inspect", "config.json"], ["diff", "config.json", "config.json"],
+                     ["diff", "config.json", "--between", "vllm,mlx"]):
+            result = self.run_tool(*call, "--flags", "--rope-scale 2")
+            self.assertEqual(result.returncode, 2, call)
+            self.assertIn("a GGUF file", result.stderr.decode())
+
+    def test_check_names_what_nothing_reads(self):
+        keys = llama(rope__wobble_factor=3.0)
+        (self.path / "odd.gguf").write_bytes(encoded(keys))
+        result = self.run_tool("check", "odd.gguf", "--strict")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("odd.gguf: warning: llama.rope.wobble_factor is not read",
+                      result.stdout.decode())
+        for call in (["inspect", "odd.gguf"], ["diff", "odd.gguf", "llama.gguf"]):
+            self.assertIn("llama.rope.wobble_factor", self.run_tool(*call).stderr.decode())
 
     def test_bad_files(self):
         whole = (self.path / "llama.gguf").read_bytes()

@@ -47,6 +47,7 @@ class HelpTest(ToolTest):
             listed = {name for option in facts["options"] for name in option["names"]}
             lines = facts["examples"].replace("\\\n", "").split("\n")
             own = " ".join(line for line in lines if line.startswith(f"  {facts['command']} "))
+            own = re.sub(r"'[^']*'", "", own)  # --flags has options of another program
             self.assertLessEqual(set(re.findall(r"--[a-z-]+", own)), listed, command)
             self.assertIn("--json", listed)
 

@@ -70,6 +70,8 @@ VALUES = {
     "KEY=VALUE": ["rope_theta=7", "head_dim=4", "bias_max=4", "buckets=8"],
     "NAME": ["alibi"],
     "A,B": ["vllm,mlx"],
+    "JSON": ['{"rope_theta": 7}', '{"bias_max": 4}'],
+    "FLAGS": ["--rope-scale 2"],
     "T": ["full_attention", "none"],
     "X,Y,...": ["1,2", "1,2,3,4"],
 }
