@@ -61,49 +61,26 @@ void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
 }
 
 // Keys that llama.cpp reads for every architecture, and keys of attention that change no position.
-constexpr auto read_for_others =
-    std::to_array<std::string_view>({"rope.dimension_count",
-                                     "rope.freq_base",
-                                     "rope.scale_linear",
-                                     "rope.scaling.attn_factor",
-                                     "rope.scaling.factor",
-                                     "rope.scaling.finetuned",
-                                     "rope.scaling.original_context_length",
-                                     "rope.scaling.type",
-                                     "attention.causal",
-                                     "attention.clamp_kqv",
-                                     "attention.decay_lora_rank",
-                                     "attention.gate_lora_rank",
-                                     "attention.group_norm_epsilon",
-                                     "attention.group_norm_groups",
-                                     "attention.head_count",
-                                     "attention.head_count_kv",
-                                     "attention.iclr_lora_rank",
-                                     "attention.key_length",
-                                     "attention.kv_lora_rank",
-                                     "attention.kv_lora_rank_swa",
-                                     "attention.layer_norm_epsilon",
-                                     "attention.layer_norm_rms_epsilon",
-                                     "attention.output_group_count",
-                                     "attention.output_lora_rank",
-                                     "attention.output_scale",
-                                     "attention.q_lora_rank",
-                                     "attention.scale",
-                                     "attention.shared_kv_layers",
-                                     "attention.sliding_window",
-                                     "attention.value_length",
-                                     "attention.value_length_mla",
-                                     "attention.value_length_mla_swa",
-                                     "attention.value_length_swa",
-                                     "attention.value_residual_mix_lora_rank",
-                                     "attention.value_scale"});
+constexpr std::string_view read_for_others =
+    " rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.attn_factor "
+    "rope.scaling.factor rope.scaling.finetuned rope.scaling.original_context_length "
+    "rope.scaling.type attention.causal attention.clamp_kqv attention.decay_lora_rank "
+    "attention.gate_lora_rank attention.group_norm_epsilon attention.group_norm_groups "
+    "attention.head_count attention.head_count_kv attention.iclr_lora_rank "
+    "attention.key_length attention.kv_lora_rank attention.kv_lora_rank_swa "
+    "attention.layer_norm_epsilon attention.layer_norm_rms_epsilon "
+    "attention.output_group_count attention.output_lora_rank attention.output_scale "
+    "attention.q_lora_rank attention.scale attention.shared_kv_layers "
+    "attention.sliding_window attention.value_length attention.value_length_mla "
+    "attention.value_length_mla_swa attention.value_length_swa "
+    "attention.value_residual_mix_lora_rank attention.value_scale ";
 
 bool is_read_for_others(std::string_view name, const GgufKeys& keys) {
   const std::string own = keys.full("");
   if (!name.starts_with(own)) return false;
   name.remove_prefix(own.size());
   return name.starts_with("attention.indexer.") ||
-         std::ranges::find(read_for_others, name) != read_for_others.end();
+         read_for_others.find(message(" ", name, " ")) != std::string_view::npos;
 }
 
 std::string value_text(const GgufKey& key) {
