@@ -22,7 +22,7 @@ std::string score_words(const RowsDifference& rows) {
 std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) {
   if (!rows.first_position)
     return fmt::format("rows agree within 2^-8 at each of the {} positions", context_tokens);
-  std::string text = fmt::format("the first wrong position is {}, where rows are {:.4g} apart",
+  std::string text = fmt::format("the first difference is at position {}, where rows are {:.4g} apart",
                                  *rows.first_position, rows.at_first);
   if (!rows.same_features) return text + "; other features turn together" + score_words(rows);
   if (rows.pairs.empty()) return text;

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <numbers>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cli/difference/difference.hpp"
@@ -43,7 +46,7 @@ std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
   if (!rows.first_position) {
     return fmt::format("  rows agree within 2^-8 at each of the {} positions\n", context_tokens);
   }
-  std::string text = fmt::format("  first wrong position   {}: {:.4g} apart\n",
+  std::string text = fmt::format("  first difference       position {}: {:.4g} apart\n",
                                  *rows.first_position, rows.at_first);
   if (!rows.same_features) {
     text += "  features               other features turn together\n";
@@ -94,6 +97,28 @@ std::string reading_text(const EngineReading& each) {
   return text;
 }
 
+// "The rows part at position 1. What differs: base."; nothing where only harmless fields differ.
+std::string summary_text(const ModelDifference& difference) {
+  std::vector<std::string> fields;
+  std::optional<std::int64_t> first;
+  const auto add = [&](const std::vector<FieldDifference>& found) {
+    for (const FieldDifference& each : found) {
+      const bool is_known = std::ranges::find(fields, each.field) != fields.end();
+      if (each.effect != FieldEffect::nothing && !is_known) fields.push_back(each.field);
+    }
+  };
+  add(difference.fields);
+  for (const RotaryDifference& pair : difference.rotary) {
+    add(pair.fields);
+    const auto& position = pair.rows.first_position;
+    if (position) first = std::min(*position, first.value_or(*position));
+  }
+  std::string text;
+  if (first) text = fmt::format("The rows part at position {}. ", *first);
+  if (!fields.empty()) text += fmt::format("What differs: {}.", fmt::join(fields, ", "));
+  return text.empty() ? text : wrapped(text, 0, 100);
+}
+
 }  // namespace
 
 std::string runs_text(std::span<const std::int64_t> numbers) {
@@ -120,6 +145,7 @@ std::string comparison_text(const Comparison& comparison) {
       fmt::format("{} and {}{}: {}\n", printable(sides.one), printable(sides.other),
                   difference ? fmt::format(", {} tokens", difference->context_tokens) : "",
                   agreement_text(comparison.agreement));
+  if (difference) text += summary_text(*difference);
   for (const EngineReading& each : comparison.readings) text += reading_text(each);
   if (!difference) return text;
   if (!difference->fields.empty()) text += "\n" + fields_text(difference->fields, sides);

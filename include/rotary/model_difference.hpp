@@ -2,7 +2,7 @@
 // compare_models: where the positions of two models part, field by field and as numbers.
 //
 //   const ModelDifference difference = *compare_models(one, other, {.context_tokens = 131072});
-//   difference.rotary.front().rows.first_position;  // the first wrong one
+//   difference.rotary.front().rows.first_position;  // where they part
 #ifndef ROTARY_MODEL_DIFFERENCE_HPP
 #define ROTARY_MODEL_DIFFERENCE_HPP
 

@@ -54,7 +54,7 @@ class RotaryDifference:
         rows = self.rows
         if rows.first_position is None:
             return ["every row of the context is alike"]
-        said = [f"first wrong position {rows.first_position}: {rows.at_first:.4g} apart"]
+        said = [f"first difference at position {rows.first_position}: {rows.at_first:.4g} apart"]
         if not rows.same_features:
             said.append("other features turn together")
         else:

@@ -175,7 +175,7 @@ def test_diff():
         (f.field, f.one, f.other) for f in difference.rotary[0].fields]
     rows = difference.rotary[0].rows
     assert rows.first_position == 1 and not rows.same_features
-    assert "first wrong position 1: 0.8415 apart" in str(difference)
+    assert "first difference at position 1: 0.8415 apart" in str(difference)
     assert "<table>" in difference._repr_html_()
     assert not rotary.diff("llama-3.1-8b", rotary.resolve("llama-3.1-8b"))
 

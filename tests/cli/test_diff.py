@@ -99,9 +99,11 @@ class ModelsTest(DiffTool):
         result = self.run_tool("diff", one, other)
         text = result.stdout.decode()
         self.assertEqual(result.returncode, 1)
-        self.assertTrue(text.startswith("one.json and other.json, 2048 tokens: different\n"))
+        self.assertTrue(text.startswith(
+            "one.json and other.json, 2048 tokens: different\n"
+            "The rows part at position 0. What differs: rope_type, factor"), text)
         self.assertIn("rope_type                         default   yarn\n", text)
-        self.assertIn("first wrong position   0: 0.1386 apart\n", text)
+        self.assertIn("first difference       position 0: 0.1386 apart\n", text)
 
     def test_heads_of_other_sizes_have_no_rows(self):
         code, found = self.diff(*self.configs(LLAMA, PARTIAL))
