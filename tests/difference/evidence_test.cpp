@@ -34,7 +34,7 @@ TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
   const std::string forms =
       "plain|scaling_type|scaling_rope_type|parameters_flat|parameters_nested|both";
   const std::string cell = "((" + forms + "):(default|linear|dynamic|yarn|llama3|longrope|other)" +
-                           "|partial_inner|partial_outer|two_thetas)";
+                           "|partial_inner|partial_outer|two_thetas|own_head_dim|no_base)";
   const std::regex row(R"((transformers|llama_cpp|vllm|mlx|onnxruntime|sglang) \d+\.\d+ \d+\.\d+ )"
                        "(run|read|absent|none) (\\*|" +
                        cell + "( " + cell + ")*) \\|( \\S+)+");

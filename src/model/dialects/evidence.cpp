@@ -41,6 +41,24 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
+// Where these were not tried apart, they were cases of the form without rope_scaling.
+constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
+
+bool has_own_head_dim(const Json& part) {
+  const auto size = [&](std::string_view key) {
+    const Json* const found = part.is_object() ? part.find(key) : nullptr;
+    return found != nullptr && found->is_number() ? found->number() : 0.0;
+  };
+  const double given = size("head_dim"), heads = size("num_attention_heads");
+  return given > 0 && heads > 0 && size("hidden_size") > 0 && given * heads != size("hidden_size");
+}
+
+bool lacks_base(const ModelRotary& rotary) {
+  return std::ranges::any_of(rotary.sources, [](const ValueSource& source) {
+    return source.value == "base" && source.origin == Origin::class_default;
+  });
+}
+
 // Cells that the evidence must cover: the form with each rule, and keys in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
@@ -57,6 +75,8 @@ std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
       cells.insert("two_thetas");
   }
   if (is_stated(part, "partial_rotary_factor")) cells.insert("partial_outer");
+  if (has_own_head_dim(part)) cells.insert(std::string(own_head_dim));
+  if (std::ranges::any_of(model.rotary, lacks_base)) cells.insert(std::string(no_base));
   return cells;
 }
 
@@ -76,7 +96,9 @@ std::string words_of(const std::string& cell) {
       FormWords{"both", "rope_scaling beside rope_parameters,"},
       FormWords{"partial_inner", "partial_rotary_factor in the rope dictionary"},
       FormWords{"partial_outer", "partial_rotary_factor beside the rope dictionary"},
-      FormWords{"two_thetas", "rope_theta twice"}};
+      FormWords{"two_thetas", "rope_theta twice"},
+      FormWords{own_head_dim, "a head_dim that is not hidden_size / num_attention_heads"},
+      FormWords{no_base, "the default base"}};
   const std::size_t colon = cell.find(':');
   const auto found = std::ranges::find(forms, cell.substr(0, colon), &FormWords::form);
   const std::string words(found == forms.end() ? cell : found->words);
@@ -160,6 +182,7 @@ ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dial
       return each->cells == every_config || has_word(each->cells, cell);
     });
     const std::string where = message(" with ", words_of(cell));
+    if (row == rows.end() && (cell == own_head_dim || cell == no_base)) continue;
     if (row == rows.end()) return {Evidence::none, unseen + where};
     if ((*row)->kind == Evidence::none)
       return {Evidence::none, message("numbers of ", engine, " for ", family, where,

@@ -70,9 +70,9 @@ def case(model, cell, tried, rope):
 def cases(model):
     """What is tried of each cell, after first_case()."""
     theta = {"rope_theta": THETA} | TRAINED
-    yield case(model, "plain:default", "no base", TRAINED)
+    yield case(model, "no_base", "", TRAINED)
     yield case(model, "plain:default", "rope_scaling null", theta | {"rope_scaling": None})
-    yield case(model, "plain:default", "another head_dim", theta | {"head_dim": 48})
+    yield case(model, "own_head_dim", "", theta | {"head_dim": 48})
     more = IN_DICTIONARY.get(model.family, {})
     for rule, (dictionaries, beside) in rules_of(model.pairs).items():
         for keys in dictionaries:
