@@ -85,4 +85,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, "torch", "transformers"})
+    return sorted({*__all__, "__all__", "__doc__", "__version__", "torch", "transformers"})

@@ -124,6 +124,8 @@ def _check_of(hint: Any) -> _Check:
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        return text  # the function's table has the values
     if not isinstance(origin, type) or issubclass(origin, types.UnionType):
         return _check_of_class(parts or (hint,))
     outer = _check_of_class((origin,))

@@ -8,13 +8,20 @@ import dataclasses
 import enum
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from rotary import _arrays, _core, _html, _rotate
 from rotary._checks import checked, chosen, json_text, plain, text, truth
 from rotary._errors import Error
+
+Array = TypeVar("Array")  # of NumPy, torch, JAX or MLX
+Direction = Literal["forward", "inverse", "transpose"]
+Role = Literal["query", "key"]
+Tables = tuple[np.ndarray, np.ndarray]  # cos and sin
+_PairForm = Literal["hf", "interleaved", "pairs"]
+_Form = Literal["hf", "interleaved", "pairs", "complex"]
 
 
 class Pairing(str, enum.Enum):
@@ -207,7 +214,7 @@ class Frequencies:
 
     @checked
     def rotations(self, positions: Any, *, dtype: Any = None,
-                  role: str | None = None) -> Rotations:
+                  role: Role | None = None) -> Rotations:
         """The rows of these positions, made once for a step and shared by layers.
 
         positions: a range, or integers or floats [tokens], [batch, tokens] or
@@ -218,15 +225,46 @@ class Frequencies:
         numbers = _arrays.token_numbers(positions, "positions")
         return Rotations(_core.Rotations.make(self._core, numbers, name == "f64", role, name))
 
+    @overload
+    def rotate(self, q: Array, k: None = None, *, positions: Any, layout: str,
+               out: Array | None = None, inplace: bool = False, direction: Direction = "forward",
+               role: Role | None = None) -> Array: ...
+
+    @overload
+    def rotate(self, q: Array, k: Array, *, positions: Any, layout: str,
+               out: tuple[Array, Array] | None = None, inplace: bool = False,
+               direction: Direction = "forward", role: Role | None = None
+               ) -> tuple[Array, Array]: ...
+
     def rotate(self, q: Any, k: Any = None, *, positions: Any, layout: str, out: Any = None,
-               inplace: bool = False, direction: str = "forward", role: str | None = None) -> Any:
-        """rotations(positions).rotate(q, k, …) in one call."""
+               inplace: bool = False, direction: Direction = "forward",
+               role: Role | None = None) -> Any:
+        """q, or (q, k), rotated to these positions.
+
+        >>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
+
+        positions: as rotations() takes them, one for each token. layout: a letter for each axis,
+        b(atch), t(okens), h(eads), d: features; "bhtd" in Transformers. out: an array, or one for
+        each, to write to; inplace=True writes to q and k. direction: "inverse" undoes "forward";
+        "transpose" is the backward pass. role: "query" or "key", for xPos alone.
+
+        The result is of the framework of q. Error: shapes, dtypes or strides that do not fit; the
+        message names the array. For many layers make rotations(positions) once.
+        """
         rows = self.rotations(positions, dtype=_arrays.dtype_name(q, "q"), role=role)
         return rows.rotate(q, k, layout=layout, out=out, inplace=inplace, direction=direction)
 
+    @overload
+    def tables(self, positions: Any, *, form: _PairForm = "hf", dtype: Any = np.float32,
+               role: Role | None = None) -> Tables: ...
+
+    @overload
+    def tables(self, positions: Any, *, form: Literal["complex"], dtype: Any = np.float32,
+               role: Role | None = None) -> np.ndarray: ...
+
     @checked
-    def tables(self, positions: Any, *, form: str = "hf", dtype: Any = np.float32,
-               role: str | None = None) -> Any:
+    def tables(self, positions: Any, *, form: _Form = "hf", dtype: Any = np.float32,
+               role: Role | None = None) -> Any:
         """cos and sin of the positions, for an own kernel: see Rotations.tables."""
         name = _arrays.named_dtype(dtype)
         rows = self.rotations(positions, dtype="f64" if name == "f64" else None, role=role) \
@@ -285,8 +323,16 @@ class Rotations:
             self._facts = self._core.facts()
         return self._facts
 
+    @overload
+    def rotate(self, q: Array, k: None = None, *, layout: str, out: Array | None = None,
+               inplace: bool = False, direction: Direction = "forward") -> Array: ...
+
+    @overload
+    def rotate(self, q: Array, k: Array, *, layout: str, out: tuple[Array, Array] | None = None,
+               inplace: bool = False, direction: Direction = "forward") -> tuple[Array, Array]: ...
+
     def rotate(self, q: Any, k: Any = None, *, layout: str, out: Any = None,
-               inplace: bool = False, direction: str = "forward") -> Any:
+               inplace: bool = False, direction: Direction = "forward") -> Any:
         """q, or (q, k), rotated: new arrays of the caller's framework, `out`, or the same memory.
 
         layout: a letter for each axis, b(atch), t(okens), h(eads), d: features; "bhtd" in
@@ -304,8 +350,14 @@ class Rotations:
             return _rotate.rotate_numpy(self._core, q, k, layout, out, number)
         return _rotate.rotate_other(self, q, k, layout, out, direction)
 
+    @overload
+    def tables(self, *, form: _PairForm = "hf", dtype: Any = np.float32) -> Tables: ...
+
+    @overload
+    def tables(self, *, form: Literal["complex"], dtype: Any = np.float32) -> np.ndarray: ...
+
     @checked
-    def tables(self, *, form: str = "hf", dtype: Any = np.float32) -> Any:
+    def tables(self, *, form: _Form = "hf", dtype: Any = np.float32) -> Any:
         """(cos, sin), [batch, tokens, …].
 
         form: "hf": features of the rotary window, cos repeated as pairing half has it

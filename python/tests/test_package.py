@@ -5,6 +5,7 @@ import ast
 import graphlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
@@ -33,6 +34,18 @@ def test_types_are_there():
     names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     assert {"Frequencies", "Rotations", "Model", "Bias", "append", "attend", "shift"} <= names
     assert all(hasattr(rotary, name) for name in rotary.__all__)
+
+
+def test_mypy_takes_the_right_uses_and_refuses_each_wrong_one():
+    pytest.importorskip("mypy")
+    path = pathlib.Path(__file__).with_name("typed_uses.py")
+    said = subprocess.run([sys.executable, "-m", "mypy", "--follow-imports=silent",
+                           f"--cache-dir={os.devnull}", path], capture_output=True, text=True,
+                          check=False).stdout
+    found = re.findall(r"typed_uses.py:(\d+): error: .*\[(.*)\]", said)
+    wrong = [(str(number), line.rpartition("# wrong: ")[2])
+             for number, line in enumerate(path.read_text().splitlines(), 1) if "# wrong: " in line]
+    assert found == wrong, said
 
 
 def imported(path):

@@ -89,7 +89,7 @@ PYTHON
 )" || die "the wheel's metadata must name what it requires"
   mapfile -t requirements <<<"$requirements"
   python_pip "$environment" download --dest "$environment/wheels" "${requirements[@]}" pytest \
-    ml_dtypes
+    ml_dtypes mypy
 }
 
 python_test_all() {
@@ -107,7 +107,7 @@ python_test_all() {
     "${pip[@]}" "$python_folder"/repaired/*.whl
     (cd / && "$environment/bin/rotary" inspect llama-3.1-8b | head -n 3 &&
       "$environment/bin/python" -m rotary --version)
-    "${pip[@]}" pytest ml_dtypes
+    "${pip[@]}" pytest ml_dtypes mypy
     python_pytest "$environment/bin"
     tested+=("$version")
   done < <(python_interpreters)
