@@ -152,21 +152,22 @@ std::span<const Claim> all_claims() {
 }
 
 std::string overview_text(std::span<const Finding> findings) {
-  std::string text;
-  for (const auto& [claim, evidence, contradictions] : findings) {
-    text += fmt::format("{:>2}  {:<14}  {}\n", claim.number, words_of(claim.verdict), claim.name);
-    text += block(claim.statement, 20) + block(claim.condition, 22);
-    if (claim.verdict == Verdict::needs_training) text += lab_text(claim, 22);
-  }
   const auto count = [&](Verdict verdict) {
     return std::ranges::count(findings, verdict,
                               [](const Finding& finding) { return finding.claim.verdict; });
   };
-  return text + fmt::format(
-                    "\n{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
-                    "Evidence: rotary claims NUMBER\n",
-                    findings.size(), count(Verdict::holds), count(Verdict::holds_only_if),
-                    count(Verdict::fails), count(Verdict::needs_training));
+  std::string text =
+      fmt::format("{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
+                  "Evidence: rotary claims NUMBER\n\n",
+                  findings.size(), count(Verdict::holds), count(Verdict::holds_only_if),
+                  count(Verdict::fails), count(Verdict::needs_training));
+  for (const auto& [claim, evidence, contradictions] : findings) {
+    text += fmt::format("{:>2}  {}\n", claim.number, claim.name) +
+            block(fmt::format("claim: {}", claim.statement), 4) +
+            block(fmt::format("{}: {}", words_of(claim.verdict), claim.condition), 4);
+    if (claim.verdict == Verdict::needs_training) text += lab_text(claim, 4);
+  }
+  return text;
 }
 
 std::string evidence_text(std::span<const Finding> findings) {

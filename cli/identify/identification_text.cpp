@@ -21,19 +21,21 @@ namespace {
 constexpr std::size_t most_lines = 12;
 constexpr std::size_t text_width = 90;
 
-std::string_view headline(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::as_configured:
-      return "as configured: the config explains the numbers";
-    case Verdict::another_cause:
-      return "another cause: the config does not explain the numbers, this does";
-    case Verdict::described:
-      return "described: this explains the numbers";
-    case Verdict::unexplained:
-      return "unexplained: neither the config nor a known mistake, nor two at once, explains the "
-             "numbers";
-  }
-  return {};
+// A cause that stands alone is the headline.
+bool is_told_first(const Identification& found) {
+  return found.tied > 0 && found.explanations.front().causes.size() == 1;
+}
+
+std::string_view headline(const Identification& found) {
+  if (found.verdict == Verdict::as_configured)
+    return "as configured: the config explains the numbers";
+  if (found.verdict == Verdict::unexplained)
+    return "unexplained: neither the config nor a known mistake, nor two at once, explains the "
+           "numbers";
+  if (is_told_first(found)) return found.explanations.front().causes.front().sentence;
+  return found.verdict == Verdict::described
+             ? "described: this explains the numbers"
+             : "another cause: the config does not explain the numbers, this does";
 }
 
 std::string change_text(const Cause& cause) {
@@ -52,12 +54,26 @@ std::string causes_text(const Explanation& explanation) {
   return printable(fmt::format("{}", fmt::join(causes, "; and ")));
 }
 
+std::string_view arithmetic_words(FoundArithmetic arithmetic) {
+  switch (arithmetic) {
+    case FoundArithmetic::exact:
+      return "exact";
+    case FoundArithmetic::float32_angles:
+      return "angles in float32";
+    case FoundArithmetic::rounded_rows:
+      return "angles in float32, cos and sin rounded";
+    case FoundArithmetic::every_step:
+      return "angles in float32, every step rounded";
+  }
+  return {};
+}
+
 std::string fit_text(const Explanation& explanation, double tolerance) {
   return fmt::format(
       "residual {:.2g} (rounding explains {:.2g}), {:.1f} % of the bits equal, "
-      "arithmetic {}",
+      "arithmetic: {}",
       explanation.residual, tolerance, 100 * explanation.bit_equal,
-      to_string(explanation.arithmetic));
+      arithmetic_words(explanation.arithmetic));
 }
 
 std::string best_text(const Identification& found) {
@@ -71,7 +87,7 @@ std::string best_text(const Identification& found) {
     } else {
       text += fmt::format("\n  {}\n", printable(change_text(cause)));
     }
-    text += wrapped(cause.sentence, 4, text_width);
+    if (!is_told_first(found)) text += wrapped(cause.sentence, 4, text_width);
     text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, text_width);
   }
   if (found.verdict == Verdict::described && best.spec)
@@ -91,7 +107,7 @@ std::string ties_text(const Identification& found) {
   const auto others = std::span(found.explanations).subspan(1, found.tied - 1);
   const std::size_t least = found.explanations.front().causes.size();
   const auto is_listed = [&](const Explanation& each) { return each.causes.size() <= least + 1; };
-  std::string text = "\nThese numbers cannot tell it from:\n";
+  std::string text;
   std::size_t shown = 0;
   for (const Explanation& each : others) {
     const bool has_more_causes = each.causes.size() > std::max<std::size_t>(least, 1);
@@ -99,12 +115,11 @@ std::string ties_text(const Identification& found) {
     text += fmt::format("  {:<52} {}\n", causes_text(each), separation_text(each));
     ++shown;
   }
+  if (shown > 0) text = "\nThese numbers cannot tell it from:\n" + text;
   const std::size_t rest = others.size() - shown;
-  if (rest > 0)
-    text +=
-        fmt::format("  {}{} more, most with a mistake beside it that does not show here (--json)\n",
-                    shown > 0 ? "and " : "", rest);
-  return text;
+  if (rest == 0) return text;
+  return text + fmt::format("{}{} more explanation{} (--json)\n", shown > 0 ? "  " : "\n", rest,
+                            rest == 1 ? " fits" : "s fit");
 }
 
 // Lengths of pairs, which any rotation keeps.
@@ -137,7 +152,7 @@ std::string closest_text(const Identification& found) {
 std::string structure_text(const FoundStructure& structure) {
   if (!structure.rotated) return "nothing turns";
   return fmt::format(
-      "{} of {} features turn from feature {} on; {}; A {:.6g}; lengths agree "
+      "{} of {} features turn from feature {} on; {}; attention factor {:.6g}; lengths agree "
       "within {:.2g}",
       structure.window.rotary_dim, structure.window.head_dim, structure.window.first_feature,
       pairing_text(structure.window), structure.attention_factor, structure.deviation);
@@ -163,7 +178,7 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
 
 std::string identification_text(const IdentifyAnswer& answer) {
   const Identification& found = answer.found;
-  std::string text = fmt::format("{}\n", headline(found.verdict));
+  std::string text = wrapped(headline(found), 0, text_width);
   if (!answer.right_layout.empty())
     text = fmt::format(
         "two readings: with the axes {} as configured, with {} another cause; say --layout\n",

@@ -2,6 +2,7 @@
 #include "module/errors.hpp"
 
 #include <array>
+#include <cstddef>
 
 namespace rotary::python {
 namespace {
@@ -20,16 +21,24 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
-// Parameters that have other names in C++.
-constexpr std::array<std::array<std::string_view, 2>, 4> renamed = {{{"context_tokens", "context"},
+// Parameters that have other names in C++, and what only C++ has.
+constexpr std::array<std::array<std::string_view, 2>, 7> renamed = {{{"context_tokens", "context"},
                                                                      {"most_causes", "causes"},
                                                                      {"additive_mask", "mask"},
-                                                                     {"boolean_mask", "mask"}}};
+                                                                     {"boolean_mask", "mask"},
+                                                                     {"dst and src ", "out and q "},
+                                                                     {"dst", "out"},
+                                                                     {"src", "q"}}};
+constexpr std::string_view tensors = "(tensors in RotationsOptions)";
 
 std::string in_words_of_python(std::string message) {
   for (const auto& [ours, theirs] : renamed) {
-    if (message.starts_with(ours)) message.replace(0, ours.size(), theirs);
+    if (!message.starts_with(ours)) continue;
+    message.replace(0, ours.size(), theirs);
+    break;
   }
+  const std::size_t found = message.find(tensors);
+  if (found != std::string::npos) message.replace(found, tensors.size(), "(dtype of rotations())");
   return message;
 }
 

@@ -114,7 +114,8 @@ class Identification:
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
         for cause in self.causes:
-            rows += [(str(cause), cause.sentence), ("", f"Next: {cause.advice}")]
+            sentence = cause.sentence if len(self.causes) > 1 else ""
+            rows += [(str(cause), sentence), ("", f"Next: {cause.advice}")]
         if self.tied:
             best = self.explanations[0]
             if self.verdict == "described" and best.spec:
@@ -139,10 +140,13 @@ class Identification:
 
     def __str__(self) -> str:
         lines = (f"  {name}{': ' if name and note else ''}{note}" for name, note in self._rows())
-        return "\n".join((_HEADLINES[self.verdict], *lines))
+        return "\n".join((self._headline(), *lines))
 
     def _repr_html_(self) -> str:
-        return _html.table(_HEADLINES[self.verdict], self._rows())
+        return _html.table(self._headline(), self._rows())
+
+    def _headline(self) -> str:
+        return self.causes[0].sentence if len(self.causes) == 1 else _HEADLINES[self.verdict]
 
 
 def _separation(explanation: Explanation) -> str:

@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::array hypothesis_rows = {
     HypothesisRow{{"pairing", CauseGroup::structure,
-                   "Other features turn together: i and i + d/2 (half) instead of 2i and 2i + 1 "
-                   "(interleaved), or the other way round.",
+                   "Other features turn together than those of the config's pairing.",
                    "Use the pairing that the weights were made for, or reorder the rows of the q "
                    "and k projections: rotary permute."},
                   Needs::heads,

@@ -193,11 +193,22 @@ std::optional<std::int64_t> find_first_position(const Start& start, Sample& samp
   return static_cast<std::int64_t>(*found);
 }
 
+std::string_view sentence_of(const identification::Edit& edit, const Operation& before,
+                             const Operation& after) {
+  if (edit.rule != nullptr) return edit.rule->sentence;
+  const Pairing configured = before.spec.pairing.get(), found = after.spec.pairing.get();
+  if (configured == Pairing::half && found == Pairing::interleaved)
+    return "The program pairs features 2i and 2i + 1; the config pairs i and i + d/2.";
+  if (configured == Pairing::interleaved && found == Pairing::half)
+    return "The program pairs features i and i + d/2; the config pairs 2i and 2i + 1.";
+  return edit.hypothesis->sentence;
+}
+
 Cause cause_of(const identification::Edit& edit, const Operation& before, const Operation& after) {
   Cause cause{.hypothesis = edit.hypothesis,
               .fields = identification::differences(before.spec, after.spec),
               .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
-              .sentence = edit.rule != nullptr ? edit.rule->sentence : edit.hypothesis->sentence};
+              .sentence = sentence_of(edit, before, after)};
   if (edit.field) cause.fields.push_back(*edit.field);
   return cause;
 }

@@ -199,8 +199,8 @@ class IdentifyTest(IdentifyTool):
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config,
                                "--first-position", "1000")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("another cause: the config does not explain the numbers, this does",
-                      result.stdout.decode())
+        self.assertTrue(result.stdout.decode().startswith(
+            "The program pairs features 2i and 2i + 1; the config pairs i and i + d/2.\n"))
         self.assertIn("  pairing half -> interleaved\n", result.stdout.decode())
         self.assertIn("Next: Use the pairing that the weights were made for",
                       result.stdout.decode())

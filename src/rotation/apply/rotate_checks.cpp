@@ -93,10 +93,11 @@ Status check(Direction direction, const Rotations& rotations) {
 // Checks one transfer by itself.
 Status check_transfer(const TransferNames& names, const Transfer& of, const Rotations& rotations) {
   const auto& [dst, src] = of;
+  // The source first: a caller whose wrapper made dst like src knows src alone.
+  if (auto status = check_view(names.src, src, rotations); !status) return status;
+  if (src == dst) return check_distinct(names.dst, dst);
   if (auto status = check_view(names.dst, dst, rotations); !status) return status;
   if (auto status = check_distinct(names.dst, dst); !status) return status;
-  if (src == dst) return {};  // in place: dst is already checked
-  if (auto status = check_view(names.src, src, rotations); !status) return status;
   if (dst.dtype != src.dtype)
     return invalid_argument(names.dst, " and ", names.src, " must have the same dtype, got ",
                             to_string(dst.dtype), " and ", to_string(src.dtype));
