@@ -3,10 +3,9 @@
 """What the documents show is what the programs do.
 
 A ```console block holds commands after "$ " and their exact output; each is run in the repository
-with the built tool and the example programs on PATH. A ```cpp block is an example program, word for
-word, or in README.md a part of one; the build compiles it and its own test runs it. A program in
-docs/how-to/ stands above a console block that runs it. docs/guide.md has a test of its own,
-guide_test.py.
+with the built tool and the example programs on PATH. A ```cpp block is lines of an example program,
+word for word; the build compiles it and its own test runs it. A page of docs/how-to/ links the
+program above its lines and runs it below them. docs/guide.md has a test of its own, guide_test.py.
 Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
@@ -15,6 +14,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 import unittest
 
 repository = pathlib.Path(sys.argv[1])
@@ -37,11 +37,15 @@ def blocks(language):
 
 
 def example_programs():
-    """Names and texts, without the licence line."""
-    return {
-        path.name: path.read_text(encoding="utf-8").partition("\n")[2]
-        for path in (repository / "examples").glob("*.cpp")
-    }
+    """Names and texts."""
+    return {path.name: path.read_text() for path in (repository / "examples").glob("*.cpp")}
+
+
+def programs_with(block):
+    """Names of the examples that have these lines, which may be indented there."""
+    forms = [f"\n{textwrap.indent(block, indentation)}" for indentation in ("", "  ")]
+    programs = example_programs().items()
+    return [name for name, text in programs if any(form in text for form in forms)]
 
 
 def commands(block):
@@ -71,34 +75,28 @@ class Documents(unittest.TestCase):
                     seen += 1
         self.assertGreater(seen, 0, "README.md must show the tool")
 
-    def test_cpp_blocks_are_example_programs(self):
-        programs = example_programs().values()
+    def test_cpp_blocks_are_lines_of_example_programs(self):
         seen = 0
         for document, block in blocks("cpp"):
             with self.subTest(document=str(document)):
-                found = block in programs
-                if document.name == "README.md":
-                    found = any(f"\n\n{block}\n" in program for program in programs)
                 first = block.partition("\n")[0]
-                self.assertTrue(found, f"must be, as in examples/, the program '{first}'")
+                self.assertTrue(programs_with(block), f"no program of examples/ has '{first}' …")
                 seen += 1
         self.assertGreater(seen, 0, "README.md must show the library")
 
     def test_how_tos_run_the_programs_that_they_show(self):
-        names = {program: name for name, program in example_programs().items()}
-        for name in ("kv-cache", "attend", "decode"):
-            text = (repository / f"docs/how-to/{name}.md").read_text(encoding="utf-8")
-            fences = FENCE.findall(text)
-            shown = [i for i, (language, block) in enumerate(fences) if block in names]
-            with self.subTest(page=name):
-                self.assertTrue(shown, "the page must show a program of examples/")
-            for i in shown:
-                program = names[fences[i][1]]
-                with self.subTest(page=name, program=program):
-                    self.assertIn(program, text.partition("```cpp")[0], "named above its source")
-                    language, block = fences[i + 1]
-                    self.assertEqual(language, "console", "the next block must run the program")
-                    self.assertTrue(block.startswith(f"$ {program.removesuffix('.cpp')}\n"))
+        for page in sorted((repository / "docs/how-to").glob("*.md")):
+            above, fence, rest = page.read_text(encoding="utf-8").partition("```cpp\n")
+            while fence:
+                block, _, below = rest.partition("```\n")
+                with self.subTest(page=page.name, first=block.partition("\n")[0]):
+                    self.assertTrue(
+                        any(f"examples/{name})" in above
+                            and f"$ {name.removesuffix('.cpp')}\n" in below
+                            for name in programs_with(block)),
+                        "a program with these lines must be linked above and run below")
+                between, fence, rest = below.partition("```cpp\n")
+                above += between
 
     def test_the_index_names_every_document(self):
         index = (repository / "docs/README.md").read_text(encoding="utf-8")
