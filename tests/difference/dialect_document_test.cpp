@@ -25,11 +25,11 @@ std::string versions_of(const DialectRule& rule) {
 std::string section_of(Engine engine) {
   std::string text = "## " + std::string(to_string(engine)) + "\n\n";
   text += "Source: " + std::string(facts_of(engine).source) + ".\n\n";
-  text += "| rule | versions | what it does | source | known by |\n|---|---|---|---|---|\n";
+  text += "| rule | versions | what it does |\n|---|---|---|\n";
   for (const DialectRule& rule : rules_of(engine)) {
     text.append("| `").append(rule.name).append("` | ").append(versions_of(rule));
-    text.append(" | ").append(rule.sentence).append(" | ").append(rule.source);
-    text.append(rule.evidence == Evidence::run ? " | run |\n" : " | read, not run |\n");
+    if (rule.evidence == Evidence::read) text.append(", read");
+    text.append(" | ").append(rule.sentence).append(" |\n");
   }
   return text;
 }

@@ -249,7 +249,7 @@ TEST(ModelDifference, RowsOfFrequenciesThatNobodyMakesAreRefused) {
   }
 }
 
-// Calls of 11, 2048, … tokens in releases of Transformers: docs/theory/transformers-releases.md.
+// Calls of 11, 2048, … tokens in releases of Transformers: tests/golden/releases.txt.
 TEST(LengthPolicy, IsThatOfTheReleases) {
   constexpr std::array<std::int64_t, 9> calls = {11, 2048, 2049, 4096, 4097, 3001, 2048, 101, 5001};
   using Lengths = std::array<std::int64_t, 9>;

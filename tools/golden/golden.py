@@ -50,9 +50,9 @@ def parsed(words):
                         help="what the pinned releases make of the same configs, as a table")
     table = parser.add_mutually_exclusive_group()
     table.add_argument("--check", action="store_true",
-                       help="with --releases: docs/theory/transformers-releases.md says the same")
+                       help="with --releases: tests/golden/releases.txt says the same")
     table.add_argument("--write", action="store_true",
-                       help="with --releases: write the table there")
+                       help="with --releases: write it")
     arguments = parser.parse_args(words)
     if (arguments.check or arguments.write) and not arguments.releases:
         parser.error("--check and --write need --releases")

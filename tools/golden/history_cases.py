@@ -63,12 +63,9 @@ def features(case, observation):
 
 BEFORE = "`modeling_rope_utils.py`, which has YaRN, came with 4.43"
 RAMP_OF_MAXIMUM = (
-    "the ramp is that of `max_position_embeddings`; `original_max_position_embeddings` is not read "
-    "(#33783)")
-RATIO = (
-    "the factor is replaced by `max_position_embeddings` / `original_max_position_embeddings`, "
-    "here {ratio} (#38224)")
-EXPLICIT = "factor and original length are those of the config (#40320)"
+    "the ramp follows `max_position_embeddings`; the original length is not read (#33783)")
+RATIO = "the factor becomes `max_position_embeddings` / original length, here {ratio} (#38224)"
+EXPLICIT = "factor and original length are the config's (#40320)"
 MSCALE = "; `mscale` is not read"
 
 QWEN = {"hidden_size": 3584, "num_attention_heads": 28, "max_position_embeddings": 32768,
@@ -117,10 +114,9 @@ CASES = [
           "rope_scaling": {"rope_type": "yarn", "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
                            "original_max_position_embeddings": 4096}}, slowed, {
              "4.33.3": BEFORE,
-             "4.43.4": "`head_dim` is not read: hidden_size / num_attention_heads is 56; and "
-                       + RAMP_OF_MAXIMUM + MSCALE,
+             "4.43.4": "`head_dim` is not read, 56 is computed; " + RAMP_OF_MAXIMUM + MSCALE,
              "4.44.2": "`head_dim` is read; " + RAMP_OF_MAXIMUM + MSCALE,
-             "4.51.3": "`original_max_position_embeddings`, `mscale` and `mscale_all_dim` are read",
+             "4.51.3": "the original length, `mscale` and `mscale_all_dim` are read",
          }),
     Case("YaRN with the numbers of gpt-oss", "llama",
          {"hidden_size": 2880, "num_attention_heads": 64, "head_dim": 64,
@@ -128,48 +124,39 @@ CASES = [
           "rope_scaling": {"rope_type": "yarn", "factor": 32.0, "truncate": False,
                            "original_max_position_embeddings": 4096}}, slowed, {
              "4.33.3": BEFORE,
-             "4.43.4": "`head_dim` is not read: hidden_size / num_attention_heads is 45, odd",
+             "4.43.4": "`head_dim` is not read; 45 is computed, odd",
              "4.44.2": "`head_dim` is read; " + RAMP_OF_MAXIMUM,
-             "4.51.3": "the original length is read; `truncate` is not: the ramp is from pair 8 "
-                       "to 18",
-             "4.55.4": "`truncate` false is read: the ramp is from 8.09 to 17.40",
+             "4.51.3": "the original length is read, `truncate` is not: ramp 8 to 18",
+             "4.55.4": "`truncate` is read: ramp 8.09 to 17.40",
          }),
     Case("LongRoPE in Phi-3", "phi3", PHI, lists, {
         "4.33.3": "Phi-3 came after 4.40",
-        "4.43.4": "the list follows the longest position of each call; the factor is the ratio of "
-                  "the lengths",
+        "4.43.4": "the list follows each call; A follows the ratio of the lengths",
     }, (100, 4096, 100)),
     Case("LongRoPE in Phi-3, with a factor of 16 besides", "phi3",
          PHI | {"rope_scaling": PHI["rope_scaling"] | {"factor": 16.0}}, lists, {
              "4.33.3": "Phi-3 came after 4.40",
-             "4.43.4": "the factor is replaced by the ratio of the lengths, 32, where the config "
-                       "has `original_max_position_embeddings`",
-             "5.0.0": "the factor is that of the config",
+             "4.43.4": "the factor becomes the ratio of the lengths, 32",
+             "5.0.0": "the factor is the config's",
          }, (100, 4096, 100)),
     Case("LongRoPE in another model", "llama", PHI, lists, {
         "4.33.3": "`modeling_rope_utils.py`, which has LongRoPE, came with 4.43",
-        "4.43.4": "the list follows the config alone: long, since the factor is above 1",
-        "4.50.3": "the list follows the length, which only Phi-3 and its like pass on: always "
-                  "short here",
-        "4.51.3": "`dynamic_rope_update` decorates every model: the list follows the longest "
-                  "position of each call",
+        "4.43.4": "the list follows the config alone: its factor is above 1",
+        "4.50.3": "the list follows the length, which Llama does not pass on",
+        "4.51.3": "`dynamic_rope_update`: the list follows each call in every model",
     }, (100, 4096, 100)),
     Case("Dynamic NTK, one call after the other", "llama",
          SMALL | {"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}, lengths, {
-             "4.33.3": "the base is recomputed for a longer call and never restored",
-             "4.40.2": "the base is recomputed for every call beyond the trained length and never "
-                       "restored",
-             "4.43.4": "the base is recomputed for a longer call, kept for a shorter one, restored "
-                       "below the trained length",
-             "5.0.0": "the longest call is written to `None_max_seq_len_cached` (#39847): what "
-                      "4.40 did is back",
-             "5.13.1": "written to `max_seq_len_cached` again (#46624)",
+             "4.33.3": "the base is recomputed for a longer call, never restored",
+             "4.40.2": "the base is recomputed for every long call, never restored",
+             "4.43.4": "recomputed for a longer call, restored below the trained length",
+             "5.0.0": "a wrong attribute name (#39847): as in 4.40 again",
+             "5.13.1": "the name is right again (#46624): as in 4.43",
          }, (10, 2047, 2048, 4095, 4096, 3000, 2047, 100, 5000)),
     Case("partial_rotary_factor in a model without partial rotation", "llama",
          SMALL | {"partial_rotary_factor": 0.5}, features, {
-             "4.33.3": "the model's own class computes the frequencies and does not read it",
+             "4.33.3": "the model's own class does not read it",
              "4.43.4": "the function that all models share reads it",
-             "5.0.0": "each model has its own function again; Llama's does not read it, the "
-                      "scaled ones do",
+             "5.0.0": "Llama's own function does not read it",
          }),
 ]

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/theory/transformers-releases.md: the part of it that the releases themselves decide."""
+"""tests/golden/releases.txt: what releases of Transformers make of the same configs."""
 
 import json
 import pathlib
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/theory/transformers-releases.md"
-BEGIN = "<!-- written by ./dev golden --releases --write -->\n"
-END = "<!-- end of what is written -->\n"
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/releases.txt"
 
 
 def compare_with_document(histories, mode):
@@ -23,10 +21,8 @@ def compare_with_document(histories, mode):
     if mode == "print":
         print(text, end="")
     elif mode == "write":
-        DOCUMENT.write_text(with_part(DOCUMENT.read_text(encoding="utf-8"), text),
-                            encoding="utf-8")
-    elif with_part(DOCUMENT.read_text(encoding="utf-8"), text) != DOCUMENT.read_text(
-            encoding="utf-8"):
+        DOCUMENT.write_text(text, encoding="utf-8")
+    elif DOCUMENT.read_text(encoding="utf-8") != text:
         complaints.append(f"{DOCUMENT.name} says something else; ./dev golden --releases --write")
     for complaint in complaints:
         print(f"golden: {complaint}")
@@ -66,11 +62,3 @@ def shown(config):
         if isinstance(value, list):
             text = text.replace(json.dumps(value), f"[{value[0]}, … {len(value)} times]")
     return text
-
-
-def with_part(document, part):
-    before, _, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise SystemExit(f"{DOCUMENT} must hold the lines {BEGIN.strip()} and {END.strip()}")
-    return before + BEGIN + "\n" + part + "\n" + END + after

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of evidence.txt drawn by a seed and computed a second time: the table of dialects.md.
+"""Cells of evidence.txt drawn by a seed and computed a second time: docs/theory/dialects.md.
 
     second_route.py SEED COUNT TRANSFORMERS RELEASES MLX
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Releases of Hugging Face Transformers: docs/theory/transformers-releases.md has what each was
-// seen to do. A rule begins in the minor version that the change came with.
+// Releases of Hugging Face Transformers; tests/golden/releases.txt shows what each does. A rule
+// begins in the minor version that the change came with.
 #include <array>
 #include <string>
 #include <string_view>
