@@ -67,14 +67,13 @@ def provenance(report):
 
 
 def details(report):
-    """For docs/peers.md: every time, with both ratios and the largest error that was verified."""
+    """For docs/peers.md: our times, and the ratios of the peers."""
     tokens = numbers_of_tokens(report)
-    lines = table_head(["dtype", "pairing", "", "cos and sin"], tokens)
+    lines = table_head(["", ""], tokens)
     for entries in series(report):
         first = entries[0]
         cells = {each["tokens"]: detail_cell(report, each) for each in entries}
-        rows_made = "" if first["peer"] == "scale" else ROWS[first["rows"]].removeprefix("rows ")
-        lines.append(row([first["dtype"], first["pairing"], detail_name(first), rows_made,
+        lines.append(row([f"{first['dtype']} {first['pairing']}", detail_name(first),
                           *(cells.get(n, "") for n in tokens)]))
     return "\n".join(lines + ["", provenance(report)])
 
@@ -84,22 +83,26 @@ def our_cell(report, result):
 
 
 def detail_cell(report, result):
-    times = f"{result['ns_per_token']:.0f}"
     if result["peer"] == "scale":
-        return times
+        return f"{result['ns_per_token']:.0f}"
     if result["peer"] == "rotary":
         return our_cell(report, result)
     both = [figure(ratios.to_ours(report, result))]
     if result["place"] != "in_place":
         both.append(figure(ratios.to_ours_alike(report, result)))
-    return f"{times} [{', '.join(both)}]"
+    return f"[{', '.join(both)}]"
 
 
 def detail_name(result):
-    if result["peer"] == "scale":
-        return NAMES["scale"]
-    form = "" if result["peer"] == "rotary" else f" {result['form']}"
-    return f"{NAMES[result['peer']]}{form}, {PLACES[result['place']]}"
+    """The name; out of place and with prepared rows, unless it says otherwise."""
+    words = [NAMES[result["peer"]]]
+    if result["peer"] not in ("rotary", "scale"):
+        words[0] += f" {result['form']}"
+    if result["place"] == "in_place" and result["peer"] != "scale":
+        words.append(PLACES["in_place"])
+    if result["rows"] == "in_each_call":
+        words.append(ROWS["in_each_call"])
+    return ", ".join(words)
 
 
 def table_head(names, tokens):
