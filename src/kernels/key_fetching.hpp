@@ -5,7 +5,7 @@
 namespace rotary::kernels {
 
 // Streams of keys and values prefetch in one of two ways: a matter of time alone
-// (docs/decisions/0012).
+// (docs/decisions.md, 0012).
 enum class KeyFetching {
   lines,  // every line of a key, 4 KiB before it is read, into the first-level cache; keys and
           // values are read by turns

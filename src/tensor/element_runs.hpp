@@ -2,7 +2,7 @@
 // Converts runs of a token's features to doubles, which hold every value of every dtype, and back
 // with one rounding to nearest even. Embeddings pass through memory once per forward pass, so this
 // is portable code that the compiler vectorises, not kernels:
-// docs/decisions/0009-absolute-encodings-in-double.md.
+// docs/decisions.md, 0009.
 #pragma once
 
 #include <array>

@@ -31,7 +31,7 @@ int forks_so_far() {
 }
 
 // Waits until the condition holds, but at most 10 us, which is less than the cost of falling asleep
-// and being woken (docs/decisions/0004). Yields to every thread that has work.
+// and being woken (docs/decisions.md, 0004). Yields to every thread that has work.
 template <class Condition>
 void stay_awake_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);

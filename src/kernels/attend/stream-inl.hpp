@@ -364,7 +364,7 @@ HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
           .scores = job.scratch + buffer * job.rows * score_stride};
 }
 
-// Keys and values that are read by turns: 4 KiB, as they are prefetched (docs/decisions/0012).
+// Keys and values that are read by turns: 4 KiB, as they are prefetched (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
   return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);

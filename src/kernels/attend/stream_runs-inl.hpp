@@ -35,7 +35,7 @@ struct Run {
 };
 
 // How many keys ahead a key is prefetched: 4 KiB of them. Measured on Zen 3, where 2 KiB are as
-// good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (docs/decisions/0012).
+// good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
   constexpr auto of_4_kib = static_cast<std::int64_t>(4096 / sizeof(T));

@@ -125,7 +125,7 @@ void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
 }
 
 // So far ahead a tensor beyond the caches is prefetched, as the keys of a decode step are
-// (docs/decisions/0003).
+// (docs/decisions.md, 0003).
 constexpr std::int64_t fetched_bytes = 4096;
 
 std::int64_t bytes_ahead(const Transfer& transfer, const HeadWindow& window) {
