@@ -122,9 +122,13 @@ def row(engine, release, family, cell, interpreters):
     tried = [each for each in [first, *cases(model)] if each["cell"] == cell]
     both = [(each, reading) for each, reading in zip(tried, read_as(dialect, tried))
             if "error" not in reading]  # a config that is not read is no claim
+    if not both:
+        return [f"{dialect} `{family}` `{cell}`", "is not read", "", "", "left out"]
     tried, readings = zip(*both)
     theirs = (of_class(engine, release, tried, interpreters) if engine in interpreters
               else [of_formula(engine, each) for each in tried])
+    if None in theirs:
+        return [f"{dialect} `{family}` `{cell}`", "", "has no second route", "", "left out"]
     largest = max(map(difference, readings, theirs))
     ours = [reading["refusal"] or reading["calls"] for reading in readings]
     shown = [" / ".join(dict.fromkeys(map(said, side))) for side in (ours, theirs)]

@@ -26,10 +26,19 @@ def of_transformers(asked):
     config = next(one for one in classes[0].values() if getattr(one, "model_type", "") == family)
     config = config.from_dict(asked["config"])
     part = getattr(config, "partial_rotary_factor", 1)
-    given = {"config": config, "dim": int((getattr(config, "head_dim", None) or 0) * part),
+    size = (getattr(config, "head_dim", None)
+            or config.hidden_size // config.num_attention_heads)
+    given = {"config": config, "dim": int(size * part),
              "max_position_embeddings": getattr(config, "max_position_embeddings", None),
              "base": getattr(config, "rope_theta", None)}
     calls = [[] for _ in asked["calls"]]
+    if sinusoids := classes[1].get("RoFormerSinusoidalPositionalEmbedding"):
+        size = config.hidden_size // config.num_attention_heads
+        sines, cosines = sinusoids(2, size).weight[1].double().chunk(2)
+        rows = [part.repeat_interleave(2).tolist() for part in (cosines, sines)]
+        return [[of_rows(*rows)]] * len(calls)
+    if hasattr(modules[1], "create_sinusoidal_positions"):
+        return None  # a function of the model makes the rows
     for name, one in classes[1].items():
         if not name.endswith("RotaryEmbedding") or "Vision" in name or "Scaling" in name:
             continue

@@ -7,12 +7,17 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """[frequencies, factor] of each rope in each call. A string is what the engine raises."""
+    """[frequencies, factor] of each rope in each call. A string is what the engine raises;
+    None: there is no formula here."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))
-    size = text["head_dim"] * text.get("partial_rotary_factor", 1)
-    formula = FORMULAS[engine, rope.get("rope_type", rope.get("type", "default"))]
+    formula = FORMULAS.get((engine, rope.get("rope_type", rope.get("type", "default"))))
+    whole = 0.5 if text["model_type"].startswith("glm") else 1  # conversion/glm.py
+    if formula is None or not text.get("head_dim") or theta is None:
+        return None
+    factors = {"partial_rotary_factor": whole} | text | rope
+    size = int(text["head_dim"] * factors["partial_rotary_factor"])
     if isinstance(formula, str):
         return formula
     inv_freq, factor = formula(theta ** (-np.arange(0, size, 2) / size), theta, rope, text)
@@ -43,13 +48,37 @@ def long_list(inv_freq, _, rope, text):
             math.sqrt(1 + math.log(ratio) / math.log(original)))
 
 
-# llama.cpp: conversion/base.py. vLLM: get_rope, in a context beyond the original one.
+def yarn_of_vllm(inv_freq, theta, rope, _):
+    """yarn_scaling_rope.py; without attention_factor the ratio of both mscales."""
+    size, original = 2 * len(inv_freq), rope["original_max_position_embeddings"]
+    low, high = (size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+                 for turns in (rope.get("beta_fast", 32), rope.get("beta_slow", 1)))
+    if rope.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, size - 1)
+    slowed = np.clip((np.arange(size // 2) - low) / ((high - low) or 0.001), 0, 1)
+    grown = 0.1 * math.log(rope["factor"])
+    one, other = rope.get("mscale"), rope.get("mscale_all_dim")
+    factor = (grown * one + 1) / (grown * other + 1) if one and other else grown + 1
+    return (inv_freq * (slowed / rope["factor"] + 1 - slowed),
+            rope.get("attention_factor") or factor)
+
+
+def plain(inv_freq, *_):
+    return inv_freq, 1.0
+
+
+def linear(inv_freq, _, rope, __):
+    return inv_freq / rope["factor"], 1.0
+
+
+# llama.cpp: conversion/base.py. vLLM: get_rope, in a context beyond the original one; its dynamic
+# rule keeps the base, as the context that it is given is the trained one.
 # onnxruntime-genai: make_rope_init of base.py and of llama.py, which reads llama3 alone.
 FORMULAS = {
-    ("llama_cpp", "default"): lambda inv_freq, *_: (inv_freq, 1.0),
-    ("llama_cpp", "linear"): lambda inv_freq, _, rope, __: (inv_freq / rope["factor"], 1.0),
+    ("llama_cpp", "default"): plain, ("llama_cpp", "linear"): linear,
     ("llama_cpp", "yarn"): yarn_of_ggml,
-    ("vllm", "llama3"): llama3, ("vllm", "longrope"): long_list,
-    ("onnxruntime", "default"): lambda inv_freq, *_: (inv_freq, 1.0),
-    ("onnxruntime", "linear"): lambda inv_freq, *_: (inv_freq, 1.0),
+    ("vllm", "default"): plain, ("vllm", "linear"): linear, ("vllm", "dynamic"): plain,
+    ("vllm", "yarn"): yarn_of_vllm, ("vllm", "llama3"): llama3, ("vllm", "longrope"): long_list,
+    ("onnxruntime", "default"): plain, ("onnxruntime", "linear"): plain,
     ("onnxruntime", "llama3"): llama3, ("onnxruntime", "dynamic"): "NotImplementedError"}
