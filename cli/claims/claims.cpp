@@ -156,11 +156,11 @@ std::string overview_text(std::span<const Finding> findings) {
     return std::ranges::count(findings, verdict,
                               [](const Finding& finding) { return finding.claim.verdict; });
   };
-  std::string text =
-      fmt::format("{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
-                  "Evidence: rotary claims NUMBER\n\n",
-                  findings.size(), count(Verdict::holds), count(Verdict::holds_only_if),
-                  count(Verdict::fails), count(Verdict::needs_training));
+  std::string text = fmt::format(
+      "{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
+      "Evidence: rotary claims NUMBER\n\n",
+      findings.size(), count(Verdict::holds), count(Verdict::holds_only_if), count(Verdict::fails),
+      count(Verdict::needs_training));
   for (const auto& [claim, evidence, contradictions] : findings) {
     text += fmt::format("{:>2}  {}\n", claim.number, claim.name) +
             block(fmt::format("claim: {}", claim.statement), 4) +

@@ -22,8 +22,9 @@ std::string score_words(const RowsDifference& rows) {
 std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) {
   if (!rows.first_position)
     return fmt::format("rows agree within 2^-8 at each of the {} positions", context_tokens);
-  std::string text = fmt::format("the first difference is at position {}, where rows are {:.4g} apart",
-                                 *rows.first_position, rows.at_first);
+  std::string text =
+      fmt::format("the first difference is at position {}, where rows are {:.4g} apart",
+                  *rows.first_position, rows.at_first);
   if (!rows.same_features) return text + "; other features turn together" + score_words(rows);
   if (rows.pairs.empty()) return text;
   const bool is_half = rows.largest_angle_error >= std::numbers::pi;

@@ -28,6 +28,7 @@
 
 namespace rotary {
 
+// The keys that a query sees.
 enum class AttentionOrder : std::int32_t { bidirectional = 1, causal = 2 };
 
 // The keys of its sequence that a query sees. A query at position i sees a key at position j if i -
@@ -114,6 +115,7 @@ struct AttentionEncoding {
   const ShawTable* shaw_values = nullptr;
 };
 
+// How attend scores, masks and weighs.
 struct AttendOptions {
   // Multiplies q·k; must be given, its magnitude from 2^-64 to 2^64. 1 / sqrt(head_dim) in most
   // models, 1 in T5; multiply it by the softmax_factor of the model's ModelRotary.

@@ -175,6 +175,7 @@ inline constexpr double elu_feature_error = 3;
          3 * static_cast<double>(parts);
 }
 
+// The bound of log_sum_exp where a position map is used.
 [[nodiscard]] inline double attend_mapped_log_sum_exp_error_bound(const AttendedRow& row,
                                                                   double log_sum_exp) noexcept {
   const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);

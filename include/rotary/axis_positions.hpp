@@ -108,6 +108,7 @@ struct AxisRegion {
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid,
                                                                              double area) noexcept;
 
+// Windows of an image in the order in which a tower reads them.
 struct WindowOrder {
   std::int64_t merge = 2;   // >= 1; rows and columns of the grid are multiples
   std::int64_t window = 0;  // side of a window in merged tokens, >= 1: pixels / merge / patch size

@@ -47,12 +47,14 @@ enum class ParameterKind : std::int32_t { learned = 1, setting = 2 };
 // Where training begins, as the authors' code does: independent numbers of one distribution. none:
 // the encoding's own page says (T5, FIRE), or nothing is learned.
 enum class StartKind : std::int32_t { none = 1, uniform = 2, normal = 3 };
+// The distribution that a learned parameter starts from.
 struct ParameterStart {
   StartKind kind = StartKind::none;
   double first = 0;   // lower end; mean
   double second = 0;  // upper end; standard deviation
 };
 
+// The name, range and start of one parameter.
 struct ParameterFacts {
   std::string_view name;  // the member's; of a scaling rule the key in configs and specs
   ParameterShape shape = ParameterShape::one;
@@ -79,6 +81,7 @@ struct ParameterFacts {
 template <class Encoding>
 struct Describe;
 
+// An enumerator and its name in configs and specs.
 template <class Enum>
 struct NamedEnumerator {
   Enum value;
@@ -95,6 +98,7 @@ template <class Enum>
   }
   return {};
 }
+// Whether the value is the first enumerator, which a spec leaves out.
 template <class Enum>
 [[nodiscard]] constexpr bool is_default(Enum value) noexcept {
   return value == Describe<Enum>::enumerators.front().value;

@@ -26,6 +26,7 @@
 
 namespace rotary {
 
+// A program that reads configs.
 enum class Engine : std::int32_t {
   transformers = 1,  // Hugging Face Transformers, of every version that has wheels since 4.33
   llama_cpp = 2,     // llama.cpp, by the file that its own converter makes of the config
@@ -43,6 +44,7 @@ inline constexpr std::array all_engines = {Engine::transformers, Engine::llama_c
 // "transformers", "llama.cpp", "vllm", "mlx", "onnxruntime", "sglang".
 [[nodiscard]] ROTARY_API std::string_view to_string(Engine engine) noexcept;
 
+// A release: 4.51 is {4, 51}.
 struct EngineVersion {
   std::int32_t major = 0;
   std::int32_t minor = 0;
@@ -107,6 +109,7 @@ struct EngineFacts {
   // the version of `source` alone.
   std::span<const EngineVersion> releases = {};
 };
+// The facts of one engine; static.
 [[nodiscard]] ROTARY_API const EngineFacts& facts_of(Engine engine) noexcept;
 
 // The families of which some release of the engine was run or read.
@@ -122,6 +125,7 @@ struct ReadingEvidence {
   std::string sentence;  // "transformers 4.48 was not looked at for qwen2"
 };
 
+// A config as one engine reads it, and how that is known.
 struct DialectReading {
   ModelSpec model;
   // Lengths that the engine passes to rules that depend on the context.

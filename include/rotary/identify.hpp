@@ -97,6 +97,7 @@ struct Explanation {
 };
 inline constexpr std::size_t separated_explanations = 24;
 
+// What identify concludes.
 enum class Verdict : std::int32_t {
   as_configured = 1,  // the config explains what was seen
   another_cause = 2,  // something else explains it, and the config does not
@@ -131,6 +132,7 @@ struct ReadPositions {
   std::int64_t unread = 0;  // tokens that no position explains
 };
 
+// The answer of identify.
 struct Identification {
   Verdict verdict = Verdict::unexplained;
   // The best first. The first `tied` explain what was seen, and these numbers cannot tell them
@@ -163,6 +165,7 @@ enum class BeforeState : std::int32_t {
   rotated_as_configured = 2,
 };
 
+// What identify may assume, and how far it searches.
 struct IdentifyOptions {
   // The rotation that should be. Absent: it is described. The other embeddings of the model are
   // hypotheses: those of other layers.

@@ -111,11 +111,13 @@ enum class NormOrder : std::int32_t {
   after_rotation = 2,   // Llama 4, HunYuan, NanoChat
 };
 
+// The norm of keys before they are rotated (QK-norm).
 struct KeyNorm {
   HeadNorm norm;
   NormOrder order = {};  // must be given
 };
 
+// What append does beside storing.
 struct AppendOptions {
   // Turns the keys; null: they are stored unrotated, for layers without positions, and for caches
   // whose keys are rotated when they are read. Rotating stored keys again rounds each time, so a

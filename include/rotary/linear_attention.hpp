@@ -98,6 +98,7 @@ struct LinearState {
                                 // for EluPlusOne
 };
 
+// The mask of linear attention, and what it does with rotations.
 struct LinearAttentionOptions {
   LinearMask mask = {};  // must be given
   std::optional<NumeratorRotations> rotations = {};

@@ -56,10 +56,10 @@ struct VideoPatches {
   friend bool operator==(const VideoPatches&, const VideoPatches&) = default;
 };
 
-// An image as a thumbnail and slices of one size at a higher resolution, on one canvas: <image>
-// thumbnail </image>, then <slice> slice </slice> row by row, with a newline between rows. All of
-// these tokens belong to it, and the newlines that follow it. For conventions with a canvas; other
-// images and frames are thumbnails without slices there.
+// An image as a thumbnail and slices of one size at a higher resolution, on one canvas: `<image>`
+// thumbnail `</image>`, then `<slice>` slice `</slice>` row by row, with a newline between rows.
+// All of these tokens belong to it, and the newlines that follow it. For conventions with a canvas;
+// other images and frames are thumbnails without slices there.
 struct SlicedImage {
   ImagePatches thumbnail = {};
   std::int64_t slices_down = 0;  // both 0: no slices
@@ -129,6 +129,7 @@ enum class SoundOfVideo : std::int32_t {
   by_token,  // by rising time, video first; each marker has an id
 };
 
+// How frames of a video stand in a prompt.
 enum class VideoFrames : std::int32_t {
   none,  // a video is refused
   one_group,
@@ -164,6 +165,7 @@ struct MRopeConvention {
 // counts. Error: invalid_argument, with all names, or the releases of the model.
 [[nodiscard]] ROTARY_API Result<MRopeConvention> m_rope_convention(std::string_view name) noexcept;
 
+// The ids of a prompt, and where decoding goes on.
 template <class Number>
 struct MRopePositions {
   AxisPositions<Number> positions = {};

@@ -85,6 +85,7 @@ struct RotaryDifference {
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
+// All that differs between the positions of two models.
 struct ModelDifference {
   std::int64_t context_tokens = 0;
   std::vector<FieldDifference> fields;   // of the models, apart from their rotary embeddings
@@ -94,6 +95,7 @@ struct ModelDifference {
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
+// The context of a comparison, and how engines remember lengths.
 struct ComparisonOptions {
   // Absent: the longer one of the trained contexts; 4096 where neither is known.
   std::optional<std::int64_t> context_tokens = {};  // 1 to 2^31
@@ -118,6 +120,7 @@ enum class Agreement : std::int32_t {
 // "same", "different", "unknown".
 [[nodiscard]] ROTARY_API std::string_view to_string(Agreement agreement) noexcept;
 
+// A comparison of two engines and the answer that it allows.
 struct ReadingsDifference {
   std::optional<ModelDifference> difference;  // absent: an engine does not run the model
   Agreement agreement = Agreement::unknown;

@@ -198,6 +198,7 @@ template <PositionNumber Number>
 [[nodiscard]] double xpos_row_f64_error_bound(double attention_factor, Number position) noexcept {
   return attention_factor * (angle_error_bound(position) + xpos_factor_error);
 }
+// rotate_f64_error_bound for rows of xPos.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_rotate_f64_error_bound(Direction direction, Number position) noexcept {
   const double factor = std::numbers::sqrt2 * xpos_factor_error * 0x1p53;

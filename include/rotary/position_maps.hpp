@@ -86,6 +86,7 @@ using PositionMap = std::variant<ReRope, LeakyReRope, SelfExtend, DualChunk, Cli
 [[nodiscard]] ROTARY_API double relative_position(const PositionMap& map, std::int64_t query,
                                                   std::int64_t key, double inv_freq) noexcept;
 
+// Attention whose distances a map changes.
 struct MappedAttention {
   PositionMap map = {};
   // For q and k: numerics exact, no xpos, valid for every context. Not owned.

@@ -39,6 +39,7 @@ enum class T5Direction : std::int32_t { bidirectional = 1, causal = 2 };
 // max_distance of 128 only.
 enum class T5Rounding : std::int32_t { transformers = 1, ggml = 2 };
 
+// How T5 sorts distances into buckets.
 struct T5Buckets {
   // relative_attention_num_buckets, 32 in T5. causal: >= 2; bidirectional: >= 4 and even; <= 2^24.
   std::int64_t buckets = 0;
@@ -376,6 +377,7 @@ struct Describe<Tisa> {
 
 // One of these, and a type of its own, so that symbols keep their names when one is added.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
+// One relative bias with its parameters.
 struct RelativeBias : RelativeBiases {
   using RelativeBiases::RelativeBiases;
   using RelativeBiases::operator=;

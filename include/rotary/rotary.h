@@ -115,6 +115,7 @@ typedef struct rotary_positions {
   { sizeof(rotary_positions), ROTARY_POSITIONS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1, 1, 0 }
 
 #ifndef ROTARY_CORE_ONLY
+
 /* ---- A model's config --------------------------------------------------------------------- */
 
 typedef struct rotary_model rotary_model;
@@ -159,6 +160,7 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 ROTARY_API int32_t rotary_model_checkpoint_pairing(const rotary_model* model);
 /* Things that no key of GGUF says, in words; NULL when there is no such; lives with the model. */
 ROTARY_API int64_t rotary_model_unstated_count(const rotary_model* model);
+/* Text `index` of them. */
 ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t index);
 
 /* 0 when the config does not say. */

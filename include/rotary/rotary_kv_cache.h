@@ -90,6 +90,7 @@ typedef struct rotary_head_norm {
 #define ROTARY_HEAD_NORM_INIT \
   { sizeof(rotary_head_norm), NULL, 0, 0, 0, 0, 0 }
 
+/* What an append does beside storing. */
 typedef struct rotary_append_options {
   size_t struct_size;
   const rotary_executor* executor; /* NULL: the calling thread does it all */
@@ -117,6 +118,7 @@ ROTARY_API rotary_status rotary_append_int8(const rotary_int8_kv* cache, const r
                                             const rotary_slots* slots,
                                             const rotary_rotations* rotations,
                                             const rotary_append_options* options);
+/* rotary_append_unrotated into a cache in 8 bits. */
 ROTARY_API rotary_status rotary_append_int8_unrotated(const rotary_int8_kv* cache,
                                                       const rotary_kv* heads,
                                                       const rotary_slots* slots,

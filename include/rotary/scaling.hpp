@@ -492,6 +492,7 @@ using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScal
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,
                                   ExplicitScaling, PixelScaling, DoublingNtkScaling>;
+// One scaling rule with its parameters.
 struct Scaling : ScalingRules {
   using ScalingRules::ScalingRules;
   using ScalingRules::operator=;

@@ -34,6 +34,7 @@ struct ShawWindow {
 [[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
                                                        const ShawWindow& window) noexcept;
 
+// Shaw's vectors, one for each clipped distance.
 struct ShawTable {
   ShawWindow window;
   ConstTableView table;  // [window.rows(), features], shared by all heads

@@ -199,6 +199,7 @@ struct ConstQuantizedHeadsView {
   ScaleStrides scale_strides = {};
 };
 
+// Heads in 8 bits, and a float32 scale for each head and token.
 struct QuantizedHeadsView {
   std::int8_t* data = nullptr;
   float* scales = nullptr;

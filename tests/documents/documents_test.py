@@ -106,6 +106,14 @@ class Documents(unittest.TestCase):
             if name not in ("README.md", "api/main.md"):
                 self.assertIn(name, linked)
 
+    def test_the_site_has_every_document(self):
+        index = (repository / "docs/README.md").read_text(encoding="utf-8")
+        linked = {(repository / "docs" / link).resolve() for link in
+                  re.findall(r"\]\(([^)#]+\.md)\)", index)}
+        site = (repository / "docs/mkdocs.yml").read_text(encoding="utf-8")
+        pages = {repository / page for page in re.findall(r"([\w./-]+\.md)$", site, re.MULTILINE)}
+        self.assertEqual(linked, pages - {repository / "docs/README.md"})
+
     def test_the_glossary_uses_our_names(self):
         glossary = (repository / "docs/glossary.md").read_text(encoding="utf-8")
         headers = "".join(path.read_text() for path in (repository / "include/rotary").iterdir())

@@ -12,7 +12,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 TYPES = ("struct", "class", "concept")
-CLEAR = re.compile(r"^@|_free$")  # enums without a name; what the header says of all handles
+# Enums without a name; what the header says of all handles; what Describe says of all types.
+CLEAR = re.compile(r"^@|_free$|^rotary::Describe<")
 
 
 def documented(element):
@@ -24,7 +25,7 @@ def undocumented(compound):
     """Yields the names that lack a comment: the type itself, or functions and enums of a scope."""
     name = compound.findtext("compoundname")
     if compound.get("kind") in TYPES:
-        if not documented(compound):
+        if not documented(compound) and not CLEAR.search(name):
             yield name
         return
     members = [
