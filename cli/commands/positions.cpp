@@ -239,7 +239,7 @@ std::string backwards_text(const Answer& answer) {
     if (first <= highest)
       return fmt::format(
           "ids go backwards: token {} ({}) stands at {}, after ids up to {}, as {} counts "
-          "(docs/theory/axis-positions.md)\n",
+          "(docs/theory/axes.md)\n",
           tokens.first, answer.options[group].name.substr(2), number_text(first),
           number_text(highest), answer.convention.name);
     for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of tokens on several axes: time, row and column of the patches of images and videos, by
-// integers or by real numbers. docs/theory/axis-positions.md says which models read which.
+// integers or by real numbers. docs/theory/axes.md says which models read which.
 //
 //   const auto grid = grid_positions({.rows = 4, .columns = 6});  // [3][24]: time, row, column
 //   if (!grid) return fail(grid.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of prompts with text, images and videos, as models with M-RoPE count them: an id for
-// each axis of each token, and where decoding goes on. docs/theory/axis-positions.md compares the
+// each axis of each token, and where decoding goes on. docs/theory/axes.md compares the
 // conventions.
 //
 //   const std::vector<TokenGroup> prompt = {TextTokenRun{5}, ImagePatches{4, 6}, TextTokenRun{3}};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions of prompts with text, images and videos on several axes, as models with M-RoPE count
-them (docs/theory/axis-positions.md)."""
+them (docs/theory/axes.md)."""
 
 from __future__ import annotations
 
