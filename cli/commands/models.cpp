@@ -10,7 +10,7 @@ namespace rotary::cli {
 namespace models_call {
 namespace {
 
-enum class Action { list, search, show, families };
+enum class Action { list, search, show, families, rules };
 
 struct Arguments {
   Action action = Action::list;
@@ -155,6 +155,49 @@ std::string release_text(const EngineVersion& version) {
   return fmt::format("{}.{}", version.major, version.minor);
 }
 
+std::vector<const DialectRule*> rules_with(std::string_view part) {
+  std::vector<const DialectRule*> found;
+  for (const Engine engine : all_engines)
+    for (const DialectRule& rule : rules_of(engine))
+      if (contains_ignoring_case(to_string(engine), part) ||
+          contains_ignoring_case(rule.name, part) || contains_ignoring_case(rule.sentence, part))
+        found.push_back(&rule);
+  return found;
+}
+
+Json rule_json(const DialectRule* rule) {
+  const bool every_release = rule->last == EngineVersion{};
+  return {{"engine", to_string(rule->engine)},
+          {"name", rule->name},
+          {"first", every_release ? Json() : Json(release_text(rule->first))},
+          {"last", every_release ? Json() : Json(release_text(rule->last))},
+          {"evidence", to_string(rule->evidence)},
+          {"sentence", rule->sentence},
+          {"source", rule->source}};
+}
+
+std::string versions_text(const DialectRule& rule) {
+  if (rule.last == EngineVersion{}) return "all";
+  if (rule.first == rule.last) return release_text(rule.first);
+  return fmt::format("{} to {}", release_text(rule.first), release_text(rule.last));
+}
+
+std::string rules_text(const std::vector<const DialectRule*>& rules) {
+  return text_table({{"engine", 0, Align::left},
+                     {"versions", 0, Align::left},
+                     {"known", 0, Align::left},
+                     {"rule", 0, Align::left},
+                     {"", 0, Align::left}},
+                    rules.size(), [&](std::size_t row, std::size_t column) -> std::string {
+                      const DialectRule& rule = *rules[row];
+                      if (column == 1) return versions_text(rule);
+                      return std::string(column == 0   ? to_string(rule.engine)
+                                         : column == 2 ? to_string(rule.evidence)
+                                         : column == 3 ? rule.name
+                                                       : rule.sentence);
+                    });
+}
+
 Json engine_json(Engine engine) {
   const EngineFacts& facts = facts_of(engine);
   return {{"engine", to_string(engine)},
@@ -201,6 +244,11 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
     if (form == OutputForm::text) return families_text(families);
     return printed({{"schema_version", 1}, {"families", json_array(families, family_json)}});
   }
+  if (action == Action::rules) {
+    const std::vector<const DialectRule*> rules = rules_with(arguments.text.value_or(""));
+    if (form == OutputForm::text) return rules_text(rules);
+    return printed({{"schema_version", 1}, {"rules", json_array(rules, rule_json)}});
+  }
   const std::vector<const ModelCard*> cards = action == Action::show
                                                   ? std::vector{&card_named(*arguments.text)}
                                                   : cards_with(arguments.text.value_or(""));
@@ -216,14 +264,17 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {
+  parser.add("ACTION", arguments.action,
+             one_named<Action>({{"search", Action::search},
+                                {"show", Action::show},
+                                {"families", Action::families},
+                                {"rules", Action::rules}}),
+             "search, show, families or rules; without it every card is listed");
   parser.add(
-      "ACTION", arguments.action,
-      one_named<Action>(
-          {{"search", Action::search}, {"show", Action::show}, {"families", Action::families}}),
-      "search, show or families; without it every card is listed");
-  parser.add("TEXT", arguments.text,
-             "of search: part of a name, a model_type or a source, in any case; of show: the "
-             "card's name; of families: part of a model_type, an encoding or a note");
+      "TEXT", arguments.text,
+      "of search: part of a name, a model_type or a source, in any case; of show: the "
+      "card's name; of families: part of a model_type, an encoding or a note; of rules: an engine, "
+      "or part of what it does otherwise than configs say");
   parser.add("--engines", arguments.engines,
              "the engines of rotary diff --between: which releases were looked at, when, and for "
              "how many families");
@@ -241,6 +292,7 @@ constinit const Command models_command{
         "  rotary models search qwen\n"
         "  rotary models show llama-3.1-8b\n"
         "  rotary models families gemma\n"
+        "  rotary models rules vllm\n"
         "  rotary models --engines\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",

@@ -35,6 +35,20 @@ class CardsTest(ToolTest):
             self.assertIn(f"{each['looked_at']}  ", self.run_ok("models", "--engines"))
         self.assert_fails(2, ["--engines stands alone"], "models", "search", "x", "--engines")
 
+    def test_the_rules_of_engines(self):
+        found = self.run_json("models", "models", "rules")["rules"]
+        engines = self.run_json("models", "models", "--engines")["engines"]
+        for engine in engines:
+            count = sum(rule["engine"] == engine["engine"] for rule in found)
+            self.assertEqual(count, engine["rules"])
+        [rule] = [rule for rule in found if rule["name"] == "yarn_factor_of_lengths"]
+        self.assertEqual((rule["first"], rule["last"], rule["evidence"]), ("4.51", "4.55", "run"))
+        self.assertIn("#38224", rule["source"])
+        lines = self.run_ok("models", "rules", "VLLM").splitlines()
+        self.assertEqual({line.split()[0] for line in lines[1:]}, {"vllm"})
+        self.assertIn("transformers  4.51 to 4.55  run    yarn_factor_of_lengths",
+                      self.run_ok("models", "rules", "factor_of_lengths"))
+
     def test_the_tool_has_every_card_of_the_folder(self):
         self.assertGreaterEqual(len(self.cards), 30)
         names = [model["name"] for model in self.run_json("models", "models")["models"]]
@@ -124,7 +138,7 @@ class ModelsTest(ToolTest):
 
     def test_refusals(self):
         for arguments, part in [
-            (["list"], "search, show, families, got 'list'"),
+            (["list"], "search, show, families, rules, got 'list'"),
             (["search"], "rotary models search TEXT"),
             (["show"], "rotary models show NAME"),
             (["show", "kimik2"], "no model card is called 'kimik2'; the nearest names: kimi-k2"),
