@@ -2,7 +2,7 @@
 // Linear attention: out_i = Σ_j φ(q_i)·ϕ(k_j) v_j / Σ_j φ(q_i)·ϕ(k_j). The sums over keys are
 // computed once for all queries, so time is linear in the tokens and a decode step costs the same
 // at any length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794); with
-// rotary embedding as in RoFormer's eq. 19. docs/theory/linear-attention.md.
+// rotary embedding as in RoFormer's eq. 19. docs/theory/attention.md.
 //
 //   linear_attend(out, {.q = q, .k = k, .v = v}, EluPlusOne{}, {.mask = LinearMask::causal});
 #ifndef ROTARY_LINEAR_ATTENTION_HPP

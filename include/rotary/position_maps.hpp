@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Position maps: rotary attention whose relative position is not a difference of two positions, so
-// that rotating q and k separately cannot produce it. docs/theory/position-maps.md compares them.
+// that rotating q and k separately cannot produce it. docs/theory/attention.md compares them.
 //
 //   const AttendOptions causal{.scale = 0.125, .mask = {.order = AttentionOrder::causal}};
 //   attend_mapped(out, q, k, v, {ReRope{.window = 512}, &frequencies, causal});
@@ -68,7 +68,7 @@ struct DualChunk {
 
 // Each pair turns by min(Δ |inv_freq|, max_angle) in its own direction: with distance it stops at
 // the angle farthest from the key instead of completing the turn. Where q = k, a score then falls
-// with Δ; in general it need not (docs/theory/position-maps.md).
+// with Δ; in general it need not (docs/theory/attention.md).
 struct ClippedAngle {
   double max_angle = std::numbers::pi;  // radians; > 0 and <= π
 

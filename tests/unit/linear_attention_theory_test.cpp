@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statements of docs/theory/linear-attention.md, computed: the side effects of rotating the
+// The statements of docs/theory/attention.md, computed: the side effects of rotating the
 // numerator alone, and how fast random features approach softmax attention.
 #include <gtest/gtest.h>
 
