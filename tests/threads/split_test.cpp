@@ -113,7 +113,7 @@ TEST(Split, ErrorsCallNoExecutor) {
   Tensor tensor = test::random_tensor({.extents = extents_of(1, 100)}, 54);
   test::refused(
       rotate(tensor.view(), tensor.view(), rotations_of(99), {.executor = counting.executor()}),
-      {"dst", "99", "100"});
+      {"src", "99", "100"});
   EXPECT_EQ(counting.calls(), 0);
 }
 

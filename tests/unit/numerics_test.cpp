@@ -113,7 +113,7 @@ TEST(Numerics, RotateTakesTheTensorsThatTheRotationsAreFor) {
     const HeadsView right = zeros.view(DType::bf16);
     const HeadsView wrong = zeros.view(DType::f16);
     EXPECT_TRUE(rotate(right, right, rotations));
-    refused(rotate(wrong, wrong, rotations), {"dst: dtype must be bf16", "tensors", "got f16"});
+    refused(rotate(wrong, wrong, rotations), {"src: dtype must be bf16", "tensors", "got f16"});
     refused(rotate_qk(wrong, wrong, rotations), {"q: dtype must be bf16"});
   }
 }

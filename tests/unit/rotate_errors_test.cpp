@@ -133,11 +133,11 @@ TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherType) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     c.rotations = rotations_with(2, 3, RowDType::f64);
     refuse(c.dst.dtype = c.src.dtype = dtype,
-           {"dst", to_string(dtype), "RowDType::f32", "got f64 rows"});
+           {"src", to_string(dtype), "RowDType::f32", "got f64 rows"});
   }
   c.dst.dtype = DType::f64;
   test::refused(rotate_qk(c.dst, c.dst, c.rotations), {"q", "RowDType::f64"});
-  refuse(c.src.dtype = DType::f64, {"dst", "f64 elements", "RowDType::f64", "got f32 rows"});
+  refuse(c.src.dtype = DType::f64, {"src", "f64 elements", "RowDType::f64", "got f32 rows"});
 }
 
 TEST_F(RotateErrors, Data) {
