@@ -69,12 +69,15 @@ def provenance(report):
 def details(report):
     """For docs/peers.md: our times, and the ratios of the peers."""
     tokens = numbers_of_tokens(report)
-    lines = table_head(["", ""], tokens)
+    lines = table_head([""], tokens)
+    group = None
     for entries in series(report):
         first = entries[0]
+        if (first["dtype"], first["pairing"]) != group:
+            group = (first["dtype"], first["pairing"])
+            lines.append(row([f"*{first['dtype']} {first['pairing']}*", *("" for _ in tokens)]))
         cells = {each["tokens"]: detail_cell(report, each) for each in entries}
-        lines.append(row([f"{first['dtype']} {first['pairing']}", detail_name(first),
-                          *(cells.get(n, "") for n in tokens)]))
+        lines.append(row([detail_name(first), *(cells.get(n, "") for n in tokens)]))
     return "\n".join(lines + ["", provenance(report)])
 
 
@@ -101,7 +104,7 @@ def detail_name(result):
     if result["place"] == "in_place" and result["peer"] != "scale":
         words.append(PLACES["in_place"])
     if result["rows"] == "in_each_call":
-        words.append(ROWS["in_each_call"])
+        words.append("rows made")
     return ", ".join(words)
 
 
