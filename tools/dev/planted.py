@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the bugs of tests/planted into a copy of the tree, one by one, and expects the tests that
-each names to fail. tests/planted/README.md says what a patch holds."""
+"""Puts each bug of tests/planted back into a copy of the tree, build/planted, and expects the tests
+that it names to fail: `./dev planted`, or `./dev planted NAME...`.
+
+A patch there puts one bug of the history back. The lines before its diff:
+
+    Bug:    what is wrong, in one sentence
+    From:   the commit that mended it; (planted there): the commit planted it to see its test fail;
+            (of this kind): the history has no such bug, the commit's test looks for it
+    Build:  a preset, release or cuda-emulated; or python: the files that `./dev python` installed
+    Fails:  a test of CTest without its instruction set, then the part that must fail: a filter of
+            GoogleTest, an id of unittest for tool.*, an expression for pytest's -k; one line each
+
+To add one, undo the fix with few lines and no warning, leave the tests alone, and write `git diff`
+to FOLDER-NAME.patch below its header. Make a patch again where code moves.
+"""
 
 import collections
 import filecmp
