@@ -17,7 +17,8 @@ if (location.protocol === "file:") {
       });
     }
     postMessage(data) {
-      this.ready.then((inside) => inside.dispatchEvent(new inside.MessageEvent("message", { data })));
+      const send = (inside) => inside.dispatchEvent(new inside.MessageEvent("message", { data }));
+      this.ready.then(send);
     }
   };
 }

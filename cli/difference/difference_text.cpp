@@ -111,7 +111,7 @@ std::string summary_text(const ModelDifference& difference) {
   for (const RotaryDifference& pair : difference.rotary) {
     add(pair.fields);
     const auto& position = pair.rows.first_position;
-    if (position) first = std::min(*position, first.value_or(*position));
+    if (position) first = std::min<std::int64_t>(*position, first.value_or(*position));
   }
   std::string text;
   if (first) text = fmt::format("The rows part at position {}. ", *first);

@@ -97,7 +97,7 @@ struct Explanation {
 };
 inline constexpr std::size_t separated_explanations = 24;
 
-// What identify concludes.
+// The conclusion of identify.
 enum class Verdict : std::int32_t {
   as_configured = 1,  // the config explains what was seen
   another_cause = 2,  // something else explains it, and the config does not
@@ -165,7 +165,7 @@ enum class BeforeState : std::int32_t {
   rotated_as_configured = 2,
 };
 
-// What identify may assume, and how far it searches.
+// Assumptions of identify, and how far it searches.
 struct IdentifyOptions {
   // The rotation that should be. Absent: it is described. The other embeddings of the model are
   // hypotheses: those of other layers.

@@ -117,7 +117,7 @@ struct KeyNorm {
   NormOrder order = {};  // must be given
 };
 
-// What append does beside storing.
+// Options of append.
 struct AppendOptions {
   // Turns the keys; null: they are stored unrotated, for layers without positions, and for caches
   // whose keys are rotated when they are read. Rotating stored keys again rounds each time, so a

@@ -90,7 +90,7 @@ typedef struct rotary_head_norm {
 #define ROTARY_HEAD_NORM_INIT \
   { sizeof(rotary_head_norm), NULL, 0, 0, 0, 0, 0 }
 
-/* What an append does beside storing. */
+/* Options of an append. */
 typedef struct rotary_append_options {
   size_t struct_size;
   const rotary_executor* executor; /* NULL: the calling thread does it all */

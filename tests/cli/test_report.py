@@ -150,7 +150,8 @@ class ReportTest(ToolTest):
         self.assertEqual((found["one"], found["other"], found["same"]),
                          ("config.json", "other.json", False))
         [sentence] = found["sentences"]
-        self.assertTrue(sentence.startswith("Layers 0-2: the first difference is at position 1, where"))
+        self.assertTrue(sentence.startswith(
+            "Layers 0-2: the first difference is at position 1, where"))
         self.assertEqual(self.data(name)["differences"], [])
 
     def test_where_two_engines_part(self):

@@ -22,8 +22,8 @@ packages_fuzz=(
   libfmt-dev libmpfr-dev
 )
 
-# The API reference; Doxygen is GPL-2.0, a tool that nothing links. pip fetches MkDocs (BSD-2-Clause)
-# with Material (MIT).
+# The API reference; Doxygen is GPL-2.0, a tool that nothing links. pip fetches MkDocs with Material
+# (BSD-2-Clause, MIT).
 packages_docs=(doxygen git python3 python3-pip python3-venv)
 
 # callgrind counts instructions (GPL-2.0+, a tool that nothing links).
