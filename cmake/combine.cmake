@@ -6,8 +6,8 @@
 # rotary_sources(<target> [BEYOND_CORE] [COLD] [GROUP <name>] <source>...)
 #   Without a group each is compiled on its own: what clashes, or is long. So is all with
 #   ROTARY_FUZZ, which gives options to single files. ROTARY_CORE_ONLY leaves out what is
-#   BEYOND_CORE. COLD: no call for each token enters these sources, and a release compiles them at
-#   -O1.
+#   BEYOND_CORE. COLD: no call for each token enters these sources, and a release compiles them as
+#   ROTARY_COLD says.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)
@@ -34,6 +34,11 @@ function(rotary_sources target)
   endif()
   target_sources(${target} PRIVATE ${files})
   if(sources_COLD)
-    set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
+    set_property(SOURCE ${files} APPEND PROPERTY
+      COMPILE_OPTIONS "$<$<CONFIG:Release>:${ROTARY_COLD}>")
+    if(ROTARY_COLD STREQUAL -Os)
+      # g++ takes no precompiled header of another level.
+      set_property(SOURCE ${files} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
 endfunction()

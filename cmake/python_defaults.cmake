@@ -16,3 +16,10 @@ endif()
 foreach(option IN ITEMS ROTARY_TOOL_BENCH ROTARY_TOOL_NPZ ROTARY_INSTALL ROTARY_DEVELOPER)
   set(${option} OFF CACHE BOOL "Off in the Python package")
 endforeach()
+
+# `pip install .` is for the machine that it runs on. A wheel for others asks for all.
+if(NOT DEFINED ROTARY_INSTRUCTION_SETS AND NOT CMAKE_CROSSCOMPILING AND EXISTS /proc/cpuinfo)
+  set(ROTARY_INSTRUCTION_SETS native CACHE STRING "As cmake/instruction_sets.cmake says")
+  message(STATUS "rotary: kernels for this machine's best instruction set; for a wheel that others "
+    "take: pip wheel . -C cmake.define.ROTARY_INSTRUCTION_SETS=all")
+endif()
