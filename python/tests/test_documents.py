@@ -16,6 +16,7 @@ import pytest
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOTEBOOK = REPOSITORY / "examples/what_does_my_models_rope_do.ipynb"
 
 
@@ -25,8 +26,9 @@ def has(name):
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
 @pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
-def test_the_blocks_of_a_document_run_one_after_the_other(document):
-    blocks = BLOCK.findall((REPOSITORY / document).read_text(encoding="utf-8"))
+def test_the_blocks_of_a_document_run_one_after_the_other(document, capsys):
+    text = (REPOSITORY / document).read_text(encoding="utf-8")
+    blocks = BLOCK.findall(text)
     assert blocks
     names, left_out = {}, []
     for block in blocks:
@@ -35,6 +37,8 @@ def test_the_blocks_of_a_document_run_one_after_the_other(document):
             left_out += needed
             continue
         exec(compile(block, document, "exec"), names)
+    said = capsys.readouterr().out
+    assert all(printed in said for printed in PRINTED.findall(text))
     if left_out:
         pytest.skip(f"the blocks that need {', '.join(left_out)}: not installed, "
                     "./dev python --torch runs them")

@@ -25,18 +25,24 @@ arm_fill_sysroot() {
     return
   fi
   stage "fetch arm64 packages: ${packages[*]}"
-  rm -rf -- "$arm_sysroot"
-  mkdir -p "$arm_sysroot"
-  arm_fetch "$arm_sysroot/apt" "${packages[@]}"
-  for name in "$arm_sysroot"/apt/archives/*.deb; do
-    dpkg-deb --extract "$name" "$arm_sysroot"
+  arm_unpack "$arm_sysroot" "${packages[@]}"
+  echo "${packages[*]}" >"$stamp"
+}
+
+# arm_unpack FOLDER PACKAGE...: the packages and what they depend on, unpacked into FOLDER.
+arm_unpack() {
+  local folder="$1" name
+  rm -rf -- "$folder"
+  mkdir -p "$folder"
+  arm_fetch "$folder/apt" "${@:2}"
+  for name in "$folder"/apt/archives/*.deb; do
+    dpkg-deb --extract "$name" "$folder"
   done
-  rm -rf -- "$arm_sysroot/apt"
+  rm -rf -- "$folder/apt"
   # A link to /lib/… means the one of this tree.
   while read -r name; do
-    ln -sfn -- "$arm_sysroot$(readlink "$name")" "$name"
-  done < <(find "$arm_sysroot" -type l -lname '/*')
-  echo "${packages[*]}" >"$stamp"
+    ln -sfn -- "$folder$(readlink "$name")" "$name"
+  done < <(find "$folder" -type l -lname '/*')
 }
 
 # arm_fetch FOLDER PACKAGE...: the packages and what they depend on, into FOLDER/archives.

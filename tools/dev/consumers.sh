@@ -63,13 +63,18 @@ consumers_get_tarballs() {
   sed -i 's/^Types: deb$/Types: deb-src/; s/^deb /deb-src /' "$folder"/parts/* || return
   [[ ! -e "$folder/parts/sources.list" ]] ||
     mv -- "$folder/parts/sources.list" "$folder/parts/system.list"
-  local apt=(apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
-    -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache")
-  "${apt[@]}" update || return
-  (cd -- "$folder" && "${apt[@]}" source --download-only highway nlohmann-json3) || return
+  consumers_apt "$folder" update || return
+  (cd -- "$folder" && consumers_apt "$folder" source --download-only highway nlohmann-json3) ||
+    return
   tar -xf "$folder/highway_1.0.3.orig.tar.gz" -C "$folder/highway" --strip-components=1 || return
   tar -xf "$folder"/nlohmann-json3_*.orig.tar.gz -C "$folder/json" --strip-components=1 || return
   touch -- "$folder/complete"
+}
+
+# consumers_apt FOLDER ARGUMENT...: apt-get with the lists of sources in FOLDER.
+consumers_apt() {
+  apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$1/parts" \
+    -o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" "${@:2}"
 }
 
 # The tool alone, as a packager builds it who has neither MPFR nor libzip.

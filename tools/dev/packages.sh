@@ -39,6 +39,9 @@ packages_python=(
   python3 python3-pip python3-venv
 )
 
+# Bare trees, where the wheels are run.
+packages_wheels=(debootstrap git)
+
 # pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
 packages_golden=(python3 python3-pip python3-torch python3-numpy)
 

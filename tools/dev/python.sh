@@ -46,7 +46,8 @@ python_provide_tools() {
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   # As the presets say: a compiler cache then has the library's objects.
-  local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON)
+  local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON
+    -C cmake.define.ROTARY_INSTRUCTION_SETS=all)
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
     options+=(-C "cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY=$sources/highway"
       -C "cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON=$sources/json")

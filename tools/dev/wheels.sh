@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev wheels: what an index would get: the wheels for x86-64 and aarch64 with glibc 2.28 or later,
+# and the sdist, each run where it is to run. It is no part of CI. What it made is kept in
+# build/wheels: a second call goes on where the first one stopped.
+#
+# g++ of Debian compiles, as everywhere here: so the bits are those of the tree's own build. Only
+# the C library that is linked is another one: zig carries the symbols of each glibc. zig's own C++
+# library cannot be taken, since nanobind's runtime shares exceptions with gcc's alone.
+
+wheels_folder="$PWD/build/wheels"
+wheels_glibc=2.28
+
+cmd_wheels() {
+  (($# == 0)) || die "wheels takes nothing, got '$1'"
+  ((EUID == 0)) || die "wheels changes its root directory, which needs root: sudo ./dev wheels"
+  install_packages "${packages_build[@]}" "${packages_python[@]}" "${packages_arm[@]}" \
+    "${packages_wheels[@]}"
+  trap 'umount "$wheels_folder"/trees/*/proc 2>/dev/null || true' EXIT
+  wheels_provide_tools
+  arm_fill_sysroot
+  wheels_build x86_64
+  wheels_build aarch64 -C cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/arm64.cmake" \
+    -C cmake.define.nanobind_DIR="$("$python_folder/tools/bin/python" -m nanobind --cmake_dir)" \
+    -C cmake.define.ROTARY_PYTHON_STUB="$wheels_folder/x86_64/python/_core.pyi"
+  wheels_make_sdist
+  wheels_run_in bookworm 11 python3-venv
+  wheels_run_in trixie 13 python3-venv
+  wheels_run_in_bullseye
+  wheels_run_on_arm
+  stage "wheels: all of these run"
+  ls -l "$wheels_folder/dist"
+}
+
+wheels_provide_tools() {
+  python_provide_tools && consumers_get_tarballs "$PWD/build/tarballs" >build/tarballs.log 2>&1 ||
+    die "pip finds no package index, or apt no sources ($python_folder/tools.log, build/tarballs.log)"
+  [[ -e "$python_folder/tools/.wheels" ]] || python_pip "$python_folder/tools" install \
+    'ziglang==0.17.*' 'abi3audit==0.*'
+  touch -- "$python_folder/tools/.wheels"
+}
+
+# wheels_c_library MACHINE: in build/wheels/glibc/MACHINE what a linker takes for the C library: the
+# symbols of the oldest one that is served, and what starts a program there.
+wheels_c_library() {
+  local folder="$wheels_folder/glibc/$1" cache="$wheels_folder/zig" file compiler="$1-linux-gnu-gcc"
+  [[ ! -e "$folder/libc.so" ]] || return 0
+  stage "wheels: the symbols of glibc $wheels_glibc on $1"
+  mkdir -p -- "$folder"
+  echo 'int main(void) { return 0; }' >"$folder/empty.c"
+  # Each file of zig's linker, which it names, is one of its cache.
+  ZIG_GLOBAL_CACHE_DIR="$cache" ZIG_LOCAL_CACHE_DIR="$cache" \
+    "$python_folder/tools/bin/python" -m ziglang cc -v -O2 -pie -fPIE \
+    -target "$1-linux-gnu.$wheels_glibc" "$folder/empty.c" -o "$folder/empty" 2>&1 |
+    tail -n 1 | tr ' ' '\n' | grep -e '/lib[a-z]*\.so\.' -e Scrt1.o -e libc_nonshared.a |
+    while read -r file; do
+      cp -- "$file" "$folder"
+    done
+  # What gcc's C++ library reads since glibc 2.32: whether a process has one thread alone.
+  echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
+    "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
+  "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"
+  ln -sf libm.so.6 "$folder/libm.so"
+  echo "GROUP($folder/libc.so.6 $folder/libc_nonshared.a $folder/libpthread.so.0" \
+    "AS_NEEDED($folder/libld.so.2))" >"$folder/libc.so"
+}
+
+# wheels_build MACHINE OPTION...: the wheel in build/wheels/dist, by pip's options.
+wheels_build() {
+  local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs" glibc="$wheels_folder/glibc/$1"
+  wheels_c_library "$1"
+  stage "wheels: build for $1"
+  # g++ asks for libraries with the symbols of its own glibc, which the others need not have.
+  LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" _PYTHON_HOST_PLATFORM="linux-$1" CXX="${CXX:-c++}" \
+    PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
+    --wheel-dir "$wheels_folder/built" \
+    -C build-dir="build/wheels/$1" -C cmake.define.ROTARY_COLD=-Os \
+    -C cmake.define.ROTARY_INSTRUCTION_SETS=all -C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON \
+    -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
+    -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json" "${@:2}"
+  stage "wheels: check for $1"
+  PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --zip-compression-level 9 \
+    --plat "manylinux_${wheels_glibc/./_}_$1" --wheel-dir "$wheels_folder/dist" \
+    "$wheels_folder"/built/*_"$1".whl
+  "$tools/bin/abi3audit" --strict "$wheels_folder"/dist/*_"$1".whl
+}
+
+# The sdist, and a wheel from it without a network, its dependencies given.
+wheels_make_sdist() {
+  local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
+  stage "wheels: the sdist, and a wheel from it without a network"
+  "$tools/bin/python" -c 'import sys, scikit_build_core.build as backend
+backend.build_sdist(sys.argv[1])' "$wheels_folder/dist"
+  PATH="$tools/bin:$PATH" CXX="${CXX:-c++}" unshare --net "$tools/bin/pip" --quiet wheel \
+    "$wheels_folder"/dist/rotary-*.tar.gz --no-index --no-build-isolation --no-deps \
+    --wheel-dir "$wheels_folder/from_sdist" \
+    -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
+    -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json"
+}
+
+# wheels_needs MACHINE MINOR: in build/wheels/needs what rotary and its tests need there.
+wheels_needs() {
+  local folder="$wheels_folder/needs/$1-$2" glibc="${wheels_glibc/./_}"
+  [[ -d "$folder" ]] || python_pip "$python_folder/tools" download --dest "$folder" \
+    --only-binary :all: --python-version "3.$2" --implementation cp --abi "cp3$2" --abi abi3 \
+    --platform "manylinux_${glibc}_$1" --platform "manylinux_2_17_$1" \
+    'numpy>=1.23' 'nanobind-backend>=1.0,<2' pytest ml_dtypes
+}
+
+# wheels_tree SUITE [PACKAGES]: a bare tree of a Debian in $fresh_tree, with this commit in /rotary
+# and wheels in /wheels.
+wheels_tree() {
+  fresh_tree="$wheels_folder/trees/$1"
+  if [[ ! -e "$fresh_tree/.complete" ]]; then
+    stage "wheels: a bare tree of $1"
+    rm -rf -- "$fresh_tree"
+    debootstrap --variant=minbase ${2:+--include="$2"} "$1" "$fresh_tree" "$(fresh_sources |
+      awk -v suite="$fresh_suite" '$3 == suite { print $2; exit }')" >"$fresh_tree.log"
+    touch -- "$fresh_tree/.complete"
+  fi
+  rm -rf -- "$fresh_tree"/{rotary,wheels,venv}
+  mkdir -- "$fresh_tree"/{rotary,wheels}
+  git archive HEAD | tar -x -C "$fresh_tree/rotary"
+  cp -- "$wheels_folder"/dist/*_x86_64.whl "$fresh_tree/wheels"
+  mountpoint --quiet "$fresh_tree/proc" || mount -t proc proc "$fresh_tree/proc"
+}
+
+# What a processor has, by what the tree's own build says.
+wheels_sets() {
+  build/release/bin/rotary --version | sed -n 's/.*best first: //p'
+}
+
+# wheels_run_in SUITE MINOR PACKAGES: as a new user would, then every test.
+wheels_run_in() {
+  local begin
+  wheels_tree "$1" "$3"
+  wheels_needs x86_64 "$2"
+  cp -- "$wheels_folder/needs/x86_64-$2"/*.whl "$fresh_tree/wheels"
+  stage "wheels: run on x86-64 in $1"
+  begin="${EPOCHREALTIME/./}"
+  fresh_inside / "python3 -m venv /venv
+    venv/bin/pip install --quiet --no-index --find-links wheels rotary
+    venv/bin/rotary inspect llama-3.1-8b | head -n 3"
+  echo "from the wheel to the first answer: $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
+  fresh_inside /rotary "export PROBE_SETS='$(wheels_sets)' LANG=C.UTF-8
+    python3 -B tests/install/wheel_probe.py tool /venv/bin/rotary
+    /venv/bin/python -B tests/install/wheel_probe.py module
+    /venv/bin/pip install --quiet --no-index --find-links /wheels pytest ml_dtypes
+    ROTARY_WHEEL=\$(echo /wheels/rotary-*.whl) /venv/bin/python -B -m pytest -q \
+      -p no:cacheprovider --import-mode=importlib python/tests"
+}
+
+# glibc 2.31 has no CPython that is new enough: one is compiled there from Debian's own sources.
+wheels_run_in_bullseye() {
+  wheels_tree bullseye
+  if [[ ! -x "$fresh_tree/opt/python/bin/python3" ]]; then
+    stage "wheels: CPython in bullseye"
+    cp --dereference /etc/resolv.conf /etc/hosts "$fresh_tree/etc"
+    mkdir -p -- "$fresh_tree/python"
+    local sources="$PWD/build/tarballs"
+    (cd -- "$fresh_tree/python" &&
+      consumers_apt "$sources" source --download-only --tar-only python3.11)
+    fresh_inside / "apt-get -qq update
+      apt-get -qq install --yes --no-install-recommends gcc make libc6-dev zlib1g-dev libffi-dev"
+    fresh_inside /python "tar -xf python3.11_*.orig.tar.* --strip-components=1
+      ./configure -q --prefix=/opt/python --without-ensurepip CFLAGS=-O1
+      make -s && make -s install" >"$fresh_tree.python.log" 2>&1
+  fi
+  wheels_needs x86_64 11
+  wheels_unpack "$fresh_tree/venv" x86_64
+  stage "wheels: run on x86-64 in bullseye"
+  fresh_inside /rotary "export PROBE_SETS='$(wheels_sets)' LANG=C.UTF-8 PYTHONPATH=/venv
+    /opt/python/bin/python3 -B tests/install/wheel_probe.py tool /venv/scripts/rotary
+    /opt/python/bin/python3 -B tests/install/wheel_probe.py module"
+}
+
+# wheels_unpack FOLDER MACHINE: the wheels as pip would install them, where it cannot run.
+wheels_unpack() {
+  local wheel
+  rm -rf -- "$1"
+  for wheel in "$wheels_folder/needs/$2-11"/*.whl "$wheels_folder"/dist/*_"$2".whl; do
+    python3 -m zipfile -e "$wheel" "$1"
+  done
+  mv -- "$1"/rotary-*.data/scripts "$1"
+  chmod +x "$1/scripts/rotary"
+}
+
+# Debian's own arm64 Python, unpacked beside what the wheel needs, in an emulated Cortex-A72.
+wheels_run_on_arm() {
+  local tree="$wheels_folder/trees/arm64"
+  local emulator="$(command -v qemu-aarch64) -cpu cortex-a72 -L $tree"
+  [[ -e "$tree/usr/bin/python3.11" ]] || arm_unpack "$tree" python3 libstdc++6
+  wheels_needs aarch64 11
+  wheels_unpack "$wheels_folder/arm64" aarch64
+  stage "wheels: run on aarch64"
+  export PROBE_EMULATOR="$emulator" PROBE_SETS=NEON
+  python3 -B tests/install/wheel_probe.py tool $emulator "$wheels_folder/arm64/scripts/rotary"
+  PYTHONPATH="$wheels_folder/arm64" $emulator "$tree/usr/bin/python3.11" -B \
+    tests/install/wheel_probe.py module
+}
