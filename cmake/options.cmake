@@ -4,7 +4,7 @@
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
 
 set(ROTARY_COLD -O1 CACHE STRING
-  "How a release compiles what no call for each token enters; -Os: a quarter smaller, slower to build")
+  "Level of what no call for each token enters, in a release; -Os: smaller, slower to build")
 
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CXX_EXTENSIONS OFF)

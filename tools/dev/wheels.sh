@@ -33,7 +33,7 @@ cmd_wheels() {
 
 wheels_provide_tools() {
   python_provide_tools && consumers_get_tarballs "$PWD/build/tarballs" >build/tarballs.log 2>&1 ||
-    die "pip finds no package index, or apt no sources ($python_folder/tools.log, build/tarballs.log)"
+    die "no package index, or no sources ($python_folder/tools.log, build/tarballs.log)"
   [[ -e "$python_folder/tools/.wheels" ]] || python_pip "$python_folder/tools" install \
     'ziglang==0.17.*' 'abi3audit==0.*'
   touch -- "$python_folder/tools/.wheels"
@@ -55,7 +55,7 @@ wheels_c_library() {
     while read -r file; do
       cp -- "$file" "$folder"
     done
-  # What gcc's C++ library reads since glibc 2.32: whether a process has one thread alone.
+  # gcc's C++ library reads it since glibc 2.32: whether a process has one thread alone.
   echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
     "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
   "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"
@@ -66,13 +66,14 @@ wheels_c_library() {
 
 # wheels_build MACHINE OPTION...: the wheel in build/wheels/dist, by pip's options.
 wheels_build() {
-  local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs" glibc="$wheels_folder/glibc/$1"
+  local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
+  local glibc="$wheels_folder/glibc/$1"
   wheels_c_library "$1"
   stage "wheels: build for $1"
   # g++ asks for libraries with the symbols of its own glibc, which the others need not have.
-  LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" _PYTHON_HOST_PLATFORM="linux-$1" CXX="${CXX:-c++}" \
-    PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
-    --wheel-dir "$wheels_folder/built" \
+  LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
+    _PYTHON_HOST_PLATFORM="linux-$1" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
+    --no-build-isolation --no-deps --wheel-dir "$wheels_folder/built" \
     -C build-dir="build/wheels/$1" -C cmake.define.ROTARY_COLD=-Os \
     -C cmake.define.ROTARY_INSTRUCTION_SETS=all -C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON \
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
@@ -124,7 +125,7 @@ wheels_tree() {
   mountpoint --quiet "$fresh_tree/proc" || mount -t proc proc "$fresh_tree/proc"
 }
 
-# What a processor has, by what the tree's own build says.
+# Instruction sets of this machine, as the tree's own build names them.
 wheels_sets() {
   build/release/bin/rotary --version | sed -n 's/.*best first: //p'
 }
