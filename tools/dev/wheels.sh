@@ -22,6 +22,7 @@ cmd_wheels() {
   wheels_build aarch64 -C cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/arm64.cmake" \
     -C cmake.define.nanobind_DIR="$("$python_folder/tools/bin/python" -m nanobind --cmake_dir)" \
     -C cmake.define.ROTARY_PYTHON_STUB="$wheels_folder/x86_64/python/_core.pyi"
+  build release all bin/rotary
   wheels_make_sdist
   wheels_run_in bookworm 11 python3-venv
   wheels_run_in trixie 13 python3-venv
