@@ -52,24 +52,6 @@ test::Rotated rotated(const Turn& turn) {
 
 }  // namespace
 
-PairFeatures features_of(const HeadWindow& window, Direction direction, std::int64_t pair) {
-  const std::int64_t first = window.first_feature;
-  const std::int64_t of_block = window.pairs() / window.blocks;
-  const std::int64_t half_x = first + pair + pair / of_block * of_block;
-  const std::int64_t half_y = half_x + of_block;
-  const std::int64_t even = first + 2 * pair;
-  switch (window.pairing.get()) {
-    case Pairing::half:
-      return {half_x, half_y, half_x, half_y};
-    case Pairing::interleaved:
-      return {even, even + 1, even, even + 1};
-    case Pairing::interleaved_to_half:
-      if (direction == Direction::forward) return {even, even + 1, half_x, half_y};
-      return {half_x, half_y, even, even + 1};
-  }
-  fail("a pairing must be known");
-}
-
 std::uint64_t bits_of(DType dtype, double value) {
   return test::bits_of(dtype, dtype == DType::bf16 ? to_odd(value) : value);
 }

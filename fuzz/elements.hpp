@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "check/keys.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/tensor_view.hpp"
 #include "tests/support/elements.hpp"
 
 namespace rotary::fuzz {
 
+using check::features_read;
+using check::features_written;
 using test::value_at;
 
 // The bits of the nearest element, in the lowest bytes; the value is rounded once.
@@ -24,18 +27,6 @@ struct Pair {
   double x = 0;
   double y = 0;
 };
-
-// Features of pair i of a head, before the rotation and in the result: they differ for pairing
-// interleaved_to_half.
-struct PairFeatures {
-  std::int64_t read_x = 0;
-  std::int64_t read_y = 0;
-  std::int64_t written_x = 0;
-  std::int64_t written_y = 0;
-};
-
-[[nodiscard]] PairFeatures features_of(const HeadWindow& window, Direction direction,
-                                       std::int64_t pair);
 
 // The rotation of a pair: an element of the rows, A cos and A sin, and how it is used.
 struct Turn {

@@ -180,13 +180,13 @@ void check_pair(const PairPlace& place) {
 }
 
 PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
-  const PairFeatures at = features_of(one.window, one.direction, pair);
+  const auto [x, y] = features_read(one.window, one.direction, pair);
+  const auto [to_x, to_y] = features_written(one.window, one.direction, pair);
   const auto bytes = [&](std::int64_t feature) {
     return static_cast<std::size_t>((offset + feature * one.strides.feature) *
                                     size_in_bytes(one.dtype));
   };
-  return {.read = {.x = bytes(at.read_x), .y = bytes(at.read_y)},
-          .written = {.x = bytes(at.written_x), .y = bytes(at.written_y)}};
+  return {.read = {.x = bytes(x), .y = bytes(y)}, .written = {.x = bytes(to_x), .y = bytes(to_y)}};
 }
 
 // Checks every pair of one token, whose rows are those of the set in use.

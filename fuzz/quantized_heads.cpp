@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/quantized_heads.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace rotary::fuzz {
@@ -50,14 +49,9 @@ bool is_well_formed(const QuantizedHeadsView& heads) {
   return is_empty(elements) || is_well_formed(scales_of(heads));
 }
 
-bool QuantizedHead::is_zero() const {
-  return std::all_of(elements.begin(), elements.end(),
-                     [](std::int8_t element) { return element == 0; });
-}
-
-QuantizedHead head_at(const QuantizedHeadsView& heads, const std::byte* bytes, const Memory& memory,
-                      Axes index) {
-  QuantizedHead head;
+check::Int8Head head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
+                        const Memory& memory, Axes index) {
+  check::Int8Head head;
   const std::byte* const buffer = memory.after.data();
   std::memcpy(&head.scale, bytes + place_of(scales_of(heads), buffer, index), sizeof head.scale);
   for (index[3] = 0; index[3] < heads.extents.features; ++index[3]) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "check/keys.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/shapes.hpp"
 #include "fuzz/strided.hpp"
@@ -27,14 +27,8 @@ namespace rotary::fuzz {
 [[nodiscard]] bool is_well_formed(const QuantizedHeadsView& heads);
 
 // A head as it lies in `bytes`: the buffer, or its copy from before the call.
-struct QuantizedHead {
-  std::vector<std::int8_t> elements;
-  float scale = 0;
-
-  [[nodiscard]] bool is_zero() const;
-};
-[[nodiscard]] QuantizedHead head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
-                                    const Memory& memory, Axes index);
+[[nodiscard]] check::Int8Head head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
+                                      const Memory& memory, Axes index);
 
 // Restores elements and scales.
 void put_back(const QuantizedHeadsView& heads, const Memory& memory);

@@ -12,16 +12,18 @@ namespace rotary::fuzz {
 namespace {
 
 void check_pair(const Head& before, const Head& after, const TurnedBy& by, std::int64_t pair) {
-  const PairFeatures at = features_of(by.rotations.window(), by.direction, pair);
+  const HeadWindow& window = by.rotations.window();
+  const auto [x, y] = features_read(window, by.direction, pair);
+  const auto [to_x, to_y] = features_written(window, by.direction, pair);
   const RowOfPair row = row_of_pair(by, pair);
   const Turn turn{.dtype = after.dtype,
                   .direction = by.direction,
                   .attention_factor = by.rotations.attention_factor(),
                   .cos = row.cos,
                   .sin = row.sin};
-  const Pair in{.x = before.at(at.read_x), .y = before.at(at.read_y)};
+  const Pair in{.x = before.at(x), .y = before.at(y)};
   if (!is_within_range(turn, in)) return;
-  const Pair out{.x = after.at(at.written_x), .y = after.at(at.written_y)};
+  const Pair out{.x = after.at(to_x), .y = after.at(to_y)};
   if (!keeps_contract(turn, in, out)) fail("a pair must be turned within the bound");
 }
 
@@ -48,9 +50,8 @@ RowOfPair row_of_pair(const TurnedBy& by, std::int64_t pair) {
 void check_turned(const Head& before, const Head& after, const TurnedBy& by) {
   const HeadWindow& window = by.rotations.window();
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) check_pair(before, after, by, pair);
-  const std::int64_t end = window.first_feature + window.rotary_dim;
   for (std::int64_t f = 0; f < window.head_dim; ++f) {
-    if (f >= window.first_feature && f < end) continue;
+    if (check::turns(window, f)) continue;
     check_stored(before, after, f, "a feature that does not turn must stay or be rounded once");
   }
 }

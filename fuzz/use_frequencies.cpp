@@ -102,16 +102,16 @@ void check_rotated(Head& head, const Rotations& rotations) {
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t begin = token * window.head_dim;
     for (std::int64_t f = 0; f < window.head_dim; ++f) {
-      const bool turns = f >= window.first_feature && f < window.first_feature + window.rotary_dim;
-      if (!turns && head.at(begin + f) != Head::value_of(begin + f)) {
+      if (!check::turns(window, f) && head.at(begin + f) != Head::value_of(begin + f)) {
         fail("features outside the window must stay");
       }
     }
     for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-      const PairFeatures at = features_of(window, Direction::forward, pair);
+      const auto [x, y] = features_read(window, Direction::forward, pair);
+      const auto [to_x, to_y] = features_written(window, Direction::forward, pair);
       const double factor = factor_of(rotations, token, pair);
-      check_pair({Head::value_of(begin + at.read_x), Head::value_of(begin + at.read_y)},
-                 {head.at(begin + at.written_x), head.at(begin + at.written_y)},
+      check_pair({Head::value_of(begin + x), Head::value_of(begin + y)},
+                 {head.at(begin + to_x), head.at(begin + to_y)},
                  {.factor = factor, .bound = component_bound(rotations, factor)});
     }
   }

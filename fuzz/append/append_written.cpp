@@ -3,10 +3,10 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "fuzz/append/normalized.hpp"
 #include "fuzz/append/quantized.hpp"
 #include "fuzz/append/stored.hpp"
 #include "fuzz/check.hpp"
@@ -68,20 +68,24 @@ void check_keys(const AppendCase& append, const Rotations* rotations, const Memo
 void check_normalized_keys(const AppendCase& append, const Rotations* rotations,
                            const Memory& memory) {
   if (rotations != nullptr && rotations->numerics() != Numerics::exact) return;
+  const ConstHeadsView& k = append.heads.k;
+  const ConstHeadsView cache = append.cache.k;
   for_each_stored(append, [&](const Stored& at) {
-    std::vector<Head> from;
-    std::vector<Head> to;
-    for (std::int64_t h = 0; h < append.heads.k.extents.heads; ++h) {
-      from.push_back(
-          head_at(append.heads.k, memory.before.data(), memory, {at.batch, at.token, h, 0}));
-      to.push_back(
-          head_at(append.cache.k, memory.after.data(), memory, {at.block, at.place, h, 0}));
+    std::vector<long double> token;
+    std::vector<long double> stored;
+    for (std::int64_t h = 0; h < k.extents.heads; ++h) {
+      const Head from = head_at(k, memory.before.data(), memory, {at.batch, at.token, h, 0});
+      const Head to = head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0});
+      for (std::int64_t f = 0; f < k.extents.features; ++f) {
+        token.push_back(from.at(f));
+        stored.push_back(to.at(f));
+      }
     }
-    check_normalized(
-        {.before = from, .after = to, .features = append.heads.k.extents.features}, *append.k_norm,
-        rotations == nullptr ? std::nullopt
-                             : std::optional(TurnedBy{
-                                   .rotations = *rotations, .batch = at.batch, .token = at.token}));
+    std::optional<check::KeyTurn> turn;
+    if (rotations != nullptr) turn = check::turn_of(*rotations, at.batch, at.token);
+    const auto exact = check::normalized(token, k.extents.heads, *append.k_norm, turn);
+    const std::string fault = exact ? check::fault(*exact, stored, cache.dtype) : "";
+    if (!fault.empty()) fail("a key must be normalised within the bound", fault);
   });
 }
 

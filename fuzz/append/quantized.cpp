@@ -54,32 +54,9 @@ Floats stored_keys(const AppendCase& append, const Rotations* rotations, const M
   return cache;
 }
 
-void check_head(std::span<const float> numbers, const QuantizedHead& head) {
-  float largest = 0;
-  for (const float number : numbers) {
-    if (!std::isfinite(number)) {
-      if (!head.is_zero() || !std::isnan(head.scale)) {
-        fail("a head with a number that is not finite must be zeros with a NaN scale");
-      }
-      return;
-    }
-    largest = std::max(largest, std::abs(number));
-  }
-  if (largest < 0x1p-100F) {
-    if (!head.is_zero() || head.scale != 0) fail("a head of next to nothing must be zeros");
-    return;
-  }
-  const double scale = head.scale;
-  if (!(std::abs(scale - largest / 127.0) <= 0x1p-24 * (largest / 127.0))) {
-    fail("the scale must be m/127, rounded once");
-  }
-  for (std::size_t f = 0; f < numbers.size(); ++f) {
-    if (head.elements[f] == -128) fail("an element must not be -128");
-    const double error = std::abs(scale * head.elements[f] - static_cast<double>(numbers[f]));
-    if (!(error <= append_int8_error_bound(scale, 0))) {
-      fail("an element in 8 bits must be within the bound");
-    }
-  }
+void check_head(std::span<const float> numbers, const check::Int8Head& head) {
+  if (!head.has_bits_of(check::in_int8(numbers)))
+    fail("a head in 8 bits must be its numbers' z * 127/m to nearest even, and m/127");
 }
 
 void check_heads(const AppendCase& append, const QuantizedHeadsView& cache, const Floats& from,

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "fuzz/check.hpp"
-#include "fuzz/shift/quantized.hpp"
 #include "fuzz/shift/shift_answer.hpp"
 #include "fuzz/turned.hpp"
 #include "reference/angle.hpp"
@@ -53,6 +53,17 @@ void check_row(const ShiftCase& shift, const Rotations& by, const RowPlace& at) 
   };
   check(row.cos, exact.cos);
   check(row.sin, exact.sin);
+}
+
+void check_quantized(const QuantizedHeadsView& keys, const Rotations& by, const Memory& memory) {
+  Strided heads = elements_of(keys);
+  heads.counts[3] = std::min<std::int64_t>(heads.counts[3], 1);
+  for_each_element(heads, [&](const Axes& index) {
+    const std::string fault = check::shift_fault(head_at(keys, memory.before.data(), memory, index),
+                                                 head_at(keys, memory.after.data(), memory, index),
+                                                 check::turn_of(by, index[0], index[1]));
+    if (!fault.empty()) fail("a key in 8 bits must be turned within the bound", fault);
+  });
 }
 
 }  // namespace

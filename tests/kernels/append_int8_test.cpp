@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check/keys.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
@@ -43,18 +44,10 @@ Extents cache_of(Extents heads, std::int64_t blocks, std::int64_t of_block) {
 
 // The head that the definition makes of float32 numbers.
 void store_exactly(const std::vector<float>& numbers, const Int8Heads& to, const HeadIndex& at) {
-  float most = 0;
-  bool finite = true;
-  for (const float number : numbers) {
-    most = std::max(most, std::abs(number));
-    finite = finite && std::isfinite(number);
-  }
-  const bool zeros = !finite || most < 0x1p-100F;
-  to.scale(at) = finite ? (zeros ? 0 : most / 127) : std::numeric_limits<float>::quiet_NaN();
-  for (std::size_t f = 0; f < numbers.size(); ++f) {
-    const float steps = zeros ? 0 : std::nearbyintf(numbers[f] * (127 / most));
-    to.element(at, static_cast<std::int64_t>(f)) = static_cast<std::int8_t>(steps);
-  }
+  const check::Int8Head head = check::in_int8(numbers);
+  to.scale(at) = head.scale;
+  for (std::size_t f = 0; f < numbers.size(); ++f)
+    to.element(at, static_cast<std::int64_t>(f)) = head.elements[f];
 }
 
 // The float32 numbers of a slot.

@@ -10,14 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "reference/forms.hpp"
-#include "reference/head_norm.hpp"
+#include "check/keys.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
-#include "support/oracle.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -74,18 +71,6 @@ std::vector<long double> token_values(const Tensor& tensor, std::int64_t batch, 
   return values;
 }
 
-// |got - exact| within `units` of 2^-24 * size before, and the rounding to dtype after it.
-testing::AssertionResult near(double got, long double exact, double units, long double size,
-                              DType dtype) {
-  const auto whole = static_cast<double>(size);
-  const long double allowed =
-      size == 0 ? 0 : stored_error_bound(dtype, units, whole) * size * 0x1p-24L;
-  if (std::abs(got - exact) <= allowed) return testing::AssertionSuccess();
-  return testing::AssertionFailure()
-         << got << " where " << static_cast<double>(exact) << " is exact: off by "
-         << static_cast<double>(std::abs(got - exact) / (size * 0x1p-24L)) << " units";
-}
-
 Tensor any_magnitudes(const Shape& shape, std::uint64_t seed) {
   Tensor tensor(shape);
   test::Random random(seed);
@@ -93,19 +78,29 @@ Tensor any_magnitudes(const Shape& shape, std::uint64_t seed) {
   return tensor;
 }
 
+// Token (batch, t) of `got` is what the norm, and the turn, make of that of `src`.
+struct TokenPlace {
+  std::int64_t batch = 0;
+  std::int64_t source = 0;
+  std::int64_t stored = 0;
+};
+void expect_exact(const Tensor& got, const Tensor& src, const TokenPlace& at, const KeyNorm& norm,
+                  const std::optional<check::KeyTurn>& turn = {}) {
+  const auto exact =
+      check::normalized(token_values(src, at.batch, at.source), src.extents().heads, norm, turn);
+  ASSERT_TRUE(exact);
+  // fault() leaves out sizes that the contract says nothing of; here there are none.
+  for (const long double size : exact->sizes)
+    ASSERT_TRUE(size == 0 || (size >= 0x1p-100L && size < 65000)) << static_cast<double>(size);
+  ASSERT_EQ(check::fault(*exact, token_values(got, at.batch, at.stored), got.view().dtype), "")
+      << "token " << at.source << " of batch row " << at.batch;
+}
+
 void expect_normalized(const Tensor& got, const Tensor& src, const HeadNorm& norm) {
-  const Extents& n = src.extents();
-  for (std::int64_t b = 0; b < n.batch; ++b) {
-    for (std::int64_t t = 0; t < n.tokens; ++t) {
-      const auto exact = reference::normalize(token_values(src, b, t), n.heads, norm);
-      for (std::int64_t i = 0; i < n.heads * n.features; ++i) {
-        const long double y = exact.y[static_cast<std::size_t>(i)];
-        const HeadIndex at{.batch = b, .token = t, .head = i / n.features};
-        ASSERT_TRUE(near(got.at(at, i % n.features), y, normalize_error_bound, std::abs(y),
-                         got.view().dtype))
-            << "token " << t << " head " << at.head << " feature " << i % n.features;
-      }
-    }
+  for (std::int64_t b = 0; b < src.extents().batch; ++b) {
+    for (std::int64_t t = 0; t < src.extents().tokens; ++t)
+      ASSERT_NO_FATAL_FAILURE(
+          expect_exact(got, src, {b, t, t}, {norm, NormOrder::before_rotation}));
   }
 }
 
@@ -245,59 +240,6 @@ TEST(AppendNorm, WithoutRotationIsNormalizeHeads) {
   }
 }
 
-struct ExactKeys {
-  std::vector<long double> values;  // [heads][features] of one token
-  std::vector<long double> sizes;   // the sizes that the bound is relative to
-  double units = 0;
-};
-
-// Both features of a pair have the pair's hypot; a feature that does not turn has its own size.
-std::vector<long double> pair_sizes(const std::vector<long double>& token,
-                                    const HeadWindow& window) {
-  std::vector<long double> sizes;
-  for (const long double value : token) sizes.push_back(std::abs(value));
-  for (std::size_t head = 0; head < token.size();
-       head += static_cast<std::size_t>(window.head_dim)) {
-    for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-      const auto [x, y] = test::features_written(window, Direction::forward, pair);
-      const std::size_t i = head + static_cast<std::size_t>(x);
-      const std::size_t j = head + static_cast<std::size_t>(y);
-      sizes[i] = sizes[j] = std::hypot(token[i], token[j]);
-    }
-  }
-  return sizes;
-}
-
-ExactKeys exact_keys(const std::vector<long double>& k, const HeadWindow& window,
-                     const reference::AngleRows& rows, std::int64_t t, const KeyNorm& k_norm) {
-  const auto turned = [&](const std::vector<long double>& token) {
-    std::vector<long double> out;
-    const auto d = static_cast<std::size_t>(window.head_dim);
-    for (std::size_t head = 0; head < token.size(); head += d) {
-      const auto y = reference::rotate_by_elements(
-          std::span(token).subspan(head, d), window,
-          {.angles = rows.at(0, t), .attention_factor = attention_factor});
-      out.insert(out.end(), y.begin(), y.end());
-    }
-    return out;
-  };
-  const auto position = positions.first + t;
-  if (k_norm.order == NormOrder::before_rotation) {
-    auto values = turned(reference::normalize(k, extents.heads, k_norm.norm).y);
-    auto sizes = pair_sizes(values, window);
-    return {std::move(values), std::move(sizes),
-            rotate_normalized_error_bound(attention_factor, position)};
-  }
-  const auto rotated = turned(k);
-  auto normalized = reference::normalize(rotated, extents.heads, k_norm.norm);
-  auto sizes = pair_sizes(rotated, window);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    sizes[i] *= std::abs(normalized.gain[i]) / normalized.root_mean_square[i];
-  }
-  return {std::move(normalized.y), std::move(sizes),
-          normalize_rotated_error_bound(attention_factor, position)};
-}
-
 TEST(AppendNorm, IsTheReferenceWithinTheBound) {
   for (const Pairing pairing : all_pairings) {
     const HeadWindow window = window_with(pairing);
@@ -316,14 +258,11 @@ TEST(AppendNorm, IsTheReferenceWithinTheBound) {
           for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
             const std::int64_t b = i / extents.tokens;
             const std::int64_t t = i % extents.tokens;
-            const ExactKeys exact = exact_keys(token_values(k, b, t), window, rows, t, k_norm);
-            for (std::size_t f = 0; f < exact.values.size(); ++f) {
-              const auto feature = static_cast<std::int64_t>(f);
-              const HeadIndex at{.batch = b, .token = t + 4, .head = feature / extents.features};
-              ASSERT_TRUE(near(cache.at(at, feature % extents.features), exact.values[f],
-                               exact.units, exact.sizes[f], dtype))
-                  << "token " << t << " feature " << f;
-            }
+            check::KeyTurn turn{
+                window, {}, attention_factor, static_cast<long double>(positions.first + t)};
+            for (const auto& [cos, sin] : rows.at(0, t))
+              turn.row.push_back({attention_factor * cos, attention_factor * sin});
+            ASSERT_NO_FATAL_FAILURE(expect_exact(cache, k, {b, t, t + 4}, k_norm, turn));
           }
         }
       }

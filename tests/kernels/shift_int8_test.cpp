@@ -11,19 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "check/keys.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
-#include "support/contract.hpp"
 #include "support/executors.hpp"
 #include "support/int8_heads.hpp"
-#include "support/oracle.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
 namespace {
-
-using reference::RotatedHead;
 
 using test::all_lyings;
 using test::Int8Heads;
@@ -42,51 +39,25 @@ struct Moved {
   Positions to;
 };
 
-// One head: each feature within the bound, the new scale that of the largest feature.
-void check_head(const RotatedHead& head, Int8Heads& keys, const Moved& moved, double factor) {
-  const HeadWindow& window = moved.old_ones.window;
-  const long double position =
-      std::abs(reference::position_at(moved.from, head.index.batch, head.index.token)) +
-      std::abs(reference::position_at(moved.to, head.index.batch, head.index.token));
-  const double scale = keys.scale(head.index);
-  long double largest = 0;
-  int most = 0;
-  for (std::int64_t f = 0; f < window.head_dim; ++f) {
-    const long double exact = head.exact[static_cast<std::size_t>(f)];
-    largest = std::max(largest, std::abs(exact));
-    most = std::max(most, std::abs(int{keys.element(head.index, f)}));
-    long double hypot = 0;
-    if (test::turns(window, f)) {
-      const std::int64_t at = f - window.first_feature;
-      const bool side_by_side = window.pairing.get() == Pairing::interleaved;
-      const std::int64_t half = window.pairs();
-      const std::int64_t partner = side_by_side ? (at ^ 1) : (at < half ? at + half : at - half);
-      hypot =
-          std::hypot(exact, head.exact[static_cast<std::size_t>(window.first_feature + partner)]);
-    }
-    const double bound =
-        shift_int8_error_bound(factor, position, scale, static_cast<double>(hypot));
-    const double got = scale * keys.element(head.index, f);
-    ASSERT_LE(static_cast<double>(std::abs(got - exact)), bound)
-        << "feature " << f << " token " << head.index.token << " scale " << scale;
-  }
-  ASSERT_EQ(most, 127);
-  const double units = rotate_error_bound(Direction::forward, factor, position) * std::sqrt(2.0);
-  ASSERT_NEAR(std::abs(scale), static_cast<double>(largest) / 127,
-              static_cast<double>(largest) / 127 * (units + 4) * 0x1p-24);
-}
-
 void expect_shifted(const Moved& moved, const Extents& extents, Lying lying) {
   Int8Heads keys(extents, lying);
+  Int8Heads before(extents, lying);
   keys.fill(60, -12, 3);
-  const test::Tensor before = keys.values();
+  before.fill(60, -12, 3);
   test::require(shift(keys.view(), {moved.old_ones, moved.from}, {moved.new_ones, moved.to}));
   const double factor = moved.new_ones.attention_factor / moved.old_ones.attention_factor;
   const reference::AngleRows rows({moved.from, moved.old_ones.inv_freq},
                                   {moved.to, moved.new_ones.inv_freq});
-  for_each_rotated_head(before.view(), rows,
-                        {.window = cached(moved.old_ones.window), .attention_factor = factor},
-                        [&](const RotatedHead& head) { check_head(head, keys, moved, factor); });
+  test::for_each_element(extents, [&](const test::HeadIndex& at, std::int64_t f) {
+    if (f > 0) return;
+    check::KeyTurn turn{cached(moved.old_ones.window), {}, factor};
+    for (const Positions* const positions : {&moved.from, &moved.to})
+      turn.position += std::abs(reference::position_at(*positions, at.batch, at.token));
+    for (const auto& [cos, sin] : rows.at(at.batch, at.token))
+      turn.row.push_back({factor * cos, factor * sin});
+    ASSERT_EQ(check::shift_fault(before.head(at), keys.head(at), turn), "")
+        << "token " << at.token << " head " << at.head;
+  });
   ASSERT_TRUE(keys.guards_intact());
 }
 

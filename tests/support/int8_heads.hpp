@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "check/keys.hpp"
 #include "rotary/tensor_view.hpp"
 #include "support/random.hpp"
 #include "support/tensor.hpp"
@@ -61,6 +62,10 @@ class Int8Heads {
   [[nodiscard]] float& scale(const HeadIndex& at) const {
     const auto& s = view_.scale_strides;
     return view_.scales[at.batch * s.batch + at.token * s.token + at.head * s.head];
+  }
+  [[nodiscard]] check::Int8Head head(const HeadIndex& at) const {
+    const std::int8_t* const first = &element(at, 0);
+    return {{first, first + view_.extents.features}, scale(at)};
   }
   [[nodiscard]] const std::vector<std::int8_t>& bytes() const { return bytes_; }
 

@@ -30,31 +30,6 @@ testing::AssertionResult passes_others(const ConstHeadsView& dst, const ConstHea
 
 }  // namespace
 
-std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Direction direction,
-                                                    std::int64_t pair) noexcept {
-  const Pairing pairing = window.pairing;
-  const bool permutes = pairing == Pairing::interleaved_to_half;
-  const bool in_halves = permutes ? direction != Direction::forward : pairing == Pairing::half;
-  const std::int64_t begin = window.first_feature;
-  if (in_halves) {
-    const std::int64_t of_block = window.pairs() / window.blocks;
-    const std::int64_t first = begin + pair + pair / of_block * of_block;
-    return {first, first + of_block};
-  }
-  return {begin + 2 * pair, begin + 2 * pair + 1};
-}
-
-std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
-                                                       Direction direction,
-                                                       std::int64_t pair) noexcept {
-  const bool forward = direction == Direction::forward;
-  return features_read(window, forward ? Direction::inverse : Direction::forward, pair);
-}
-
-bool turns(const HeadWindow& window, std::int64_t feature) noexcept {
-  return feature >= window.first_feature && feature < window.first_feature + window.rotary_dim;
-}
-
 testing::AssertionResult Oracle::accepts(const ConstHeadsView& dst, const ConstHeadsView& src,
                                          Direction direction) const {
   const HeadWindow& window = frequencies_.window;

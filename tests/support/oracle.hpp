@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "check/keys.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
@@ -16,16 +17,9 @@
 
 namespace rotary::test {
 
-// Features of pair i, counted from the start of the head: before the rotation, and in the result.
-// They differ for interleaved_to_half.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
-                                                                  Direction direction,
-                                                                  std::int64_t pair) noexcept;
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
-                                                                     Direction direction,
-                                                                     std::int64_t pair) noexcept;
-
-[[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
+using check::features_read;
+using check::features_written;
+using check::turns;
 
 class Oracle {
  public:
