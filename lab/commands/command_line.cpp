@@ -100,11 +100,6 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   add_training_options(*run, arguments);
   run->add_option("--budget", arguments.budget,
                   "processor time of all cells together, 90s, 10m or 2h: scales steps");
-  // The last: who starts the processes says so.
-  run->add_option("-j,--jobs", arguments.jobs, "processes, each on a cell of its own")
-      ->default_val(1)
-      ->take_last()
-      ->check(CLI::Range(1, 1024));
   run->add_flag("--data-parallel", arguments.data_parallel,
                 "the processes share each cell: its batches are cut by rows");
   run->add_option("--checkpoint-every", arguments.checkpoint_every_s, "seconds of training")

@@ -24,7 +24,6 @@ struct RunArguments {
   int threads = 1;
   std::string device = "cpu";
   std::string budget;  // "90s"; "": none
-  int jobs = 1;
   bool data_parallel = false;
   double checkpoint_every_s = 60;
 };

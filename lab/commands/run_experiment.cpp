@@ -18,7 +18,6 @@
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
 #include "lab/commands/commands.hpp"
-#include "lab/commands/jobs.hpp"
 #include "lab/commands/prepare_run.hpp"
 #include "lab/commands/print.hpp"
 #include "lab/commands/progress.hpp"
@@ -34,6 +33,9 @@
 
 namespace rotary::lab {
 namespace {
+
+// 128 + SIGINT, the exit code that a shell gives.
+constexpr int interrupted_exit_code = 130;
 
 // Ordered by how much a state says about a whole run.
 enum class CellState {
@@ -242,21 +244,6 @@ int Runner::run_together() {
   return exit_code(last);
 }
 
-void check_sharing(const RunArguments& arguments,
-                   const std::optional<RankEnvironment>& environment) {
-  const bool several = environment.has_value() || arguments.jobs > 1;
-  if (arguments.data_parallel && !several) {
-    throw cli::Failure(cli::ExitCode::usage,
-                       "--data-parallel must have several processes: pass --jobs, or start them "
-                       "with torchrun");
-  }
-  if (environment && arguments.jobs > 1) {
-    throw cli::Failure(cli::ExitCode::usage,
-                       "--jobs must not be passed where RANK is set: others started several "
-                       "processes already");
-  }
-}
-
 void print_head(const PreparedRun& run, const RunArguments& arguments) {
   for (const Experiment& experiment : run.experiments) print_note("{}\n", experiment.title);
   print_note("{} cells", run.cells.size());
@@ -273,12 +260,15 @@ void print_head(const PreparedRun& run, const RunArguments& arguments) {
 
 int run_experiment(const RunArguments& arguments) {
   const auto environment = rank_environment();
-  check_sharing(arguments, environment);
+  if (arguments.data_parallel && !environment) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       "--data-parallel must have several processes: start them with torchrun or "
+                       "lab/jobs.sh");
+  }
   set_threads(arguments.threads);
   use_device(arguments.device);
   PreparedRun run = select_cells(arguments, MissingData::fails);
   prepare_cells(run, arguments);
-  if (arguments.jobs > 1) return run_jobs(arguments);
   if (!environment || environment->rank == 0) print_head(run, arguments);
   watch_interruption();
   Runner runner(arguments, run, environment);

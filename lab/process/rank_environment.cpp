@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "cli/failure.hpp"
 
@@ -55,13 +54,6 @@ std::optional<RankEnvironment> rank_environment() {
   environment.hosts_store = environment.rank == 0 && variable(agent_store_variable) != "True";
   environment.prefix = "rotary-lab/" + variable(restarts_variable);
   return environment;
-}
-
-std::vector<std::string> environment_of_rank(int rank, int size, std::uint16_t port) {
-  return {fmt::format("RANK={}", rank),          fmt::format("LOCAL_RANK={}", rank),
-          fmt::format("WORLD_SIZE={}", size),    "MASTER_ADDR=127.0.0.1",
-          fmt::format("MASTER_PORT={}", port),   fmt::format("{}=True", agent_store_variable),
-          fmt::format("{}=0", restarts_variable)};
 }
 
 }  // namespace rotary::lab

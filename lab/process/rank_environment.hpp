@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace rotary::lab {
 
@@ -22,9 +21,5 @@ struct RankEnvironment {
 // Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; absent if neither of the first two is set.
 // Fails if one of the four is missing or not such a number.
 [[nodiscard]] std::optional<RankEnvironment> rank_environment();
-
-// "NAME=value" for each variable by which a process that this one starts becomes `rank` of `size`,
-// with a store that this one hosts.
-[[nodiscard]] std::vector<std::string> environment_of_rank(int rank, int size, std::uint16_t port);
 
 }  // namespace rotary::lab

@@ -41,11 +41,16 @@ inline int end_of(pid_t process) {
 
 // The exit of each of `size` ranks.
 inline std::vector<int> run_ranks(int size, const std::function<int(Ranks&)>& task) {
-  const RankStore store;
+  static auto port = static_cast<std::uint16_t>(20000 + getpid() % 20000);
+  ++port;
   std::vector<pid_t> processes;
   for (int rank = 0; rank < size; ++rank) {
     processes.push_back(fork_with([&] {
-      Ranks ranks({.rank = rank, .size = size, .host = "127.0.0.1", .port = store.port()});
+      Ranks ranks({.rank = rank,
+                   .size = size,
+                   .host = "127.0.0.1",
+                   .port = port,
+                   .hosts_store = rank == 0});
       return task(ranks);
     }));
   }

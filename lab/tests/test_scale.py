@@ -13,6 +13,7 @@ import time
 import unittest
 
 TOOL = os.environ["ROTARY_LAB"]
+JOBS = pathlib.Path(__file__).parents[1] / "jobs.sh"
 PREPARE = pathlib.Path(__file__).parents[1] / "data" / "prepare.py"
 SEED = 7
 
@@ -63,19 +64,20 @@ class Scale(unittest.TestCase):
             assert done.returncode == 0, done.stderr
 
     @classmethod
-    def command(cls, steps, runs, *arguments):
-        return [TOOL, "run", str(cls.base / f"{steps}.json"), "--data", "book", "--data-dir",
+    def command(cls, steps, runs, *arguments, jobs=None):
+        return [*([JOBS, str(jobs)] if jobs else []), TOOL, "run",
+                str(cls.base / f"{steps}.json"), "--data", "book", "--data-dir",
                 str(cls.base / "data"), "--runs", str(cls.base / runs), *arguments]
 
-    def run_lab(self, steps, runs, *arguments, expect=0, environment=None):
-        done = subprocess.run(self.command(steps, runs, *arguments), capture_output=True,
-                              text=True, check=False, env=environment)
+    def run_lab(self, steps, runs, *arguments, jobs=None, expect=0, environment=None):
+        done = subprocess.run(self.command(steps, runs, *arguments, jobs=jobs),
+                              capture_output=True, text=True, check=False, env=environment)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done.stderr
 
-    def start(self, steps, runs, *arguments, environment=None):
-        process = subprocess.Popen(self.command(steps, runs, *arguments), env=environment,
-                                   stderr=subprocess.PIPE, text=True)
+    def start(self, steps, runs, *arguments, jobs=None, environment=None):
+        process = subprocess.Popen(self.command(steps, runs, *arguments, jobs=jobs),
+                                   env=environment, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
         return process
@@ -130,14 +132,14 @@ class Scale(unittest.TestCase):
         return found[0]
 
     def test_jobs_share_the_cells_and_show_what_they_do(self):
-        said = self.run_lab(20, "jobs", "--jobs", "3")
+        said = self.run_lab(20, "jobs", jobs=3)
         self.check_like_whole(20, "jobs")
         for encoding, seed in CELLS:
             ends = f"tiny {encoding} seed {seed}: 20 steps, validation loss"
             self.assertEqual(said.count(ends), 1, said)
         # The first cell may be finished before the others have started.
         self.assertRegex(said, r"\n6 cells, (\d finished before, )?book")
-        self.assertIn("6 cells, 6 finished before", self.run_lab(20, "jobs", "-j2"))
+        self.assertIn("6 cells, 6 finished before", self.run_lab(20, "jobs", jobs=2))
 
     def test_the_cell_of_a_killed_worker_is_taken_over(self):
         workers = [self.start(2000, "worker", environment=rank_environment(rank, 3, 1))
@@ -152,18 +154,18 @@ class Scale(unittest.TestCase):
     def test_an_interruption_stops_all_jobs_and_everything_goes_on(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             before = self.log_bytes("interrupted")
-            process = self.start(300, "interrupted", "--jobs", "2")
+            process = self.start(300, "interrupted", jobs=2)
             self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
             process.send_signal(number)
             self.end(process, 130)
         self.assertFalse(self.processes_on("interrupted"))
         # The process that shows the others, killed: they end too.
         before = self.log_bytes("interrupted")
-        process = self.start(300, "interrupted", "--jobs", "2")
+        process = self.start(300, "interrupted", jobs=2)
         self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
         process.kill()
         self.wait_until(lambda: not self.processes_on("interrupted"), "they go on")
-        self.run_lab(300, "interrupted", "--jobs", "2")
+        self.run_lab(300, "interrupted", jobs=2)
         self.check_like_whole(300, "interrupted")
 
     def log_bytes(self, runs):
@@ -216,7 +218,7 @@ class Scale(unittest.TestCase):
         ranks[1].kill()
         self.assertIn("rank 0 of 2 must reach every other one", self.end(ranks[0], 4))
         self.assertTrue((self.cell("shared", "rope", 1) / "checkpoint.pt").exists())
-        self.run_lab(300, "shared", *one, "--jobs", "2")
+        self.run_lab(300, "shared", *one, jobs=2)
         loss = self.outcome("shared", "rope", 1)["validation_loss"]
         self.assertAlmostEqual(loss, self.outcome("whole300", "rope", 1)["validation_loss"], 3)
         done = json.loads((self.cell("shared", "rope", 1) / "done.json").read_text())
@@ -233,9 +235,6 @@ class Scale(unittest.TestCase):
         wrong["RANK"] = "0"
         self.assertIn("MASTER_ADDR must be the host of rank 0",
                       self.run_lab(20, "wrong", expect=2, environment=wrong))
-        self.assertIn("--jobs must not be passed where RANK is set",
-                      self.run_lab(20, "wrong", "--jobs", "2", expect=2,
-                                   environment=rank_environment(0, 2, free_port())))
         self.assertIn("--data-parallel must have several processes",
                       self.run_lab(20, "wrong", "--data-parallel", expect=2))
 

@@ -40,15 +40,6 @@ using cli::Failure;
 
 #if defined(ROTARY_LAB_HAS_GLOO)
 
-c10d::TCPStoreOptions store_options(std::uint16_t port, bool serves) {
-  c10d::TCPStoreOptions options;
-  options.port = port;
-  options.isServer = serves;
-  options.waitWorkers = false;
-  options.timeout = std::chrono::seconds(600);
-  return options;
-}
-
 // A rank that validates lets the others wait; one that is lost is noticed at once.
 constexpr std::chrono::hours collective_timeout(2);
 
@@ -89,16 +80,6 @@ bool Ranks::reaches_gpu() noexcept {
 
 #if defined(ROTARY_LAB_HAS_GLOO)
 
-struct RankStore::Store {
-  c10::intrusive_ptr<c10d::TCPStore> store;
-};
-
-RankStore::RankStore()
-    : store_(std::make_unique<Store>(Store{.store = c10::make_intrusive<c10d::TCPStore>(
-                                               "127.0.0.1", store_options(0, /*serves=*/true))})) {}
-
-std::uint16_t RankStore::port() const { return store_->store->getPort(); }
-
 struct Ranks::Connection {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group;
@@ -110,8 +91,12 @@ struct Ranks::Connection {
 void Ranks::join() {
   or_fail(environment_, [&] {
     if (connection_) return;
-    auto server = c10::make_intrusive<c10d::TCPStore>(
-        environment_.host, store_options(environment_.port, environment_.hosts_store));
+    c10d::TCPStoreOptions of_store;
+    of_store.port = environment_.port;
+    of_store.isServer = environment_.hosts_store;
+    of_store.waitWorkers = false;
+    of_store.timeout = std::chrono::seconds(600);
+    auto server = c10::make_intrusive<c10d::TCPStore>(environment_.host, of_store);
     auto store = c10::make_intrusive<c10d::PrefixStore>(environment_.prefix, std::move(server));
     const auto options = c10d::ProcessGroupGloo::Options::create(collective_timeout);
     options->devices.push_back(make_device(environment_.host));
@@ -157,10 +142,6 @@ std::string Ranks::broadcast(std::string text) {
 
 #else
 
-struct RankStore::Store {};
-RankStore::RankStore() = default;
-std::uint16_t RankStore::port() const { return 1; }  // join() fails anyway
-
 struct Ranks::Connection {};
 void Ranks::join() {
   throw Failure(ExitCode::unsupported,
@@ -171,9 +152,6 @@ void Ranks::add_up(std::span<float> /*numbers*/, Memory /*memory*/) {}
 std::string Ranks::broadcast(std::string text) { return text; }
 
 #endif
-
-RankStore::~RankStore() = default;
-RankStore::RankStore(RankStore&& other) noexcept = default;
 
 Ranks::Ranks(RankEnvironment environment) : environment_(std::move(environment)) {}
 Ranks::~Ranks() = default;

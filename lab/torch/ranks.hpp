@@ -2,7 +2,6 @@
 // Ranks: the processes that were started together, by torch's own means (c10d: TCPStore, Gloo).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,21 +9,6 @@
 #include "lab/process/rank_environment.hpp"
 
 namespace rotary::lab {
-
-// The store in which ranks find one another, in this process until it is destroyed, on a free port.
-class RankStore {
- public:
-  RankStore();
-  ~RankStore();
-  RankStore(RankStore&& other) noexcept;
-  RankStore& operator=(RankStore&& other) = delete;
-
-  [[nodiscard]] std::uint16_t port() const;
-
- private:
-  struct Store;
-  std::unique_ptr<Store> store_;
-};
 
 // The memory of the numbers that ranks add up.
 enum class Memory { processor, gpu };

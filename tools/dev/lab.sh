@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with a
 # process for each processor; ./dev lab --test: built and tested; ./dev lab data ARGUMENT...: data
-# sets; ./dev lab ARGUMENT...: rotary-lab with these.
+# sets; ./dev lab ARGUMENT... [-j N]: rotary-lab with these, in N processes.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
@@ -34,6 +34,9 @@ cmd_lab() {
     provide_sacrebleu
     configure lab
     cmake --build --preset lab --target bin/rotary-lab
+    if [[ $# -gt 2 && "${*: -2:1}" == -j ]]; then
+      exec lab/jobs.sh "${*: -1}" "$lab_tool" "${@:1:$#-2}"
+    fi
     exec "$lab_tool" "$@"
   fi
   run_tests lab
@@ -43,7 +46,7 @@ cmd_lab() {
       echo "dev: no prose without the network; the lab trains on generated text" >&2
   fi
   stage "train: E1 to E4, quick"
-  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" --jobs "$(nproc)"
+  lab/jobs.sh "$(nproc)" "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}"
   stage "results"
   "$lab_tool" results "${lab_places[@]}"
   stage "report"

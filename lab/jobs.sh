@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# jobs.sh N PROGRAM ARGUMENT...: N processes of the program, numbered by torchrun's variables. A
+# signal to this one stops them, and they end with it. The exit code: the first failure's; 0 if a
+# process ended so, since it has seen every cell finished; 130 if all were stopped.
+set -u
+[[ "${1-}" =~ ^[1-9][0-9]*$ ]] || { echo "jobs.sh: N must be a number, got '${1-}'" >&2; exit 2; }
+export WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000))
+shift
+processes=() failure=0 finished=0
+trap 'kill -TERM "${processes[@]}" 2>/dev/null' INT TERM
+for ((rank = 0; rank < WORLD_SIZE; ++rank)); do
+  RANK=$rank LOCAL_RANK=$rank setpriv --pdeathsig TERM "$@" &
+  processes+=($!)
+done
+for process in "${processes[@]}"; do
+  wait "$process"
+  code=$?
+  while kill -0 "$process" 2>/dev/null; do  # a signal ends wait, too
+    wait "$process"
+    code=$?
+  done
+  ((code > 0)) || finished=1
+  ((failure > 0 || code > 128)) || failure=$code
+done
+((failure == 0)) || exit "$failure"
+((finished == 1)) || exit 130
