@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "check/attend_call.hpp"
 #include "check/attend_row.hpp"

@@ -5,10 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cli/failure.hpp"

@@ -4,7 +4,6 @@
 // that is not finite becomes null, because JSON has none.
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <csignal>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

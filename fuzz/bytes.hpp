@@ -2,7 +2,6 @@
 // An input taken apart into numbers. Past its end everything is 0, so every input means something.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>

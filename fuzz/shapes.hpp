@@ -2,7 +2,6 @@
 // Dtypes, strides and places of views, decoded from an input: mostly those of plausible callers.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

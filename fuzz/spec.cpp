@@ -3,7 +3,6 @@
 // rotates or its numbers are refused.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"

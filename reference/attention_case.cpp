@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <limits>
-#include <utility>
 
 #include "reference/forms.hpp"
 #include "reference/tensor.hpp"

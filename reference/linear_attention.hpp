@@ -4,7 +4,6 @@
 // eq. 4; Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // tokens, for a whole prompt at once or for one query against a cache, on a number of threads.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 #include "bench/attention/encodings.hpp"
 
 #include <array>
-#include <cstddef>
 #include <vector>
 
 namespace rotary::bench {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/identify/arrays.hpp"

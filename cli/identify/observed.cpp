@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <tuple>
-#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"

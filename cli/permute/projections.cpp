@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
-#include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"

@@ -3,7 +3,6 @@
 // row in figures.cpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

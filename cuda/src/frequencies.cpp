@@ -2,7 +2,6 @@
 #include "frequencies.hpp"
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "attention/cache/shift_checks.hpp"
 #include "attention/cache/slot_checks.hpp"

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <variant>
 
 #include "job.hpp"
 #include "rotary/kv_cache.hpp"

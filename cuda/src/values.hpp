@@ -2,7 +2,6 @@
 // Converts structs of rotary_cuda.h to values, and what all of its functions do with them.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 

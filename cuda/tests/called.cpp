@@ -4,7 +4,6 @@
 #include "tests/support/called.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "cases.hpp"
 #include "tests/support/cases.hpp"

@@ -11,7 +11,6 @@
 #include <memory>
 #include <random>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>

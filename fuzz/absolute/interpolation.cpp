@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "fuzz/absolute/absolute_cases.hpp"
 #include "fuzz/check.hpp"

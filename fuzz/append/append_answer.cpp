@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/append/append_answer.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 

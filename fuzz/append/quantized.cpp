@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/append/quantized.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // one thing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

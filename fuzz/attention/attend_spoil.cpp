@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thing about a legal call made wrong, or only other than it was.
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "fuzz/attention/attend_case.hpp"

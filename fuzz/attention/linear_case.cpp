@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "fuzz/check.hpp"
 #include "fuzz/frequencies_cache.hpp"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "fuzz/arena.hpp"
 #include "fuzz/attention/attention_call.hpp"

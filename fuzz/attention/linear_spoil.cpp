@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thing about a legal call made wrong, or only other than it was.
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "fuzz/attention/linear_case.hpp"
 

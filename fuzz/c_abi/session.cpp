@@ -2,7 +2,6 @@
 #include "fuzz/c_abi/session.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "fuzz/c_abi/memory.hpp"
 #include "fuzz/check.hpp"

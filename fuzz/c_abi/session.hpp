@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/c_abi/memory.hpp"

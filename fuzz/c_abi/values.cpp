@@ -2,7 +2,6 @@
 // Arguments of C calls, and what they mean.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "fuzz/c_abi/memory.hpp"
 #include "fuzz/c_abi/session.hpp"

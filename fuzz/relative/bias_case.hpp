@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "fuzz/bytes.hpp"

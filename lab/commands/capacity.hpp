@@ -2,8 +2,6 @@
 // The capacity of this machine, and whether a run fits into it.
 #pragma once
 
-#include <vector>
-
 #include "lab/commands/prepare_run.hpp"
 
 namespace rotary::lab {

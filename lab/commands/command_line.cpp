@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>

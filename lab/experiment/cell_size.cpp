@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/experiment/cell_size.hpp"
 
-#include <cstdint>
-
 namespace rotary::lab {
 namespace {
 

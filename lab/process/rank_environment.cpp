@@ -9,7 +9,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "cli/failure.hpp"

@@ -2,7 +2,6 @@
 // The steps of a training one by one, and how stable they were.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>

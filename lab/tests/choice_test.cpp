@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/failure.hpp"

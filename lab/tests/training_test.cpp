@@ -4,8 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>

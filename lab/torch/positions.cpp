@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

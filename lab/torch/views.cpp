@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <string>
-
 #include "cli/failure.hpp"
 
 namespace rotary::lab {

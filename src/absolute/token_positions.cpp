@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absolute/token_positions.hpp"
 
-#include <utility>
 #include <variant>
 
 #include "base/message.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absolute/token_views.hpp"
 
-#include <cstdint>
-
 #include "base/message.hpp"
 #include "tensor/overlap.hpp"
 #include "tensor/view_checks.hpp"

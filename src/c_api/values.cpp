@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 
 #include "base/message.hpp"
 #include "c_api/structs.hpp"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of hypotheses about frequencies: base, exponents, scaling rule, engines, other layers.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <new>
-#include <utility>
 
 #include "base/message.hpp"
 #include "identify/edits.hpp"

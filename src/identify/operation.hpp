@@ -2,7 +2,6 @@
 // An operation: a RotarySpec, and the mistakes that no spec can say.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

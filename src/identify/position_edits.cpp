@@ -2,7 +2,6 @@
 // Values of hypotheses about positions, and about 16-bit formats.
 #include <array>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/message.hpp"

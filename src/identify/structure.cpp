@@ -2,11 +2,9 @@
 #include "identify/structure.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
-#include <numbers>
 #include <span>
 #include <utility>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of hypotheses about structure, the factor A, signs and axes.
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>

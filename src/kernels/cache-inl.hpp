@@ -12,7 +12,6 @@
 
 #include <hwy/highway.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cache_kernels.hpp"

@@ -13,7 +13,6 @@
 
 #include <hwy/highway.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 

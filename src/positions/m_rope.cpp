@@ -2,7 +2,6 @@
 #include "rotary/m_rope.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <type_traits>
 #include <utility>

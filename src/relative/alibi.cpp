@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <utility>
 
 #include "base/message.hpp"
 #include "tensor/heads_views.hpp"

@@ -2,7 +2,6 @@
 // Mistakes whose value no list has, beside those that look like them.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <numbers>

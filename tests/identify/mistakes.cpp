@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The single mistakes that are planted.
-#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <sstream>

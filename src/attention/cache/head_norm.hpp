@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "kernels/cache_kernels.hpp"
 #include "rotary/kv_cache.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the passes of a map one by one, each an attend() into memory of this call; out is
 // written once nothing can fail any more.
-#include <optional>
 #include <utility>
 #include <vector>
 

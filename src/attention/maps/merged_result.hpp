@@ -2,7 +2,6 @@
 // Merges attentions of the same queries over disjoint sets of keys by their log-sum-exp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -16,7 +16,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

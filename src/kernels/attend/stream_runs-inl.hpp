@@ -12,7 +12,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/attend/attend_kernels.hpp"

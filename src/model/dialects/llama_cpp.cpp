@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), by the GGUF that its own
 // converter makes of the config.
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // Releases of Hugging Face Transformers; tests/golden/releases.txt shows what each does. A rule
 // begins in the minor version that the change came with.
 #include <array>
-#include <string>
 #include <string_view>
 
 #include "base/message.hpp"

@@ -2,7 +2,6 @@
 #include "model/gguf/keys.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 namespace rotary {

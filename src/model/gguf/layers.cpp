@@ -3,7 +3,6 @@
 // load_swa_pattern in src/llama-model.cpp, and src/models/*.cpp.
 #include "model/gguf/layers.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 // Which layers of a GGUF file's model slide, rotate and attend at all.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

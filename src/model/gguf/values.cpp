@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/enumerators.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/json/json.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace rotary {

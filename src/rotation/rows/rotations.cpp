@@ -2,7 +2,6 @@
 #include "rotary/rotations.hpp"
 
 #include <utility>
-#include <variant>
 
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"

@@ -3,7 +3,6 @@
 // As in Transformers' _compute_llama3_parameters, both comparisons are strict, so a wavelength on a
 // border is blended. With low == high the band is empty but for that border, where the kept
 // frequency is used.
-#include <cmath>
 #include <numbers>
 
 #include "base/message.hpp"

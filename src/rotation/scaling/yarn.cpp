@@ -3,7 +3,6 @@
 // (_compute_yarn_parameters): a ramp over the pair index, from the pair that makes beta_fast turns
 // within the original context (kept) to the pair that makes beta_slow turns (stretched by factor).
 // The paper's own ramp is linear in the turns instead.
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
