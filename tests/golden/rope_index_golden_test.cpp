@@ -3,13 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "golden/golden_file.hpp"
+#include "rotary/frequencies.hpp"
 #include "rotary/m_rope.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotations.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -78,6 +84,84 @@ TEST(RopeIndexGolden, EveryPublishedFamilyExactly) {
     EXPECT_EQ(static_cast<double>(integers.delta), got.delta);
   }
   EXPECT_GE(conventions.size(), 22U);
+}
+
+// Configs of text models, towers and diffusion transformers whose positions have several axes,
+// resolved: the rows of cos and sin that their own classes make for the same coordinates.
+
+using Rows = std::vector<std::vector<double>>;
+
+// cos and sin of float32, of a float32 angle made of a float32 frequency.
+constexpr double row_error = 2.5e-7;
+constexpr double angle_error = 4 * 0x1p-24;
+
+const ModelRotary& rotary_of(const ModelSpec& model, const std::string& label) {
+  for (const ModelRotary& each : model.rotary) {
+    if (each.layer_type.value_or("") == label) return each;
+  }
+  return model.rotary.front();
+}
+
+std::string same_features(const HeadWindow& window) {
+  if (window.pairing.get() == Pairing::half) return window.blocks == 2 ? "blocks" : "half";
+  return "interleaved";
+}
+
+void expect_rows(const Frequencies& frequencies, const Rotations& rotations,
+                 const nlohmann::json& wanted, double largest) {
+  const Rows cos = wanted.at("cos").get<Rows>();
+  const Rows sin = wanted.at("sin").get<Rows>();
+  EXPECT_EQ(same_features(frequencies.window), wanted.at("same").get<std::string>());
+  for (std::size_t token = 0; token < cos.size(); ++token) {
+    const auto got_cos = rotations.cos<double>(0, static_cast<std::int64_t>(token));
+    const auto got_sin = rotations.sin<double>(0, static_cast<std::int64_t>(token));
+    ASSERT_EQ(got_cos.size(), cos[token].size());
+    for (std::size_t pair = 0; pair < got_cos.size(); ++pair) {
+      const double bound = frequencies.attention_factor * row_error +
+                           angle_error * largest * std::abs(frequencies.inv_freq[pair]);
+      EXPECT_NEAR(got_cos[pair], cos[token][pair], bound) << "token " << token << " pair " << pair;
+      EXPECT_NEAR(got_sin[pair], sin[token][pair], bound) << "token " << token << " pair " << pair;
+    }
+  }
+}
+
+// [axes][tokens] in one row, and the largest of them.
+struct Coordinates {
+  std::vector<double> numbers;
+  std::int64_t axes = 0;
+  double largest = 1;
+};
+
+Coordinates coordinates_of(const nlohmann::json& lists) {
+  Coordinates all;
+  for (const auto& axis : lists) {
+    for (const double each : axis.get<std::vector<double>>()) {
+      all.numbers.push_back(each);
+      all.largest = std::max(all.largest, std::abs(each));
+    }
+    ++all.axes;
+  }
+  return all;
+}
+
+TEST(AxisRowsGolden, EveryClassWithSeveralAxes) {
+  const nlohmann::json file = test::read_golden("axis_rows");
+  ASSERT_GT(file.at("cases").size(), 60U);
+  for (const auto& each : file.at("cases")) {
+    SCOPED_TRACE(each.at("class").get<std::string>() + " " + each.at("config").dump());
+    const ModelSpec model = test::value_of(resolve(each.at("config").dump()));
+    EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
+    const Coordinates coordinates = coordinates_of(each.at("coordinates"));
+    for (const auto& [label, wanted] : each.at("ropes").items()) {
+      const ModelRotary& rotary = rotary_of(model, label);
+      const Frequencies frequencies = test::value_of(make_frequencies(rotary.spec, 16384));
+      ASSERT_EQ(frequencies.axes.count, coordinates.axes);
+      const auto rotations = test::value_of(
+          make_rotations(frequencies, positions_of(coordinates.numbers, 1, coordinates.axes),
+                         {.rows = RowDType::f64}));
+      expect_rows(frequencies, rotations, wanted, coordinates.largest);
+    }
+  }
 }
 
 }  // namespace

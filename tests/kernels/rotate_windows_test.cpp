@@ -3,6 +3,9 @@
 // length of tail, at several places in the head, for each token count and head count around one.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
@@ -162,6 +165,116 @@ TEST(RotateWindows, AnyMagnitudeAtExtremePositions) {
           ASSERT_TRUE(oracle.accepts(dst.view(), src.view(), direction));
         }
       }
+    }
+  }
+}
+
+// NaN and Inf stay in their own pair; features that do not turn are copied bit for bit, NaN
+// included.
+
+using test::HeadIndex;
+
+constexpr Extents one_head{.tokens = 1, .heads = 1, .features = 42};
+constexpr HeadIndex only{};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
+  const HeadWindow window{.head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
+  Tensor dst({.dtype = src.view().dtype, .extents = one_head});
+  test::require(rotate(dst.view(), src.view(),
+                       test::rotations_of(test::frequencies_of(window),
+                                          ConsecutivePositions{.first = position, .tokens = 1},
+                                          test::rows_for(src.view().dtype))));
+  return dst;
+}
+
+// The bits of the largest finite number: one below Inf.
+std::uint64_t largest_bits(DType dtype) {
+  Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
+  tensor.set(only, 0, infinity);
+  return tensor.bits_at(only, 0) - 1;
+}
+
+// Puts value into one feature of one pair and returns the rotated head.
+template <class Visit>
+void for_each_poisoned_feature(double value, Visit visit) {
+  for (const Pairing pairing : all_pairings) {
+    const HeadWindow window{
+        .head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
+    for (const DType dtype : test::all_dtypes) {
+      const Tensor clean = test::random_tensor({.dtype = dtype, .extents = one_head}, 8);
+      const Tensor expected = rotated(clean, pairing, 1);
+      for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
+        const auto [x, y] = test::features_read(window, Direction::forward, pair);
+        const auto [first, second] = test::features_written(window, Direction::forward, pair);
+        for (const std::int64_t poisoned : {x, y}) {
+          SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " feature " +
+                       std::to_string(poisoned));
+          Tensor src = clean;
+          src.set(only, poisoned, value);
+          const Tensor dst = rotated(src, pairing, 1);
+          visit(dst.at(only, first), dst.at(only, second), poisoned == x);
+          for (std::int64_t f = 0; f < one_head.features; ++f) {
+            if (f == first || f == second) continue;
+            ASSERT_EQ(dst.bits_at(only, f), expected.bits_at(only, f)) << "feature " << f;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RotateSpecialValues, NanStaysInItsPair) {
+  for_each_poisoned_feature(std::numeric_limits<double>::quiet_NaN(),
+                            [](double first, double second, bool) {
+                              EXPECT_TRUE(std::isnan(first));
+                              EXPECT_TRUE(std::isnan(second));
+                            });
+}
+
+// At position 1 every angle lies in (0, pi/2): cos and sin are positive.
+TEST(RotateSpecialValues, InfinityStaysInItsPairWithItsSign) {
+  for (const double value : {infinity, -infinity}) {
+    for_each_poisoned_feature(value, [value](double first, double second, bool is_first) {
+      EXPECT_EQ(first, is_first ? value : -value);
+      EXPECT_EQ(second, value);
+    });
+  }
+}
+
+TEST(RotateSpecialValues, OverflowIsInfinity) {
+  for (const DType dtype : test::all_dtypes) {
+    Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 9);
+    src.set_bits(only, 2, largest_bits(dtype));
+    src.set_bits(only, 3, largest_bits(dtype));
+    const Tensor dst = rotated(src, Pairing::interleaved, 1);
+    EXPECT_EQ(dst.at(only, 3), infinity) << to_string(dtype);  // largest * (sin 1 + cos 1)
+  }
+}
+
+// Signalling NaNs, negative zero, subnormals: copied, not computed with.
+TEST(RotateSpecialValues, OtherFeaturesPassBitForBit) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const std::uint64_t upper :
+         {0x7F81U, 0x7C01U, 0x7FF1U, 0xFFFFU, 0x8000U, 0x0001U, 0x7F80U, 0x7C00U, 0x8001U}) {
+      const auto below = 8 * size_in_bytes(dtype) - 16;  // bits after the first 16
+      const std::uint64_t bits = below == 0 ? upper : (upper << below) | 1U;
+      for (const Pairing pairing : all_pairings) {
+        Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 10);
+        for (const std::int64_t f : {0, 1, 40, 41}) src.set_bits(only, f, bits);
+        const Tensor dst = rotated(src, pairing, 12345);
+        for (const std::int64_t f : {0, 1, 40, 41}) EXPECT_EQ(dst.bits_at(only, f), bits);
+      }
+    }
+  }
+}
+
+// x cos(0) - y sin(0) is x itself, for every finite x and y.
+TEST(RotateSpecialValues, PositionZeroChangesNothing) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const Pairing pairing : test::order_keeping_pairings) {
+      const Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 11);
+      EXPECT_EQ(rotated(src, pairing, 0).all_bits(), src.all_bits());
     }
   }
 }

@@ -1,16 +1,211 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position interpolation.
+// The rules with few parameters.
+#include <algorithm>
+
+#include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
 namespace rotary {
 namespace {
 
+// The unscaled frequencies, which every rule starts from.
+
+using test::expect_as_reference;
 using test::expect_as_reference_for_many_specs;
+using test::spec_with;
+
+TEST(NoScalingRule, AsReference) {
+  expect_as_reference_for_many_specs(NoScaling{});
+  expect_as_reference(spec_with(1e300, 128, NoScaling{}));
+}
+
+// Position interpolation.
 
 TEST(LinearRule, AsReference) {
   for (const double factor : {1.0, 4.0, 8.0, 0.5, 1e-6, 1e6, 3.3}) {
     expect_as_reference_for_many_specs(LinearScaling{.factor = factor});
   }
+}
+
+// Frequencies given one by one.
+
+const ExplicitScaling listed{.inv_freq = {1, 0.25, 0, 0x1p-1074}, .attention_factor = 1.5};
+
+TEST(ExplicitRule, IsWhatItSays) {
+  const auto got = test::value_of(make_frequencies(spec_with(10000, 8, listed)));
+  EXPECT_EQ(got.inv_freq, listed.inv_freq);
+  EXPECT_EQ(got.attention_factor, 1.5);
+  EXPECT_EQ(got.contexts, ContextRange{});
+  test::expect_as_reference(spec_with(10000, 8, listed));
+  // Whatever the base.
+  EXPECT_TRUE(rotate_alike(got, test::value_of(make_frequencies(spec_with(7, 8, listed)))));
+}
+
+TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
+  const HeadWindow window{.head_dim = 8, .rotary_dim = 8, .pairing = Pairing::half};
+  const auto of_list = test::value_of(make_frequencies(window, listed.inv_freq, 1.5));
+  const auto of_rule = test::value_of(make_frequencies(spec_with(10000, 8, listed)));
+  EXPECT_TRUE(rotate_alike(of_list, of_rule));
+  EXPECT_EQ(of_list.turns, of_rule.turns);
+}
+
+TEST(ExplicitRule, InASpec) {
+  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1, 0.25, 0]})"),
+            Scaling(ExplicitScaling{.inv_freq = {1, 0.25, 0}}));
+  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1],
+      "attention_factor": 1.5})"),
+            Scaling(ExplicitScaling{.inv_freq = {1}, .attention_factor = 1.5}));
+  test::malformed_spec(R"({"rope_type": "explicit"})", {"inv_freq must be given"});
+  test::malformed_spec(R"({"rope_type": "explicit", "inv_freq": 1})",
+                       {"scaling.inv_freq must be an array of numbers, got 1"});
+}
+
+// Clipped RoPE: the slowest pairs slow down or stand still.
+
+using test::expect_refused;
+
+TEST(ClippedRule, AsReference) {
+  for (const std::int64_t clipped : {1, 2, 3, 20, 64, 256}) {
+    for (const ClippedEdge edge : {ClippedEdge::cosine, ClippedEdge::hard}) {
+      test::expect_as_reference_for_many_specs(
+          ClippedScaling{.clipped_pairs = clipped, .edge = edge}, {}, 2 * clipped);
+    }
+  }
+}
+
+TEST(ClippedRule, KeepsTheFastPairs) {
+  const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
+  const auto cosine = test::frequencies_with(ClippedScaling{.clipped_pairs = 20}).inv_freq;
+  EXPECT_TRUE(std::equal(kept.begin(), kept.begin() + 13, cosine.begin()));  // the first of the
+  EXPECT_LT(cosine[13], kept[13]);  // clipped ones, 12, has cos 0
+  EXPECT_GT(cosine[30], 0);
+  EXPECT_EQ(cosine[31], 0);
+  const auto hard =
+      test::frequencies_with(ClippedScaling{.clipped_pairs = 20, .edge = ClippedEdge::hard})
+          .inv_freq;
+  EXPECT_TRUE(std::equal(kept.begin(), kept.begin() + 12, hard.begin()));
+  EXPECT_TRUE(std::all_of(hard.begin() + 12, hard.end(), [](double each) { return each == 0; }));
+}
+
+TEST(ClippedRule, Refusals) {
+  expect_refused(ClippedScaling{.clipped_pairs = 0}, {"clipped_pairs must be > 0, got 0"});
+  expect_refused(ClippedScaling{.clipped_pairs = 33}, {"clipped_pairs must be in [1, 32], got 33"});
+}
+
+TEST(ClippedRule, InASpec) {
+  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20})"),
+            Scaling(ClippedScaling{.clipped_pairs = 20}));
+  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20,
+      "edge": "hard"})"),
+            Scaling(ClippedScaling{.clipped_pairs = 20, .edge = ClippedEdge::hard}));
+  test::malformed_spec(R"({"rope_type": "clipped"})", {"clipped_pairs must be given"});
+  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2.5})",
+                       {"clipped_pairs must be an integer", "2.5"});
+  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2, "edge": "soft"})",
+                       {"edge must be cosine or hard, got", "soft"});
+}
+
+// Llama 3.1: three bands of wavelengths.
+
+using test::with;
+
+TEST(Llama3Rule, AsReference) {
+  const Llama3Scaling llama31{
+      .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
+  expect_as_reference_for_many_specs(llama31);
+  Llama3Scaling llama32 = llama31;
+  llama32.factor = 32;
+  expect_as_reference_for_many_specs(llama32);
+  Llama3Scaling empty_band = llama31;
+  empty_band.high_freq_factor = 1;  // Llama 4 Scout: nothing is blended
+  empty_band.factor = 16;
+  expect_as_reference_for_many_specs(empty_band);
+  for (const std::int64_t context : {std::int64_t{1}, std::int64_t{1} << 40}) {
+    Llama3Scaling extreme = llama31;
+    extreme.original_context_tokens = context;
+    expect_as_reference_for_many_specs(extreme);
+  }
+}
+
+TEST(Llama3Rule, Refusals) {
+  const Llama3Scaling good{
+      .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
+  expect_refused(with(good, &Llama3Scaling::high_freq_factor, 0.5),
+                 {"high_freq_factor must be >= low_freq_factor", "0.5"});
+}
+
+// Proportional: the slow pairs of the whole head stand still.
+
+using test::llama_with;
+
+TEST(ProportionalRule, AsReference) {
+  for (const double fraction : {1e-9, 0.25, 0.3, 0.5, 0.99, 1.0}) {
+    for (const double factor : {0.5, 1.0, 8.0}) {
+      test::expect_as_reference_for_many_specs(
+          ProportionalScaling{.turning_fraction = fraction, .factor = factor});
+    }
+  }
+}
+
+// Gemma 4's full attention: 64 of 256 pairs turn, with the exponents of the whole head.
+TEST(ProportionalRule, KeepsTheFastPairsOfTheWholeHead) {
+  const auto spec = test::spec_with(1e6, 512, ProportionalScaling{.turning_fraction = 0.25});
+  const auto got = test::value_of(make_frequencies(spec)).inv_freq;
+  const auto whole = test::value_of(make_frequencies(test::spec_with(1e6, 512, NoScaling{})));
+  EXPECT_TRUE(std::equal(got.begin(), got.begin() + 64, whole.inv_freq.begin()));
+  EXPECT_TRUE(std::all_of(got.begin() + 64, got.end(), [](double each) { return each == 0; }));
+  // Not those of partial rotary embedding.
+  const auto partial = test::value_of(make_frequencies(test::spec_with(1e6, 128, NoScaling{})));
+  EXPECT_NE(got[1], partial.inv_freq[1]);
+}
+
+void expect_of_the_whole_head(const std::string& config, const ProportionalScaling& expected) {
+  const RotarySpec spec = test::resolved_rotary(config);
+  EXPECT_EQ(spec.scaling, Scaling(expected)) << config;
+  EXPECT_EQ(test::value_of(make_frequencies(spec)).window.rotary_dim, 64) << config;
+}
+
+TEST(ProportionalRule, InAConfig) {
+  expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
+          "partial_rotary_factor": 0.25, "rope_theta": 1000000.0})"),
+                           {.turning_fraction = 0.25});
+  expect_of_the_whole_head(
+      llama_with(R"("rope_parameters": {"rope_type": "proportional", "factor": 8})"),
+      {.turning_fraction = 1, .factor = 8});
+  // The one in the dictionary wins, as for every rule.
+  expect_of_the_whole_head(llama_with(R"("partial_rotary_factor": 0.5, "rope_parameters": {
+          "rope_type": "proportional", "partial_rotary_factor": 0.25})"),
+                           {.turning_fraction = 0.25});
+  // A fraction that gives no even number of features, which would be refused elsewhere.
+  expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
+          "partial_rotary_factor": 0.3})"),
+                           {.turning_fraction = 0.3});
+}
+
+TEST(ProportionalRule, InAConfigOfLayerTypes) {
+  const auto model = test::resolved(R"({"model_type": "lfm3", "head_dim": 64,
+      "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
+      "rope_parameters": {"full_attention": {"rope_type": "proportional",
+        "partial_rotary_factor": 0.25, "rope_theta": 1e6},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}})");
+  ASSERT_EQ(model.rotary.size(), 2U);
+  EXPECT_EQ(model.rotary[0].spec.scaling, Scaling(ProportionalScaling{.turning_fraction = 0.25}));
+  EXPECT_EQ(model.rotary[1].spec.scaling, Scaling(NoScaling{}));
+}
+
+// RetNet's exponents.
+
+TEST(RetNetRule, AsReference) { test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4); }
+
+TEST(RetNetRule, EndsWithOneOverBase) {
+  const auto got = test::frequencies_with(RetNetScaling{}).inv_freq;
+  EXPECT_EQ(got.front(), 1);
+  EXPECT_EQ(got.back(), 1 / 10000.0);
+  EXPECT_NE(got, test::frequencies_with(NoScaling{}).inv_freq);
+}
+
+TEST(RetNetRule, NeedsTwoPairs) {
+  test::expect_refused(test::spec_with(10000, 2, RetNetScaling{}), {"rotary_dim >= 4", "got 2"});
 }
 
 }  // namespace
