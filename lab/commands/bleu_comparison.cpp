@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/commands/print.hpp"
+#include "lab/commands/progress.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
-#include "lab/process/sacrebleu.hpp"
+#include "lab/process/program.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {

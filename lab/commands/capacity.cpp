@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/experiment/cell_size.hpp"
+#include "lab/experiment/cell.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
 #include "lab/commands/commands.hpp"
-#include "lab/commands/print.hpp"
+#include "lab/commands/progress.hpp"
 #include "lab/commands/sample.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/experiments.hpp"

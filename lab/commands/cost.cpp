@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/commands/commands.hpp"
-#include "lab/commands/print.hpp"
+#include "lab/commands/progress.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/commands/prepare_run.hpp"
-#include "lab/experiment/cell_size.hpp"
+#include "lab/experiment/cell.hpp"
 #include "lab/torch/measure_cost.hpp"
 
 namespace rotary::lab {

@@ -10,8 +10,8 @@
 #include "lab/commands/capacity.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/commands/prepare_run.hpp"
-#include "lab/commands/print.hpp"
-#include "lab/experiment/cell_size.hpp"
+#include "lab/commands/progress.hpp"
+#include "lab/experiment/cell.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {

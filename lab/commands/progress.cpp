@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/commands/progress.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <utility>
 
 namespace rotary::lab {
+
 namespace {
 
 // "4:05", "1:04:05"

@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of a run on standard error.
+// Answers, notes and progress for the lab's user.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "cli/standard_streams.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
+
+// Text for the lab's user: answers on standard output, notes on standard error, both written as by
+// cli/standard_streams.hpp.
+// Failure: I/O.
+template <class... Arguments>
+void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  cli::write_standard_output(fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+template <class... Arguments>
+void print_note(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  cli::write_standard_error(fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+// Progress of a run on standard error.
 
 enum class Audience {
   person,   // one line that changes on a terminal, one line each ten seconds elsewhere

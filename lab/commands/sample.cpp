@@ -15,8 +15,8 @@
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "lab/commands/print.hpp"
-#include "lab/data/random.hpp"
+#include "lab/commands/progress.hpp"
+#include "lab/data/batches.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
 #include "lab/experiment/json_object.hpp"

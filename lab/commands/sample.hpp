@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lab/generate/sampling.hpp"
+#include "lab/generate/dense.hpp"
 
 namespace rotary::lab {
 

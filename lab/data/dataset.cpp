@@ -20,11 +20,10 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "lab/data/grammar.hpp"
-#include "lab/data/pair_grammar.hpp"
-#include "lab/data/pairs.hpp"
+#include "lab/data/pair_batches.hpp"
 #include "lab/data/pieces.hpp"
+#include "lab/experiment/experiments.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "lab/experiment/plain_name.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/random.hpp"
+#include "lab/data/batches.hpp"
 
 namespace rotary::lab {
 namespace {

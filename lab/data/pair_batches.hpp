@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// A translator's batch in one step: pairs of about the same length, as a function of the pairs, the
-// seed and the step.
+// Pairs: sentences and their translations, as the text of a data set: a line for each pair, the
+// sentence, a tab, the other one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "lab/data/pairs.hpp"
 #include "lab/data/pieces.hpp"
 
 namespace rotary::lab {
 
+struct PairText {
+  std::string text;
+  std::vector<std::int64_t> documents;  // bytes of each: whole lines
+};
+
+struct Pair {
+  std::string_view source;
+  std::string_view target;
+};
+
+// The pairs of such a text, which must outlive them.
+[[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
+
+// A translator's batch in one step: pairs of about the same length, as a function of the pairs, the
+// seed and the step.
 // Without a beginning and an end.
 struct TokenPair {
   Pair text;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/process/scratch_folder.hpp"
+#include "lab/process/program.hpp"
 
 namespace rotary::lab {
 

@@ -19,9 +19,8 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "lab/encodings/encoding.hpp"
-#include "lab/encodings/rescaling.hpp"
+#include "lab/experiment/experiments.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "lab/experiment/plain_name.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/experiment/experiments.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "cli/failure.hpp"
 
 namespace rotary::lab {
+
 namespace {
 
 namespace fs = std::filesystem;

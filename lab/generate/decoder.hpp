@@ -1,19 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoder: runs a trained causal model as inference engines do, without torch. Each layer has a KV
-// cache of the core library; a step rotates and appends its keys, then attends to all.
+// Positions of a decoder that works token by token: turns an Encoding into arguments of the core
+// library's attend(), append() and sums of rows.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/model_config.hpp"
-#include "lab/generate/decoder_positions.hpp"
 #include "lab/generate/dense.hpp"
-#include "lab/generate/weights.hpp"
+#include "rotary/absolute.hpp"
+#include "rotary/attention.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/position_maps.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::lab {
+
+// Rows of cos and sin for the tokens of one step; absent: no rotation.
+struct StepRotations {
+  std::optional<Rotations> queries;
+  std::optional<Rotations> keys;
+};
+
+class DecoderPositions {
+ public:
+  // For texts up to `capacity` tokens: scaling rules that depend on the context use that length
+  // from the first token on, so that cached keys never become stale. Fails if the encoding has
+  // fewer positions. The weights are those that the encoding learned, "positions.learned" and the
+  // like; they are copied.
+  DecoderPositions(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
+                   std::int64_t capacity);
+  // attend() gets views of memory that this owns.
+  DecoderPositions(const DecoderPositions&) = delete;
+  DecoderPositions& operator=(const DecoderPositions&) = delete;
+
+  // x [1, tokens, d_model], embeddings of the tokens from position `first` on.
+  void add_absolute(TokensView x, std::int64_t first) const;
+
+  [[nodiscard]] StepRotations rotations(std::int64_t first, std::int64_t tokens) const;
+
+  // The position options of attend() in this layer, except for the rotations of a step.
+  [[nodiscard]] AttendOptions attention(std::int64_t layer) const;
+
+  // For a position map: the options of attend_mapped(), for every layer.
+  [[nodiscard]] std::optional<MappedAttention> mapped_attention() const;
+
+ private:
+  void read_shaw(const ShawEncoding& shaw, const Weights& weights);
+  void read_bias(const BiasEncoding& bias, const Weights& weights);
+
+  ModelConfig model_;
+  std::optional<WindowedLayers> windows_;
+  std::vector<float> learned_;  // [model.tokens][d_model]
+  std::vector<float> sines_;    // [capacity][d_model]
+  std::optional<Frequencies> frequencies_;
+  bool has_roles_ = false;  // xPos
+  std::optional<PositionMap> map_;
+  // For each layer, or one set for all.
+  std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
+  std::vector<RelativeBias> biases_;
+  std::vector<std::vector<float>> shaw_numbers_;  // keys and values of each layer in turn
+  std::vector<ShawTable> shaw_tables_;
+};
+
+// Decoder: runs a trained causal model as inference engines do, without torch. Each layer has a KV
+// cache of the core library; a step rotates and appends its keys, then attends to all.
 
 class Decoder {
  public:

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a decoder beside attention, for one token at a time. Sums are double, and each
-// number of a result is rounded to float once: at these sizes that costs nothing, and leaves
-// attention as the only part whose rounding takes more than a line to bound.
+// The weights of a trained decoder, by their names in its checkpoint.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "lab/data/batches.hpp"
 
 namespace rotary::lab {
 
+// Row-major: a Linear's weight is [outputs][inputs], an embedding [tokens][features].
+using Weights = std::map<std::string, std::vector<float>>;
+
+// The parts of a decoder beside attention, for one token at a time. Sums are double, and each
+// number of a result is rounded to float once: at these sizes that costs nothing, and leaves
+// attention as the only part whose rounding takes more than a line to bound.
 // y = W x + b
 class Linear {
  public:
@@ -38,5 +46,17 @@ class LayerNorm {
 
 // In place, x Φ(x), the form with erf.
 void gelu(std::span<float> x);
+
+// Choosing the next token from logits.
+
+struct Sampling {
+  double temperature = 1;  // logits are divided by it; 0: takes the largest
+  std::int64_t top_k = 0;  // chooses among this many largest logits; 0: all
+};
+
+// Index of the token, chosen with its probability in the softmax of the logits. Among equal logits
+// the first ranks first.
+[[nodiscard]] std::int64_t choose(std::span<const float> logits, const Sampling& sampling,
+                                  Random& random);
 
 }  // namespace rotary::lab

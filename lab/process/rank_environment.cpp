@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/process/rank_environment.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -14,6 +16,7 @@
 #include "cli/failure.hpp"
 
 namespace rotary::lab {
+
 namespace {
 
 // Variables of torch.distributed.run: "True" if the launcher hosts the store for its processes, and
@@ -54,5 +57,25 @@ std::optional<RankEnvironment> rank_environment() {
   environment.prefix = "rotary-lab/" + variable(restarts_variable);
   return environment;
 }
+
+namespace {
+
+// The only state of the lab that is not handed around: a signal has no other way in.
+volatile std::sig_atomic_t stop_asked = 0;
+
+extern "C" void ask_to_stop(int signal) {
+  stop_asked = 1;
+  (void)std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void watch_interruption() {
+  stop_asked = 0;
+  (void)std::signal(SIGINT, ask_to_stop);
+  (void)std::signal(SIGTERM, ask_to_stop);
+}
+
+bool interrupted() noexcept { return stop_asked != 0; }
 
 }  // namespace rotary::lab

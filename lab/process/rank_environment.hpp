@@ -22,4 +22,10 @@ struct RankEnvironment {
 // Fails if one of the four is missing or not such a number.
 [[nodiscard]] std::optional<RankEnvironment> rank_environment();
 
+// SIGINT and SIGTERM as a question that the training loop asks between two steps.
+// From now on the two signals only set the result of interrupted(); a second one ends the process.
+void watch_interruption();
+
+[[nodiscard]] bool interrupted() noexcept;
+
 }  // namespace rotary::lab

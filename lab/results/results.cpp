@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/results/results.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,10 +19,37 @@
 #include "cli/files.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/process/machine.hpp"
-#include "lab/results/log.hpp"
 #include "lab/results/measures.hpp"
+#include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
+
+std::string_view to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::confirmed:
+      return "confirmed";
+    case Verdict::not_visible:
+      return "not visible at this scale";
+    case Verdict::contradicted:
+      return "contradicted";
+    case Verdict::not_run:
+      break;
+  }
+  return "not run";
+}
+
+Verdict judge(std::span<const double> gaps, const std::optional<Interval>& interval,
+              double margin) noexcept {
+  if (gaps.empty()) return Verdict::not_run;
+  const auto [least, greatest] = std::ranges::minmax(gaps);
+  // The border that the mean is compared with: no effect, or the worst that is still as good.
+  const double border = std::min(margin, 0.0);
+  if (least >= margin && (!interval || interval->low >= border)) return Verdict::confirmed;
+  const bool opposite = margin > 0 ? greatest <= -margin : greatest < margin;
+  if (opposite && (!interval || interval->high < border)) return Verdict::contradicted;
+  return Verdict::not_visible;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,6 +157,24 @@ std::vector<std::string> machines_of(const Results& results) {
       for (const Machine& machine : cell.outcome.machines) machines.insert(text_of(machine));
   }
   return {machines.begin(), machines.end()};
+}
+
+std::vector<PublishedRow> beside(const Results& results, const PublishedTable& table) {
+  const auto comparable = [&](double number) {
+    return table.unit == PublishedUnit::perplexity ? std::log(number) : number;
+  };
+  std::vector<PublishedRow> rows;
+  for (const auto& [measure, number] : table.values) {
+    PublishedRow row{.measure = measure, .published = number};
+    row.published_difference = comparable(number) - comparable(table.values.front().number);
+    const ArmResult* arm = find_arm(results, measure.encoding);
+    const auto ours = arm == nullptr ? std::nullopt : summary_of(results, *arm, measure);
+    if (ours) row.ours = (table.unit == PublishedUnit::percent ? 100 : 1) * ours->mean;
+    const auto& first = rows.empty() ? row.ours : rows.front().ours;
+    if (row.ours && first) row.ours_difference = *row.ours - *first;
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 }  // namespace rotary::lab

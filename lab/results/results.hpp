@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results: what the finished cells of an experiment's preset say, as values.
+// The verdict of finished cells on a claim: that one measure is below another by at least a margin.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,33 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/experiment/experiment.hpp"
-#include "lab/results/interval.hpp"
-#include "lab/results/verdict.hpp"
+#include "lab/experiment/statistics.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
 
+enum class Verdict { confirmed, not_visible, contradicted, not_run };
+
+// "confirmed", "not visible at this scale", "contradicted", "not run".
+[[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
+
+// gaps: for each seed, the measure that should be higher minus the one that should be lower.
+// interval: of their mean, if there is one.
+//
+// A margin above 0 is the least effect that counts: confirmed if every gap is at least the margin
+// and the interval is above 0; contradicted if every gap is at most -margin, the opposite effect,
+// and the interval is below 0. A margin below 0 is a difference that is still as good: confirmed if
+// every gap and the interval are at least the margin, contradicted if all of them are below it.
+[[nodiscard]] Verdict judge(std::span<const double> gaps, const std::optional<Interval>& interval,
+                            double margin) noexcept;
+
+// Results: what the finished cells of an experiment's preset say, as values.
 // A finished cell.
 struct CellResult {
   std::uint64_t seed = 0;
@@ -74,5 +91,19 @@ struct ResultsFilter {
 
 // All that worked on the cells, in words, each once.
 [[nodiscard]] std::vector<std::string> machines_of(const Results& results);
+
+// A paper's printed numbers beside those that the cells reached. Sizes differ by orders of
+// magnitude, so differences are compared.
+
+struct PublishedRow {
+  Measure measure;
+  double published = 0;
+  double published_difference = 0;  // to the table's first row; of perplexities in nats
+  std::optional<double> ours = {};  // mean over seeds, in per cent where published in them; absent:
+                                    // not run, or not measured
+  std::optional<double> ours_difference = {};
+};
+
+[[nodiscard]] std::vector<PublishedRow> beside(const Results& results, const PublishedTable& table);
 
 }  // namespace rotary::lab

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lab/results/measures.hpp"
-#include "lab/results/published.hpp"
+#include "lab/results/results.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::lab {

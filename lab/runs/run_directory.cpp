@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/runs/run_directory.hpp"
 
 #include <fcntl.h>
@@ -6,7 +7,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -20,11 +24,13 @@
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "lab/data/dataset.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/process/machine.hpp"
 #include "lab/runs/durable_file.hpp"
 
 namespace rotary::lab {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,6 +228,81 @@ std::optional<Outcome> read_outcome(const std::string& path) {
   }
   if (object.has("machines")) outcome.machines = parse_machines(object.at("machines"), file);
   return outcome;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t config_bytes_limit = 1 << 20;
+
+}  // namespace
+
+Cell with_start(Cell cell, const std::string& runs) {
+  if (!cell.start) return cell;
+  const fs::path folder = fs::path(runs) / start_folder_of(cell);
+  if (!fs::exists(folder / "done.json") || !fs::exists(folder / "checkpoint.pt")) {
+    throw cli::Failure(
+        cli::ExitCode::usage,
+        fmt::format("{} starts from {}, which must be finished: rotary-lab run "
+                    "lab/experiments/{}.json --preset {} --only {} --seeds {} --runs {}",
+                    folder_of(cell), folder.string(), cell.start->experiment, cell.preset,
+                    cell.start->encoding, cell.seed, runs));
+  }
+  cell.start_sha256 =
+      sha256_of(cli::read_file((folder / "config.json").string(), config_bytes_limit));
+  return cell;
+}
+
+std::string start_checkpoint(const Cell& cell, const std::string& runs) {
+  return (fs::path(runs) / start_folder_of(cell) / "checkpoint.pt").string();
+}
+
+namespace {
+
+constexpr std::uint64_t log_bytes_limit = 64 << 20;
+constexpr std::size_t columns = 8;
+
+// True where the text is numbers with commas between, as many as there are columns.
+bool read_numbers(std::string_view text, std::array<double, columns>& numbers) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t column = 0; column < columns; ++column) {
+    if (column > 0 && (at == end || *at++ != ',')) return false;
+    const auto [stop, error] = std::from_chars(at, end, numbers[column]);
+    if (error != std::errc()) return false;
+    at = stop;
+  }
+  return at == end;
+}
+
+}  // namespace
+
+std::vector<LogRow> read_log(const std::string& path) {
+  const std::string text = cli::read_file(path, log_bytes_limit);
+  std::vector<LogRow> rows;
+  std::string_view rest = text;
+  for (std::size_t line = 1; !rest.empty(); ++line) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view row = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    if (line == 1) continue;
+    std::array<double, columns> numbers = {};
+    if (!read_numbers(row, numbers)) {
+      throw cli::Failure(
+          cli::ExitCode::malformed_input,
+          fmt::format("{}: line {} must be {} numbers with commas between", path, line, columns));
+    }
+    rows.push_back({.step = static_cast<std::int64_t>(numbers[0]),
+                    .tokens = static_cast<std::int64_t>(numbers[1]),
+                    .train_loss = numbers[2],
+                    .validation_loss = numbers[3],
+                    .learning_rate = numbers[4],
+                    .wall_s = numbers[5],
+                    .cpu_s = numbers[6],
+                    .tokens_per_s = numbers[7]});
+  }
+  return rows;
 }
 
 }  // namespace rotary::lab

@@ -130,4 +130,15 @@ class RunDirectory {
 // The outcome of a finished cell; absent if there is none.
 [[nodiscard]] std::optional<Outcome> read_outcome(const std::string& path);
 
+// The finished cell that another starts from.
+// The cell with the SHA-256 of its start's configuration, which its identity includes; unchanged if
+// it starts from none. Fails, naming the command to run, if that cell is not finished.
+[[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
+
+// Its checkpoint.
+[[nodiscard]] std::string start_checkpoint(const Cell& cell, const std::string& runs);
+
+// The lines of a finished cell's log.csv. Fails on a line that RunDirectory::append does not write.
+[[nodiscard]] std::vector<LogRow> read_log(const std::string& path);
+
 }  // namespace rotary::lab

@@ -9,10 +9,9 @@
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "lab/data/batches.hpp"
 #include "lab/data/dataset.hpp"
-#include "lab/data/random.hpp"
 #include "lab/runs/run_directory.hpp"
-#include "lab/runs/start.hpp"
 #include "lab/tests/finite_differences.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"

@@ -19,12 +19,11 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/generate/sampling.hpp"
+#include "lab/generate/dense.hpp"
 #include "lab/tests/tiny.hpp"
 #include "lab/torch/clipped_angle.hpp"
 #include "lab/torch/transformer.hpp"
 #include "lab/torch/views.hpp"
-#include "lab/torch/weights_of.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/position_maps.hpp"
 

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/experiment/correlation.hpp"
-#include "lab/experiment/proportion.hpp"
+#include "lab/experiment/statistics.hpp"
 #include "lab/tests/made_documents.hpp"
 
 namespace rotary::lab {

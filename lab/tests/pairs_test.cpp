@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of texts and their tokens: the grammar, pieces, batches.
-#include "lab/data/pairs.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,10 +14,10 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/data/grammar.hpp"
 #include "lab/data/pair_batches.hpp"
-#include "lab/data/pair_grammar.hpp"
 #include "lab/data/pieces.hpp"
-#include "lab/process/sacrebleu.hpp"
+#include "lab/process/program.hpp"
 #include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {

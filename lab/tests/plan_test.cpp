@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/encodings/rescaling.hpp"
-#include "lab/experiment/cell_size.hpp"
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/runs/budget.hpp"
 #include "lab/tests/temporary_folder.hpp"

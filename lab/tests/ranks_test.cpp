@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "lab/data/grammar.hpp"
-#include "lab/data/pair_grammar.hpp"
 #include "lab/data/pieces.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/forked.hpp"

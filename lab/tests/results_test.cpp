@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/random.hpp"
-#include "lab/results/interval.hpp"
-#include "lab/results/log.hpp"
+#include "lab/data/batches.hpp"
+#include "lab/experiment/statistics.hpp"
 #include "lab/results/measures.hpp"
-#include "lab/results/published.hpp"
-#include "lab/results/verdict.hpp"
+#include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions that a rule answers: that answers are right, and that a model's are counted right.
-#include "lab/data/sequences.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +11,9 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/data/batches.hpp"
 #include "lab/generate/decoder.hpp"
-#include "lab/generate/sampling.hpp"
+#include "lab/generate/dense.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"

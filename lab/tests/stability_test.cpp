@@ -10,7 +10,7 @@
 #include "lab/experiment/experiment.hpp"
 #include "lab/results/measures.hpp"
 #include "lab/results/results.hpp"
-#include "lab/results/results_csv.hpp"
+#include "lab/results/results_text.hpp"
 #include "lab/runs/step_series.hpp"
 
 namespace rotary::lab {

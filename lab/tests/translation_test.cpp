@@ -18,8 +18,8 @@
 
 #include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
-#include "lab/data/pair_grammar.hpp"
-#include "lab/process/sacrebleu.hpp"
+#include "lab/data/grammar.hpp"
+#include "lab/process/program.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/finite_differences.hpp"
 #include "lab/tests/temporary_folder.hpp"

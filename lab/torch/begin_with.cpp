@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/torch/device.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "lab/data/examples.hpp"
-#include "lab/experiment/correlation.hpp"
-#include "lab/experiment/proportion.hpp"
-#include "lab/torch/device.hpp"
+#include "lab/experiment/statistics.hpp"
 #include "lab/torch/positions.hpp"
 #include "lab/torch/transformer.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/torch/device.hpp"
 #include "lab/torch/functions.hpp"
+#include "lab/torch/views.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::lab {

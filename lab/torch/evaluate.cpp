@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/torch/device.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "cli/failure.hpp"
 #include "lab/torch/composed.hpp"
-#include "lab/torch/device.hpp"
 #include "lab/torch/views.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/relative_bias.hpp"

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/torch/learner.hpp"
 
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/data/batches.hpp"
 #include "lab/torch/choice.hpp"
-#include "lab/torch/language_model.hpp"
-#include "lab/torch/sequences.hpp"
+#include "lab/torch/evaluate.hpp"
+#include "lab/torch/pair_influence.hpp"
+#include "lab/torch/transformer.hpp"
 #include "lab/torch/translation.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 
@@ -33,6 +42,151 @@ std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
   }
   throw cli::Failure(cli::ExitCode::unsupported,
                      fmt::format("{} is not a task of this version", to_string(cell.model.task)));
+}
+
+namespace {
+
+class LanguageModel final : public Learner {
+ public:
+  LanguageModel(const Cell& cell, const Dataset& data)
+      : cell_(cell), data_(data), model_(cell.model, cell.encoding, cell.seed) {
+    model_->to(device());
+  }
+
+  torch::nn::Module& model() override { return *model_; }
+
+  LossSum training_loss(std::int64_t step, const Share& share) override {
+    const BatchShape shape{
+        .task = cell_.model.task, .rows = cell_.training.batch, .tokens = cell_.model.tokens};
+    const Batch batch = training_batch(data_.train, shape, cell_.seed, step);
+    const std::int64_t first = shape.rows * share.part / share.parts;
+    const std::int64_t end = shape.rows * (share.part + 1) / share.parts;
+    return loss_of(model_, share.parts == 1 ? batch : part_of(batch, first, end - first));
+  }
+
+  double validation_loss() override {
+    const std::int64_t multiple = cell_.model.tokens / unit_of(cell_);
+    return *validate(model_, cell_, data_.validation, multiple).loss;
+  }
+
+  void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
+    outcome.lengths = validate_lengths(model_, cell_, data_.validation);
+    if (cell_.training.pair_rows == 0) return;
+    outcome.pairs = pair_influences(model_, cell_, data_.validation);
+    outcome.metrics = metrics_of_pairs(outcome.pairs);
+  }
+
+ private:
+  Cell cell_;
+  const Dataset& data_;
+  Transformer model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& data) {
+  return std::make_unique<LanguageModel>(cell, data);
+}
+
+namespace {
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
+  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
+}
+
+struct Answers {
+  double loss = 0;  // the sum over all bytes
+  std::int64_t bytes = 0;
+  std::int64_t right_bytes = 0;
+  std::int64_t questions = 0;
+  std::int64_t right_questions = 0;
+};
+
+void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
+  const auto inputs = to_tensor(batch.inputs).view({batch.shape.rows, batch.shape.tokens});
+  const auto targets = to_tensor(batch.targets);
+  const auto logits = model->forward(inputs, to_tensor(batch.predicted));
+  answers.loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>();
+  const auto right = (logits.argmax(1) == targets).to(at::kLong).to(at::kCPU).contiguous();
+  std::vector<bool> of_questions(static_cast<std::size_t>(batch.shape.rows), true);
+  for (std::size_t n = 0; n < batch.predicted.size(); ++n) {
+    const std::int64_t is_right = right.data_ptr<std::int64_t>()[n];
+    answers.right_bytes += is_right;
+    if (is_right == 0)
+      of_questions[static_cast<std::size_t>(batch.predicted[n] / batch.shape.tokens)] = false;
+  }
+  answers.bytes += std::ssize(batch.targets);
+  answers.questions += batch.shape.rows;
+  answers.right_questions += std::ranges::count(of_questions, true);
+}
+
+class Sequences final : public Learner {
+ public:
+  explicit Sequences(const Cell& cell)
+      : cell_(cell),
+        symbols_(symbols_that_fit(cell.model.task, cell.model.tokens)),
+        model_(cell.model, cell.encoding, cell.seed) {
+    model_->to(device());
+  }
+
+  torch::nn::Module& model() override { return *model_; }
+
+  LossSum training_loss(std::int64_t step, const Share& share) override {
+    const std::int64_t rows = cell_.training.batch;
+    const Batch batch = sequence_training_batch(
+        {.task = cell_.model.task, .rows = rows, .symbols = symbols_}, cell_.seed, step);
+    const std::int64_t first = rows * share.part / share.parts;
+    const std::int64_t end = rows * (share.part + 1) / share.parts;
+    return loss_of(model_, share.parts == 1 ? batch : part_of(batch, first, end - first));
+  }
+
+  double validation_loss() override {
+    const Answers answers = ask(symbols_);
+    return answers.loss / static_cast<double>(answers.bytes);
+  }
+
+  void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
+    struct Length {
+      const char* name;
+      std::int64_t symbols;
+    };
+    for (const auto& [name, symbols] :
+         {Length{"@1x", symbols_}, {"@1.5x", symbols_ * 3 / 2}, {"@2x", symbols_ * 2}}) {
+      if (!model_->positions()->reaches(sequence_tokens(cell_.model.task, symbols))) continue;
+      const Answers answers = ask(symbols);
+      const auto bytes = static_cast<double>(answers.bytes);
+      outcome.metrics[std::string("loss") + name] = answers.loss / bytes;
+      outcome.metrics[std::string("accuracy") + name] =
+          static_cast<double>(answers.right_bytes) / bytes;
+      outcome.metrics[std::string("exact") + name] =
+          static_cast<double>(answers.right_questions) / static_cast<double>(answers.questions);
+    }
+  }
+
+ private:
+  // Questions of `symbols` symbols, the same ones in every cell of the task.
+  Answers ask(std::int64_t symbols) {
+    const torch::NoGradGuard no_gradient;
+    const std::int64_t rows = cell_.training.validation_rows;
+    const Batch all =
+        sequence_validation_batch({.task = cell_.model.task, .rows = rows, .symbols = symbols});
+    Answers answers;
+    for (std::int64_t first = 0; first < rows; first += cell_.training.batch) {
+      const std::int64_t some = std::min(cell_.training.batch, rows - first);
+      add_answers(answers, model_, part_of(all, first, some));
+    }
+    return answers;
+  }
+
+  Cell cell_;
+  std::int64_t symbols_;  // of the longest question in training
+  Transformer model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_sequences(const Cell& cell) {
+  return std::make_unique<Sequences>(cell);
 }
 
 }  // namespace rotary::lab

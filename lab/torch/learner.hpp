@@ -48,4 +48,17 @@ class Learner {
 // The data must outlive it. Fails where the data do not have what the task needs.
 [[nodiscard]] std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data);
 
+// The learner of causal_lm and masked_lm: a transformer on the bytes of a text.
+
+[[nodiscard]] std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& data);
+
+// The learner of copy, reverse and addition: a decoder that answers short questions in training,
+// and is asked for 1, 1.5 and 2 times as many symbols. Metrics of length generalisation, of 1.5x:
+//   loss@1.5x      nats for each byte of the answers
+//   accuracy@1.5x  bytes of the answers that are the likeliest one after what comes before them
+//   exact@1.5x     questions whose answer is wholly right; as all before each byte is right then,
+//                  these are the answers that taking the likeliest byte generates
+
+[[nodiscard]] std::unique_ptr<Learner> make_sequences(const Cell& cell);
+
 }  // namespace rotary::lab

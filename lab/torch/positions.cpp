@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/random.hpp"
-#include "lab/torch/device.hpp"
+#include "lab/data/batches.hpp"
 #include "lab/torch/functions.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 namespace {

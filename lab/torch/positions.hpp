@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "lab/encodings/encoding.hpp"
-#include "lab/encodings/rescaling.hpp"
 #include "lab/experiment/model_config.hpp"
 #include "lab/torch/attention_probe.hpp"
 #include "lab/torch/clipped_angle.hpp"

@@ -11,7 +11,6 @@
 
 #include "cli/failure.hpp"
 #include "lab/torch/transformer.hpp"
-#include "lab/torch/weights_of.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/experiment/cell.hpp"
-#include "lab/generate/weights.hpp"
+#include "lab/generate/dense.hpp"
 
 namespace rotary::lab {
 

@@ -13,7 +13,7 @@
 #include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/process/machine.hpp"
-#include "lab/runs/start.hpp"
+#include "lab/runs/run_directory.hpp"
 #include "lab/torch/begin_with.hpp"
 #include "lab/torch/measure_cost.hpp"
 #include "lab/torch/trainer.hpp"

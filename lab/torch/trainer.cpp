@@ -18,8 +18,8 @@
 
 #include "cli/failure.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "lab/torch/device.hpp"
 #include "lab/torch/learner.hpp"
+#include "lab/torch/views.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "lab/torch/transformer.hpp"
 
 #include <torch/torch.h>
@@ -10,6 +11,7 @@
 #include "lab/torch/functions.hpp"
 
 namespace rotary::lab {
+
 namespace {
 
 at::Tensor heads_first(const at::Tensor& x, const std::shared_ptr<const Rotations>& rotations) {

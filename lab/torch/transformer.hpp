@@ -10,6 +10,7 @@
 
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/model_config.hpp"
+#include "lab/generate/dense.hpp"
 #include "lab/torch/positions.hpp"
 
 namespace rotary::lab {
@@ -70,5 +71,9 @@ TORCH_MODULE(Transformer);
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,
                                      const at::Tensor& k, const at::Tensor& v);
+
+// The numbers of a model of torch.
+
+[[nodiscard]] Weights weights_of(const Transformer& model);
 
 }  // namespace rotary::lab

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner of translation: an encoder and decoder on pairs of texts, judged by BLEU.
+// The encoder and decoder of Vaswani et al. 2017, from the layers of transformer.hpp: one embedding
+// for both languages and the logits.
+//
+// Positions act in self-attention only, as in RoFormer's translator: the distance between words of
+// two texts means nothing, and the encoder's vectors already depend on their positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -9,11 +13,69 @@
 #include <vector>
 
 #include "lab/data/pair_batches.hpp"
-#include "lab/torch/encoder_decoder.hpp"
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/model_config.hpp"
 #include "lab/torch/learner.hpp"
+#include "lab/torch/positions.hpp"
+#include "lab/torch/transformer.hpp"
 
 namespace rotary::lab {
 
+// The decoder's view of the encoded texts.
+struct Encoded {
+  at::Tensor texts;    // [batch, source_tokens, d_model]
+  at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or what hides padding
+
+  // Those of these rows.
+  [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
+    return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};
+  }
+};
+
+class DecoderLayerImpl : public torch::nn::Module {
+ public:
+  explicit DecoderLayerImpl(const ModelConfig& model);
+  // x [batch, tokens, d_model]
+  [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms,
+                                   const Encoded& encoded);
+
+ private:
+  [[nodiscard]] at::Tensor look(const at::Tensor& x, const Encoded& encoded);
+
+  std::int64_t heads_;
+  Layer layer_ = nullptr;
+  torch::nn::LayerNorm cross_norm_ = nullptr;
+  torch::nn::Linear cross_q_ = nullptr, cross_kv_ = nullptr, cross_out_ = nullptr;
+};
+TORCH_MODULE(DecoderLayer);
+
+class EncoderDecoderImpl : public torch::nn::Module {
+ public:
+  // pieces: how many tokens there are.
+  EncoderDecoderImpl(const ModelConfig& model, const Encoding& encoding, std::int64_t pieces,
+                     std::uint64_t seed);
+
+  // sources [batch, tokens], padding at the end.
+  [[nodiscard]] Encoded encode(const at::Tensor& sources);
+
+  // [batch, tokens, d_model] of inputs [batch, tokens], for logits(). What follows a token changes
+  // nothing of it.
+  [[nodiscard]] at::Tensor decode(const at::Tensor& inputs, const Encoded& encoded);
+
+  // [..., pieces] of [..., d_model]
+  [[nodiscard]] at::Tensor logits(const at::Tensor& decoded);
+
+ private:
+  std::int64_t heads_;
+  torch::nn::Embedding pieces_ = nullptr;
+  std::vector<Layer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+  torch::nn::LayerNorm encoder_norm_ = nullptr, decoder_norm_ = nullptr;
+  Positions source_positions_ = nullptr, target_positions_ = nullptr;
+};
+TORCH_MODULE(EncoderDecoder);
+
+// The learner of translation: an encoder and decoder on pairs of texts, judged by BLEU.
 // Fails where the data are no pairs.
 [[nodiscard]] std::unique_ptr<Learner> make_translation(const Cell& cell, const Dataset& data);
 

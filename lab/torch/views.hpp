@@ -24,4 +24,8 @@ namespace rotary::lab {
 [[nodiscard]] ConstTableView matrix_view(const at::Tensor& tensor);
 [[nodiscard]] TableView table_view(const at::Tensor& tensor);
 
+// The device of this process's tensors: the processor, or a GPU that torch was built for.
+// The processor, until use_device() (train_cell.hpp) says otherwise.
+[[nodiscard]] at::Device device() noexcept;
+
 }  // namespace rotary::lab
