@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/command_line.hpp"
 
@@ -18,5 +19,12 @@ namespace rotary::cli {
 
 // docs/tool.md.
 [[nodiscard]] std::string reference_markdown(std::span<const CommandFacts> commands);
+
+// Scripts with which a shell completes commands, options, their values, card names and files.
+
+enum class Shell { bash, zsh, fish };
+
+[[nodiscard]] std::string completions(Shell shell, std::span<const CommandFacts> commands,
+                                      std::span<const std::string_view> cards);
 
 }  // namespace rotary::cli

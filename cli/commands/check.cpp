@@ -3,7 +3,6 @@
 // integration.
 #include <filesystem>
 
-#include "cli/commands/check_folder.hpp"
 #include "cli/commands/commands.hpp"
 #include "rotary/model_spec.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/check_folder.hpp"
-
 #include <cmath>
 #include <filesystem>
 #include <map>

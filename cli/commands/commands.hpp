@@ -27,6 +27,7 @@
 #include "cli/shared_options.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/text_table.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
 
@@ -76,5 +77,14 @@ inline constexpr std::array<const Command*, 20> all_commands = {
     &plot_command,    &report_command,  &models_command,    &permute_command, &identify_command,
     &trace_command,   &stretch_command, &bench_command,     &help_command,    &completions_command,
 };
+
+// Files of a checkpoint beside its config: frequencies in shards, configs of other formats, the
+// tokenizer's length.
+
+enum class FolderFinding { warning, error };
+
+// Calls add(severity, message) for each finding; message begins with the name of the file.
+void check_folder(const std::string& folder, const ModelSpec& model,
+                  const std::function<void(FolderFinding, const std::string&)>& add);
 
 }  // namespace rotary::cli

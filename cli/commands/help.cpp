@@ -4,7 +4,6 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/completions.hpp"
 #include "cli/model_cards.hpp"
 #include "src/base/spelling.hpp"
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/extremes.hpp"
-#include "rotation/frequencies/spec_numbers.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
 
 namespace rotary::identification {
 namespace {

@@ -14,7 +14,6 @@
 #include "identify/all_tokens.hpp"
 #include "identify/cached_keys.hpp"
 #include "identify/position_reading.hpp"
-#include "identify/sort_by.hpp"
 #include "identify/structure.hpp"
 
 namespace rotary::identification {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/extremes.hpp"
-#include "identify/sort_by.hpp"
+#include "identify/search.hpp"
 
 namespace rotary::identification {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/layers/layer_types.hpp"
-#include "model/layers/per_layer_config.hpp"
+#include "model/layers/resolve_layers.hpp"
 #include "model/other_names.hpp"
 #include "model/rope/rope_keys.hpp"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/resolve_added.hpp"
-
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "base/message.hpp"
+#include "model/resolve_json.hpp"
 
 namespace rotary {
 namespace {

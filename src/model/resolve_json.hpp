@@ -6,6 +6,7 @@
 
 #include "model/json/json.hpp"
 #include "model/json/reader.hpp"
+#include "model/model_config.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"
 
@@ -19,5 +20,9 @@ struct ResolvedConfig {
 // An override whose key the config's family does not read is an error; none is applied here.
 [[nodiscard]] Result<ResolvedConfig> resolve_json(const Json& config,
                                                   const ResolveOptions& options);
+
+// Determines what models that do not rotate add to embeddings and to scores.
+// Fills model.sinusoidal, model.relative_bias and model.encoder.
+void resolve_added(const ModelConfig& config, ModelSpec& model);
 
 }  // namespace rotary

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/layers/per_layer_config.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "model/json/config_json.hpp"
+#include "model/layers/resolve_layers.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {

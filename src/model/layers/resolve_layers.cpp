@@ -8,7 +8,7 @@
 
 #include "base/message.hpp"
 #include "model/layers/layer_types.hpp"
-#include "model/resolve_added.hpp"
+#include "model/resolve_json.hpp"
 
 namespace rotary {
 namespace {

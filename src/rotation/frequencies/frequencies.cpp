@@ -14,7 +14,6 @@
 #include "rotation/frequencies/pair_axes.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/frequencies/recipe.hpp"
-#include "rotation/frequencies/spec_numbers.hpp"
 #include "rotation/frequencies/xpos_factor.hpp"
 #include "rotation/scaling/rules.hpp"
 

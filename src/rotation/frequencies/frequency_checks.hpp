@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "rotary/axes.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
+#include "rotation/scaling/rules.hpp"
 
 namespace rotary {
 
@@ -28,5 +31,18 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 // Checks that the frequencies are complete: everything these positions use has an entry for each
 // pair.
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
+
+// The numbers of a spec without the tables that rotating needs, for what compares many specs.
+
+struct SpecNumbers {
+  HeadWindow window;
+  ScaledFrequencies scaled;
+  std::optional<GgmlAngles> ggml;
+  PairAxes axes;
+};
+
+// Errors: those of make_frequencies() for the spec; what its numbers lead to is not checked.
+[[nodiscard]] Result<SpecNumbers> numbers_of(const RotarySpec& spec,
+                                             std::optional<std::int64_t> context_tokens);
 
 }  // namespace rotary
