@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "fuzz/check.hpp"
@@ -154,6 +156,17 @@ void rotate_by_xpos(const Frequencies& frequencies) {
   }
 }
 
+void check_layer(const ModelSpec& model, const ModelLayer& layer) {
+  if (to_string(layer.encoding) == "unknown") fail("a layer must have an encoding");
+  if (layer.encoding == LayerEncoding::rotary && layer.rotary >= model.rotary.size()) {
+    fail("a rotary layer must have its rotary embedding");
+  }
+  for (const std::int64_t position : {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
+    const double factor = query_factor(layer.query_temperature, position);
+    if (!(factor >= 1) || !std::isfinite(factor)) fail("a query factor must be finite and >= 1");
+  }
+}
+
 }  // namespace
 
 void use_frequencies(const Frequencies& frequencies) {
@@ -180,6 +193,18 @@ void use_frequencies(const Frequencies& frequencies) {
   for (std::int64_t i = 0; i < tokens * frequencies.axes.count; ++i)
     coordinates.push_back(i % 3 == 0 ? -0x1p40 : static_cast<double>(i) + 0.25);
   rotate_at(frequencies, positions_of(coordinates, 1, frequencies.axes.count));
+}
+
+void check_model(const ModelSpec& model, const std::optional<std::int64_t>& context) {
+  for (const std::string& warning : model.warnings) check_text(warning);
+  for (const ModelLayer& layer : model.layers) check_layer(model, layer);
+  for (const ModelRotary& rotary : model.rotary) {
+    if (!std::isfinite(rotary.softmax_factor)) fail("a softmax factor must be finite");
+    const auto frequencies = make_frequencies(
+        rotary.spec, (context ? context : rotary.trained_context_tokens).value_or(1));
+    if (!frequencies) fail("a resolved spec must be valid", frequencies.error().message);
+    use_frequencies(*frequencies);
+  }
 }
 
 }  // namespace rotary::fuzz
