@@ -35,23 +35,9 @@ TEST(NpyCorpus, WhatMustBeRefusedIs) {
   }
 }
 
-struct Refusal {
-  std::string_view name;  // without n_ and .npy
-  ErrorCode code;
-  std::vector<std::string_view> parts;  // of the message: the requirement and what was got
-};
-
-void expect_refusals(const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) {
-    const std::string file = "n_" + std::string(refusal.name) + ".npy";
-    const auto array = test::read_text(rotary::test::corpus_file("npy", file));
-    ASSERT_FALSE(array) << file;
-    EXPECT_EQ(array.error().code, refusal.code) << file << ": " << array.error().message;
-    for (const std::string_view part : refusal.parts) {
-      EXPECT_NE(array.error().message.find(part), std::string::npos)
-          << file << ": no '" << part << "' in '" << array.error().message << "'";
-    }
-  }
+void expect_refusals(const std::vector<rotary::test::CorpusRefusal>& refusals) {
+  rotary::test::expect_refusals(
+      "npy", ".npy", [](const std::string& bytes) { return test::read_text(bytes); }, refusals);
 }
 
 TEST(NpyCorpus, BeginningAndLengths) {

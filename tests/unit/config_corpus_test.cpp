@@ -35,23 +35,9 @@ TEST(ConfigCorpus, WhatMustBeRefusedIs) {
   }
 }
 
-struct Refusal {
-  std::string_view name;  // without n_ and .json
-  ErrorCode code;
-  std::vector<std::string_view> parts;  // of the message: the requirement and what was got
-};
-
-void expect_refusals(const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) {
-    const std::string file = "n_" + std::string(refusal.name) + ".json";
-    const auto model = resolve(test::corpus_file("config", file));
-    ASSERT_FALSE(model) << file;
-    EXPECT_EQ(model.error().code, refusal.code) << file << ": " << model.error().message;
-    for (const std::string_view part : refusal.parts) {
-      EXPECT_NE(model.error().message.find(part), std::string::npos)
-          << file << ": no '" << part << "' in '" << model.error().message << "'";
-    }
-  }
+void expect_refusals(const std::vector<test::CorpusRefusal>& refusals) {
+  test::expect_refusals(
+      "config", ".json", [](const std::string& bytes) { return resolve(bytes); }, refusals);
 }
 
 TEST(ConfigCorpus, Numbers) {
