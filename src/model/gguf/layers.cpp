@@ -29,18 +29,19 @@ bool has_sliding_layers(const GgufKeys& keys, SlidingIf present, std::int64_t la
   return false;
 }
 
-void read_listed_pattern(const GgufKeys& keys, GgufLayers& layers) {
-  const auto list = keys.one_or_each(pattern_name, static_cast<std::int64_t>(layers.each.size()));
+// A truth for each layer.
+void read_each(const GgufKeys& keys, std::string_view name, bool GgufLayer::*member,
+               GgufLayers& layers) {
+  const auto list = keys.one_or_each(name, static_cast<std::int64_t>(layers.each.size()));
   if (!list.value) return;
   layers.origin = Origin::stated;
   layers.key = list.key;
-  for (std::size_t i = 0; i < layers.each.size(); ++i) {
-    layers.each[i].slides = (*list.value)[i] != 0;
-  }
+  for (std::size_t i = 0; i < layers.each.size(); ++i)
+    layers.each[i].*member = (*list.value)[i] != 0;
 }
 
 void read_pattern(const GgufKeys& keys, const SlidingForm& form, GgufLayers& layers) {
-  if (keys.is_array(pattern_name)) return read_listed_pattern(keys, layers);
+  if (keys.is_array(pattern_name)) return read_each(keys, pattern_name, &GgufLayer::slides, layers);
   if (form.period == 0) {
     keys.malformed(keys.full(pattern_name), " must be an array with one entry for each layer, got ",
                    keys.has(pattern_name) ? "a single value" : "none");
@@ -80,19 +81,10 @@ bool rotates(Rotating rotating, const GgufLayers& layers, std::size_t layer) {
   return true;
 }
 
-void read_rope_pattern(const GgufKeys& keys, GgufLayers& layers) {
-  const auto list =
-      keys.one_or_each("attention.rope_pattern", static_cast<std::int64_t>(layers.each.size()));
-  if (!list.value) return;
-  layers.origin = Origin::stated;
-  layers.key = list.key;
-  for (std::size_t i = 0; i < layers.each.size(); ++i) {
-    layers.each[i].rotates = (*list.value)[i] != 0;
-  }
-}
-
 void read_rotating(const GgufKeys& keys, const GgufArchitecture& row, GgufLayers& layers) {
-  if (row.rotating == Rotating::rope_pattern) return read_rope_pattern(keys, layers);
+  if (row.rotating == Rotating::rope_pattern) {
+    return read_each(keys, "attention.rope_pattern", &GgufLayer::rotates, layers);
+  }
   // Llama 4 without a window rotates every layer.
   const bool is_plain = row.sliding.present == SlidingIf::not_zero && !layers.has_sliding;
   const auto finetuned = keys.boolean("rope.scaling.finetuned");
