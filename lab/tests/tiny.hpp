@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
+#include "lab/runs/run_directory.hpp"
+#include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {
 
@@ -36,6 +39,18 @@ inline std::vector<Cell> tiny_cells(std::string_view task, std::vector<std::stri
                                     int steps = 30) {
   return cells_of(parse_experiment(tiny_json(task, steps), "tiny.json"),
                   {.preset = "quick", .only = std::move(only), .seeds = {}});
+}
+
+// The columns of a log that do not depend on the clock: step, tokens, both losses and the rate.
+inline std::vector<std::string> losses_of(const RunDirectory& directory) {
+  std::vector<std::string> rows;
+  std::istringstream log(read_text(directory.path() + "/log.csv"));
+  for (std::string line; std::getline(log, line);) {
+    std::size_t end = 0;
+    for (int comma = 0; comma < 5; ++comma) end = line.find(',', end) + 1;
+    rows.push_back(line.substr(0, end));
+  }
+  return rows;
 }
 
 }  // namespace rotary::lab

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,18 +28,6 @@ const Dataset& small_data() {
     return split({.name = "small", .documents = std::move(made.documents)}, made.text);
   }();
   return data;
-}
-
-// The columns of a log that do not depend on the clock: step, tokens, both losses and the rate.
-std::vector<std::string> losses_of(const RunDirectory& directory) {
-  std::vector<std::string> rows;
-  std::istringstream log(read_text(directory.path() + "/log.csv"));
-  for (std::string line; std::getline(log, line);) {
-    std::size_t end = 0;
-    for (int comma = 0; comma < 5; ++comma) end = line.find(',', end) + 1;
-    rows.push_back(line.substr(0, end));
-  }
-  return rows;
 }
 
 class Training : public testing::Test {

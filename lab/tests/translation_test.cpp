@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -155,17 +154,6 @@ const Dataset& small_pairs() {
 }
 
 Cell tiny_translation(const char* name) { return tiny_cells("translation", {name}, 40)[0]; }
-
-std::vector<std::string> losses_of(const RunDirectory& directory) {
-  std::vector<std::string> rows;
-  std::istringstream log(read_text(directory.path() + "/log.csv"));
-  for (std::string line; std::getline(log, line);) {
-    std::size_t end = 0;
-    for (int comma = 0; comma < 5; ++comma) end = line.find(',', end) + 1;
-    rows.push_back(line.substr(0, end));
-  }
-  return rows;
-}
 
 class Translating : public testing::Test {
  protected:

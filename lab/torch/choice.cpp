@@ -20,10 +20,6 @@
 namespace rotary::lab {
 namespace {
 
-at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
-}
-
 // Its weights have the names that they have in Transformer, whose checkpoints it can begin with.
 class ChoiceModelImpl : public torch::nn::Module {
  public:

@@ -15,10 +15,6 @@
 namespace rotary::lab {
 namespace {
 
-at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
-}
-
 // [predicted]
 at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Reduction reduction) {
   const auto inputs = to_tensor(batch.inputs).view({batch.shape.rows, batch.shape.tokens});

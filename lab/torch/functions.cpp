@@ -114,13 +114,13 @@ at::Tensor shaw_table_gradient(const at::Tensor& scores, const at::Tensor& vecto
 at::Tensor shaw_scores_of(at::Tensor scores, const at::Tensor& q, const at::Tensor& table,
                           const ShawWindow& window) {
   ok_or_fail(add_shaw_scores(scores_view(scores), heads_view(q.transpose(1, 2)),
-                             {.window = window, .table = matrix_view(table)}, BiasRange{}));
+                             {.window = window, .table = table_view(table)}, BiasRange{}));
   return scores;
 }
 at::Tensor shaw_values_of(at::Tensor out, const at::Tensor& weights, const at::Tensor& table,
                           const ShawWindow& window) {
   ok_or_fail(add_shaw_values(heads_view(out.transpose(1, 2)), scores_view(weights),
-                             {.window = window, .table = matrix_view(table)}, BiasRange{}));
+                             {.window = window, .table = table_view(table)}, BiasRange{}));
   return out;
 }
 

@@ -90,10 +90,6 @@ std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& da
 
 namespace {
 
-at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
-}
-
 struct Answers {
   double loss = 0;  // the sum over all bytes
   std::int64_t bytes = 0;

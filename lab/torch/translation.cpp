@@ -130,16 +130,14 @@ namespace {
 
 constexpr double label_smoothing = 0.1;
 
-at::Tensor to_tensor(const std::vector<std::int64_t>& numbers, std::int64_t rows) {
-  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong))
-      .view({rows, std::ssize(numbers) / rows})
-      .to(device());
+at::Tensor in_rows(const std::vector<std::int64_t>& numbers, std::int64_t rows) {
+  return to_tensor(numbers).view({rows, std::ssize(numbers) / rows});
 }
 
 // [rows · target_tokens, pieces]
 at::Tensor logits_of(EncoderDecoder& model, const PairBatch& batch) {
-  const auto encoded = model->encode(to_tensor(batch.sources, batch.rows));
-  return model->logits(model->decode(to_tensor(batch.inputs, batch.rows), encoded)).flatten(0, 1);
+  const auto encoded = model->encode(in_rows(batch.sources, batch.rows));
+  return model->logits(model->decode(in_rows(batch.inputs, batch.rows), encoded)).flatten(0, 1);
 }
 
 // So many of them, at equal distances.
@@ -279,14 +277,14 @@ std::unique_ptr<Learner> make_translation(const Cell& cell, const Dataset& data)
 }
 
 at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch) {
-  const auto targets = to_tensor(batch.targets, batch.rows);
+  const auto targets = in_rows(batch.targets, batch.rows);
   return at::cross_entropy_loss(logits_of(model, batch), targets.flatten(), {}, at::Reduction::None,
                                 padding_piece)
       .view(targets.sizes());
 }
 
 LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch) {
-  const auto targets = to_tensor(batch.targets, batch.rows).flatten();
+  const auto targets = in_rows(batch.targets, batch.rows).flatten();
   return {.sum = at::cross_entropy_loss(logits_of(model, batch), targets, {}, at::Reduction::Sum,
                                         padding_piece, label_smoothing),
           .count = batch.target_count};
@@ -298,7 +296,7 @@ std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model, const Pa
   std::vector<std::vector<std::int64_t>> written(static_cast<std::size_t>(batch.rows));
   std::vector<std::size_t> writing(written.size());  // rows without an end
   for (std::size_t row = 0; row < writing.size(); ++row) writing[row] = row;
-  Encoded encoded = model->encode(to_tensor(batch.sources, batch.rows));
+  Encoded encoded = model->encode(in_rows(batch.sources, batch.rows));
   auto inputs =
       at::full({batch.rows, 1}, begin_piece, at::TensorOptions().dtype(at::kLong)).to(device());
   for (std::int64_t token = 0; token < tokens && !writing.empty(); ++token) {
@@ -316,7 +314,7 @@ std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model, const Pa
     }
     inputs = at::cat({inputs, next.unsqueeze(1)}, 1);
     if (kept.size() < writing.size() && !kept.empty()) {
-      const auto rows = to_tensor(kept, 1).flatten();
+      const auto rows = to_tensor(kept);
       inputs = inputs.index_select(0, rows);
       encoded = encoded.rows(rows);
     }

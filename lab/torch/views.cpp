@@ -57,15 +57,6 @@ TokensView tokens_view(const at::Tensor& tensor) {
           .batch = tensor.stride(0), .token = tensor.stride(1), .feature = tensor.stride(2)}};
 }
 
-ConstTableView matrix_view(const at::Tensor& tensor) {
-  return {.data = tensor.data_ptr(),
-          .dtype = dtype_of(tensor),
-          .rows = tensor.size(0),
-          .features = tensor.size(1),
-          .row_stride = tensor.stride(0),
-          .feature_stride = tensor.stride(1)};
-}
-
 TableView table_view(const at::Tensor& tensor) {
   return {.data = tensor.data_ptr(),
           .dtype = dtype_of(tensor),
@@ -86,6 +77,10 @@ at::Device& chosen() noexcept {
 }  // namespace
 
 at::Device device() noexcept { return chosen(); }
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
+  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
+}
 
 void use_device(const std::string& name) {
   if (name == "cpu") {

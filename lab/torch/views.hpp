@@ -4,6 +4,9 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::lab {
@@ -21,11 +24,12 @@ namespace rotary::lab {
 [[nodiscard]] TokensView tokens_view(const at::Tensor& tensor);
 
 // [rows, columns]
-[[nodiscard]] ConstTableView matrix_view(const at::Tensor& tensor);
 [[nodiscard]] TableView table_view(const at::Tensor& tensor);
 
 // The device of this process's tensors: the processor, or a GPU that torch was built for.
 // The processor, until use_device() (train_cell.hpp) says otherwise.
 [[nodiscard]] at::Device device() noexcept;
+// On it.
+[[nodiscard]] at::Tensor to_tensor(const std::vector<std::int64_t>& numbers);
 
 }  // namespace rotary::lab
