@@ -278,7 +278,3 @@ esac
         listed = self.lab("encodings")
         self.assertIn("p-rope", listed)
         self.assertIn('"partial_rotary_factor":0.75', listed)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -147,7 +147,3 @@ class Prepare(unittest.TestCase):
                                     (two, str(empty), "two files or two folders"),
                                     (str(empty), str(empty), "no HTML pages")):
             self.refuses(message, "none", one, "--translation", other)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -174,7 +174,3 @@ class ReportPage(PageTest, MadeRuns):
             self.assertLessEqual(
                 self.browser.evaluate("document.documentElement.scrollWidth"), width)
         self.browser.send("Emulation.clearDeviceMetricsOverride")
-
-
-if __name__ == "__main__":
-    unittest.main()

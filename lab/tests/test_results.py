@@ -181,7 +181,3 @@ class Report(MadeRuns):
         self.assertIn("Permission is hereby granted", page)
         elements = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page)
         self.assertEqual(elements, ["data:,"])
-
-
-if __name__ == "__main__":
-    unittest.main()

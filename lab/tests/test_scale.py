@@ -237,7 +237,3 @@ class Scale(unittest.TestCase):
                       self.run_lab(20, "wrong", expect=2, environment=wrong))
         self.assertIn("--data-parallel must have several processes",
                       self.run_lab(20, "wrong", "--data-parallel", expect=2))
-
-
-if __name__ == "__main__":
-    unittest.main()

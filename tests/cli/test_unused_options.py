@@ -114,7 +114,3 @@ class UnusedOptionsTest(ToolTest):
                 tries = [[name, each] for each in values] if value else [[name]]
                 with self.subTest(call=" ".join(call), option=name):
                     self.assertTrue(any(self.answer([*call, *each]) != usual for each in tries))
-
-
-if __name__ == "__main__":
-    unittest.main()
