@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "fuzz/check.hpp"
-#include "fuzz/int128.hpp"
+#include "fuzz/strided.hpp"
 
 namespace rotary::fuzz {
 namespace {

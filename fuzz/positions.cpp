@@ -15,7 +15,7 @@
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/int128.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/target.hpp"
 #include "reference/axis_positions.hpp"
 #include "rotary/axis_positions.hpp"

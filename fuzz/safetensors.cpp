@@ -11,7 +11,7 @@
 #include "cli/json.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/heap.hpp"
-#include "fuzz/int128.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A common form for views of every kind, elements at strides, and the headers' requirements on
-// their memory, decided by checking every element. All views of a case lie in one small buffer.
+// For sums, differences and products that leave int64.
 #pragma once
 
 #include <array>
@@ -16,6 +15,11 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
+
+__extension__ using int128 = __int128;
+
+// A common form for views of every kind, elements at strides, and the headers' requirements on
+// their memory, decided by checking every element. All views of a case lie in one small buffer.
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
 

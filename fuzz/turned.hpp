@@ -9,6 +9,7 @@
 #include "fuzz/elements.hpp"
 #include "fuzz/strided.hpp"
 #include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 
@@ -56,5 +57,18 @@ void check_turned(const TurnedView& view, const Rotations& rotations, const Memo
 // a NaN. Fails otherwise, naming the requirement.
 void check_stored(const Head& before, const Head& after, std::int64_t feature,
                   std::string_view what);
+
+// Whether rotations may turn these heads, from the comments of rotate.hpp.
+
+[[nodiscard]] inline bool fit(const Extents& n, const Rotations& rotations) {
+  return n.features == rotations.window().head_dim && n.tokens == rotations.tokens() &&
+         (rotations.batch() == 1 || n.batch == rotations.batch());
+}
+
+[[nodiscard]] inline bool fits(const ConstHeadsView& view, const Rotations& rotations) {
+  return fit(view.extents, rotations) &&
+         (view.dtype == DType::f64) == (rotations.row_dtype() == RowDType::f64) &&
+         (!rotations.tensors() || *rotations.tensors() == view.dtype);
+}
 
 }  // namespace rotary::fuzz

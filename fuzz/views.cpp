@@ -10,9 +10,7 @@
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/target.hpp"
-#include "fuzz/views_answer.hpp"
 #include "fuzz/views_case.hpp"
-#include "fuzz/views_written.hpp"
 
 namespace rotary::fuzz {
 namespace {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "fuzz/views_case.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/shapes.hpp"
 #include "fuzz/strided.hpp"
+#include "fuzz/turned.hpp"
 
 namespace rotary::fuzz {
+
 namespace {
 
 Extents decode_extents(Bytes& input, std::int64_t head_dim) {
@@ -73,6 +81,53 @@ std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer)
   views.rotations_tokens = n.tokens >= 0 && n.tokens <= most_tokens ? n.tokens : 1;
   if (!place(input, buffer, views.dst) || !decode_second(input, buffer, views)) return {};
   return views;
+}
+
+namespace {
+
+// Whether two views, each valid alone, have distinct elements (only a destination must) and none in
+// common.
+Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
+  const std::array both = {strided(views.dst), strided(views.src)};
+  const std::span all(both);
+  const bool in_place = views.operation == Operation::rotate &&
+                        views.dst.dtype == views.src.dtype && are_same(both[0], both[1]);
+  if (views.operation == Operation::rotate_qk) return expected_of_sharing(all, {}, buffer);
+  return expected_of_sharing(all.first(1), in_place ? all.first(0) : all.last(1), buffer);
+}
+
+bool are_bad_together(const ViewsCase& views) {
+  if (views.operation == Operation::rotate) {
+    return views.src.dtype != views.dst.dtype || views.src.extents != views.dst.extents;
+  }
+  return views.src.extents.batch != views.dst.extents.batch;
+}
+
+}  // namespace
+
+Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
+                       const std::byte* buffer) {
+  const auto direction = static_cast<std::int32_t>(views.direction);
+  if (direction < 1 || direction > 3) return Answer::refuse;
+  for (const ConstHeadsView& view : {ConstHeadsView(views.dst), ConstHeadsView(views.src)}) {
+    if (!is_well_formed(strided(view)) || !fits(view, rotations)) return Answer::refuse;
+  }
+  if (are_bad_together(views)) return Answer::refuse;
+  return expected_of_elements(views, buffer);
+}
+
+void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory) {
+  const bool both = views.operation == Operation::rotate_qk;
+  const ConstHeadsView first_source = both ? views.dst : views.src;
+  check_turned({.before = first_source, .after = views.dst, .direction = views.direction},
+               rotations, memory);
+  if (both) {
+    check_turned({.before = views.src, .after = views.src, .direction = views.direction}, rotations,
+                 memory);
+    put_back(strided(views.src), memory);
+  }
+  put_back(strided(views.dst), memory);
+  check_unchanged(memory, "bytes that belong to no destination must stay");
 }
 
 }  // namespace rotary::fuzz

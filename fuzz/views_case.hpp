@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two views of one small buffer, decoded from an input, and what is asked for.
+// Two views of one small buffer, decoded from an input, and what rotate must make of them.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,14 @@
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
+#include "fuzz/strided.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
+
+// Two views of one small buffer, decoded from an input, and what is asked for.
 
 inline constexpr std::size_t buffer_bytes = 6144;
 inline constexpr std::int64_t most_batch = 4;  // of the rotations
@@ -38,5 +41,16 @@ struct ViewsCase {
 
 // nullopt if a view that rotate may accept would leave the buffer.
 [[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer);
+
+// The required answers of rotate and rotate_qk to a case, from the comments of the public headers.
+// Checks every element.
+
+[[nodiscard]] Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
+                                     const std::byte* buffer);
+
+// Checks the results of rotate and rotate_qk after they accepted a case.
+// Every element of the destinations has the value that the contract requires for the original
+// sources, and every other byte is unchanged. Restores the destinations.
+void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory);
 
 }  // namespace rotary::fuzz

@@ -6,7 +6,6 @@
 
 #include "fuzz/absolute/absolute_cases.hpp"
 #include "fuzz/bytes.hpp"
-#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,13 +8,12 @@
 
 #include "fuzz/append/append_answer.hpp"
 #include "fuzz/append/append_case.hpp"
-#include "fuzz/append/append_written.hpp"
+#include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/executor.hpp"
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/heap.hpp"
-#include "fuzz/instruction_set_case.hpp"
-#include "fuzz/int128.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/target.hpp"
 #include "rotary/shift.hpp"
 

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "fuzz/append/append_answer.hpp"
 
+#include <array>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "fuzz/int128.hpp"
-#include "fuzz/rotations_fit.hpp"
+#include "fuzz/append/stored.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
+#include "fuzz/strided.hpp"
+#include "fuzz/turned.hpp"
+#include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {
+
 namespace {
 
 constexpr std::int64_t longest_normalized_head = 2048;
@@ -136,6 +148,203 @@ Answer expected_answer(const AppendCase& append, const Rotations* rotations,
   if (of_sharing == Answer::refuse) return of_sharing;
   const bool is_map = append.slots.kind != NumberKind::consecutive;
   return stricter(of_sharing, is_map ? expected_of_map(append) : expected_of_consecutive(append));
+}
+
+namespace {
+
+// Contiguous [batch, tokens, heads, features].
+struct Floats {
+  std::vector<float> numbers;
+  Extents extents;
+
+  [[nodiscard]] HeadsView view() {
+    return {.data = numbers.data(),
+            .dtype = DType::f32,
+            .extents = extents,
+            .strides = strides_bthd(extents)};
+  }
+  [[nodiscard]] std::span<const float> head(const Stored& of, std::int64_t head) const {
+    const std::int64_t index =
+        ((of.batch * extents.tokens + of.token) * extents.heads + head) * extents.features;
+    return std::span(numbers).subspan(static_cast<std::size_t>(index),
+                                      static_cast<std::size_t>(extents.features));
+  }
+};
+
+// Heads of f32, bf16 or f16, as they were before the call.
+Floats floats_of(const ConstHeadsView& heads, const Memory& memory) {
+  Floats floats{.numbers = {}, .extents = heads.extents};
+  const Strided view = strided(heads);
+  for_each_element(view, [&](const Axes& index) {
+    const std::size_t at = place_of(view, memory.after.data(), index);
+    floats.numbers.push_back(static_cast<float>(value_at(heads.dtype, memory.before.data() + at)));
+  });
+  return floats;
+}
+
+Floats stored_keys(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  Floats keys = floats_of(append.heads.k, memory);
+  if (rotations == nullptr && !append.k_norm) return keys;
+  Floats cache{.numbers = std::vector<float>(keys.numbers.size()), .extents = keys.extents};
+  const auto status = rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{},
+                                     {.rotations = rotations, .k_norm = append.k_norm});
+  if (!status) fail("a cache of f32 must take what one in 8 bits takes", status.error().message);
+  return cache;
+}
+
+void check_head(std::span<const float> numbers, const check::Int8Head& head) {
+  if (!head.has_bits_of(check::in_int8(numbers)))
+    fail("a head in 8 bits must be its numbers' z * 127/m to nearest even, and m/127");
+}
+
+void check_heads(const AppendCase& append, const QuantizedHeadsView& cache, const Floats& from,
+                 const Memory& memory) {
+  if (from.numbers.empty()) return;
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < from.extents.heads; ++h) {
+      check_head(from.head(at, h),
+                 head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0}));
+    }
+  });
+}
+
+}  // namespace
+
+void check_quantized(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  const QuantizedKvCache& cache = *append.quantized;
+  const auto turns_floats = [](const Rotations& by) {
+    return by.tensors().value_or(DType::f32) == DType::f32;
+  };
+  if (rotations == nullptr || turns_floats(*rotations)) {
+    check_heads(append, cache.k, stored_keys(append, rotations, memory), memory);
+  }
+  if (cache.v) check_heads(append, *cache.v, floats_of(*append.heads.v, memory), memory);
+}
+
+namespace {
+
+alignas(64) std::array<std::byte, 2 * largest_buffer> rotated;  // k, dense
+
+Head head_at(const ConstHeadsView& view, const std::byte* bytes, const Memory& memory,
+             const Axes& index) {
+  return {.first = bytes + place_of(strided(view), memory.after.data(), index),
+          .dtype = view.dtype,
+          .stride = 1};
+}
+
+void check_head(const Head& from, const Head& to, std::int64_t features, std::string_view what) {
+  for (std::int64_t f = 0; f < features; ++f) check_stored(from, to, f, what);
+}
+
+// k turned by rotate() into memory of its own.
+ConstHeadsView rotated_keys(const ConstHeadsView& k, const Rotations& rotations) {
+  const HeadsView view{.data = rotated.data(),
+                       .dtype = k.dtype,
+                       .extents = k.extents,
+                       .strides = strides_bthd(k.extents)};
+  if (const auto status = rotate(view, k, rotations); !status) {
+    fail("keys that append takes must rotate", status.error().message);
+  }
+  return view;
+}
+
+void check_keys(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  const ConstHeadsView& k = append.heads.k;
+  const ConstHeadsView cache = append.cache.k;
+  if (is_empty(strided(k))) return;
+  const ConstHeadsView expected = rotations == nullptr ? k : rotated_keys(k, *rotations);
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < k.extents.heads; ++h) {
+      const Axes from = {at.batch, at.token, h, 0};
+      const Head to = head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0});
+      const Head source = head_at(k, memory.before.data(), memory, from);
+      if (rotations == nullptr) {
+        check_head(source, to, k.extents.features, "a key must be stored as it is");
+        continue;
+      }
+      const Strided dense = strided(expected);
+      const Head turned{.first = rotated.data() + place_of(dense, rotated.data(), from),
+                        .dtype = k.dtype};
+      check_head(turned, to, k.extents.features, "a key must have the bits of rotate()");
+      if (rotations->numerics() == Numerics::exact) {
+        check_turned(source, to, {.rotations = *rotations, .batch = at.batch, .token = at.token});
+      }
+    }
+  });
+}
+
+void check_normalized_keys(const AppendCase& append, const Rotations* rotations,
+                           const Memory& memory) {
+  if (rotations != nullptr && rotations->numerics() != Numerics::exact) return;
+  const ConstHeadsView& k = append.heads.k;
+  const ConstHeadsView cache = append.cache.k;
+  for_each_stored(append, [&](const Stored& at) {
+    std::vector<long double> token;
+    std::vector<long double> stored;
+    for (std::int64_t h = 0; h < k.extents.heads; ++h) {
+      const Head from = head_at(k, memory.before.data(), memory, {at.batch, at.token, h, 0});
+      const Head to = head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0});
+      for (std::int64_t f = 0; f < k.extents.features; ++f) {
+        token.push_back(from.at(f));
+        stored.push_back(to.at(f));
+      }
+    }
+    std::optional<check::KeyTurn> turn;
+    if (rotations != nullptr) turn = check::turn_of(*rotations, at.batch, at.token);
+    const auto exact = check::normalized(token, k.extents.heads, *append.k_norm, turn);
+    const std::string fault = exact ? check::fault(*exact, stored, cache.dtype) : "";
+    if (!fault.empty()) fail("a key must be normalised within the bound", fault);
+  });
+}
+
+void check_values(const AppendCase& append, const Memory& memory) {
+  const ConstHeadsView& v = *append.heads.v;
+  const ConstHeadsView cache = *append.cache.v;
+  if (is_empty(strided(v))) return;
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < v.extents.heads; ++h) {
+      check_head(head_at(v, memory.before.data(), memory, {at.batch, at.token, h, 0}),
+                 head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0}),
+                 v.extents.features, "a value must be stored as it is");
+    }
+  });
+}
+
+void check_slots(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  if (append.quantized) {
+    check_quantized(append, rotations, memory);
+    return;
+  }
+  if (append.k_norm) {
+    if (!is_empty(strided(append.heads.k))) check_normalized_keys(append, rotations, memory);
+  } else {
+    check_keys(append, rotations, memory);
+  }
+  if (append.heads.v) check_values(append, memory);
+}
+
+void put_back_slot(Strided cache, const Stored& at, const Memory& memory) {
+  if (is_empty(cache)) return;
+  cache.data =
+      memory.after.data() + place_of(cache, memory.after.data(), {at.block, at.place, 0, 0});
+  cache.counts[0] = cache.counts[1] = 1;
+  put_back(cache, memory);
+}
+
+}  // namespace
+
+void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  check_slots(append, rotations, memory);
+  if (is_empty(strided(append.heads.k)) &&
+      (!append.heads.v || is_empty(strided(*append.heads.v)))) {
+    check_unchanged(memory, "nothing must be written where there is nothing to store");
+    return;
+  }
+  const AppendViews views = views_of(append);
+  for_each_stored(append, [&](const Stored& at) {
+    for (const Strided& cache : views.written) put_back_slot(cache, at, memory);
+  });
+  check_unchanged(memory, "bytes that belong to no slot of a token must stay");
 }
 
 }  // namespace rotary::fuzz

@@ -10,7 +10,6 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/executor.hpp"
-#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {

@@ -6,7 +6,6 @@
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/c_abi/session.hpp"
-#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

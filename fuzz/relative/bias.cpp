@@ -9,7 +9,6 @@
 #include "fuzz/elements.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/relative/bias_case.hpp"
-#include "fuzz/relative/bias_gradient.hpp"
 #include "fuzz/relative/exact_bias.hpp"
 #include "fuzz/relative/relative_cases.hpp"
 #include "fuzz/tokens_case.hpp"

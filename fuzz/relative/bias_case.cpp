@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "fuzz/int128.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/tokens_case.hpp"
 
 namespace rotary::fuzz {

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "fuzz/check.hpp"
-#include "fuzz/int128.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/relative/bias_case.hpp"
 #include "fuzz/relative/relative_cases.hpp"
+#include "fuzz/strided.hpp"
 #include "reference/relative.hpp"
 #include "rotary/shaw.hpp"
 

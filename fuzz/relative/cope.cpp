@@ -9,11 +9,11 @@
 
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/int128.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/relative/bias_case.hpp"
 #include "fuzz/relative/relative_cases.hpp"
 #include "fuzz/relative/rounded_sum.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/tokens_case.hpp"
 #include "reference/relative.hpp"
 

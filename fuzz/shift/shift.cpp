@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/executor.hpp"
 #include "fuzz/heap.hpp"
-#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/shift/shift_answer.hpp"
 #include "fuzz/shift/shift_case.hpp"
-#include "fuzz/shift/shift_written.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/turned.hpp"
 
