@@ -59,6 +59,8 @@ def rows_of(rotary, torch, tokens, label):
         rows = rotary(torch.zeros(1, 1, 8), ids, *after)
     except IndexError:  # positions of three axes
         rows = rotary(torch.zeros(1, 1, 8), ids.expand(3, 1, tokens), *after)
+    if isinstance(rows, torch.Tensor):  # complex, one number for each pair
+        rows = [part.repeat_interleave(2, -1) for part in (rows.real, rows.imag)]
     return [part.double().reshape(-1, tokens, part.shape[-1])[0, 1].tolist() for part in rows]
 
 

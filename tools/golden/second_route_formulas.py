@@ -14,6 +14,8 @@ def of_formula(engine, case):
     theta = rope.get("rope_theta", text.get("rope_theta"))
     formula = FORMULAS.get((engine, rope.get("rope_type", rope.get("type", "default"))))
     whole = 0.5 if text["model_type"].startswith("glm") else 1  # conversion/glm.py
+    if engine == "vllm" and case["cell"].startswith("both"):
+        return None  # which one a model reads is its own
     if formula is None or not text.get("head_dim") or theta is None:
         return None
     factors = {"partial_rotary_factor": whole} | text | rope
