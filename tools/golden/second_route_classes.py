@@ -55,6 +55,8 @@ def rows_of(rotary, torch, tokens, label):
     """cos and sin of position 1, as the class returns them."""
     ids = torch.arange(tokens)[None]
     after = (label,) if label else ()
+    if "seq_len" in inspect.signature(rotary.forward).parameters:
+        ids, after = tokens, ()
     try:
         rows = rotary(torch.zeros(1, 1, 8), ids, *after)
     except IndexError:  # positions of three axes

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 SAME = 2.0**-18  # relative: float32 tables, of which frequencies are taken back
+STRICT = ("differs", "fails", "run", "unknown")
 
 
 class Differs(Exception):
@@ -28,9 +29,11 @@ def verdicts(lines, dialect, engine, readings):
 
 
 def merged(cells, worst_first):
-    """The worst verdict on each cell; on keys in two places only by forms that the engine reads."""
+    """The worst verdict on each cell; on keys in two places only by forms that the engine reads,
+    of which none may fail."""
     def worst(all_of):
-        return min(all_of, key=lambda each: worst_first.index(each[1][0]))
+        order = worst_first if all_of[0][0] is None else STRICT
+        return min(all_of, key=lambda each: order.index(each[1][0]))
     def is_read(form):
         verdicts = [worst(cells[f"{form}:{rule}"])[1] for rule in ("default", "linear")]
         return all(kind == "run" for kind, *_ in verdicts)
