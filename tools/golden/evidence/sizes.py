@@ -48,7 +48,7 @@ OWN = {
     "exaone_moe": SLIDING | GROUPS | {"is_moe_layer": [False] * LAYERS},
     "gear": {},
     "gemma3": {"text_config": {"model_type": "gemma3_text"}},
-    "gemma3_text": {"sliding_window_pattern": 4, "sliding_window": 1024},
+    "gemma3_text": {"sliding_window_pattern": 6, "sliding_window": 1024},
     "gemma3n": {"text_config": {"model_type": "gemma3n_text", "num_kv_shared_layers": 2,
                                 "vocab_size_per_layer_input": 64,
                                 "activation_sparsity_pattern": [0.0] * LAYERS,
