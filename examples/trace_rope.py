@@ -23,8 +23,10 @@ ROTATES = re.compile(r"apply_.*(rotary|rope).*")
 
 @contextlib.contextmanager
 def trace(model, path, calls=2):
-    """Saves the first calls, one for each layer: "0.q.before", "0.q.after", "0.positions", ..."""
-    saved, state = {}, {"calls": 0, "positions": None}
+    """Saves the first calls, one for each layer: "0.q.before", "0.q.after", "0.positions", and
+    where they are there "0.layer", the caller's ids "0.given" and the length of its cache "0.past".
+    """
+    saved, state = {}, {"calls": 0}
 
     def keep(name, tensor):
         saved[f"{state['calls']}.{name}"] = tensor.detach().cpu().contiguous().clone()
@@ -33,6 +35,14 @@ def trace(model, path, calls=2):
         for value in (*arguments, *keywords.values()):
             if isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int64):
                 state["positions"] = value
+
+    def note_call(_, arguments, keywords):
+        cache = keywords.get("cache", keywords.get("past_key_values"))
+        state["given"] = keywords.get("position_ids")
+        state["past"] = torch.tensor([cache.get_seq_length() if cache is not None else 0])
+
+    def note_layer(module, _):
+        state["layer"] = torch.tensor([module.layer_idx])
 
     def wrapped(function):
         def call(*arguments, **keywords):
@@ -43,8 +53,9 @@ def trace(model, path, calls=2):
                 for name, one, other in zip("qk", before, after):
                     keep(f"{name}.before", one)
                     keep(f"{name}.after", other)
-                if state["positions"] is not None:
-                    keep("positions", state["positions"])
+                for name in ("positions", "given", "past", "layer"):
+                    if state.get(name) is not None:
+                        keep(name, state[name])
                 state["calls"] += 1
             return results
         return call
@@ -55,6 +66,9 @@ def trace(model, path, calls=2):
              if ROTATES.fullmatch(name) and callable(function)]
     hooks = [each.register_forward_pre_hook(note_positions, with_kwargs=True)
              for each in model.modules() if "Rotary" in type(each).__name__]
+    hooks += [each.register_forward_pre_hook(note_layer) for each in model.modules()
+              if isinstance(getattr(each, "layer_idx", None), int)]
+    hooks.append(model.register_forward_pre_hook(note_call, with_kwargs=True))
     for module, name, function in found:
         setattr(module, name, wrapped(function))
     try:

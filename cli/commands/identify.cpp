@@ -7,6 +7,7 @@
 #include "cli/identify/identification.hpp"
 #include "cli/identify/observed.hpp"
 #include "cli/tensor_input.hpp"
+#include "rotary/position_ids.hpp"
 
 namespace rotary::cli {
 namespace identify_call {
@@ -40,6 +41,51 @@ void check_arguments(const Arguments& a) {
           "--ours and --theirs need --config: it says how --ours was rotated");
   require(!a.ours || a.positions || a.first_position,
           "--ours and --theirs need --positions or --first-position: they say what to undo");
+}
+
+// An array of the call of a TRACE; nothing where there is none.
+std::optional<IntegerArray> traced(const Arguments& a, std::string_view name) {
+  const std::string array = fmt::format("{}.{}", a.call, name);
+  if (!a.trace || !has_array(*a.trace, array)) return std::nullopt;
+  return read_integers("TRACE", fmt::format("{}:{}", *a.trace, array));
+}
+
+// What is wrong with the ids that the caller of a traced model gave.
+std::vector<std::string> notes_of_ids(const Arguments& a) {
+  const auto given = traced(a, "given");
+  if (!given || given->shape.empty() || given->shape.size() > 3 || given->numbers.empty())
+    return {};
+  std::vector<std::string> notes;
+  const auto reached = traced(a, "positions");
+  if (reached && reached->numbers.size() == given->numbers.size() &&
+      reached->numbers != given->numbers)
+    notes.emplace_back("the caller gave other ids than the rotary module got");
+  const auto past = traced(a, "past");
+  if (!past || past->numbers.size() != 1) return notes;
+  const auto& shape = given->shape;
+  const PositionIds ids{.numbers = given->numbers,
+                        .batch = shape.size() < 2 ? 1 : shape[shape.size() - 2],
+                        .axes = shape.size() < 3 ? 1 : shape[0]};
+  const auto found = value_or_fail(check_positions(ids, {.past = past->numbers}));
+  // A prompt may be packed or padded, which the trace does not say.
+  for (const PositionFinding& each : found.findings)
+    if (each.kind == "offset" || past->numbers[0] > 0) {
+      notes.push_back(fmt::format("the caller's ids, behind {} cached tokens: row {}, token {}: {}",
+                                  past->numbers[0], each.row, each.token, each.sentence));
+      break;
+    }
+  return notes;
+}
+
+// A pairing that a converter's order of rows explains.
+std::vector<std::string> notes_of_rows(const Arguments& a, const IdentifyOptions& options,
+                                       const Identification& found) {
+  if (!a.trace || found.verdict == Verdict::as_configured || !options.model ||
+      !options.model->gguf || options.model->gguf->rows != ProjectionRows::permuted)
+    return {};
+  return {
+      "the config is a GGUF file, whose converter reordered the rows of q and k: a trace of "
+      "Transformers has the checkpoint's order, and needs its config.json"};
 }
 
 // The files of heads, by name.
@@ -94,7 +140,12 @@ IdentifyOptions options_of(const Arguments& a) {
   options.model = read_model(a.model);
   require(!options.model->rotary.empty(), "--config must have layers that rotate");
   print_warnings("identify", options.model->warnings);
-  options.rotary = choose_rotary(*options.model, a.layer);
+  LayerChoice layer = a.layer;
+  const auto traced_layer = traced(a, "layer");
+  if (options.model->rotary.size() > 1 && !layer.layer && !layer.layer_type && traced_layer &&
+      traced_layer->numbers.size() == 1)
+    layer.layer = traced_layer->numbers[0];
+  options.rotary = choose_rotary(*options.model, layer);
   return options;
 }
 
@@ -163,8 +214,10 @@ ExitCode code_of(Verdict verdict) {
 Answer run(const Arguments& a, OutputForm form) {
   check_arguments(a);
   const IdentifyOptions options = options_of(a);
-  const IdentifyAnswer answer =
+  IdentifyAnswer answer =
       a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
+  answer.notes = notes_of_ids(a);
+  std::ranges::move(notes_of_rows(a, options, answer.found), std::back_inserter(answer.notes));
   const ExitCode code = code_of(answer.found.verdict);
   if (form == OutputForm::json) return {printed(identification_json(answer)), code};
   return {identification_text(answer), code};

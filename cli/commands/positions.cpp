@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary positions: the ids of a prompt with text, images and videos on each axis, as a model or an
-// engine counts them, and where decoding goes on.
-#include "cli/commands/commands.hpp"
-#include "cli/npy/npy.hpp"
+// engine counts them, and where decoding goes on; ids of batches are batch_positions.hpp's.
+#include "cli/commands/batch_positions.hpp"
 #include "rotary/m_rope.hpp"
 
 namespace rotary::cli {
 namespace positions_call {
 namespace {
 
-constexpr std::int64_t most_printed_tokens = std::int64_t{1} << 20;
 constexpr std::size_t most_lines_of_group = 8;
 
 // An option of a prompt, "--text" "5".
@@ -22,6 +20,7 @@ struct Arguments {
   std::vector<NamedValue> options;  // one for each group
   std::string convention;
   std::optional<std::int64_t> merge, temporal_merge, ids_per_second, ids_per_chunk;
+  BatchOptions batch;
   OutputOption output;
   bool list = false;
 };
@@ -155,8 +154,7 @@ std::string_view axis_name(IdAxis axis) {
 }
 
 struct TokenRange {
-  std::int64_t first = 0;
-  std::int64_t end = 0;
+  std::int64_t first = 0, end = 0;
 };
 
 // Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
@@ -214,9 +212,8 @@ void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group
   const NamedValue& option = answer.options[group];
   const std::string name = printable(fmt::format("{} {}", option.name.substr(2), option.value));
   if (tokens.first == tokens.end) return;
-  const bool by_time = answer.convention.counts[0] == IdAxis::time;
-  const std::vector<TokenRange> parts =
-      by_time ? lines_of(answer, tokens) : std::vector<TokenRange>{tokens};
+  std::vector<TokenRange> parts = {tokens};
+  if (answer.convention.counts[0] == IdAxis::time) parts = lines_of(answer, tokens);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts.size() > most_lines_of_group && i + 2 >= most_lines_of_group &&
         i + 1 < parts.size()) {
@@ -317,16 +314,15 @@ std::string list_conventions(OutputForm form) {
                     });
 }
 
-std::string run_positions(const Arguments& arguments, OutputForm form) {
+cli::Answer run_positions(const Arguments& arguments, OutputForm form) {
   if (arguments.list) return list_conventions(form);
   arguments.output.check({".npy"});
+  if (arguments.batch.are_given()) return run_batch(arguments.batch, arguments.output, form);
   const Answer answer = make_answer(arguments);
   const std::array shape = {answer.convention.axes, answer.tokens};
   const NpyType type = answer.has_fractions() ? NpyType::f64 : NpyType::i64;
-  const auto write = [&](const auto& ids) {
-    arguments.output.write({type, shape, std::as_bytes(std::span(ids.numbers))});
-  };
-  std::visit(write, answer.ids);
+  const auto bytes_of = [](const auto& ids) { return std::as_bytes(std::span(ids.numbers)); };
+  arguments.output.write({type, shape, std::visit(bytes_of, answer.ids)});
   if (form == OutputForm::json) return printed(json_of(arguments, answer));
   if (!arguments.output.path) return text_of(answer);
   return fmt::format("{}: [{}, {}] {}\n{}", printable(*arguments.output.path),
@@ -336,9 +332,8 @@ std::string run_positions(const Arguments& arguments, OutputForm form) {
 
 void declare(OptionParser& parser, Arguments& arguments) {
   const auto read = [&a = arguments](const std::string& name, const std::string& value) {
-    const std::size_t before = a.groups.size();
     add_group(a.groups, {name, value});
-    if (a.groups.size() > before)
+    if (a.groups.size() > a.options.size())
       a.options.push_back({name, value});
     else
       a.options.back().value += fmt::format(" {} {}", name, value);
@@ -377,7 +372,10 @@ void declare(OptionParser& parser, Arguments& arguments) {
              "the config's tokens_per_second or position_id_per_seconds, likewise");
   parser.add("--ids-per-chunk N", arguments.ids_per_chunk, integer(),
              "position_id_per_seconds * seconds_per_chunk, likewise");
-  declare_output(parser, arguments.output, ".npy: [axes, tokens] of int64 (qwen3-omni: float64)");
+  declare_output(
+      parser, arguments.output,
+      ".npy: int64 (qwen3-omni: float64) [axes, tokens]; [batch, tokens] of --mask, [tokens]");
+  declare_batch(parser, arguments.batch);
   parser.alone("--list");
 }
 
@@ -386,13 +384,15 @@ void declare(OptionParser& parser, Arguments& arguments) {
 
 constinit const Command positions_command{
     .name = "positions",
-    .summary = "Print the position ids of a prompt with images and videos",
+    .summary = "Print the position ids of a prompt or a batch, or judge ids",
     .examples =
         "  rotary positions --text 5 --image 4x6 --text 3 --as qwen2.5-vl\n"
         "  rotary positions --text 5 --image 4x6 --video 8x4x6@2 --text 3 --as qwen2.5-vl --json\n"
         "  rotary positions --text 5 --video 4x4x6 --frame-text 7 --text 3 --as qwen3-vl\n"
         "  rotary positions --text 1 --image 16x16 --slices 2x2x16x16 --text 3 --as "
         "minicpm-v-4.7\n"
+        "  rotary positions --lengths 5,4,7 --chunk 4\n"
+        "  rotary positions --ids ids.npy --mask mask.npy\n"
         "  rotary positions --list\n",
     .declare = declared<positions_call::declare, positions_call::run_positions>,
 };

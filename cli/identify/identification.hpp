@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/json.hpp"
 #include "rotary/identify.hpp"
@@ -15,6 +16,7 @@ struct IdentifyAnswer {
   std::string config;  // as it was given; empty: none
   // Another reading of the axes, with which the config explains the numbers; empty: none.
   std::string right_layout = {};
+  std::vector<std::string> notes = {};  // what a TRACE says besides
 };
 
 [[nodiscard]] std::string identification_text(const IdentifyAnswer& answer);

@@ -90,6 +90,7 @@ Json identification_json(const IdentifyAnswer& answer) {
           {"checked_tokens", found.checked_tokens},
           {"layout", text_or_null(answer.layout)},
           {"right_layout", text_or_null(answer.right_layout)},
+          {"notes", answer.notes},
           {"dtype", to_string(found.dtype)},
           {"tokens", found.tokens},
           {"heads", found.heads},

@@ -183,6 +183,7 @@ std::string identification_text(const IdentifyAnswer& answer) {
     text = fmt::format(
         "two readings: with the axes {} as configured, with {} another cause; say --layout\n",
         answer.right_layout, answer.layout);
+  for (const std::string& note : answer.notes) text += wrapped("Note: " + note, 0, text_width);
   if (found.tied > 0) text += best_text(found);
   if (found.tied > 1) text += ties_text(found);
   if (found.tied == 0 && !found.explanations.empty()) text += closest_text(found);

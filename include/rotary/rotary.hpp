@@ -34,6 +34,7 @@
 #include "rotary/kv_cache.hpp"
 #include "rotary/linear_attention.hpp"
 #include "rotary/m_rope.hpp"
+#include "rotary/position_ids.hpp"
 #include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/relative_bias.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "module/errors.hpp"
 #include "module/module.hpp"
 #include "rotary/m_rope.hpp"
+#include "rotary/position_ids.hpp"
 
 namespace rotary::python {
 namespace {
@@ -87,6 +89,43 @@ std::vector<std::string> convention_names() {
   return names;
 }
 
+// Contiguous, which rotary/_position_ids.py makes.
+using Integers = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+
+std::span<const std::int64_t> span_of(const Integers& array) {
+  return {array.data(), array.size()};
+}
+
+PaddingMask mask_of(const Integers& mask) {
+  return {span_of(mask), static_cast<std::int64_t>(mask.shape(0))};
+}
+
+nb::bytes bytes_of(const Numbers& numbers) {
+  return nb::bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
+}
+
+// (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch, tokens].
+nb::tuple check_ids(const Integers& ids, const std::optional<Integers>& mask,
+                    const std::optional<Integers>& lengths, const std::optional<Integers>& past,
+                    std::string_view dtype) {
+  KnownSequences known;
+  if (mask) known.attention_mask = mask_of(*mask);
+  if (lengths) known.lengths = span_of(*lengths);
+  if (past) known.past = span_of(*past);
+  if (dtype == "bfloat16") known.dtype = DType::bf16;
+  if (dtype == "float16") known.dtype = DType::f16;
+  const PositionCheck found =
+      take(check_positions({.numbers = span_of(ids),
+                            .batch = static_cast<std::int64_t>(ids.shape(1)),
+                            .axes = static_cast<std::int64_t>(ids.shape(0))},
+                           known));
+  nb::list findings;
+  for (const PositionFinding& each : found.findings) {
+    findings.append(nb::make_tuple(each.kind, each.row, each.token, each.sentence));
+  }
+  return nb::make_tuple(found.sentence, findings, found.judged);
+}
+
 }  // namespace
 
 void bind_axis_positions(nb::module_& module) {
@@ -94,6 +133,17 @@ void bind_axis_positions(nb::module_& module) {
   module.def("m_rope_conventions", convention_names);
   module.def("grid_positions", grid, nb::arg("frames"), nb::arg("rows"), nb::arg("columns"),
              nb::arg("merge"));
+  module.def("padded_positions", [](const Integers& mask, std::int64_t past) {
+    return bytes_of(take(padded_positions(mask_of(mask), past)));
+  });
+  module.def("packed_positions", [](const Integers& lengths, const Integers& past) {
+    return bytes_of(take(packed_positions(span_of(lengths), span_of(past))));
+  });
+  module.def("sequence_lengths", [](const Integers& cu_seqlens) {
+    return bytes_of(take(sequence_lengths(span_of(cu_seqlens))));
+  });
+  module.def("check_positions", check_ids, nb::arg("ids"), nb::arg("mask").none(),
+             nb::arg("lengths").none(), nb::arg("past").none(), nb::arg("dtype"));
 }
 
 }  // namespace rotary::python

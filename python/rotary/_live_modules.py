@@ -18,6 +18,7 @@ FREQUENCIES = re.compile(
 TABLES = re.compile(
     r"^_?(?:.*_)?(?:cos|sin|freqs|cis)(?:_cis|_cos|_sin|_cached|_cache|_sin_cache)*$"
     r"|^(?:embed_positions|rope_cache|cache)$")
+_WRAPPERS = re.compile(r"\b_(orig_mod|fsdp_wrapped_module|checkpoint_wrapped_module)(\.|$)")
 ROTARY = re.compile(r"Rotary|Rope|RoPE|PosEmbed", re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ def places(model: Any) -> Iterator[Place]:
     for path, module in model.named_modules():
         above = path.rpartition(".")[0]
         configs[path] = _config_of_module(module) or configs.get(above)
-        yield Place(path.replace("_orig_mod.", ""), module, configs[path])
+        yield Place(_WRAPPERS.sub("", path).rstrip("."), module, configs[path])
 
 
 def _config_of_module(module: Any) -> Mapping[str, Any] | None:

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import itertools
 import json
 import re
 from typing import Any
 
 import numpy as np
 
+from rotary._axis_positions import (ImagePatches, TextTokenRun, VideoPatches, m_rope_conventions,
+                                    m_rope_positions)
 from rotary._checks import checked
 from rotary._errors import Error
 from rotary._position_ids import PositionFinding, check_positions
@@ -90,11 +94,16 @@ class _Watcher:
         self._seen = Watched()
         self._handles: list = []
         self._call: dict[str, Any] | None = None
+        self._deltas: np.ndarray | None = None  # of the prompts with images that the cache holds
+        self._grids: list[list] = []  # of the tower's calls, which may come before the model's
 
     def __enter__(self) -> Watched:
         hook = self._model.register_forward_pre_hook(self._begin, with_kwargs=True)
         self._handles = [hook, self._model.register_forward_hook(self._end, always_call=True)]
         for path, module in self._model.named_modules():
+            if _takes_grids(module):
+                self._handles.append(module.register_forward_pre_hook(
+                    self._tower, with_kwargs=True))
             if _ROTARY.search(type(module).__name__) and not list(module.children()):
                 self._handles.append(module.register_forward_pre_hook(
                     self._reached(path), with_kwargs=True))
@@ -107,8 +116,16 @@ class _Watcher:
     def _begin(self, module: Any, arguments: tuple, named: dict[str, Any]) -> None:
         cache = named.get("cache", named.get("past_key_values"))  # the name since 5.24
         length = getattr(cache, "get_seq_length", None)
-        self._call = {"named": named, "ids": {}, "kinds": {},
-                      "past": None if length is None else int(length())}
+        past = None if length is None else int(length())
+        tokens = named.get("input_ids", arguments[0] if arguments else named.get("inputs_embeds"))
+        self._call = {"named": named, "ids": {}, "kinds": {}, "past": past, "tokens": tokens,
+                      "config": getattr(module, "config", None),
+                      "grids": self._grids, "deltas": self._deltas if past else None}
+
+    def _tower(self, module: Any, arguments: tuple, named: dict[str, Any]) -> None:
+        self._grids += [each.tolist() for each in map(_array, (*named.values(), *arguments))
+                        if each is not None and each.ndim == 2 and each.shape[1] == 3
+                        and each.dtype.kind == "i"]
 
     def _reached(self, path: str) -> Any:
         def hook(module: Any, arguments: tuple, named: dict[str, Any]) -> None:
@@ -123,10 +140,20 @@ class _Watcher:
         call, self._call = self._call, None
         if call is not None:
             self._seen.calls.append(_judged(call))
+            self._deltas, self._grids = call["deltas"], []
+
+
+def _takes_grids(module: Any) -> bool:
+    try:
+        return "grid_thw" in inspect.signature(module.forward).parameters
+    except (TypeError, ValueError):  # compiled
+        return False
 
 
 def _judged(call: dict[str, Any]) -> WatchedCall:
-    named, ids = call["named"], call["ids"]
+    named, count = call["named"], np.shape(call["tokens"])[1:2]
+    ids = {path: each for path, each in call["ids"].items()  # not those of a tower
+           if not count or each.shape[-1:] == count}
     given = _array(named.get("position_ids"))
     if not ids:
         return WatchedCall(ids, given, call["past"], "no positions reached a rotary module", (),
@@ -135,19 +162,85 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
     findings: list[PositionFinding] = []
     known: dict[str, Any] = {}
     mask, bounds = named.get("attention_mask"), named.get("cu_seq_lens_q")
-    if mask is not None and getattr(mask, "ndim", 0) == 2:
-        known["attention_mask"] = _array(mask)
+    mask = _array(mask) if getattr(mask, "ndim", 0) == 2 else None
+    if call["deltas"] is not None:  # text behind a prompt with images
+        held = call["past"] if mask is None else (mask[:, :-first.shape[-1]] != 0).sum(axis=1)
+        known["past"] = held + call["deltas"]
+    elif mask is not None:
+        known["attention_mask"] = mask
     elif bounds is not None:
         known["cu_seqlens"] = _array(bounds)
     elif call["past"]:
         known["past"] = call["past"]
     try:
+        prompt = _prompt_ids(call, first, mask)
+        if prompt is not None:
+            sentence, wrong = prompt
+            return WatchedCall(ids, given, call["past"], sentence,
+                               tuple(wrong + _disagreements(ids, given)))
         found = check_positions(first, dtype=call["kinds"][path], **known)
     except Error as error:
         return WatchedCall(ids, given, call["past"], f"not judged: {error}", (), judged=False)
     findings += found.findings
     findings += _disagreements(ids, given)
     return WatchedCall(ids, given, call["past"], found.sentence, tuple(findings), found.judged)
+
+
+def _prompt_ids(call: dict[str, Any], seen: np.ndarray, mask: np.ndarray | None
+                ) -> tuple[str, list[PositionFinding]] | None:
+    """A prompt with images and videos beside how its class counts them, and the deltas kept for the
+    calls behind it. None where it is none, or nothing knows how the class counts."""
+    named, config = call["named"], call["config"]
+    plain = str(getattr(config, "model_type", "")).replace("_", "")
+    name = next((each for each in m_rope_conventions() if re.sub(r"\W", "", each) == plain), None)
+    kinds, tokens = _array(named.get("mm_token_type_ids")), _array(call["tokens"])
+    if kinds is None and tokens is not None and hasattr(config, "image_token_id"):
+        kinds = (tokens == config.image_token_id) + 2 * (tokens == config.video_token_id)
+    if not call["grids"] or name is None or kinds is None or call["past"] or (
+            kinds.shape != seen.shape[1:]):
+        return None
+    grids = dict(zip(np.unique(kinds[kinds != 0]).tolist(), call["grids"]))  # images, then videos
+    real = np.ones(kinds.shape, bool) if mask is None else mask != 0
+    merge = config.vision_config.spatial_merge_size
+    seconds = iter(np.ravel(named.get("second_per_grid_ts", 1.0)).tolist() or [1.0])
+    deltas, wrong = [], []
+    for row, use in enumerate(real):
+        groups = [group for kind, run in itertools.groupby(kinds[row, use].tolist())
+                  for group in _groups(kind, len(list(run)), grids, merge, seconds)]
+        made = m_rope_positions(groups, name, merge=merge)
+        deltas.append(made.delta)
+        wanted = made.positions[:, 0]
+        apart = np.flatnonzero(np.any(seen[:, row, use] != wanted, axis=0))
+        if apart.size:
+            at, token = apart[0], int(np.flatnonzero(use)[apart[0]])
+            wrong.append(PositionFinding(
+                "other", row, token, f"{tuple(seen[:, row, token].tolist())}, where {name} counts "
+                f"{tuple(wanted[:, at].tolist())}"))
+    call["deltas"] = np.array(deltas)
+    return f"{len(real)} prompts with images, beside {name} of m_rope_positions()", wrong
+
+
+def _groups(kind: int, tokens: int, grids: dict[int, list], merge: int, seconds: Any) -> list:
+    if not kind:
+        return [TextTokenRun(tokens)]
+    groups = []
+    while tokens > 0:
+        if not grids.get(kind):
+            raise Error("invalid_argument", "more tokens of images than their grids have")
+        frames, rows, columns = grids[kind].pop(0)
+        each = rows * columns // merge**2
+        if kind == 1:
+            groups.append(ImagePatches(rows, columns))
+            frames = 1
+        elif tokens < frames * each:  # a frame between timestamps
+            grids[kind].insert(0, [frames - 1, rows, columns])
+            groups.append(VideoPatches(1, rows, columns))
+            frames = 1
+        else:
+            groups.append(VideoPatches(frames, rows, columns,
+                                       seconds_per_frame=next(seconds, 1.0)))
+        tokens -= frames * each
+    return groups
 
 
 def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list[PositionFinding]:
@@ -179,7 +272,7 @@ def watch(model: Any) -> _Watcher:
 
     model: a torch.nn.Module whose rotary modules are called with (x, position_ids). Each call of it
     is judged beside its attention_mask [batch, tokens], cu_seq_lens_q or the length of its cache,
-    and beside the ids that the caller gave. The ids of a call are copied to the CPU, which waits
+    and beside the ids that the caller gave; a prompt with images or videos beside m_rope_positions(). The ids of a call are copied to the CPU, which waits
     for the device; nothing else is changed.
     """
     if not hasattr(model, "register_forward_pre_hook"):

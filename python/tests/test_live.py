@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -218,6 +219,49 @@ def test_tensors_without_numbers_are_not_judged():
     assert rotary.check(compiled).judged == rotary.check(tiny("llama")).judged
 
 
+SHARDED = """
+import sys, torch, transformers, rotary
+from torch import distributed
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
+rank, store, small = int(sys.argv[1]), sys.argv[2], eval(sys.argv[3])
+distributed.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
+mesh = init_device_mesh("cpu", (2,))
+config = transformers.AutoConfig.for_model("llama", **small)
+for factor in (1, 0):
+    for placement in (None, Replicate(), Shard(0)):
+        model = transformers.AutoModel.from_config(config)
+        held = model.rotary_emb._buffers
+        held["inv_freq"] *= factor
+        if placement is None:
+            fully_shard(model, mesh=mesh)
+        else:
+            held["inv_freq"] = distribute_tensor(held["inv_freq"], mesh, [placement])
+        found = rotary.check(model)
+        print(found.verdict, found.not_judged.get("rotary_emb.inv_freq"))
+distributed.destroy_process_group()
+"""
+
+
+def test_models_over_two_processes(tmp_path):
+    programs = [subprocess.Popen(
+        [sys.executable, "-c", SHARDED, str(rank), str(tmp_path / "store"), repr(SMALL)],
+        stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    part = "it is sharded over processes, and one of them sees a part"
+    for program in programs:
+        lines = program.communicate(timeout=300)[0].splitlines()
+        assert program.returncode == 0
+        assert lines == ["no_fault None", "no_fault None", f"no_fault {part}",
+                         "faults None", "faults None", f"no_fault {part}"]
+
+
+def test_wrapped_modules_have_the_paths_of_the_model():
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+    model = tiny("llama")
+    model.rotary_emb = checkpoint_wrapper(model.rotary_emb)
+    assert rotary.check(model).judged == rotary.check(tiny("llama")).judged
+
+
 def test_a_diffusion_transformer():
     diffusers = pytest.importorskip("diffusers")
     model = diffusers.WanTransformer3DModel(
@@ -310,7 +354,33 @@ def test_watch_of_ids_in_bfloat16_and_of_ids_that_get_lost(llama):
     assert llama.model.rotary_emb.forward == inner
 
 
-def test_watch_does_not_judge_ids_of_images():
+IMAGE = 9  # token of images in these prompts
+
+
+def image_model(**options):
+    torch.manual_seed(0)
+    return transformers.AutoModelForImageTextToText.from_config(transformers.AutoConfig.for_model(
+        "qwen2_5_vl", **FAMILIES["qwen2_5_vl"], image_token_id=IMAGE, video_token_id=10,
+        tie_word_embeddings=False)).eval()
+
+
+@pytest.mark.parametrize("has_kinds", [True, False])
+def test_watch_of_prompts_with_images(has_kinds):
+    model = image_model()
+    tokens = torch.tensor([[3, 4, *[IMAGE] * 6, 5, 6], [7, *[IMAGE] * 6, 3, 4, 5]])
+    kinds = {"mm_token_type_ids": (tokens == IMAGE).int()} if has_kinds else {}
+    size = 3 * 2 * 14 * 14
+    seen = watched(model, lambda: model.generate(
+        tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=3, do_sample=False,
+        pixel_values=torch.zeros(48, size), image_grid_thw=torch.tensor([[1, 4, 6]] * 2), **kinds))
+    assert seen.calls[0].sentence.startswith("2 prompts with images, beside qwen2.5-vl")
+    if has_kinds:
+        assert seen.verdict == "no_fault" and len(seen.calls) == 3, seen
+    else:  # Transformers counts images as text without them
+        assert seen.findings[0][1].sentence == "(3, 3, 3), where qwen2.5-vl counts (2, 2, 3)"
+
+
+def test_watch_does_not_judge_ids_of_images_without_grids():
     model = tiny("qwen2_5_vl").eval()
     ids = torch.tensor([[0, 1, 1, 1, 1, 3, 4], [0, 1, 1, 2, 2, 3, 4], [0, 1, 2, 1, 2, 3, 4]])
     seen = watched(model, lambda: model(input_ids=TOKENS[:1], position_ids=ids[:, None]))

@@ -27,7 +27,7 @@ def test_ids_of_masks_packed_sequences_and_decode_steps():
     ({}, "one of attention_mask, cu_seqlens and lengths must be given, got none"),
     ({"lengths": [1], "cu_seqlens": [0, 1]}, "got cu_seqlens, lengths"),
     ({"cu_seqlens": [1, 2]}, "must rise from 0"), ({"cu_seqlens": [0, 3, 2]}, "must rise from 0"),
-    ({"lengths": [-1]}, "lengths must hold whole numbers >= 0"),
+    ({"lengths": [-1]}, "lengths must be from 0 to"),
     ({"lengths": [1, 2], "past": [1, 2, 3]}, "past"),
     ({"attention_mask": [1, 1]}, "batch, tokens"), ({"lengths": [1.5]}, "whole numbers"),
     ({"attention_mask": MASK, "past": 6}, "cover the cached tokens")])

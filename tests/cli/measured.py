@@ -77,6 +77,8 @@ ARRAYS = {
                                                  "--positions", name]),
     "bias": ((32, 4), lambda name: ["bias", "t5", "--set", "direction=causal", "--rows", "0:4",
                                     "--cols", "0:4", "--parameters", name]),
+    "positions --mask": ((1, 8), lambda name: ["positions", "--mask", name]),
+    "positions --ids": ((1, 8), lambda name: ["positions", "--ids", name]),
     "table --parameters": ((32, 4), lambda name: ["table", "t5", "--set", "direction=causal",
                                                   "--distances", "0:4", "--parameters", name]),
     "plot --table": ((8, 8), lambda name: ["plot", "tables", "--table", name, "--csv"]),

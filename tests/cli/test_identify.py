@@ -6,8 +6,9 @@ import pathlib
 
 import numpy as np
 
+import gguf_files
 import safetensors_files
-from tool import LLAMA, ToolTest, bf16, of_bf16, rotated, spoilt, validate
+from tool import LLAMA, TWO_TYPES, ToolTest, bf16, of_bf16, rotated, spoilt, validate
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
 WIDTH = 16
@@ -183,6 +184,45 @@ class IdentifyTest(IdentifyTool):
                                "1")
         self.assertEqual(result.returncode, 2)
         self.assertIn("it has 0.q.before, 0.q.after, 0.positions", result.stderr.decode())
+
+    def save_trace(self, positions, base=10000.0, **others):
+        x = heads(len(positions))
+        arrays = {"q.before": x, "q.after": turned(x, positions, base=base),
+                  "positions": np.array(positions), **others}
+        safetensors_files.save(self.path / "trace.safetensors",
+                               {f"0.{name}": array for name, array in arrays.items()})
+
+    def test_the_layer_of_a_trace_chooses_the_embedding(self):
+        self.config = self.write_config(TWO_TYPES)
+        for layer, base in ((0, 1000000.0), (1, 10000.0)):
+            self.save_trace(range(300, 309), base, layer=np.array([layer]))
+            code, found = self.identify("trace.safetensors")
+            self.assertEqual((code, found["verdict"]), (0, "as_configured"), layer)
+            code, found = self.identify("trace.safetensors", "--layer", 1 - layer)
+            self.assertEqual(code, 1, layer)
+
+    def test_wrong_ids_of_the_caller_of_a_trace_are_noted(self):
+        for first, given, past, part in ((17, 17, 16, "16 cached tokens: row 0, token 0: 17, "
+                                                      "where it must be 16: all are off by +1"),
+                                         (0, 5, 5, "other ids than the rotary module got"),
+                                         (16, 16, 16, None)):
+            self.save_trace(range(first, first + 9), given=np.arange(given, given + 9),
+                            past=np.array([past]))
+            code, found = self.identify("trace.safetensors")
+            self.assertEqual((code, found["verdict"]), (0, "as_configured"))
+            self.assertEqual(len(found["notes"]), 1 if part else 0)
+            self.assertIn(part or "", " ".join(found["notes"]))
+
+    def test_a_gguf_file_beside_a_trace_of_transformers_is_noted(self):
+        keys = gguf_files.llama(block_count=2, embedding_length=64, attention__head_count=4,
+                                attention__head_count_kv=2, rope__freq_base=10000.0,
+                                rope__dimension_count=WIDTH)
+        (self.path / "model.gguf").write_bytes(gguf_files.encoded(keys))
+        self.config = "model.gguf"
+        self.save_trace(range(9))
+        code, found = self.identify("trace.safetensors")
+        self.assertEqual((code, self.causes(found)), (1, [("pairing", "pairing", "half")]))
+        self.assertIn("needs its config.json", " ".join(found["notes"]))
 
     def test_mistakes_of_the_command_line(self):
         for arguments, message in (

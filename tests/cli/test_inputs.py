@@ -31,6 +31,8 @@ CALLS = {
     ("encode", "--x"): ["encode --like whisper --x ? --out o.npy"],
     ("encode", "--positions"): ["encode --like whisper --x x.npy --positions ? --out o.npy"],
     ("bias", "--parameters"): ["bias alibi --rows 0:2 --cols 0:2 --parameters ?"],
+    ("positions", "--mask"): ["positions --mask ?"],
+    ("positions", "--ids"): ["positions --ids ?"],
     ("explain", "NAME"): ["explain ?"],
     ("explain", "CONFIG"): ["explain rotation ?"],
     ("plot", "CONFIG"): ["plot wavelengths ? --csv", "plot scaling c.json ? --csv"],

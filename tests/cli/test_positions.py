@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ids of prompts as text, JSON and NPY; the order of options; what is refused."""
 
+import json
+
 import numpy as np
 
-from tool import ToolTest
+from tool import ToolTest, validate
 
 PROMPT = ["--text", "5", "--image", "4x6", "--text", "3"]
 
@@ -11,6 +13,13 @@ PROMPT = ["--text", "5", "--image", "4x6", "--text", "3"]
 class PositionsTest(ToolTest):
     def positions(self, *arguments):
         return self.run_json("positions", "positions", *arguments)
+
+    def judged(self, code, *arguments):
+        result = self.run_tool("positions", "--json", "--ids", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        document = json.loads(result.stdout)
+        validate(document, "positions")
+        return document
 
     def test_text_image_text(self):
         got = self.positions(*PROMPT, "--as", "qwen2.5-vl")
@@ -90,6 +99,38 @@ class PositionsTest(ToolTest):
         self.run_ok("positions", "--text", "2", "--as", "qwen3-omni", "--out", "real.npy")
         self.assertEqual(np.load(self.path / "real.npy").dtype, np.float64)
 
+    def test_batches_of_text(self):
+        mask = np.array([[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
+        np.save(self.path / "mask.npy", mask)
+        self.assertEqual(self.positions("--mask", "mask.npy")["ids"],
+                         [[0, 0, 0, 1, 2], [0, 1, 2, 3, 0], [0, 1, 2, 3, 4]])
+        self.assertEqual(self.positions("--mask", "mask.npy", "--past", "4")["ids"],
+                         [[2], [0], [4]])
+        packed = self.positions("--lengths", "5,4,1")
+        self.assertEqual(packed["ids"], [[0, 1, 2, 3, 4, 0, 1, 2, 3, 0]])
+        self.assertEqual(self.positions("--lengths", "1,1", "--past", "16,9")["ids"], [[16, 9]])
+        chunks = self.positions("--lengths", "5,4", "--past", "8", "--chunk", "4")
+        self.assertEqual(chunks["lengths"], [[4, 4], [1, 0]])
+        self.assertEqual(chunks["ids"], [[8, 9, 10, 11, 8, 9, 10, 11], [12]])
+        text = self.run_ok("positions", "--mask", "mask.npy").splitlines()
+        self.assertEqual([line.split("  ") for line in text[1:3]],
+                         [["row 0", "2 to 4", "0 to 2"], ["row 1", "0 to 3", "0 to 3"]])
+        self.assertEqual(self.run_ok("positions", "--mask", "mask.npy", "--out", "ids.npy"),
+                         "ids.npy: [3, 5] i64\n")
+        self.run_ok("positions", "--ids", "ids.npy", "--mask", "mask.npy")
+
+    def test_ids_of_a_program(self):
+        np.save(self.path / "ids.npy", np.arange(5))
+        wrong = self.judged(1, "ids.npy", "--lengths", "3,2")
+        self.assertEqual([(each["kind"], each["token"]) for each in wrong["findings"]],
+                         [("no_restart", 3)])
+        self.run_ok("positions", "--ids", "ids.npy", "--past", "0")
+        text = self.run_tool("positions", "--ids", "ids.npy", "--past", "1")
+        self.assertEqual(text.returncode, 1)
+        self.assertIn(b"row 0, token 0: 0, where it must be 1: all are off by -1", text.stdout)
+        np.save(self.path / "image.npy", np.arange(6).reshape(3, 1, 2))
+        self.assertFalse(self.judged(5, "image.npy")["judged"])
+
     def test_list(self):
         listed = self.positions("--list")["conventions"]
         names = [each["name"] for each in listed]
@@ -120,7 +161,13 @@ class PositionsTest(ToolTest):
                 (["--text", "1", "--list"], "--list stands alone"),
                 ([*PROMPT, "--as", "qwen2-vl", "--merge", "0"], "merge must be from 1 to "),
                 (["--text", "2000000", "--as", "qwen2-vl"], "an answer has at most 1048576 tokens"),
-                ([*PROMPT, "--as", "qwen2-vl", "--out", "ids.txt"], "--out must end in .npy")):
+                ([*PROMPT, "--as", "qwen2-vl", "--out", "ids.txt"], "--out must end in .npy"),
+                (["--lengths", "3", "--text", "4"], "--text is for prompts, and not --lengths"),
+                (["--lengths", "3,x"], "--lengths must be an integer"),
+                (["--lengths", "2000000"], "an answer has at most 1048576 tokens"),
+                (["--lengths", "900000,0", "--chunk", "1"], "an answer has at most 1048576"),
+                (["--lengths", "3", "--past", "1,2"], "past must be one number or one for each"),
+                (["--past", "3"], "--past is for --lengths, --mask or --ids")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [message], "positions", *arguments)
 

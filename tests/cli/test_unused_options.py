@@ -40,6 +40,8 @@ CALLS = (
     ["bias", "t5", "--set", "direction=causal", "--list"],
     ["positions", "--text", "3", "--as", "qwen2-vl"],
     ["positions", "--list"],
+    ["positions", "--lengths", "4,2"],
+    ["positions", "--ids", "ids.npy"],
     ["stretch", "config.json", "8192"],
     ["explain", "config.json"],
     ["explain", "example"],
@@ -92,6 +94,7 @@ class UnusedOptionsTest(ToolTest):
         np.save(self.path / "q.npy", q)
         np.save(self.path / "q8.npy", q[..., :8])
         np.save(self.path / "x.npy", q[0])
+        np.save(self.path / "ids.npy", np.array([0, 1, 0]))
         np.save(self.path / "half.npy", q[:, 0, :8])
 
     def answer(self, call):

@@ -5,6 +5,7 @@
 #include "public_calls/call.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/m_rope.hpp"
+#include "rotary/position_ids.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
@@ -151,6 +152,28 @@ Calls positions_calls() {
        "",
        {{2}, {4}, {6}, {2}, {2}},
        [](Sizes n) { return window_order(grid_of(n), {.merge = n[3], .window = n[4]}); }},
+      {"rotary::padded_positions(",
+       "",
+       {each(6), {2}, {1}},
+       [](Sizes n) {
+         return padded_positions({numbers<std::int64_t>(n[0]), n[1]}, n[2]);
+       }},
+      {"rotary::packed_positions(",
+       "",
+       {each(4), each(4)},
+       [](Sizes n) {
+         return packed_positions(numbers<std::int64_t>(n[0]), numbers<std::int64_t>(n[1]));
+       }},
+      {"rotary::sequence_lengths(",
+       "",
+       {each(4)},
+       [](Sizes n) { return sequence_lengths(numbers<std::int64_t>(n[0])); }},
+      {"rotary::check_positions(",
+       "",
+       {each(12), {2}, {3}},
+       [](Sizes n) {
+         return check_positions({numbers<std::int64_t>(n[0]), n[1], n[2]});
+       }},
       {"rotary::m_rope_conventions(", [] { return m_rope_conventions().size(); }},
       {"rotary::m_rope_convention(", [] { return m_rope_convention("glm-4v"); }},
   };
