@@ -50,7 +50,7 @@ std::optional<IntegerArray> traced(const Arguments& a, std::string_view name) {
   return read_integers("TRACE", fmt::format("{}:{}", *a.trace, array));
 }
 
-// What is wrong with the ids that the caller of a traced model gave.
+// Mistakes in the ids that the caller of a traced model gave.
 std::vector<std::string> notes_of_ids(const Arguments& a) {
   const auto given = traced(a, "given");
   if (!given || given->shape.empty() || given->shape.size() > 3 || given->numbers.empty())

@@ -272,8 +272,9 @@ def watch(model: Any) -> _Watcher:
 
     model: a torch.nn.Module whose rotary modules are called with (x, position_ids). Each call of it
     is judged beside its attention_mask [batch, tokens], cu_seq_lens_q or the length of its cache,
-    and beside the ids that the caller gave; a prompt with images or videos beside m_rope_positions(). The ids of a call are copied to the CPU, which waits
-    for the device; nothing else is changed.
+    and beside the ids that the caller gave; a prompt with images or videos beside
+    m_rope_positions(). The ids of a call are copied to the CPU, which waits for the device; nothing
+    else is changed.
     """
     if not hasattr(model, "register_forward_pre_hook"):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")

@@ -75,7 +75,7 @@ Result<Numbers> packed(NumbersView lengths, NumbersView past) {
   return ids;
 }
 
-// What ids must be, [batch][tokens]; no ids where nothing is known.
+// The right ids, [batch][tokens]; none where nothing is known.
 struct Wanted {
   std::int64_t batch = 1;
   std::int64_t cached = 0;  // tokens of a mask before those of the ids

@@ -161,7 +161,7 @@ class ClaimsTest(ToolTest):
         self.assertEqual([int(line.split()[0]) for line in heads], list(range(1, 27)))
         at = lines.index("10  high-dimension")
         self.assertTrue(lines[at + 1].startswith("    claim: in high dimension"), lines[at + 1])
-        self.assertTrue(lines[at + 3].startswith("    false: it brings half"), lines[at + 3])
+        self.assertTrue(lines[at + 2].startswith("    false: it brings half"), lines[at + 2])
         self.assertNotIn("\x1b", text)
         for line in lines + self.run_ok("claims", *map(str, range(1, 27))).splitlines():
             self.assertLessEqual(len(line), 100, line)

@@ -46,7 +46,7 @@ void use(const Value& value);
 void fail(std::string_view message);
 """
 # At the end of a header's comment, or of a section's.
-EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#pragma once$|\n)", re.MULTILINE)
+EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#ifndef |\n)", re.MULTILINE)
 
 
 class HeaderExamples(unittest.TestCase):

@@ -123,6 +123,23 @@ Calls absolute_calls() {
   return calls;
 }
 
+void add_position_ids(Calls& calls) {
+  const auto add = [&](const char* call, SizeList sizes, auto run) {
+    calls.emplace_back(call, "", std::move(sizes), run);
+  };
+  add("rotary::padded_positions(", {each(6), {2}, {1}}, [](Sizes n) {
+    return padded_positions({numbers<std::int64_t>(n[0]), n[1]}, n[2]);
+  });
+  add("rotary::packed_positions(", {each(4), each(4)}, [](Sizes n) {
+    return packed_positions(numbers<std::int64_t>(n[0]), numbers<std::int64_t>(n[1]));
+  });
+  add("rotary::sequence_lengths(", {each(4)},
+      [](Sizes n) { return sequence_lengths(numbers<std::int64_t>(n[0])); });
+  add("rotary::check_positions(", {each(12), {2}, {3}}, [](Sizes n) {
+    return check_positions({numbers<std::int64_t>(n[0]), n[1], n[2]});
+  });
+}
+
 Calls positions_calls() {
   Calls calls = {
       {"rotary::text_positions(",
@@ -152,28 +169,6 @@ Calls positions_calls() {
        "",
        {{2}, {4}, {6}, {2}, {2}},
        [](Sizes n) { return window_order(grid_of(n), {.merge = n[3], .window = n[4]}); }},
-      {"rotary::padded_positions(",
-       "",
-       {each(6), {2}, {1}},
-       [](Sizes n) {
-         return padded_positions({numbers<std::int64_t>(n[0]), n[1]}, n[2]);
-       }},
-      {"rotary::packed_positions(",
-       "",
-       {each(4), each(4)},
-       [](Sizes n) {
-         return packed_positions(numbers<std::int64_t>(n[0]), numbers<std::int64_t>(n[1]));
-       }},
-      {"rotary::sequence_lengths(",
-       "",
-       {each(4)},
-       [](Sizes n) { return sequence_lengths(numbers<std::int64_t>(n[0])); }},
-      {"rotary::check_positions(",
-       "",
-       {each(12), {2}, {3}},
-       [](Sizes n) {
-         return check_positions({numbers<std::int64_t>(n[0]), n[1], n[2]});
-       }},
       {"rotary::m_rope_conventions(", [] { return m_rope_conventions().size(); }},
       {"rotary::m_rope_convention(", [] { return m_rope_convention("glm-4v"); }},
   };
@@ -189,6 +184,7 @@ Calls positions_calls() {
       return m_rope_coordinates(prompt_of(n, name), *m_rope_convention(name));
     });
   }
+  add_position_ids(calls);
   return calls;
 }
 
