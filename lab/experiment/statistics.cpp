@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lab/experiment/statistics.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 #include "lab/data/batches.hpp"
 
 namespace rotary::lab {
-
 namespace {
 
 std::vector<double> ranks_of(std::span<const double> values) {
