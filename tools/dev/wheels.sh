@@ -73,6 +73,7 @@ wheels_build() {
   stage "wheels: build for $1"
   # g++ asks for libraries with the symbols of its own glibc, which the others need not have.
   LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
+    CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" \
     _PYTHON_HOST_PLATFORM="linux-$1" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
     --no-build-isolation --no-deps --wheel-dir "$wheels_folder/built" \
     -C build-dir="build/wheels/$1" -C cmake.define.ROTARY_COLD=-Os \
