@@ -273,8 +273,8 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add(
       "TEXT", arguments.text,
       "of search: part of a name, a model_type or a source, in any case; of show: the "
-      "card's name; of families: part of a model_type, an encoding or a note; of rules: an engine, "
-      "or part of what it does otherwise than configs say");
+      "card's name; of families: part of a model_type, an encoding or a note; of rules: an engine "
+      "or part of a rule");
   parser.add("--engines", arguments.engines,
              "the engines of rotary diff --between: which releases were looked at, when, and for "
              "how many families");

@@ -2,6 +2,7 @@
 #include "rotary/position_ids.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -19,6 +20,9 @@ using Numbers = std::vector<std::int64_t>;
 using NumbersView = std::span<const std::int64_t>;
 
 Status check_each(std::string_view name, NumbersView numbers, std::int64_t least) {
+  if (numbers.size() > std::size_t{most_axis_tokens})
+    return invalid_argument(name, " must have at most ", most_axis_tokens, " entries, got ",
+                            numbers.size());
   for (const std::int64_t number : numbers)
     if (auto status = check({name, number, least, most_position_id}); !status) return status;
   return {};

@@ -114,14 +114,21 @@ def said(calls):
     return f"{found[(len(found) - 1) // 2]:.7g}, {found[-1]:.7g}"
 
 
+def is_read(reading):
+    """A config that is not read is no claim."""
+    return "error" not in reading and not any(
+        "error" in rope for call in reading.get("calls", []) for rope in call)
+
+
 def row(engine, release, family, cell, interpreters):
     dialect = engine.replace("_", ".") + (f"@{release}" if engine == "transformers" else "")
     first = first_case(model_of(dialect, family))
     ropes = read_as(dialect, [first])[0].get("calls", [[]])[-1]
-    model = model_of(dialect, family, len(ropes[0]["inv_freq"]) if ropes else 32)
+    pairs = len(ropes[0].get("inv_freq", [])) if ropes else 0
+    model = model_of(dialect, family, pairs or 32)
     tried = [each for each in [first, *cases(model)] if each["cell"] == cell]
     both = [(each, reading) for each, reading in zip(tried, read_as(dialect, tried))
-            if "error" not in reading]  # a config that is not read is no claim
+            if is_read(reading)]
     if not both:
         return [f"{dialect} `{family}` `{cell}`", "is not read", "", "", "left out"]
     tried, readings = zip(*both)

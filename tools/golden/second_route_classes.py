@@ -18,27 +18,24 @@ def of_transformers(asked):
     import transformers
     models = pathlib.Path(transformers.__file__).parent / "models"
     family = asked["config"]["model_type"]
-    path = next(path for path in sorted(models.glob("*/configuration_*.py"))
-                if f'model_type = "{family}"' in path.read_text(encoding="utf-8"))
+    path = next((path for path in sorted(models.glob("*/configuration_*.py"))
+                 if f'model_type = "{family}"' in path.read_text(encoding="utf-8")), None)
+    if path is None:
+        return None  # the class of a whole model reads it
     modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{stem}")
                for stem in (path.stem, path.stem.replace("configuration", "modeling"))]
     classes = [dict(inspect.getmembers(module, inspect.isclass)) for module in modules]
     config = next(one for one in classes[0].values() if getattr(one, "model_type", "") == family)
     config = config.from_dict(asked["config"])
     part = getattr(config, "partial_rotary_factor", 1)
-    size = (getattr(config, "head_dim", None)
-            or config.hidden_size // config.num_attention_heads)
+    heads = getattr(config, "num_attention_heads", 0)
+    size = getattr(config, "head_dim", None) or (config.hidden_size // heads if heads else 0)
     given = {"config": config, "dim": int(size * part),
              "max_position_embeddings": getattr(config, "max_position_embeddings", None),
              "base": getattr(config, "rope_theta", None)}
     calls = [[] for _ in asked["calls"]]
-    if sinusoids := classes[1].get("RoFormerSinusoidalPositionalEmbedding"):
-        size = config.hidden_size // config.num_attention_heads
-        sines, cosines = sinusoids(2, size).weight[1].double().chunk(2)
-        rows = [part.repeat_interleave(2).tolist() for part in (cosines, sines)]
-        return [[of_rows(*rows)]] * len(calls)
-    if hasattr(modules[1], "create_sinusoidal_positions"):
-        return None  # a function of the model makes the rows
+    if {"create_sinusoidal_positions", "RoFormerModel"} & vars(modules[1]).keys():
+        return None  # the model makes the rows
     for name, one in classes[1].items():
         if not name.endswith("RotaryEmbedding") or "Vision" in name or "Scaling" in name:
             continue
