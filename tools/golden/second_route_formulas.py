@@ -16,6 +16,8 @@ def of_formula(engine, case):
     whole = 0.5 if text["model_type"].startswith("glm") else 1  # conversion/glm.py
     if engine == "vllm" and case["cell"].startswith("both"):
         return None  # which one a model reads is its own
+    if engine == "onnxruntime" and text["model_type"] in ("llama", "smollm3"):
+        formula = {linear: plain}.get(formula, formula)  # llama.py
     if formula is None or not text.get("head_dim") or theta is None:
         return None
     factors = {"partial_rotary_factor": whole} | text | rope
@@ -82,5 +84,5 @@ FORMULAS = {
     ("llama_cpp", "yarn"): yarn_of_ggml,
     ("vllm", "default"): plain, ("vllm", "linear"): linear, ("vllm", "dynamic"): plain,
     ("vllm", "yarn"): yarn_of_vllm, ("vllm", "llama3"): llama3, ("vllm", "longrope"): long_list,
-    ("onnxruntime", "default"): plain, ("onnxruntime", "linear"): plain,
+    ("onnxruntime", "default"): plain, ("onnxruntime", "linear"): linear,
     ("onnxruntime", "llama3"): llama3, ("onnxruntime", "dynamic"): "NotImplementedError"}
