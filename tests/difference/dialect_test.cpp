@@ -159,6 +159,20 @@ TEST(Dialect, WhatAnEngineDoesNotRun) {
             "the builder has no rope_type dynamic");
 }
 
+TEST(Dialect, ReleasesFailOnAScaledMistralWithoutHeadDim) {
+  const std::string scaled = R"({"model_type": "mistral", "hidden_size": 256,
+    "num_attention_heads": 4, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+    "original_max_position_embeddings": 512})";
+  const auto refuses = [&](const std::string& more, std::string_view dialect) {
+    return reading_of(scaled + more + "}", dialect).refusal.has_value();
+  };
+  EXPECT_TRUE(refuses("", "transformers@4.57"));
+  EXPECT_TRUE(refuses(R"(, "head_dim": null)", "transformers@4.53"));
+  EXPECT_FALSE(refuses(R"(, "head_dim": 64)", "transformers@4.57"));
+  EXPECT_FALSE(refuses("", "transformers@4.51"));
+  EXPECT_FALSE(refuses("", "transformers@5.0"));
+}
+
 TEST(Dialect, VllmReadsTheFactorOfYarnSince030) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 4096,
     "num_attention_heads": 32, "max_position_embeddings": 131072, "rope_theta": 1000000.0,

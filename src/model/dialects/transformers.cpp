@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Releases of Hugging Face Transformers; tests/golden/releases.txt shows what each does. A rule
 // begins in the minor version that the change came with.
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -60,6 +61,20 @@ void divide_hidden_size(RuleTarget& target) {
 void refuse_null_factor(RuleTarget& target) {
   if (rule_of<YarnScaling>(target) == nullptr || !target.stated.factor_is_null) return;
   target.refusal = "it takes the logarithm of factor, which is null";
+  target.acted = true;
+}
+
+// Classes that keep head_dim null, and functions of scaled rules that multiply it.
+void refuse_null_head_dim(RuleTarget& target) {
+  const std::string_view family = target.model.model_type;
+  if (family != "mistral" && family != "mixtral" && family != "minimax") return;
+  if (!is_scaled(target) || rule_of<LinearScaling>(target) != nullptr) return;
+  const bool is_stated =
+      std::ranges::any_of(target.rotary.sources, [](const ValueSource& source) {
+        return source.value == "head_dim" && source.origin == Origin::stated;
+      });
+  if (is_stated) return;
+  target.refusal = "its function of the rule multiplies head_dim, which is null";
   target.acted = true;
 }
 
@@ -231,6 +246,8 @@ constexpr std::array releases = {
         Period{{4, 43}, {4, 50}}, refuse_null_factor),
     run("yarn_null_factor_fails_again", "YaRN fails where factor is null.", rope_utils,
         Period{{4, 56}, {4, 57}}, refuse_null_factor),
+    run("null_head_dim_fails", "Scaled rules fail where head_dim is null or not given.", rope_utils,
+        Period{{4, 53}, {4, 57}}, refuse_null_head_dim),
     run("yarn_original_of_maximum",
         "YaRN's ramp is that of max_position_embeddings; "
         "original_max_position_embeddings is not read.",
