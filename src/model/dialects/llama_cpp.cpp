@@ -53,6 +53,12 @@ void take_theta_of_parameters(RuleTarget& target) {
     set(target, target.rotary.spec.base, Required<double>(*stated.theta_within));
 }
 
+void take_base_of_full_layers(RuleTarget& target) {
+  if (!is_of(target, "mellum olmo3") || target.rotary.layer_type != "sliding_attention") return;
+  for (const ModelRotary& each : target.model.rotary)
+    if (each.layer_type == "full_attention") set(target, target.rotary.spec.base, each.spec.base);
+}
+
 void forget_theta(RuleTarget& target) {
   if (is_of(target, theta_unwritten))
     set(target, target.rotary.spec.base, Required<double>(10000.0));
@@ -148,6 +154,14 @@ constexpr std::array llama_cpp = {
                 {},
                 {},
                 take_theta_of_parameters},
+    DialectRule{"sliding_base_of_full_layers",
+                "Layers with windows have the base of the others.",
+                "src/models/olmo2.cpp, mellum.cpp: rope_freq_base_train_swa",
+                Evidence::read,
+                Engine::llama_cpp,
+                {},
+                {},
+                take_base_of_full_layers},
     DialectRule{"rope_theta_unwritten",
                 "The base is 10000: the converter's classes of these families do not write "
                 "rope_theta.",
