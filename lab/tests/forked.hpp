@@ -2,6 +2,8 @@
 // Processes of a test: forked, each with a task of its own.
 #pragma once
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,10 +41,23 @@ inline int end_of(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// A port that nobody listens on. A fixed one may be taken, and ranks would wait for its store.
+inline std::uint16_t free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const of = reinterpret_cast<sockaddr*>(&address);
+  const bool is_found =
+      listener >= 0 && bind(listener, of, size) == 0 && getsockname(listener, of, &size) == 0;
+  if (listener >= 0) close(listener);
+  return is_found ? ntohs(address.sin_port) : 0;
+}
+
 // The exit of each of `size` ranks.
 inline std::vector<int> run_ranks(int size, const std::function<int(Ranks&)>& task) {
-  static auto port = static_cast<std::uint16_t>(20000 + getpid() % 20000);
-  ++port;
+  const std::uint16_t port = free_port();
   std::vector<pid_t> processes;
   for (int rank = 0; rank < size; ++rank) {
     processes.push_back(fork_with([&] {

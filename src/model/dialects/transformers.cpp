@@ -69,10 +69,9 @@ void refuse_null_head_dim(RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   if (family != "mistral" && family != "mixtral" && family != "minimax") return;
   if (!is_scaled(target) || rule_of<LinearScaling>(target) != nullptr) return;
-  const bool is_stated =
-      std::ranges::any_of(target.rotary.sources, [](const ValueSource& source) {
-        return source.value == "head_dim" && source.origin == Origin::stated;
-      });
+  const bool is_stated = std::ranges::any_of(target.rotary.sources, [](const ValueSource& source) {
+    return source.value == "head_dim" && source.origin == Origin::stated;
+  });
   if (is_stated) return;
   target.refusal = "its function of the rule multiplies head_dim, which is null";
   target.acted = true;
