@@ -101,16 +101,19 @@ std::string reading_text(const EngineReading& each) {
 std::string summary_text(const ModelDifference& difference) {
   std::vector<std::string> fields;
   std::optional<std::int64_t> first;
-  const auto add = [&](const std::vector<FieldDifference>& found) {
+  const auto add = [&](const std::vector<FieldDifference>& found, FieldEffect least) {
     for (const FieldDifference& each : found) {
       const bool is_known = std::ranges::find(fields, each.field) != fields.end();
-      if (each.effect != FieldEffect::nothing && !is_known) fields.push_back(each.field);
+      const bool counts = each.effect == FieldEffect::model || each.effect == least;
+      if (counts && !is_known) fields.push_back(each.field);
     }
   };
-  add(difference.fields);
+  add(difference.fields, FieldEffect::model);
   for (const RotaryDifference& pair : difference.rotary) {
-    add(pair.fields);
+    // Fields that act through rows alone do not count where every row agrees.
     const auto& position = pair.rows.first_position;
+    const bool has_rows = position || pair.not_comparable || pair.after_longer_call;
+    add(pair.fields, has_rows ? FieldEffect::rows : FieldEffect::model);
     if (position) first = std::min<std::int64_t>(*position, first.value_or(*position));
   }
   std::string text;

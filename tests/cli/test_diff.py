@@ -105,6 +105,14 @@ class ModelsTest(DiffTool):
         self.assertIn("rope_type                         default   yarn\n", text)
         self.assertIn("first difference       position 0: 0.1386 apart\n", text)
 
+    def test_fields_that_no_row_shows_are_not_what_differs(self):
+        same = self.configs(YARN, YARN | {
+            "rope_scaling": YARN["rope_scaling"] | {"attention_factor": 1.138629436111989}})
+        text = self.run_tool("diff", *same).stdout.decode()
+        self.assertIn(": the same\n", text)
+        self.assertIn("attention_factor", text)
+        self.assertNotIn("What differs", text)
+
     def test_heads_of_other_sizes_have_no_rows(self):
         code, found = self.diff(*self.configs(LLAMA, PARTIAL))
         self.assertEqual(code, 1)
