@@ -59,7 +59,7 @@ FLOORS = ("src/base/", "src/tensor/", "src/phase/", "src/runtime/", "src/kernels
 C_STANDARD = frozenset(
     "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 )
-SYSTEM = ("unistd.h", "fcntl.h", "getopt.h", "sched.h", "spawn.h", "sys/")
+SYSTEM = ("unistd.h", "fcntl.h", "getopt.h", "sched.h", "spawn.h", "sys/", "netinet/")
 REACH = "tools reach the core through include/rotary alone"
 
 RULES = (
