@@ -181,6 +181,13 @@ void read_lengths(Reader& config, ModelConfig& result) {
     note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
   result.original_max_position_embeddings = config.integer("original_max_position_embeddings");
+  // Their classes have a default, which wins over the rope dictionary as a stated value does.
+  const std::string_view family = result.family.model_type;
+  if (!result.original_max_position_embeddings &&
+      (family == "phi3" || family == "phi4_multimodal")) {
+    constexpr std::int64_t of_phi3 = 4096;
+    result.original_max_position_embeddings = of_phi3;
+  }
 }
 
 void read_rotary_dim(Reader& config, ModelConfig& result) {

@@ -204,7 +204,20 @@ TEST(Silence, TwoOriginalContexts) {
   const ModelSpec model = resolved(llama_with(
       R"("original_max_position_embeddings": 1024, "rope_scaling": {"rope_type": "yarn",
          "factor": 4, "original_max_position_embeddings": 2048})"));
-  EXPECT_TRUE(warns(model, "original_max_position_embeddings is given twice, 1024"));
+  EXPECT_TRUE(warns(model,
+                    "original_max_position_embeddings is 2048 among the rope parameters and "
+                    "1024 in the config or its class"));
+}
+
+// Transformers 5.0 to 5.24: Phi3Config has a default, and the config's own value wins.
+TEST(Silence, ThePhi3ClassHasAnOriginalContextThatWins) {
+  const ModelSpec model = resolved(R"({"model_type": "phi3", "hidden_size": 8,
+    "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_scaling": {
+    "type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4],
+    "original_max_position_embeddings": 64}})");
+  const auto& rule = std::get<LongRopeScaling>(model.rotary.front().spec.scaling);
+  EXPECT_EQ(rule.original_context_tokens, 4096);
+  EXPECT_TRUE(warns(model, "is 64 among the rope parameters and 4096 in the config or its class"));
 }
 
 // If layers cannot be listed, a warning says what the family is known for.

@@ -193,8 +193,8 @@ std::int64_t RopeReader::original_context() {
   const auto inside = integer(key);
   const auto beside = context_.original_max_position_embeddings;
   if (inside && beside && *inside != *beside) {
-    findings().warn(key, " is given twice, ", *beside, " beside the rope parameters and ", *inside,
-                    " among them; the former is used, as Transformers does");
+    findings().warn(key, " is ", *inside, " among the rope parameters and ", *beside,
+                    " in the config or its class; the latter is used, as Transformers does");
   }
   if (const auto original = beside ? beside : inside) return *original;
   if (!context_.max_position_embeddings) {
