@@ -49,7 +49,7 @@ def _numbers(x: Any, name: str) -> np.ndarray:
     found = np.asarray(_arrays.numbers(x, name) if is_array else whole(x, name), np.float64)
     if not np.all((np.abs(found) <= 2**40) & (found == np.round(found))):
         raise Error("invalid_argument", f"{name} must hold whole numbers within 2^40")
-    return np.ascontiguousarray(found, np.int64)
+    return np.asarray(found, np.int64, order="C")
 
 
 def _array(made: bytes) -> np.ndarray:
@@ -65,12 +65,12 @@ def _mask(attention_mask: Any) -> np.ndarray:
 
 
 def _lengths(cu_seqlens: Any, lengths: Any) -> np.ndarray:
-    if lengths is None:
-        return _array(_core.sequence_lengths(_numbers(cu_seqlens, "cu_seqlens")))
-    sizes = _numbers(lengths, "lengths")
-    if sizes.ndim != 1:
-        raise Error("invalid_argument", f"lengths must be [sequences], got {list(sizes.shape)}")
-    return sizes
+    given, name, shape = ((lengths, "lengths", "[sequences]") if cu_seqlens is None
+                          else (cu_seqlens, "cu_seqlens", "[sequences + 1]"))
+    numbers = _numbers(given, name)
+    if numbers.ndim != 1:
+        raise Error("invalid_argument", f"{name} must be {shape}, got {list(numbers.shape)}")
+    return numbers if cu_seqlens is None else _array(_core.sequence_lengths(numbers))
 
 
 @checked
@@ -93,7 +93,7 @@ def positions_of(*, attention_mask: Any = None, cu_seqlens: Any = None, lengths:
     if len(given) != 1:
         raise Error("invalid_argument", "one of attention_mask, cu_seqlens and lengths must be "
                     f"given, got {', '.join(given) or 'none'}")
-    cached = _numbers(past, "past")
+    cached = _numbers(past, "past").reshape(-1)
     if attention_mask is None:
         return _array(_core.packed_positions(_lengths(cu_seqlens, lengths), cached))
     if cached.size != 1:
