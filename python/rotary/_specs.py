@@ -76,7 +76,7 @@ class Scaling(Parameters):
 @checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RotarySpec:
-    """One rotary embedding, valid since it exists. The members are those of docs/schema's
+    """One rotary embedding, checked when it is made. The members are those of docs/schema's
     rotary-spec.schema.json; head_dim, base and pairing have no default."""
 
     head_dim: int
