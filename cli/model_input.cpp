@@ -138,7 +138,8 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
          "--flags takes llama.cpp's flags, and --set a key of the file");
   refuse(options.part != ModelPart::text, "--part",
          "it has the language model alone, and a tower is a file of its own");
-  refuse(options.numerics == Numerics::transformers, "--numerics transformers",
+  refuse(options.numerics == Numerics::transformers || options.numerics == Numerics::vllm,
+         "--numerics transformers or vllm",
          "it does not say where the model's class rounds; exact and ggml are left");
   return {.context_tokens = options.context_tokens,
           .numerics = options.numerics,

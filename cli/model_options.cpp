@@ -99,7 +99,7 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
   parser.add("--context N", resolving.context_tokens, integer({1, INT64_MAX}),
              "how many tokens the context has, for rules that depend on it (dynamic, longrope)");
   parser.add("--numerics", resolving.numerics, one_of(all_numerics),
-             "whose arithmetic (exact); ggml is llama.cpp");
+             "whose arithmetic (exact); ggml is llama.cpp, vllm its kernels");
   const auto part = one_of(all_model_parts);
   parser.add_stored(
       "--part " + part.name, "which part of a model that reads images or sound (text)",

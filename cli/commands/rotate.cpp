@@ -106,7 +106,7 @@ Json json_of(const Done& done, const ModelSpec& model) {
           {"first_feature", window.first_feature},
           {"axes", done.frequencies.axes.count},
           {"numerics", to_string(done.spec.numerics)},
-          {"rounding", to_string(done.spec.rounding)},
+          {"rounding", to_string(done.frequencies.rounding)},
           {"positions", done.places.json(done.arguments.positions)},
           {"tensors", json_array(done.jobs,
                                  [](const Job& job) -> Json {

@@ -40,8 +40,9 @@ struct GgmlAngles {
 
 // inv_freq is the reference that every error bound of this library refers to; make_frequencies
 // derives turns and steps from it. Under Numerics::transformers it is the float32 that the model
-// computes with (except for Rounding::double_angle). Under Numerics::ggml it describes the angles
-// before float32 rounds them, so YaRN's ramp uses whole pairs there.
+// computes with (except for Rounding::double_angle). Numerics::vllm becomes transformers with
+// Rounding::table here. Under Numerics::ggml it describes the angles before float32 rounds them, so
+// YaRN's ramp uses whole pairs there.
 struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position; negative: turns by -φ

@@ -28,11 +28,12 @@ enum class Numerics : std::int32_t {
   exact = 1,         // exact angle, cos and sin rounded once: docs/numeric-contract.md
   transformers = 2,  // float32 frequency, position and angle; then as the class rounds (Rounding)
   ggml = 3,          // llama.cpp: float32 angles, each base^(-2/d) times the one before
+  vllm = 4,          // vLLM's kernels: transformers, with Rounding::table for every class
 };
 
 // Every enumerator, in order.
-inline constexpr std::array all_numerics = {Numerics::exact, Numerics::transformers,
-                                            Numerics::ggml};
+inline constexpr std::array all_numerics = {Numerics::exact, Numerics::transformers, Numerics::ggml,
+                                            Numerics::vllm};
 
 // The steps after the float32 angle at which a class of Hugging Face Transformers rounds to the
 // dtype of q and k.
@@ -47,7 +48,7 @@ enum class Rounding : std::int32_t {
 inline constexpr std::array all_roundings = {Rounding::every_step, Rounding::table,
                                              Rounding::result, Rounding::double_angle};
 
-// "exact", "transformers", "ggml".
+// "exact", "transformers", "ggml", "vllm".
 [[nodiscard]] ROTARY_API std::string_view to_string(Numerics numerics) noexcept;
 
 // "every_step", "table", "result", "double_angle".

@@ -196,6 +196,25 @@ def test_numerics_of_transformers_round_as_the_model_does():
     assert np.abs(theirs - exact).max() > 1e-4
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("pairing", ["half", "interleaved"])
+def test_numerics_of_vllm_have_the_bits_of_its_kernel(dtype, pairing):
+    torch = pytest.importorskip("torch")
+    f = SPEC.replace(numerics="vllm", pairing=pairing, rounding="result").frequencies()
+    d, tokens = SPEC.head_dim, 64
+    narrow = getattr(torch, dtype)
+    q = torch.randn(tokens, 8, d, generator=torch.Generator().manual_seed(1)).to(narrow)
+    angle = torch.arange(tokens).float()[:, None] * torch.tensor(f.inv_freq, dtype=torch.float32)
+    cos, sin = (x.to(narrow).float()[:, None] for x in (angle.cos(), angle.sin()))
+    one, other = (q[..., :d // 2], q[..., d // 2:]) if pairing == "half" else (
+        q[..., ::2], q[..., 1::2])
+    first = (one.float() * cos - other.float() * sin).to(narrow)
+    second = (other.float() * cos + one.float() * sin).to(narrow)
+    wanted = torch.cat((first, second), -1) if pairing == "half" else torch.stack(
+        (first, second), -1).flatten(-2)
+    assert torch.equal(f.rotate(q, positions=range(tokens), layout="thd"), wanted)
+
+
 def test_several_axes():
     spec = SPEC.replace(axes={"pairs": [8, 12, 12], "exponents": "shared"})
     f = spec.frequencies()

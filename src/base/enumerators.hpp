@@ -48,7 +48,7 @@ struct Describe<Numerics> {
   static constexpr std::array enumerators = {
       NamedEnumerator{Numerics::exact, "exact"},
       NamedEnumerator{Numerics::transformers, "transformers"},
-      NamedEnumerator{Numerics::ggml, "ggml"}};
+      NamedEnumerator{Numerics::ggml, "ggml"}, NamedEnumerator{Numerics::vllm, "vllm"}};
 };
 template <>
 struct Describe<Rounding> {

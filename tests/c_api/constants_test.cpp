@@ -35,6 +35,7 @@ static_assert(ROTARY_ROLE_KEY == value(Role::key));
 static_assert(ROTARY_NUMERICS_EXACT == value(Numerics::exact));
 static_assert(ROTARY_NUMERICS_TRANSFORMERS == value(Numerics::transformers));
 static_assert(ROTARY_NUMERICS_GGML == value(Numerics::ggml));
+static_assert(ROTARY_NUMERICS_VLLM == value(Numerics::vllm));
 
 static_assert(ROTARY_FORWARD == value(Direction::forward));
 static_assert(ROTARY_INVERSE == value(Direction::inverse));
@@ -55,7 +56,7 @@ std::int32_t known_values() {
 
 TEST(CConstants, AreComplete) {
   EXPECT_EQ(known_values<DType>(), ROTARY_F64);
-  EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_GGML);
+  EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_VLLM);
   EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED_TO_HALF);
   EXPECT_EQ(known_values<Role>(), ROTARY_ROLE_KEY);
   EXPECT_EQ(std::variant_size_v<Slots>, std::size_t{ROTARY_SLOTS_INT64});

@@ -23,8 +23,9 @@ RULES = {
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
-    None, True, False, "half", "interleaved", "exact", "transformers", "ggml", "every_step",
-    "table", "result", "double_angle", "8", "", [], {}, -1, 0, 1, 2, 3, 0.5, 1.5, 7, 8.0,
+    None, True, False, "half", "interleaved", "exact", "transformers", "ggml",
+    "vllm", "every_step", "table", "result", "double_angle", "8", "", [], {},
+    -1, 0, 1, 2, 3, 0.5, 1.5, 7, 8.0,
     64, 2**20, 2**20 + 1, 2**20 + 2, -(2**63), 2**70, 1e300, 2.0**-21,
     [1], [1, "8"], [1.5, 2, 3, 4],
 ]

@@ -327,6 +327,7 @@ TEST(ResolveGguf, Options) {
   EXPECT_EQ(only_spec(resolved(file, {.numerics = Numerics::ggml})).numerics, Numerics::ggml);
   test::refused(resolve(file, {.numerics = Numerics::transformers}),
                 {"numerics must be exact or ggml"});
+  test::refused(resolve(file, {.numerics = Numerics::vllm}), {"got vllm"});
   test::refused(resolve(file, {.context_tokens = 0}), {"context_tokens must be >= 1, got 0"});
   EXPECT_EQ(
       resolved(file, {.context_tokens = 5000}).warnings,

@@ -61,7 +61,7 @@ TEST(Numerics, GgmlPublishesTheRampOfWholePairs) {
 
 TEST(Numerics, UnknownEnumerators) {
   refused(make_frequencies(spec_of(static_cast<Numerics>(9))),
-          {"numerics must be exact, transformers or ggml", "got value 9"});
+          {"numerics must be exact, transformers, ggml or vllm", "got value 9"});
   refused(make_frequencies(spec_of(Numerics::exact, static_cast<Rounding>(0))),
           {"rounding must be every_step, table, result or double_angle", "value 0"});
   Frequencies frequencies = frequencies_of(Numerics::exact);
@@ -156,6 +156,17 @@ TEST(Numerics, RemakingKeepsTheTensorsAndTakesTheNumerics) {
   Rotations any = value_of(make_rotations(frequencies_of(Numerics::exact), some));
   refused(remake_rotations(any, table, some), {"tensors", "got none"});
   EXPECT_EQ(any.numerics(), Numerics::exact);
+}
+
+// Whatever the model's class rounds in Transformers.
+TEST(Numerics, VllmIsTransformersWithRoundedTables) {
+  const Frequencies table = frequencies_of(Numerics::transformers, Rounding::table);
+  for (const Rounding rounding : all_roundings) {
+    const Frequencies vllm = frequencies_of(Numerics::vllm, rounding);
+    EXPECT_TRUE(rotate_alike(vllm, table)) << to_string(rounding);
+    EXPECT_EQ(vllm.numerics, Numerics::transformers);
+    EXPECT_EQ(vllm.rounding, Rounding::table);
+  }
 }
 
 TEST(Numerics, RotateAlike) {

@@ -82,7 +82,7 @@ TEST(SpecJsonErrors, UnknownKeys) {
 
 TEST(SpecJsonErrors, UnknownNames) {
   malformed(spec_and(R"("numerics": "Exact")"),
-            {"numerics must be one of exact, transformers, ggml, got", "Exact"});
+            {"numerics must be one of exact, transformers, ggml, vllm, got", "Exact"});
   malformed(spec_and(R"("rounding": "once")"),
             {"rounding must be one of every_step, table, result, double_angle, got", "once"});
   malformed(spec_and(R"("numerics": 1)"), {"numerics must be a string"});

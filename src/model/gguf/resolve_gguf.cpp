@@ -276,9 +276,10 @@ Status check_options(const GgufOptions& options) {
     return invalid_argument("context_tokens must be >= 1, got ", *options.context_tokens);
   }
   if (!is_enumerator(options.numerics)) return no_enumerator("numerics", options.numerics);
-  if (options.numerics == Numerics::transformers) {
+  if (options.numerics != Numerics::exact && options.numerics != Numerics::ggml) {
     return invalid_argument("numerics must be exact or ggml, because a GGUF file does not say ",
-                            "where the model's class of Transformers rounds; got transformers");
+                            "where the model's class of Transformers rounds; got ",
+                            to_string(options.numerics));
   }
   return {};
 }

@@ -31,7 +31,8 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   if (spec.sense != Sense::positive && spec.numerics == Numerics::ggml) {
     return unsupported("numerics ggml needs sense positive, which is all that its operation has");
   }
-  if (spec.numerics == Numerics::transformers && spec.rounding != Rounding::double_angle) {
+  const bool is_double = spec.rounding == Rounding::double_angle;
+  if (spec.numerics == Numerics::vllm || (spec.numerics == Numerics::transformers && !is_double)) {
     round_like_transformers(spec.scaling, rotary, scaled.inv_freq);
   }
   if (spec.numerics != Numerics::ggml) return std::optional<GgmlAngles>();
@@ -190,8 +191,9 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
                                         scaled.attention_factor, std::move(numbers->axes));
     if (!frequencies) return frequencies;
     frequencies->contexts = scaled.contexts;
-    frequencies->numerics = spec.numerics;
-    frequencies->rounding = spec.rounding;
+    const bool is_vllm = spec.numerics == Numerics::vllm;
+    frequencies->numerics = is_vllm ? Numerics::transformers : spec.numerics;
+    frequencies->rounding = is_vllm ? Rounding::table : spec.rounding;
     frequencies->ggml = std::move(numbers->ggml);
     frequencies->xpos = spec.xpos;
     return frequencies;
