@@ -99,6 +99,20 @@ TEST(Dialect, TheNewestReleaseReadsAsTheConfigSays) {
       test::value_of(compare_models(reading.model, test::value_of(resolve(qwen3_vl)))).differs());
 }
 
+TEST(Dialect, TheSoftmaxScaleLacksYarnsFactorUntil5_13) {
+  for (const std::string family : {"deepseek_v2", "mistral4"}) {
+    const std::string config = R"({"model_type": ")" + family + R"(", "num_hidden_layers": 2,
+        "hidden_size": 2048, "num_attention_heads": 16, "kv_lora_rank": 512, "head_dim": 64,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "max_position_embeddings": 163840, "rope_theta": 10000, "rope_scaling": {
+        "rope_type": "yarn", "factor": 40, "original_max_position_embeddings": 4096,
+        "mscale": 0.707, "mscale_all_dim": 0.707}})";
+    EXPECT_EQ(reading_of(config, "transformers@5.13").model.rotary.front().softmax_factor, 1);
+    EXPECT_GT(reading_of(config, "transformers@5.24").model.rotary.front().softmax_factor, 1.5);
+    EXPECT_TRUE(between(config, "transformers@5.13", "transformers").differs());
+  }
+}
+
 // sin(p 5000000^(-122/128)) > 2^-8 from 9456 on; pair 63 has the first axis, 60 too.
 TEST(Dialect, TheTailOfInterleavedAxesStandsStillInLlamaCpp) {
   const auto found = between(qwen3_vl, "transformers", "llama.cpp");

@@ -153,7 +153,8 @@ void take_rope_of_full_layers(RuleTarget& target) {
 }
 
 void forget_softmax_factor(RuleTarget& target) {
-  if (target.model.model_type == "deepseek_v2") set(target, target.rotary.softmax_factor, 1.0);
+  const std::string_view type = target.model.model_type;
+  if (type == "deepseek_v2" || type == "mistral4") set(target, target.rotary.softmax_factor, 1.0);
 }
 
 constexpr EngineVersion last_of_4 = {4, 57};
@@ -309,12 +310,12 @@ constexpr std::array releases = {
         "that turn whole heads.",
         rope_utils, Period{{4, 43}, {4, 57}}, read_partial_rotary_factor),
     DialectRule{"deepseek_v2_softmax",
-                "DeepSeek-V2's softmax scale lacks the square of YaRN's factor.",
-                "transformers/models/deepseek_v2/modeling_deepseek_v2.py of 4.54.1 and 4.57.6",
+                "The softmax scale of DeepSeek-V2 and Mistral 4 lacks the square of YaRN's factor.",
+                "modeling_deepseek_v2.py and modeling_mistral4.py of 4.57.6 and 5.13.1; #47435",
                 Evidence::read,
                 Engine::transformers,
                 {4, 54},
-                {4, 57},
+                {5, 13},
                 forget_softmax_factor},
 };
 
