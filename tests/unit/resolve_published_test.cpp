@@ -308,6 +308,17 @@ TEST(Published, VideoRopeOfMing) {
                 {"mrope_section must be that of type video_rope"});
 }
 
+// Its model_type is that of the first Ling, which has neither key.
+TEST(Published, Ling2TurnsAPartOfTheHead) {
+  const auto width_of = [](std::string_view keys) {
+    const std::string members = R"("rope_theta": 6e5)" + std::string(keys);
+    return resolved_rotary(model_with("bailing_moe", members)).rotary_dim.value_or(64);
+  };
+  EXPECT_EQ(width_of(""), 64);
+  EXPECT_EQ(width_of(R"(, "partial_rotary_factor": 0.5)"), 32);
+  EXPECT_EQ(width_of(R"(, "rotary_dim": 32)"), 32);
+}
+
 TEST(Published, ScalingFactorOfNomic) {
   const std::string_view config = R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12,
       "n_layer": 2, "n_positions": 8192, "rotary_scaling_factor": 2,

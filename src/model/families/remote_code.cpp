@@ -45,7 +45,10 @@ constexpr std::array remote_code_rows = {
     half_pairs("orion", 10000),
     half_pairs("aquila", 10000),
     half_pairs("minicpm", 10000),
-    half_pairs("bailing_moe", {}),
+    // Ling 2.0 has this model_type and turns a part.
+    Family{.model_type = "bailing_moe",
+           .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::read},
+           .source = remote},
     half_pairs("molmo", {}),
     // vLLM's nemotron_nas.py: Llama without the attention of some layers.
     Family{.model_type = "nemotron-nas",
