@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/extremes.hpp"
 #include "base/message.hpp"
 #include "identify/all_tokens.hpp"
 
@@ -19,6 +20,14 @@ constexpr double keys_roundings = 2;  // as they are stored and as they are move
 
 // Rounding leaves no larger share of the length between tokens that were moved alike.
 constexpr double most_apart = 0.05;
+
+// A pair has at most so many times the mean share of noise. Roundings of floating-point numbers are
+// three times as large along a pair's vector as across it, those to steps of one size are alike.
+// More roundings are too much to be known as such.
+constexpr double most_uneven = 8;
+constexpr double least_along = 0.7;
+constexpr double most_along = 4.5;
+constexpr double most_roundings = 1000;
 
 using Complex = std::complex<double>;
 
@@ -89,6 +98,41 @@ std::optional<Edit> shift_by_other(const Start& start, const Sample& moved, cons
           },
       .field = rows_field("shift", message("by ", shift, " with ", what.field, " ", what.one),
                           message("with ", what.field, " ", what.other))};
+}
+
+std::optional<Edit> more_roundings(const Start& start) {
+  const Sample& sample = start.sample;
+  if (sample.observed != Observed::heads) return std::nullopt;
+  std::vector<double> predicted;
+  predict({start.operation, start.turning}, sample, predicted);
+  double along = 0;
+  double across = 0;
+  double largest = 0;
+  for (const PairFeatures& at : start.turning.features) {
+    double error = 0;
+    double length = 0;
+    for (std::size_t i = 0; i < predicted.size(); i += sample.features) {
+      const Complex right(predicted[i + at.first_out], predicted[i + at.second_out]);
+      const Complex seen(sample.after[i + at.first_out], sample.after[i + at.second_out]);
+      if (right == Complex()) continue;
+      const Complex noise = (seen - right) * std::conj(right) / std::abs(right);
+      along += noise.real() * noise.real();
+      across += noise.imag() * noise.imag();
+      error += std::norm(noise);
+      length += std::norm(right);
+    }
+    largest = larger(largest, length > 0 ? error / length : 0);
+  }
+  const double mean = (along + across) / (sample.norm * sample.norm);
+  const double noise = rounding_noise(sample.dtype);
+  const double roundings = std::nearbyint(mean / (noise * noise));
+  const bool is_noise = along >= least_along * across && along <= most_along * across &&
+                        largest <= most_uneven * mean;
+  if (!is_noise || roundings < 2 || roundings > most_roundings) return std::nullopt;
+  return Edit{.hypothesis = &hypothesis_named("roundings"),
+              .aspects = precision_aspect,
+              .apply = [roundings](Operation& operation) { operation.roundings = roundings; },
+              .field = rows_field("roundings", "1", message("about ", roundings))};
 }
 
 }  // namespace rotary::identification

@@ -17,4 +17,9 @@ namespace rotary::identification {
 [[nodiscard]] std::optional<Edit> shift_by_other(const Start& start, const Sample& moved,
                                                  const Edit& edit, const Turning& other);
 
+// That each number was rounded more than once, as keys are that are shifted again and again: the
+// configured rotation and noise in every pair, along the pair's vector and across it. A wrong angle
+// errs across it alone, a wrong factor along it. Absent for anything else.
+[[nodiscard]] std::optional<Edit> more_roundings(const Start& start);
+
 }  // namespace rotary::identification

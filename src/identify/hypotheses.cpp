@@ -199,6 +199,11 @@ constexpr std::array hypothesis_rows = {
                    "Compute the angle in float32, and cos and sin of it, then convert."},
                   Needs::rows,
                   list_rounded_angles},
+    HypothesisRow{
+        {"roundings", CauseGroup::precision,
+         "Each number was rounded more than once, or to fewer bits; nothing else is wrong.",
+         "Keys that are shifted n times in 16 bits carry n + 1 roundings: shift them once, "
+         "from where they were rotated. A cache of 8 bits looks the same."}},
 };
 
 bool shows(Needs needs, Observed observed) {

@@ -209,6 +209,8 @@ Cause cause_of(const identification::Edit& edit, const Operation& before, const 
               .fields = identification::differences(before.spec, after.spec),
               .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
               .sentence = sentence_of(edit, before, after)};
+  // Its own words for a structure are all that a person needs.
+  if (edit.field && edit.hypothesis->group == CauseGroup::structure) cause.fields.clear();
   if (edit.field) cause.fields.push_back(*edit.field);
   return cause;
 }

@@ -347,6 +347,10 @@ void Search::run() {
   if (most_causes_ > 1 && !explained()) add_positions_beside_edits();
   find_arithmetics();
   if (std::ranges::none_of(candidates_, &Candidate::explains)) add_shifts();
+  const bool is_noisy = std::ranges::none_of(candidates_, &Candidate::explains);
+  if (const auto edit = is_noisy ? more_roundings(start_) : std::nullopt;
+      edit && add_beside({}, *edit))
+    find_arithmetic(candidates_.back());
   rank();
 }
 

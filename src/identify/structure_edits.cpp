@@ -42,6 +42,24 @@ void list_proportional(const Start& start, EditList& list) {
   }
 }
 
+// Halves of the whole head, of whose pairs only the first ones turn: frequencies filled up with 0.
+// Axes are dropped: the tokens of a text have the same coordinate on each.
+void list_filled(const Start& start, EditList& list) {
+  const HeadWindow& window = start.turning.window;
+  if (!is_partial(window) || window.first_feature != 0 || window.pairing != Pairing::half) return;
+  if (start.operation.spec.sense == Sense::negative) return;
+  ExplicitScaling filled{.inv_freq = start.turning.inv_freq,
+                         .attention_factor = start.turning.attention_factor};
+  filled.inv_freq.resize(static_cast<std::size_t>(window.head_dim / 2));
+  list.add(window_aspect | frequency_aspects | arrangement_aspect,
+           rows_field("pairs", "of the features that turn", "of the whole head, others at rest"),
+           [filled](Operation& operation) {
+             set_window(operation, operation.spec.head_dim, 0);
+             operation.spec.axes.reset();
+             operation.spec.scaling = filled;
+           });
+}
+
 std::optional<double> factor_of(const Scaling& scaling) {
   if (const auto* const yarn = std::get_if<YarnScaling>(&scaling)) return yarn->factor;
   if (const auto* const llama3 = std::get_if<Llama3Scaling>(&scaling)) return llama3->factor;
@@ -102,8 +120,16 @@ void list_pairings(const Start& start, EditList& list) {
 }
 
 void list_windows(const Start& start, EditList& list) {
-  if (start.operation.spec.axes) return;
   const HeadWindow& window = start.turning.window;
+  list_filled(start, list);
+  if (start.operation.spec.axes) {
+    if (!is_partial(window)) return;
+    list.add(window_aspect | arrangement_aspect, [](Operation& operation) {
+      set_window(operation, operation.spec.head_dim, 0);
+      operation.spec.axes.reset();
+    });
+    return;
+  }
   const std::int64_t d = window.head_dim;
   using Place = std::pair<std::int64_t, std::int64_t>;
   std::vector<Place> places = {{d / 2, 0}, {d / 2, d / 2}, {d / 4, 0}, {d, 0}, {d / 4 * 3, 0}};

@@ -114,6 +114,51 @@ TEST(Kinds, AFactorOfAllFeaturesIsNoMistake) {
   }
 }
 
+// Frequencies of a part, filled up with 0 and applied to the halves of the whole head.
+TEST(Kinds, PairsOfTheWholeHeadAreNamed) {
+  const Scaling yarn = YarnScaling{.factor = 4, .original_context_tokens = 32768};
+  for (const Scaling& scaling : {Scaling(NoScaling{}), yarn}) {
+    const RotarySpec spec = spec_with(1e6, scaling, 32);
+    const Frequencies part = value_of(make_frequencies(spec));
+    ExplicitScaling filled{.inv_freq = part.inv_freq, .attention_factor = part.attention_factor};
+    filled.inv_freq.resize(64);
+    expect_one_cause(identified(model_with(spec), {.spec = spec_with(1e6, filled)}), "window",
+                     "of the whole head, others at rest");
+  }
+}
+
+TEST(Kinds, AWholeHeadInPlaceOfAPartWithAxesIsNamed) {
+  RotarySpec part = spec_with(1e7, NoScaling{}, 32);
+  part.axes = Axes{.pairs = {6, 5, 5}, .exponents = AxisExponents::shared};
+  const Identification found = identified(model_with(part), {.spec = spec_with(1e7, NoScaling{})});
+  EXPECT_EQ(found.verdict, Verdict::another_cause) << shown(found);
+  ASSERT_EQ(found.explanations.front().causes.size(), 1U) << shown(found);
+  EXPECT_EQ(found.explanations.front().causes.front().hypothesis->name, "window");
+}
+
+// Keys that are shifted again and again: the size of the error tells the number of roundings.
+TEST(Kinds, RepeatedShiftsInSixteenBitsAreCountedByTheirRoundings) {
+  const RotarySpec spec = spec_with(1e4, NoScaling{});
+  const std::int64_t step = 256;
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const int shifts : {4, 16}) {
+      SCOPED_TRACE(shifts);
+      Random random(37);
+      const Heads before = random_heads(8, 128, dtype, random);
+      Heads keys = rotated(before, {.spec = spec}, run_from(6000));
+      for (int i = 0; i < shifts; ++i)
+        keys = rotated(keys, {.spec = spec}, {std::vector<std::int64_t>(8, -step)});
+      const Identification found =
+          identify_heads(before, keys, run_from(6000 - shifts * step), {.model = model_with(spec)});
+      ASSERT_EQ(found.verdict, Verdict::another_cause) << shown(found);
+      const Cause& cause = found.explanations.front().causes.front();
+      ASSERT_EQ(cause.hypothesis->name, "roundings") << shown(found);
+      const double count = std::strtod(cause.fields.front().other.substr(6).c_str(), nullptr);
+      EXPECT_NEAR(count, shifts + 1, 0.35 * shifts);
+    }
+  }
+}
+
 // Dropped, applied twice, or divided by.
 TEST(Kinds, AnAttentionFactorThatIsAnotherIsAMistake) {
   const RotarySpec yarn =
