@@ -15,7 +15,8 @@ namespace {
 
 struct Arguments {
   ModelOptions model;
-  std::optional<std::string> trace, before, after, ours, theirs, cos, sin, inv_freq, positions;
+  std::optional<std::string> trace, before, after, other, ours, theirs, cos, sin, inv_freq,
+      positions;
   std::optional<std::int64_t> first_position;
   std::optional<std::string_view> layout;
   std::optional<DType> dtype;
@@ -185,6 +186,19 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
   return *std::move(faulty);
 }
 
+// The numbers of --other, read as those of --after were.
+OtherProgram identify_other(Arguments a, const IdentifyOptions& options,
+                            const IdentifyAnswer& answer) {
+  a.layout = *std::ranges::find(layout_names, answer.layout);
+  const FloatArray after = read_floats("--after", *a.after, a.dtype, most_observed);
+  const FloatArray other = read_floats("--other", *a.other, a.dtype, most_observed);
+  a.after = a.other;
+  OtherProgram program{.found = identify_files(a, options).found};
+  const bool is_same = after.doubles() == other.doubles();
+  program.parting = is_same ? Parting::none : parting_of(answer.found, program.found);
+  return program;
+}
+
 IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options) {
   if (a.inv_freq) {
     const FloatArray frequencies = read_floats("--inv-freq", *a.inv_freq, {}, most_pairs);
@@ -206,9 +220,12 @@ IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options)
       .found = identify_tables(cosines, sines, options), .layout = {}, .config = a.model.config};
 }
 
-ExitCode code_of(Verdict verdict) {
-  if (verdict == Verdict::another_cause) return ExitCode::check_failed;
-  return verdict == Verdict::unexplained ? ExitCode::unexplained : ExitCode::ok;
+ExitCode code_of(const IdentifyAnswer& answer) {
+  const Verdict verdict = answer.found.verdict;
+  const Parting parting = answer.other ? answer.other->parting : Parting::none;
+  if (verdict == Verdict::another_cause || parting == Parting::more) return ExitCode::check_failed;
+  const bool is_unexplained = verdict == Verdict::unexplained || parting == Parting::unknown;
+  return is_unexplained ? ExitCode::unexplained : ExitCode::ok;
 }
 
 Answer run(const Arguments& a, OutputForm form) {
@@ -218,7 +235,8 @@ Answer run(const Arguments& a, OutputForm form) {
       a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
   answer.notes = notes_of_ids(a);
   std::ranges::move(notes_of_rows(a, options, answer.found), std::back_inserter(answer.notes));
-  const ExitCode code = code_of(answer.found.verdict);
+  if (a.other) answer.other = identify_other(a, options, answer);
+  const ExitCode code = code_of(answer);
   if (form == OutputForm::json) return {printed(identification_json(answer)), code};
   return {identification_text(answer), code};
 }
@@ -231,6 +249,8 @@ void declare_inputs(OptionParser& parser, Arguments& a) {
              "instead: queries or keys before, .npy, .npz or .safetensors; FILE:NAME where it has "
              "several arrays");
   parser.add("--after FILE", a.after, "and after");
+  parser.add("--other FILE", a.other,
+             "the same as --after, of another program: do the two differ by rounding alone?");
   parser.add("--ours FILE", a.ours, "instead: keys of a cache that was rotated as the config says");
   parser.add("--theirs FILE", a.theirs, "and those of the same tokens in another cache");
   parser.add("--cos FILE", a.cos, "instead: cos, [tokens, pairs], each pair once or twice");
@@ -259,6 +279,7 @@ void declare(OptionParser& parser, Arguments& a) {
              one_by(std::identity{}, std::array<std::string_view, 2>{"q", "k"}),
              "which tensor of a TRACE; q");
   parser.only({"--call", "--tensor"}, "a TRACE", {"TRACE"});
+  parser.only({"--other"}, "--after", {"--after"});
   parser.add("--causes 1|2", a.causes, integer({1, 2}), "how many mistakes at once; 2");
   parser.add("--layer N", a.layer.layer, integer(), "the layer whose rotary embedding it is");
   declare_layer_type(parser, a.layer.layer_type);
@@ -285,6 +306,7 @@ constinit const Command identify_command{
         "--first-position 0\n"
         "  rotary identify --cos cos.npy --sin sin.npy --config config.json\n"
         "  rotary identify --inv-freq inv_freq.npy --config config.json\n"
+        "  rotary identify --before q.npy --after vllm.npy --other hf.npy --config config.json\n"
         "  rotary identify --ours k.npy --theirs k2.npy --config config.json "
         "--first-position 0\n"
         "  rotary identify trace.safetensors --config config.json --json | jq .verdict\n",

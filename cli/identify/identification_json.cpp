@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -70,6 +71,16 @@ Json positions_json(const std::optional<ReadPositions>& positions) {
           {"unread", positions->unread}};
 }
 
+Json other_json(const std::optional<OtherProgram>& other) {
+  if (!other) return {};
+  constexpr std::array names = {"none", "rounding", "more", "unknown"};
+  const auto tied = std::span(other->found.explanations).first(other->found.tied);
+  return {{"difference", names.at(static_cast<std::size_t>(other->parting))},
+          {"verdict", to_string(other->found.verdict)},
+          {"explanations", json_array(tied, explanation_json)},
+          {"dtype", to_string(other->found.dtype)}};
+}
+
 }  // namespace
 
 Json identification_json(const IdentifyAnswer& answer) {
@@ -91,6 +102,7 @@ Json identification_json(const IdentifyAnswer& answer) {
           {"layout", text_or_null(answer.layout)},
           {"right_layout", text_or_null(answer.right_layout)},
           {"notes", answer.notes},
+          {"other", other_json(answer.other)},
           {"dtype", to_string(found.dtype)},
           {"tokens", found.tokens},
           {"heads", found.heads},

@@ -158,6 +158,39 @@ std::string structure_text(const FoundStructure& structure) {
       pairing_text(structure.window), structure.attention_factor, structure.deviation);
 }
 
+// The steps that a program rounds, as far as the bits tell.
+std::string rounding_text(const Identification& found) {
+  constexpr double known_bits = 0.99;
+  const Explanation& best = found.explanations.front();
+  const bool is_known = best.bit_equal >= known_bits;
+  const std::string text =
+      fmt::format("{} in {}", arithmetic_words(best.arithmetic), to_string(found.dtype));
+  if (!is_known)
+    return fmt::format("no known order; nearest, {:.1f} %: {}", 100 * best.bit_equal, text);
+  if (best.arithmetic == FoundArithmetic::rounded_rows) return text + " (--numerics vllm)";
+  return text + (best.arithmetic == FoundArithmetic::every_step ? " (Llama in Transformers)" : "");
+}
+
+std::string parting_text(const Identification& one, const OtherProgram& other) {
+  switch (other.parting) {
+    case Parting::none:
+      return "--after and --other have the same bits.";
+    case Parting::rounding:
+      return fmt::format("--after and --other differ by rounding alone. --after: {}. --other: {}.",
+                         rounding_text(one), rounding_text(other.found));
+    case Parting::more:
+      return fmt::format(
+          "--after and --other differ by more than rounding. --after: {}. --other: {}.",
+          causes_text(one.explanations.front()), causes_text(other.found.explanations.front()));
+    case Parting::unknown:
+      break;
+  }
+  return fmt::format(
+      "Nothing explains {}: whether it differs from the other by more than rounding is "
+      "not known.",
+      one.tied == 0 ? "--after" : "--other");
+}
+
 // Tokens that stand nowhere, and those that stand at two places.
 std::string positions_text(const ReadPositions& positions, DType dtype) {
   std::string text;
@@ -176,6 +209,13 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
 
 }  // namespace
 
+Parting parting_of(const Identification& one, const Identification& other) {
+  if (one.tied == 0 || other.tied == 0) return Parting::unknown;
+  const bool is_alike =
+      causes_text(one.explanations.front()) == causes_text(other.explanations.front());
+  return is_alike ? Parting::rounding : Parting::more;
+}
+
 std::string identification_text(const IdentifyAnswer& answer) {
   const Identification& found = answer.found;
   std::string text = wrapped(headline(found), 0, text_width);
@@ -184,6 +224,7 @@ std::string identification_text(const IdentifyAnswer& answer) {
         "two readings: with the axes {} as configured, with {} another cause; say --layout\n",
         answer.right_layout, answer.layout);
   for (const std::string& note : answer.notes) text += wrapped("Note: " + note, 0, text_width);
+  if (answer.other) text += wrapped(parting_text(found, *answer.other), 0, text_width);
   if (found.tied > 0) text += best_text(found);
   if (found.tied > 1) text += ties_text(found);
   if (found.tied == 0 && !found.explanations.empty()) text += closest_text(found);

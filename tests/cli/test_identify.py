@@ -8,7 +8,7 @@ import numpy as np
 
 import gguf_files
 import safetensors_files
-from tool import LLAMA, TWO_TYPES, ToolTest, bf16, of_bf16, rotated, spoilt, validate
+from tool import LLAMA, TWO_TYPES, ToolTest, bf16, narrow, of_bf16, rotated, spoilt, validate
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
 WIDTH = 16
@@ -139,6 +139,29 @@ class IdentifyTest(IdentifyTool):
         self.assertIn("--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for bf16 held "
                       "as uint16 pass --dtype bf16", result.stderr.decode())
 
+    def test_two_programs_that_round_otherwise(self):
+        x = narrow(heads(count=4))
+        one, other = np.split(x, 2, -1)
+        inv_freq = np.float32(10000.0 ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))
+        angles = np.arange(1000, 1009, dtype=np.float32)[:, None, None] * inv_freq
+        cos, sin = narrow(np.cos(angles)), narrow(np.sin(angles))
+        kernel = narrow(np.concatenate([one * cos - other * sin, other * cos + one * sin], -1))
+        steps = narrow(np.concatenate([narrow(one * cos) - narrow(other * sin),
+                                       narrow(other * cos) + narrow(one * sin)], -1))
+        files = [*self.files(x, kernel), "--other", self.save("q3.npy", steps)]
+        code, found = self.identify(*files, first=1000)
+        self.assertEqual((code, found["other"]["difference"]), (0, "rounding"))
+        named = [each["explanations"][0]["arithmetic"] for each in (found, found["other"])]
+        self.assertEqual(named, ["rounded_rows", "every_step"])
+        self.assertIn("differ by rounding alone", self.run_ok(
+            "identify", *files, "--config", self.config, "--first-position", "1000"))
+        further, another = turned(x, np.arange(1001, 1010)), heads(count=4, seed=2)
+        for numbers, wanted in (
+                (kernel, (0, "none")), (further, (1, "more")), (another, (6, "unknown"))):
+            self.save("q3.npy", numbers)
+            code, found = self.identify(*files, first=1000)
+            self.assertEqual((code, found["other"]["difference"]), wanted)
+
     def test_ties_say_what_would_tell_them_apart(self):
         x = heads()
         y = turned(x, np.arange(9))
@@ -158,10 +181,9 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*table, "--set", "rope_theta=500000.0")
         self.assertEqual((code, self.causes(found)), (1, [("base", "base", "10000")]))
         frequencies = self.save("f.npy", inv_freq.astype(np.float32))
-        code, found = self.identify("--inv-freq", frequencies)
-        self.assertEqual(code, 0)
-        code, found = self.identify("--inv-freq", frequencies, "--set",
-                                    'rope_scaling={"rope_type": "linear", "factor": 4.0}')
+        self.assertEqual(self.identify("--inv-freq", frequencies)[0], 0)
+        code, found = self.identify(
+            "--inv-freq", frequencies, "--set", 'rope_scaling={"rope_type": "linear", "factor": 4}')
         self.assertEqual((code, self.causes(found)[0]), (1, ("scaling", "rope_type", "default")))
 
     def test_two_caches(self):

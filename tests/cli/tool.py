@@ -73,6 +73,11 @@ def of_bf16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def narrow(x):
+    """The nearest numbers of bf16, as float32."""
+    return of_bf16(bf16(x.astype(np.float32)))
+
+
 def rotated(x, positions, half, base=10000.0, rotary_dim=None):
     """x [..., tokens, heads, head_dim], positions [..., tokens]; in double."""
     rotary_dim = rotary_dim or x.shape[-1]
