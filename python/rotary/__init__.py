@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from rotary import _core
 from rotary._errors import Error, ModelWarning
 from rotary._models import Layer, Model, ModelRotary, Source, model_cards, resolve
-from rotary._specs import Frequencies, Pairing, Parameters, RotarySpec, Rotations, Scaling
+from rotary._parameters import Pairing, Parameters, Scaling
+from rotary._specs import Frequencies, RotarySpec, Rotations
 
 if TYPE_CHECKING:
     from rotary import torch, transformers  # noqa: F401
@@ -52,8 +53,10 @@ __all__ = [
 
 
 def instruction_set() -> str:
-    """The instruction set in use, by Highway's name: "AVX3", "AVX2"; ROTARY_INSTRUCTION_SET
-    chooses another."""
+    """The instruction set in use, by Highway's name: "AVX3", "AVX2", "NEON".
+
+    The environment variable ROTARY_INSTRUCTION_SET chooses another.
+    """
     return _core.instruction_set()
 
 

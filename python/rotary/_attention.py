@@ -14,13 +14,18 @@ from rotary._checks import checked, plain
 from rotary._arrays import to_read
 from rotary._caches import QuantizedHeads, cached
 from rotary._errors import Error
-from rotary._specs import Frequencies, Parameters, Rotations
+from rotary._parameters import Parameters
+from rotary._specs import Frequencies, Rotations
 
 
 class Bias:
-    """A relative position bias: Bias("alibi", heads=32), Bias("t5", table=…, buckets=32,
-    max_distance=128, direction="causal"). names() lists the encodings; parameters are those of
-    their pages in docs/theory/relative.md."""
+    """A relative position bias, for attend() or as a table.
+
+    >>> rotary.Bias("alibi", heads=32).table(4, 4).shape
+    (32, 4, 4)
+
+    name: one of names(). parameters: those of the encoding; docs/theory/relative.md lists them.
+    """
 
     __slots__ = ("_core", "name", "parameters")
 
@@ -33,6 +38,7 @@ class Bias:
 
     @staticmethod
     def names() -> list[str]:
+        """The names of the encodings."""
         return _core.bias_names()
 
     @property
@@ -41,13 +47,13 @@ class Bias:
 
     @checked
     def at(self, head: int, query: int, key: int) -> float:
-        """The bias of one score, before it is rounded."""
+        """The bias of one score, unrounded."""
         return self._core.at(head, query, key)
 
     @checked
     def table(self, queries: int, keys: int, *, first_query: int = 0, first_key: int = 0,
               dtype: Any = np.float32) -> np.ndarray:
-        """[heads, queries, keys]: row r is a query at first_query + r."""
+        """[heads, queries, keys]: row r is the query at position first_query + r."""
         _arrays.check_extents((queries, keys), "queries and keys")
         out = np.empty((self.heads, queries, keys), _arrays.numpy_dtype(dtype))
         self._core.fill(_arrays.numpy_operand(out, "out"), first_query, first_key)
@@ -64,9 +70,12 @@ class Bias:
 @checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AttentionSequence:
-    """Queries and the keys that they may see: a document of a packed batch, a row without its
-    padding, new tokens against a cache. Query r is token first_query + r of row `batch` of q, at
-    query_position + r; key c is token first_key + c of the same row of k, at key_position + c."""
+    """Queries, and the keys that they may see.
+
+    It is a document of a packed batch, a row without its padding, or new tokens against a cache.
+    Query r is token first_query + r of row `batch` of q; its position is query_position + r.
+    Key c is token first_key + c of the same row of k; its position is key_position + c.
+    """
 
     batch: int = 0
     first_query: int = 0
@@ -86,15 +95,27 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
            sequences: Sequence[AttentionSequence] | None = None, block_table: Any = None,
            out: Any = None,
            return_log_sum_exp: bool = False) -> Any:
-    """softmax(cap(scale · q·k) + bias + mask) v, with the position encoding inside.
+    """Computes softmax(cap(scale * q k) + bias + mask) v, with the position encoding inside.
 
-    q_rotations, k_rotations: applied to q, and to keys that are stored unrotated. causal, left,
-    right, sinks: the keys that a query sees; a window of W tokens is left = W - 1. The last query
-    stands at the position of the last key. mask: booleans (True: may see) or numbers to add,
-    [batch, heads, queries, keys] or 1 for each. sequences: sorted by row, then by query; without
-    them each row is one sequence. block_table: int32 [sequences, blocks], with k and v in pages:
-    blocks for the batch and slots for the tokens. Fewer heads of k and v: grouped queries. k and
-    v: arrays, or both QuantizedHeads. For inference: a tensor that requires a gradient is refused.
+    >>> y = rotary.attend(q, k, v, scale=128**-0.5, layout="bhtd", causal=True,
+    ...                   q_rotations=rows, k_rotations=rows)
+
+    q, k, v: arrays; k and v may have fewer heads (grouped queries), or both be QuantizedHeads.
+    layout: a letter for each axis, as rotate() takes it.
+    q_rotations, k_rotations: rotate q and k first. Leave k_rotations out if the cache holds
+        rotated keys.
+    causal: no query sees later keys. The last query has the position of the last key.
+    left, right: how many keys before and behind its own a query sees; a window of W tokens is
+        left = W - 1. sinks: first keys that every query sees.
+    mask: booleans, True where a query may see a key, or numbers to add; [batch, heads, queries,
+        keys], where an axis may be 1.
+    softcap: cap(x) = softcap * tanh(x / softcap).
+    sequences: AttentionSequence, sorted by row, then by query; None: each row is one sequence.
+    block_table: int32 [sequences, blocks], for k and v in pages: blocks in the place of the batch,
+        slots in the place of the tokens.
+    out: an array to write to. return_log_sum_exp: returns (y, log-sum-exp) instead of y.
+
+    For inference: raises TypeError for a tensor that requires a gradient.
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
         raise Error("invalid_argument", "k and v must both be QuantizedHeads, or neither")

@@ -18,7 +18,7 @@ from rotary._errors import Error
 @checked
 @dataclasses.dataclass(frozen=True)
 class TextTokenRun:
-    """Text, and all else that has one id for each token: markers around images, audio alone."""
+    """Tokens with one id each: text, markers around images, audio alone."""
 
     tokens: int
 
@@ -26,7 +26,7 @@ class TextTokenRun:
 @checked
 @dataclasses.dataclass(frozen=True)
 class ImagePatches:
-    """Rows and columns of patches before merging: image_grid_thw[1:]."""
+    """An image. rows, columns: patches before merging, image_grid_thw[1:]."""
 
     rows: int
     columns: int
@@ -35,8 +35,10 @@ class ImagePatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class VideoPatches:
-    """video_grid_thw, and second_per_grid_ts. text_between_frames: tokens of a timestamp;
-    audio_tokens: those of the video's own sound."""
+    """A video. frames, rows, columns: video_grid_thw. seconds_per_frame: second_per_grid_ts.
+
+    text_between_frames: tokens of each timestamp. audio_tokens: tokens of the video's sound.
+    """
 
     frames: int
     rows: int
@@ -49,7 +51,7 @@ class VideoPatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class SlicedImage:
-    """A thumbnail, and slices of one size at a higher resolution, on one canvas."""
+    """A thumbnail and slices of one size and a higher resolution, on one canvas."""
 
     thumbnail_rows: int
     thumbnail_columns: int
@@ -62,9 +64,12 @@ class SlicedImage:
 
 @dataclasses.dataclass(frozen=True)
 class MRopePositions:
-    """positions: [axes, 1, tokens], int64, or float64 where a convention has fractions; what
-    rotations() takes. group_ends: the token behind the last one of each group. Token n, decoded
-    after these, stands at n + delta on every axis (rope_deltas)."""
+    """Positions of a prompt, for rotations().
+
+    positions: [axes, 1, tokens], int64; float64 if the convention has fractions. group_ends: for
+    each group the first token behind it. delta: rope_deltas; token n, decoded after the prompt, is
+    at n + delta on every axis.
+    """
 
     positions: np.ndarray
     group_ends: tuple[int, ...]
@@ -83,22 +88,22 @@ def _parts(group: Any) -> tuple[str, list[int], float]:
 
 
 def m_rope_conventions() -> tuple[str, ...]:
-    """The names of how models and engines count."""
+    """The names of the ways in which models and engines count positions."""
     return tuple(_core.m_rope_conventions())
 
 
 @checked
 def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches | SlicedImage],
                      convention: str, **changes: int) -> MRopePositions:
-    """Ids of a prompt: groups of TextTokenRun, ImagePatches, VideoPatches and SlicedImage, in
-    order.
+    """Makes the positions of a prompt with text, images and videos.
 
     >>> prompt = [rotary.TextTokenRun(5), rotary.ImagePatches(4, 6), rotary.TextTokenRun(3)]
     >>> rotary.m_rope_positions(prompt, "qwen2.5-vl").positions.shape
     (3, 1, 14)
 
-    changes: merge, temporal_merge, ids_per_second or ids_per_chunk, where a config says another
-    number than the convention.
+    groups: the parts of the prompt in order. convention: one of m_rope_conventions(). changes:
+    merge, temporal_merge, ids_per_second or ids_per_chunk, if the config differs from the
+    convention.
     """
     unknown = sorted(set(changes) - {"merge", "temporal_merge", "ids_per_second", "ids_per_chunk"})
     if unknown:
@@ -111,6 +116,9 @@ def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches
 
 @checked
 def grid_positions(rows: int, columns: int, *, frames: int = 1, merge: int = 1) -> np.ndarray:
-    """[3, 1, frames * rows * columns], int64: frame, row and column of each patch, from 0; a tower
-    with two axes takes [1:]. merge: in blocks of merge x merge patches, as towers read them."""
+    """Frame, row and column of each patch, from 0: [3, 1, frames * rows * columns], int64.
+
+    A tower with two axes takes [1:]. merge: orders patches in blocks of merge x merge, as towers
+    read them.
+    """
     return _array(_core.grid_positions(frames, rows, columns, merge), np.int64)

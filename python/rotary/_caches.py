@@ -43,10 +43,10 @@ class KeyNorm:
 
 @dataclasses.dataclass(frozen=True)
 class QuantizedHeads:
-    """Keys or values in 8 bits: each number is scale · element.
+    """Keys or values in 8 bits: each number is scale * element.
 
-    elements: int8, with the axes of k or v. scales: float32, the same axes without the features,
-    one for each head and token. append writes them, attend reads them, shift turns them.
+    elements: int8, with the axes of k or v. scales: float32, the same axes without the features:
+    one for each head and token. append() writes them, attend() reads them, shift() moves them.
     """
 
     elements: Any
@@ -55,14 +55,14 @@ class QuantizedHeads:
     @classmethod
     @checked
     def zeros(cls, shape: tuple[int, ...], *, layout: str) -> QuantizedHeads:
-        """Of NumPy, to append to; as many bytes as int8 and a float32 for each head."""
+        """An empty cache of NumPy arrays; shape: that of the elements."""
         heads = _without_features(shape, layout)
         _arrays.check_extents(shape, "shape")
         return cls(np.zeros(shape, np.int8), np.zeros(heads, np.float32))
 
     @checked
     def dequantized(self, *, layout: str) -> Any:
-        """The numbers, in float32."""
+        """The numbers as float32."""
         cached(self, "self", to_read)
         if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
             raise Error("invalid_argument", "scales must have the axes of elements but the "
@@ -83,7 +83,7 @@ def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
 
 
 def cached(x: Any, what: str, operand: Any) -> Any:
-    """Of an array or QuantizedHeads; operand: to_read or to_write."""
+    """The operand of an array or of QuantizedHeads. operand: to_read or to_write."""
     if not isinstance(x, QuantizedHeads):
         return operand(x, what)
     return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=operand is to_write),
@@ -93,13 +93,19 @@ def cached(x: Any, what: str, operand: Any) -> Any:
 @checked
 def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotations | None,
            v_cache: Any = None, v: Any = None, norm: KeyNorm | None = None) -> None:
-    """Stores a step's keys, rotated, and its values in a cache, in one pass.
+    """Rotates a step's keys and stores them, and its values, in a cache, in one pass.
 
-    k_cache: as k with blocks for the batch and slots for the tokens. slots: the first slot, an
-    int, for consecutive ones in the block of each batch row; or a slot map [tokens] or
-    [batch, tokens], number s being slot s % slots of block s // slots, and negative ones not
-    stored. rotations: None stores k as it is. From float32 to bfloat16 or float16 is rounded once;
-    into QuantizedHeads to 8 bits, half a step of each head's scale.
+    >>> rotary.append(k_cache, k, slots=0, layout="bhtd", rotations=f.rotations(range(16)),
+    ...               v_cache=v_cache, v=v)
+
+    k_cache, v_cache: like k and v, with blocks in the place of the batch and slots in the place of
+        the tokens; or QuantizedHeads. Each number is rounded once.
+    slots: an int, the first slot of each batch row; its tokens follow. Or a slot map [tokens] or
+        [batch, tokens]: number s is slot s % slots of block s // slots; negative: not stored.
+    rotations: one row for each token of k; None stores k unrotated.
+    norm: applied to k before or after the rotation.
+
+    Raises rotary.Error before anything is written.
     """
     if (v is None) != (v_cache is None):
         raise Error("invalid_argument", "v and v_cache must both be given, or neither")
@@ -118,10 +124,15 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
 @checked
 def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
           after: Frequencies | None = None, new_positions: Any) -> Any:
-    """Turns cached keys, an array or QuantizedHeads, in place, from where they stand to new
-    positions, or to other frequencies, without their unrotated values; returns them.
+    """Moves cached keys to new positions or other frequencies, in place; returns them.
 
-    One shift rounds once more: shift once by the whole distance where you can.
+    >>> rotary.shift(keys, layout="bhtd", before=f, positions=range(512, 1024),
+    ...              new_positions=range(0, 512))
+
+    keys: an array or QuantizedHeads, rotated by `before` at `positions`.
+    after: the frequencies that they shall have; None: those of `before`.
+
+    Each shift rounds once more: shift once by the whole distance.
     """
     after = before if after is None else after
     _core.shift(cached(keys, "keys", to_write), layout,

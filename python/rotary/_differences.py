@@ -10,10 +10,12 @@ from rotary import _html
 from rotary._checks import checked
 from rotary._models import model_of
 
+_COLUMNS = ("field", "one", "other", "")
+
 
 @dataclasses.dataclass(frozen=True)
 class FieldDifference:
-    """effect: "rows" if only rows of cos and sin depend on it, "model", or "nothing"."""
+    """A field with two values. effect: on "rows" of cos and sin, on the "model", or "nothing"."""
 
     field: str
     one: str
@@ -23,7 +25,11 @@ class FieldDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RowsDifference:
-    """Two rotations of the same head, compared over a context."""
+    """Rows of cos and sin of two models, compared over a context.
+
+    first_position: the first that differs, by at_first; None: all are equal. pairs: those that
+    differ. largest_angle_error: radians. least_correlation: between the scores of random q and k.
+    """
 
     first_position: int | None
     at_first: float
@@ -38,7 +44,10 @@ class RowsDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RotaryDifference:
-    """A rotary embedding of each model, and the layers that use these two."""
+    """A rotary embedding of each model, and the layers that use both.
+
+    one, other: their places in Model.rotary.
+    """
 
     one: int
     other: int
@@ -53,10 +62,10 @@ class RotaryDifference:
             return [self.not_comparable]
         rows = self.rows
         if rows.first_position is None:
-            return ["every row of the context is alike"]
+            return ["every row of cos and sin is equal over the context"]
         said = [f"first difference at position {rows.first_position}: {rows.at_first:.4g} apart"]
         if not rows.same_features:
-            said.append("other features turn together")
+            said.append("different features form pairs")
         else:
             said.append(f"largest angle error {rows.largest_angle_error:.4g} rad, "
                         f"pair {rows.largest_angle_pair}; {len(rows.pairs)} pairs differ")
@@ -67,10 +76,10 @@ class RotaryDifference:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Difference:
-    """print() says where positions differ; bool() is false only where verdict is "same".
+    """What diff() found; print() says it. bool() is False only if verdict is "same".
 
-    verdict: "same", "different", or "unknown": no difference is known, and nobody looked at such a
-    config in an engine that read one of the two.
+    verdict: "same", "different" or "unknown". It is unknown if no difference is known and nobody
+    has tried such a config in the engine.
     """
 
     context_tokens: int
@@ -83,7 +92,7 @@ class Difference:
         return self.verdict != "same"
 
     def _said(self) -> str:
-        return {"same": "alike", "different": "different"}.get(
+        return {"same": "the same", "different": "different"}.get(
             self.verdict, "no difference is known")
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
@@ -95,19 +104,19 @@ class Difference:
         return f"<rotary.Difference {self._said()} over {self.context_tokens} tokens>"
 
     def __str__(self) -> str:
-        title = f"{self.context_tokens} tokens: {self._said()}"
-        rows = self._rows()
-        widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
-        lines = [title, *("  " + "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)]
-        for rotary in self.rotary:
-            lines += [f"  {sentence}" for sentence in rotary.sentences()]
+        lines = [f"{self.context_tokens} tokens: {self._said()}",
+                 *(f"  {sentence}" for rotary in self.rotary for sentence in rotary.sentences())]
+        if rows := self._rows():
+            rows.insert(0, _COLUMNS)
+            widths = [max(map(len, column)) for column in zip(*rows)]
+            lines += ["", *("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))
+                            .rstrip() for row in rows)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         sentences = [(text, "", "", "") for rotary in self.rotary for text in rotary.sentences()]
         title = f"{self.context_tokens} tokens: {self._said()}"
-        return _html.table(title, self._rows() + sentences, ("field", "one", "other", ""))
+        return _html.table(title, self._rows() + sentences, _COLUMNS)
 
 
 def _fields(facts: Any) -> tuple[FieldDifference, ...]:
@@ -116,8 +125,14 @@ def _fields(facts: Any) -> tuple[FieldDifference, ...]:
 
 @checked
 def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
-    """Compares two models, or anything that resolve() takes, over a context: fields, the first
-    wrong position, angles, scores."""
+    """Compares how two models use positions.
+
+    >>> print(rotary.diff("llama-3.1-8b", "llama-3-8b.params"))
+
+    one, other: models, or anything that resolve() takes. context: how many tokens are compared;
+    None: the longer trained context. The answer has the fields that differ, the first position
+    that differs, and by how much angles and scores differ.
+    """
     models = model_of(one, "one"), model_of(other, "other")
     facts = models[0]._core.compare(models[1]._core, context)
     rotary = tuple(RotaryDifference(**{

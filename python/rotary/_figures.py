@@ -37,7 +37,7 @@ def _run(arguments: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """What the tool can open: names and paths as they are, all else as files."""
+    """Paths and names for the tool; other configs are written to files."""
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         paths = []
         for number, config in enumerate(configs, 1):
@@ -56,8 +56,10 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 class Figure:
-    """A figure's numbers: title, caption and panels with their series. In a notebook it is drawn
-    where gnuplot is installed, otherwise shown as a table."""
+    """The title, caption and series of a figure; a notebook draws it.
+
+    Without gnuplot the notebook shows a table.
+    """
 
     def __init__(self, facts: dict[str, Any], arguments: Sequence[Any],
                  options: dict[str, Any]) -> None:
@@ -70,7 +72,7 @@ class Figure:
 
     @checked
     def svg(self, theme: str = "light") -> str:
-        """The picture, which gnuplot draws."""
+        """The picture as SVG, drawn by gnuplot. theme: "light" or "dark"."""
         with _paths(self._arguments) as paths, tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "figure.svg")
             _run(["plot", self.name, *paths, *_flags(self._options), "--theme", theme,
@@ -90,13 +92,14 @@ class Figure:
 
 
 class Page:
-    """The page of `rotary report`, with its charts; shown inside a notebook."""
+    """The page of `rotary report`; a notebook shows it with its charts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @checked
     def save(self, path: str | os.PathLike) -> None:
+        """Writes the page as one HTML file, which works offline."""
         pathlib.Path(path).write_text(self.text, encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -109,15 +112,23 @@ class Page:
 
 @checked
 def plot(name: str, *configs: Any, **options: Any) -> Figure:
-    """A figure of `rotary plot --list` for configs, or anything else that resolve() takes:
-    plot("wavelengths", "llama-2-7b-chat", "llama-3.1-8b", context=131072)."""
+    """Draws a figure of models' positions.
+
+    >>> rotary.plot("wavelengths", "llama-2-7b-chat", "llama-3.1-8b", context=131072)
+
+    name: a figure that `rotary plot --list` names. configs: anything that resolve() takes. options:
+    those of `rotary plot`.
+    """
     with _paths(configs) as paths:
         facts = json.loads(_run(["plot", name, *paths, *_flags(options)]))
     return Figure(facts["figure"], configs, options)
 
 
 def report(*configs: Any, **options: Any) -> Page:
-    """A page that compares up to four configs: report("llama-3.1-8b", "qwen2.5-7b")."""
+    """Makes a page that compares up to four models.
+
+    >>> rotary.report("llama-3.1-8b", "qwen2.5-7b").save("page.html")
+    """
     with _paths(configs) as paths, tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "page.html")
         _run(["report", *paths, *_flags(options), "--out", out])

@@ -27,8 +27,11 @@ _HEADLINES = {
 
 @dataclasses.dataclass(frozen=True)
 class Cause:
-    """A mistake. fields: one is what was configured, other what was found; rule: the rule of an
-    engine, where it is one (rotary diff --between names them)."""
+    """A mistake that explains the numbers.
+
+    fields: `one` is what the config says, `other` what was found. rule: of the engine that makes
+    this mistake, as rotary diff --between names it; or None. advice: what to do.
+    """
 
     name: str
     group: str
@@ -44,11 +47,11 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A rotation beside the numbers that were seen; at most two causes, none: as configured.
+    """A rotation, compared with the numbers. causes: at most two; none: as configured.
 
-    residual: |predicted - seen| / |seen|. bit_equal: the share of features with the very bits.
-    separating_position: the smallest at which one more token would tell this from the first
-    explanation; separating_grid: the same with coordinates of an image.
+    residual: |predicted - seen| / |seen|. bit_equal: the share of features with equal bits.
+    separating_position: a token there or later would tell this from the best explanation.
+    separating_grid: the same for coordinates of an image.
     """
 
     causes: tuple[Cause, ...]
@@ -65,11 +68,11 @@ class Explanation:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReadPositions:
-    """Where tokens stand, solved from the angles of their pairs.
+    """The position of each token, read from the angles of its pairs.
 
-    expected, found: [axes, batch, tokens]; found is NaN where no position explains a token.
-    residuals: [batch, tokens]. aliases: [batch, tokens], another position that explains a token as
-    well, or NaN. unread: how many tokens no position explains.
+    expected, found: [axes, batch, tokens]; found is NaN if no position explains the token.
+    residuals: [batch, tokens]. aliases: [batch, tokens], a second position that explains the token,
+    or NaN. unread: how many tokens no position explains.
     """
 
     expected: np.ndarray
@@ -84,11 +87,11 @@ class Identification:
     """What identify() found; print() says it.
 
     verdict: "as_configured", "another_cause", "described" (there was no config) or "unexplained".
-    explanations: the best first; the first `tied` explain the numbers, those behind only came
-    closest. structure: head_dim, rotary_dim, pairing, attention_factor and what else the lengths of
-    pairs alone say; None for tables. positions: where tokens stand, if any stands elsewhere than
-    the explanation says, or nowhere; checked_tokens were compared one by one. turns_per_token:
-    radians of each pair, measured. tolerance: the residual that rounding explains.
+    explanations: the best first. The first `tied` explain the numbers; the others only come close.
+    structure: head_dim, rotary_dim, pairing, attention_factor, read from the lengths of pairs
+    alone; None for tables. positions: of each token, if one differs from the explanation.
+    checked_tokens: how many were compared. turns_per_token: radians of each pair, measured.
+    tolerance: the residual that rounding explains.
     """
 
     verdict: str
@@ -108,7 +111,7 @@ class Identification:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Of the best explanation; empty, too, where nothing explains the numbers."""
+        """The causes of the best explanation; empty if nothing explains the numbers."""
         return self.explanations[0].causes if self.tied else ()
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -130,8 +133,9 @@ class Identification:
                      for each in self.explanations[:3]]
         if self.first_position is not None:
             rows.append((f"first position {self.first_position}", "found"))
-        rows.append((f"looked at {self.tokens} x {self.heads} vectors of {self.dtype}",
-                     f"tried {self.hypotheses} mistakes, {self.pairs} pairs"))
+        seen = (f"compared at {self.tokens} positions" if self.structure is None else
+                f"compared {self.tokens} tokens of {self.heads} heads in {self.dtype}")
+        rows.append((seen, f"tried {self.hypotheses} mistakes, {self.pairs} pairs"))
         return rows
 
     def __repr__(self) -> str:
@@ -199,18 +203,20 @@ def _options(config: Any, layer: int | None, layer_type: str | None, context: in
 def identify(before: Any, after: Any, *, layout: str, config: Any = None, positions: Any = None,
              layer: int | None = None, layer_type: str | None = None, context: int | None = None,
              causes: int = 2, rotated_before: bool = False) -> Identification:
-    """Says what a program did to q (or k), from the numbers before and after: what the config says,
-    or which mistake, or two at once.
+    """Says what a program did to q (or k), from the numbers before and after its rotary embedding.
 
     >>> print(rotary.identify(q, q2, layout="bhtd", config="llama-3.1-8b", positions=range(8)))
 
-    layout: as for rotate. config: a Model, a RotarySpec, or anything that resolve() takes; None:
-    the numbers are described. positions: None finds the first of consecutive ones. causes: how many
-    mistakes at once, 1 or 2. rotated_before: `before` are keys of a cache that was rotated as the
-    config says, `after` the same of another one; needs positions.
+    before, after: arrays of one shape. Best are float32 and 8 consecutive tokens from 1000 on.
+    layout: a letter for each axis, as rotate() takes it.
+    config: a Model, a RotarySpec, or anything that resolve() takes. None: describes the numbers.
+    positions: of the tokens. None: searches the first of consecutive ones.
+    layer, layer_type: of a model with several rotary embeddings. context: as for frequencies().
+    causes: how many mistakes at once, 1 or 2.
+    rotated_before: `before` is a cached key that the config's rotation explains; needs positions.
 
-    Best to look at: float32, 8 consecutive tokens from 1000 on, and position 0. Mistakes are
-    searched in up to 48 tokens and 4 heads; what is found is compared with every token.
+    The answer names the mistake, or two at once. Mistakes are searched in up to 48 tokens and 4
+    heads; the answer is then compared with every token.
     """
     options = _options(config, layer, layer_type, context, causes)
     if positions is not None:
@@ -229,8 +235,13 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
 def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = None,
                     layer: int | None = None, layer_type: str | None = None,
                     context: int | None = None, causes: int = 2) -> Identification:
-    """The same of a program's cos and sin, [tokens, pairs] or [batch, tokens, pairs], each pair
-    once or twice. positions: None finds the first of consecutive ones."""
+    """Says what is wrong with a program's cos and sin.
+
+    >>> print(rotary.identify_tables(cos, sin, config="llama-3.1-8b"))
+
+    cos, sin: [tokens, pairs] or [batch, tokens, pairs], each pair once or twice. The other
+    arguments are those of identify().
+    """
     options = _options(config, layer, layer_type, context, causes)
     rows = [_arrays.numbers(x, what) for x, what in ((cos, "cos"), (sin, "sin"))]
     if rows[0].shape != rows[1].shape or rows[0].ndim not in (2, 3):
@@ -244,7 +255,7 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
 
 
 def _once(rows: list[np.ndarray]) -> slice:
-    """The columns that have each pair once."""
+    """The columns that hold each pair once."""
     columns = rows[0].shape[-1]
     if columns % 2 == 0 and columns >= 4:
         half = columns // 2
@@ -259,8 +270,13 @@ def _once(rows: list[np.ndarray]) -> slice:
 def identify_frequencies(inv_freq: Any, *, attention_factor: float = 1.0, config: Any = None,
                          layer: int | None = None, layer_type: str | None = None,
                          context: int | None = None, causes: int = 2) -> Identification:
-    """The same of frequencies [pairs], radians per position: the smallest thing that people print.
-    attention_factor: what the program multiplies cos and sin by."""
+    """Says what is wrong with a program's inv_freq.
+
+    >>> print(rotary.identify_frequencies(inv_freq, config="llama-3.1-8b"))
+
+    inv_freq: [pairs], radians per position. attention_factor: the program multiplies cos and sin by
+    it. The other arguments are those of identify().
+    """
     options = _options(config, layer, layer_type, context, causes)
     numbers = _arrays.numbers(inv_freq, "inv_freq")
     if numbers.ndim != 1:

@@ -18,7 +18,7 @@ from rotary._errors import Error
 from rotary._live_modules import (FREQUENCIES, ROTARY, Place, called, half_unit, numbers_of,
                                   places, spec_of_attributes, tables_of)
 from rotary._live_numbers import Expected, Fault, expected_of, judge_frequencies, judge_tables
-from rotary._models import Model, resolve
+from rotary._models import Model, ranges_of, resolve
 from rotary._specs import RotarySpec
 
 _HEADLINES = {"faults": "wrong: {faults} of {all} tensors",
@@ -28,10 +28,10 @@ _HEADLINES = {"faults": "wrong: {faults} of {all} tensors",
 
 @dataclasses.dataclass(frozen=True)
 class LiveFinding:
-    """A fault, and where it is. names: paths of the tensors, from the model on.
+    """A fault. names: paths of the tensors that have it, from the model on.
 
     kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
-    "attention_factor". advice: what to call to mend it.
+    "attention_factor". advice: the call that mends it.
     """
 
     names: tuple[str, ...]
@@ -47,9 +47,8 @@ class LiveFinding:
 class LiveCheck:
     """What check() found; print() says it.
 
-    findings: the faults. judged: the tensors that were compared, right or wrong. not_judged: the
-    others, each with the reason. verdict: "faults", "no_fault", or "unknown" where nothing was
-    judged.
+    findings: the faults. judged: the tensors that were compared. not_judged: the others, each with
+    the reason. verdict: "faults", "no_fault", or "unknown" if nothing was compared.
     """
 
     findings: tuple[LiveFinding, ...]
@@ -101,17 +100,7 @@ def _short(names: tuple[str, ...]) -> str:
         number = re.search(r"(?<=\.)\d+(?=\.)", name)
         key = name if number is None else f"{name[:number.start()]}*{name[number.end():]}"
         groups.setdefault(key, []).append(-1 if number is None else int(number[0]))
-    return ", ".join(key.replace("*", _runs(sorted(found)), 1) for key, found in groups.items())
-
-
-def _runs(numbers: list[int]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return ", ".join(key.replace("*", ranges_of(sorted(found), ","), 1) for key, found in groups.items())
 
 
 class _Checker:
@@ -254,18 +243,17 @@ def _advice(place: Place, name: str) -> str:
 
 @checked
 def check(model: Any, *, config: Any = None, spec: RotarySpec | None = None) -> LiveCheck:
-    """Compares what a live PyTorch model holds with its config: every inv_freq, every table of cos
-    and sin, and what its rotary modules compute at the first positions.
+    """Compares the frequencies and tables in a live PyTorch model with its config.
 
     >>> print(rotary.check(model))
 
-    model: a torch.nn.Module, of Transformers or any other; compiled, quantized and sharded ones,
-    too. config: what resolve() takes, for modules without a config of their own; spec: the same as
-    a RotarySpec. Nothing is changed or moved. Tensors that have no numbers, or that no config
-    explains, are listed in not_judged, each with the reason. A module's own attributes (dim and
-    theta or base) serve where it has no config.
+    model: a torch.nn.Module, of Transformers or any other; also compiled, quantized or sharded.
+    config: what resolve() takes, for modules without a config of their own. spec: the same as a
+        RotarySpec. Without either, a module's attributes serve: dim, and theta or base.
 
-    Raises TypeError for what is no module, rotary.Error for a config that does not resolve.
+    It compares every inv_freq, every table of cos and sin, and what rotary modules compute at the
+    first positions. Nothing is changed or moved. What cannot be compared is in not_judged, with
+    the reason. Raises TypeError if model is no module, rotary.Error if a config does not resolve.
     """
     if not hasattr(model, "named_modules"):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")

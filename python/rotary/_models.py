@@ -24,7 +24,10 @@ _CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a value comes from: origin is "stated", "asked", "class_default", "family" or "rule".
+    """Where a value comes from.
+
+    value: its name. key: the config's key. origin: "stated" in the config, "asked" by an argument,
+    or "class_default", "family" or "rule".
     """
 
     value: str
@@ -34,7 +37,11 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class ModelRotary:
-    """One rotary embedding of a model; layers share it."""
+    """One rotary embedding of a model; several layers may share it.
+
+    softmax_factor: multiplies the scale of the scores. nope_head_dim: features of a head without
+    positions, stored beside this head (MLA). trained_context_tokens: None if the config lacks it.
+    """
 
     spec: RotarySpec
     layer_type: str | None
@@ -61,8 +68,11 @@ class Layer:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """How it is known that an engine reads such a config so. kind: "run", "read" or "none";
-    disputes: warnings that the engine computes something that the model does not show."""
+    """Why the library says that an engine reads a config like this.
+
+    kind: "run", somebody ran the engine; "read", somebody read its source; "none". disputes: what
+    the engine computes beyond this model.
+    """
 
     kind: str
     sentence: str
@@ -72,7 +82,8 @@ class Evidence:
 class Model:
     """How each layer of a model uses positions; print() says it in words.
 
-    evidence: of a model that an engine read; None: as its config says.
+    rotary: the rotary embeddings. layers: one for each layer, with its embedding. warnings: what a
+    person should look at. evidence: only with read_as; None otherwise.
     """
 
     def __init__(self, core: _core.Model, source: str, evidence: Evidence | None = None) -> None:
@@ -99,7 +110,7 @@ class Model:
 
     @checked
     def rotary_of(self, layer: int | None = None, layer_type: str | None = None) -> ModelRotary:
-        """The rotary embedding of a layer, or of a layer type; the only one without either."""
+        """The rotary embedding of a layer or layer type. Without either: the only one."""
         if not self.rotary:
             raise Error("invalid_argument", f"no layer of this model ({self.model_type}) rotates")
         if layer is not None:
@@ -122,7 +133,10 @@ class Model:
     @checked
     def frequencies(self, layer: int | None = None, *, layer_type: str | None = None,
                     context: int | None = None) -> Frequencies:
-        """How fast each pair turns; context is required by rules that depend on it."""
+        """Frequencies of a layer or layer type. Without either: of the only rotary embedding.
+
+        context: the number of tokens; rules that depend on it (dynamic, longrope) require it.
+        """
         return self.rotary_of(layer, layer_type).spec.frequencies(context)
 
     def __repr__(self) -> str:
@@ -137,7 +151,7 @@ class Model:
 
     def _layers_of(self, rotary: ModelRotary) -> str:
         numbers = [i for i, layer in enumerate(self.layers) if layer.rotary is rotary]
-        return _ranges(numbers) if len(self.rotary) > 1 and numbers else ""
+        return ranges_of(numbers) if len(self.rotary) > 1 and numbers else ""
 
     def __str__(self) -> str:
         lines = [self._title()]
@@ -157,7 +171,7 @@ class Model:
         others = sorted({layer.encoding for layer in self.layers} - {"rotary"})
         for encoding in others:
             numbers = [i for i, layer in enumerate(self.layers) if layer.encoding == encoding]
-            lines.append(f"\n{encoding}: layers {_ranges(numbers)}")
+            lines.append(f"\n{encoding}: layers {ranges_of(numbers)}")
         lines += [f"\nwarning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
@@ -176,7 +190,7 @@ def _sources_of(facts: Mapping[str, Any]) -> tuple[Source, ...]:
     return tuple(Source(*each) for each in facts["sources"])
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges_of(numbers: Sequence[int], comma: str = ", ") -> str:
     """[0, 1, 2, 5] -> "0-2, 5"."""
     parts: list[list[int]] = []
     for number in numbers:
@@ -184,7 +198,7 @@ def _ranges(numbers: Sequence[int]) -> str:
             parts[-1][1] = number
         else:
             parts.append([number, number])
-    return ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in parts)
+    return comma.join(f"{a}-{b}" if a != b else str(a) for a, b in parts)
 
 
 @functools.lru_cache(maxsize=1)
@@ -194,7 +208,7 @@ def model_cards() -> tuple[str, ...]:
 
 
 def _card(text: str) -> str | None:
-    """The name of the card that text, or the id of a model on a hub, means."""
+    """The name of the card for a name or a hub's model id."""
     names = {name.lower(): name for name in model_cards()}
     return names.get(text.lower()) or names.get(text.rpartition("/")[2].lower())
 
@@ -205,13 +219,20 @@ def _is_gguf(path: pathlib.Path) -> bool:
 
 
 def model_of(config: Any, name: str) -> Model:
-    """A Model as it is, all else resolved; name: the parameter, for what is refused."""
+    """Resolves what is not a Model; messages name the parameter `name`."""
     try:
         return config if isinstance(config, Model) else resolve(config)
     except Error as error:
-        raise Error(error.status, f"{name}: {error.message}") from None
+        raise Error(error.status, _about(name, error.message)) from None
     except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None
+        raise TypeError(_about(name, str(error))) from None
+
+
+def _about(name: str, message: str) -> str:
+    """The message about the argument `name`, which resolve() calls config."""
+    own = "config must be"
+    return message.replace(own, f"{name} must be", 1) if message.startswith(own) else (
+        f"{name}: {message}")
 
 
 def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
@@ -249,15 +270,24 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
 def resolve(config: Any, *, pairing: str | None = None, context: int | None = None,
             numerics: str = "exact", part: str = "text",
             overrides: Mapping[str, Any] | None = None, read_as: str | None = None) -> Model:
-    """Reads what a model is: a config.json or GGUF file, a folder with one, a dict, JSON text, the
-    name of a model card, or a PretrainedConfig of Transformers. Nothing is downloaded.
+    """Reads a model's config and says how each layer uses positions.
 
-    pairing: for a family that nobody knows. context: the length that you mean to use. overrides:
-    keys of the config, {"rope_scaling.factor": 4}; of a GGUF file its keys,
-    {"rope.freq_base": 1e6}, and llama.cpp's flags, {"rope_scaling": "yarn", "rope_scale": 4}.
-    part: "text", "vision" or "audio". read_as: the model as an engine reads it,
-    "transformers@4.51", "llama.cpp". Refuses, by rotary.Error, what it does not understand; warns
-    (rotary.ModelWarning) of what a person should look at.
+    >>> model = rotary.resolve("llama-3.1-8b")
+    >>> print(model.rotary_of(layer=0).spec.base)
+    500000.0
+
+    config: the path of a config.json, a GGUF file or a folder with one; a dict, JSON text, the name
+        of a model card (model_cards()) or a PretrainedConfig. Nothing is downloaded.
+    pairing: "half" or "interleaved", for a model_type that rotary does not know.
+    context: how many tokens you mean to use.
+    numerics: "exact", or an engine whose rounding the rows shall have: "transformers", "vllm".
+    part: "text", "vision" or "audio", of a model that has several.
+    overrides: keys and values instead of the config's, {"rope_scaling.factor": 4}. For a GGUF file
+        its keys, {"rope.freq_base": 1e6}, or llama.cpp's flags, {"rope_scaling": "yarn"}.
+    read_as: reads the config as an engine does: "transformers@4.51", "llama.cpp".
+
+    Raises rotary.Error for what it does not understand. Warns (rotary.ModelWarning) of a config
+    that is legal and suspicious.
     """
     text, source = _config_of(config)
     known = None

@@ -15,8 +15,11 @@ from rotary._errors import Error
 
 @dataclasses.dataclass(frozen=True)
 class PositionFinding:
-    """kind: "offset", "padding_counted", "no_restart", "restart", "gap", "repeat", "rounded" or
-    "other". row, token: the first wrong one."""
+    """A mistake in one row of position ids. row, token: the first wrong one.
+
+    kind: "offset", "padding_counted", "no_restart", "restart", "gap", "repeat", "rounded" or
+    "other".
+    """
 
     kind: str
     row: int
@@ -29,8 +32,11 @@ class PositionFinding:
 
 @dataclasses.dataclass(frozen=True)
 class PositionCheck:
-    """What ids are: sentence says it; findings: what is wrong, at most one in each row. judged:
-    False of ids that differ between axes, which an image or a video has."""
+    """What check_positions() found; print() says it.
+
+    sentence: what the ids are. findings: mistakes, at most one for each row. judged: False for ids
+    that differ between axes, as those of images do.
+    """
 
     sentence: str
     findings: tuple[PositionFinding, ...]
@@ -38,6 +44,7 @@ class PositionCheck:
 
     @property
     def ok(self) -> bool:
+        """Whether the ids were judged and are right."""
         return self.judged and not self.findings
 
     def __str__(self) -> str:
@@ -76,16 +83,18 @@ def _lengths(cu_seqlens: Any, lengths: Any) -> np.ndarray:
 @checked
 def positions_of(*, attention_mask: Any = None, cu_seqlens: Any = None, lengths: Any = None,
                  past: Any = 0) -> np.ndarray:
-    """Ids of a batch, int64, from one of three things that say where sequences begin.
-
-    attention_mask: [batch, tokens], 1 where a token is real; padding on either side has 0. It
-    covers cached tokens, too: the result is then of the last ones, if past says how many are
-    cached. cu_seqlens: [sequences + 1], of packed sequences; lengths: the same as their lengths;
-    both give [tokens]. past: how many tokens are cached, for all or for each sequence, so that
-    lengths=[1, 1], past=[16, 9] is a decode step and lengths=[8], past=16 a chunk of a prompt.
+    """Makes the position ids of a batch, int64. Give one of the first three arguments.
 
     >>> rotary.positions_of(lengths=[3, 2])
     array([0, 1, 2, 0, 1])
+    >>> rotary.positions_of(lengths=[1, 1], past=[16, 9])  # a decode step
+    array([16,  9])
+
+    attention_mask: [batch, tokens], 1 for a real token and 0 for padding on either side. It covers
+        cached tokens, too; past says how many, and the result is of the others.
+    cu_seqlens: [sequences + 1], of packed sequences. The result is [tokens].
+    lengths: [sequences], the same as lengths.
+    past: how many tokens are cached: one number, or one for each sequence.
     """
     given = [name for name, value in (("attention_mask", attention_mask),
                                       ("cu_seqlens", cu_seqlens), ("lengths", lengths))
@@ -109,11 +118,13 @@ def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = N
                     dtype: str | None = None) -> PositionCheck:
     """Says what position ids are, and what is wrong with them.
 
-    ids: [tokens], [batch, tokens] or [axes, batch, tokens], of any dtype. attention_mask,
-    cu_seqlens, lengths and past, as in positions_of(), say what they must be. Without them, runs
-    that rise by 1 are right, also packed ones, which begin at 0 again. Ids that differ
-    between axes, as those of images do, are not judged. dtype: what they were, if they were
-    converted.
+    >>> print(rotary.check_positions(ids, attention_mask=mask))
+
+    ids: [tokens], [batch, tokens] or [axes, batch, tokens], of any dtype. Ids that differ between
+        axes, as those of images do, are not judged.
+    attention_mask, cu_seqlens, lengths, past: say what the ids must be, as in positions_of().
+        Without them, ids that rise by 1 are right, and so are packed ones that begin at 0 again.
+    dtype: of the original ids, if these were converted.
     """
     kind = dtype or str(getattr(ids, "dtype", "")).rpartition(".")[2]
     rows = _numbers(ids, "ids")

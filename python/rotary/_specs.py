@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from rotary import _arrays, _core, _html, _rotate
 from rotary._checks import checked, chosen, json_text, plain, text, truth
 from rotary._errors import Error
+from rotary._parameters import Pairing, Parameters, Scaling
 
 Array = TypeVar("Array")  # of NumPy, torch, JAX or MLX
 Direction = Literal["forward", "inverse", "transpose"]
@@ -24,60 +25,19 @@ _PairForm = Literal["hf", "interleaved", "pairs"]
 _Form = Literal["hf", "interleaved", "pairs", "complex"]
 
 
-class Pairing(str, enum.Enum):
-    """The two features of a head that turn together. Nothing here has a default: a wrong choice
-    keeps every norm and shape, and breaks the model."""
-
-    HALF = "half"  # (i, i + d/2): rotate_half, "NeoX style"
-    INTERLEAVED = "interleaved"  # (2i, 2i + 1): "GPT-J style", complex numbers
-    INTERLEAVED_TO_HALF = "interleaved_to_half"  # reads (2i, 2i + 1), writes (i, i + d/2)
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Parameters(Mapping):
-    """Named parameters that do not change; equal to a dict of the same items."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, /, *given: Mapping[str, Any], **named: Any) -> None:
-        items = dict(*given, **named)
-        self._items = {key: tuple(value) if isinstance(value, list) else value
-                       for key, value in items.items()}
-
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{key}={value!r}" for key, value in self._items.items())
-        return f"{type(self).__name__}({inside})"
-
-
-class Scaling(Parameters):
-    """A scaling rule under the names of configs: Scaling(rope_type="linear", factor=8)."""
-
-    __slots__ = ()
-
-    @property
-    def rope_type(self) -> str:
-        return self["rope_type"]
-
-
 @checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RotarySpec:
-    """One rotary embedding, checked when it is made. The members are those of docs/schema's
-    rotary-spec.schema.json; head_dim, base and pairing have no default."""
+    """The parameters of one rotary embedding, checked when it is made.
+
+    >>> rotary.RotarySpec(head_dim=128, base=500000.0, pairing="half")
+    RotarySpec(head_dim=128, base=500000.0, pairing='half')
+
+    rotary_dim: how many features turn; None: all. first_feature: the first of them. scaling: a rule
+    under the names of configs, Scaling(rope_type="linear", factor=8). sense: "negative" turns
+    backwards. axes: which pairs follow which axis of a position. blocks: parts of the head that
+    turn alike. numerics, rounding: an engine's arithmetic instead of the exact one.
+    """
 
     head_dim: int
     base: float
@@ -113,27 +73,27 @@ class RotarySpec:
     @classmethod
     @checked
     def from_json(cls, text: str | Mapping[str, Any]) -> RotarySpec:
-        """The spec of JSON text, or of a dict, of that schema."""
+        """The spec of to_json()'s text, or of a dict of the same members."""
         if not isinstance(text, str):
             text = json_text(text, "text")
         return cls(**json.loads(_core.checked_spec(text)))
 
     def to_json(self) -> str:
-        """The text that from_json reads as this spec; equal specs have equal texts."""
+        """JSON text for from_json(); equal specs have equal texts."""
         return self._text  # type: ignore[attr-defined]
 
     def replace(self, **changes: Any) -> RotarySpec:
-        """The same spec with other members."""
+        """A copy with these members changed: spec.replace(base=10000)."""
         return dataclasses.replace(self, **changes)
 
     @property
     def depends_on_context(self) -> bool:
-        """Whether the rule's frequencies change with the length of the context."""
+        """Whether the frequencies change with the length of the context."""
         return _core.depends_on_context(self.to_json())
 
     @checked
     def frequencies(self, context: int | None = None) -> Frequencies:
-        """How fast each pair turns. context: required by rules that depend on it."""
+        """The frequencies of the pairs. context: required if depends_on_context."""
         return Frequencies(self, context)
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -167,7 +127,7 @@ def _text(value: Any) -> str:
 
 
 class Frequencies:
-    """inv_freq of one spec, and what is computed with them.
+    """How fast each pair of one spec turns: rotates arrays and makes cos and sin.
 
     >>> f = rotary.resolve("llama-3.1-8b").frequencies()
     >>> f.inv_freq[0]  # radians per position of the fastest pair
@@ -194,32 +154,37 @@ class Frequencies:
 
     @property
     def attention_factor(self) -> float:
-        """Multiplies cos and sin, so that a score grows by its square."""
+        """Multiplies cos and sin; a score grows by its square."""
         return self._facts["attention_factor"]
 
     @property
     def axes(self) -> int:
-        """Coordinates of a position."""
+        """How many coordinates a position has: 1 for text."""
         return self._facts["axes"]
 
     @property
     def contexts(self) -> tuple[int, int]:
-        """The first and the last context length that has these frequencies."""
+        """The shortest and the longest context that has these frequencies."""
         return self._facts["first_context"], self._facts["last_context"]
 
     @checked
     def rotate_alike(self, other: Frequencies) -> bool:
-        """Whether keys rotated under one fit queries rotated under the other."""
+        """Whether keys rotated by one fit queries rotated by the other."""
         return self._core.rotate_alike(other._core)
 
     @checked
     def rotations(self, positions: Any, *, dtype: Any = None,
                   role: Role | None = None) -> Rotations:
-        """The rows of these positions, made once for a step and shared by layers.
+        """Computes cos and sin once for a step; all layers of these frequencies share them.
+
+        >>> rows = f.rotations(range(16))
+        >>> q, k = rows.rotate(q, k, layout="bhtd")
 
         positions: a range, or integers or floats [tokens], [batch, tokens] or
-        [axes, batch, tokens]. dtype: that of the tensors, needed for f64 and for numerics that
-        round rows to it; None: f32, bf16 or f16. role: "query" or "key", for xPos alone.
+            [axes, batch, tokens].
+        dtype: of the tensors that they will rotate. Needed for float64, and for numerics that
+            round to the tensors' dtype.
+        role: "query" or "key"; only xPos needs it.
         """
         name = None if dtype is None else _arrays.named_dtype(dtype)
         numbers = _arrays.token_numbers(positions, "positions")
@@ -239,17 +204,21 @@ class Frequencies:
     def rotate(self, q: Any, k: Any = None, *, positions: Any, layout: str, out: Any = None,
                inplace: bool = False, direction: Direction = "forward",
                role: Role | None = None) -> Any:
-        """q, or (q, k), rotated to these positions.
+        """Rotates q, or q and k, to their positions.
 
         >>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
 
-        positions: as rotations() takes them, one for each token. layout: a letter for each axis,
-        b(atch), t(okens), h(eads), d: features; "bhtd" in Transformers. out: an array, or one for
-        each, to write to; inplace=True writes to q and k. direction: "inverse" undoes "forward";
-        "transpose" is the backward pass. role: "query" or "key", for xPos alone.
+        q, k: arrays of NumPy, torch, JAX or MLX. The result is of the same framework.
+        positions: one for each token: a range, or integers or floats [tokens], [batch, tokens] or
+            [axes, batch, tokens].
+        layout: a letter for each axis: b(atch), t(okens), h(eads), d for the features. "bhtd" in
+            Transformers.
+        out: an array to write to, or a pair for q and k. inplace=True writes to q and k.
+        direction: "inverse" undoes "forward"; "transpose" is the backward pass.
+        role: "query" or "key"; only xPos needs it.
 
-        The result is of the framework of q. Error: shapes, dtypes or strides that do not fit; the
-        message names the array. For many layers make rotations(positions) once.
+        Raises rotary.Error if shapes, dtypes or strides do not fit; the message names the array.
+        For many layers call rotations(positions) once.
         """
         rows = self.rotations(positions, dtype=_arrays.dtype_name(q, "q"), role=role)
         return rows.rotate(q, k, layout=layout, out=out, inplace=inplace, direction=direction)
@@ -265,7 +234,12 @@ class Frequencies:
     @checked
     def tables(self, positions: Any, *, form: _Form = "hf", dtype: Any = np.float32,
                role: Role | None = None) -> Any:
-        """cos and sin of the positions, for an own kernel: see Rotations.tables."""
+        """(cos, sin) of the positions, for a kernel of your own.
+
+        >>> cos, sin = f.tables(range(16))  # [1, 16, 128], as Transformers lays them out
+
+        form, dtype: see Rotations.tables().
+        """
         name = _arrays.named_dtype(dtype)
         rows = self.rotations(positions, dtype="f64" if name == "f64" else None, role=role) \
             if self.spec.numerics == "exact" else self.rotations(positions, dtype=name, role=role)
@@ -294,7 +268,7 @@ _FORMS = dict.fromkeys(("hf", "interleaved", "pairs", "complex"))
 
 
 class Rotations:
-    """Rows of cos and sin, [batch, tokens, pairs], each rounded once."""
+    """cos and sin of a step's positions, [batch, tokens, pairs], each rounded once."""
 
     __slots__ = ("_core", "_facts")
 
@@ -306,8 +280,10 @@ class Rotations:
     @checked
     def of_rows(cls, spec: RotarySpec, cos: Any, sin: Any, *,
                 attention_factor: float = 1.0) -> Rotations:
-        """From cos and sin [batch, tokens, pairs] of another program: each row is checked to be a
-        rotation times attention_factor."""
+        """Takes cos and sin [batch, tokens, pairs] of another program.
+
+        Raises rotary.Error for a row that is no rotation times attention_factor.
+        """
         facts = spec.frequencies(1 if spec.depends_on_context else None)._facts
         window = _core.window(*(facts[name] for name in (
             "head_dim", "rotary_dim", "first_feature", "pairing", "blocks")))
@@ -318,7 +294,7 @@ class Rotations:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """batch, tokens, pairs, pairing, attention_factor, rows and what else they are."""
+        """batch, tokens, pairs, pairing, attention_factor, rows (their dtype) and more."""
         if not self._facts:
             self._facts = self._core.facts()
         return self._facts
@@ -333,11 +309,9 @@ class Rotations:
 
     def rotate(self, q: Any, k: Any = None, *, layout: str, out: Any = None,
                inplace: bool = False, direction: Direction = "forward") -> Any:
-        """q, or (q, k), rotated: new arrays of the caller's framework, `out`, or the same memory.
+        """Rotates q, or q and k; the arguments are those of Frequencies.rotate().
 
-        layout: a letter for each axis, b(atch), t(okens), h(eads), d: features; "bhtd" in
-        Transformers. out: an array, or one for each. direction: "forward", "inverse", or
-        "transpose", the backward pass. A tensor that requires a gradient gets one.
+        A torch tensor that requires a gradient gets one.
         """
         number = chosen(_arrays.DIRECTIONS, direction, "direction")
         if type(layout) is not str or not layout.isascii():
@@ -360,9 +334,9 @@ class Rotations:
     def tables(self, *, form: _Form = "hf", dtype: Any = np.float32) -> Any:
         """(cos, sin), [batch, tokens, …].
 
-        form: "hf": features of the rotary window, cos repeated as pairing half has it
-        (Transformers); "interleaved": repeated for neighbours; "pairs": once for a pair;
-        "complex": one complex array. dtype: of NumPy, or of ml_dtypes for bfloat16.
+        form: "hf", each number twice, half a head apart (Transformers); "interleaved", each number
+            twice, side by side; "pairs", once; "complex", one array, cos + i sin.
+        dtype: of NumPy; for bfloat16 of ml_dtypes.
         """
         into = _arrays.numpy_dtype(dtype)
         chosen(_FORMS, form, "form")

@@ -23,9 +23,12 @@ _ROTARY = re.compile(r"Rotary|Rope|RoPE")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WatchedCall:
-    """One call of the model. ids: those of each rotary module, by its path, as they came; given:
-    the caller's, or None; past: how many tokens its cache held. findings: what is wrong. judged:
-    False where ids differ between axes, or nothing fits them."""
+    """One call of the model.
+
+    ids: those that reached each rotary module, by its path. given: the caller's ids, or None. past:
+    how many tokens the cache held. findings: what is wrong. judged: False if ids differ between
+    axes, or if nothing says what they must be.
+    """
 
     ids: dict[str, np.ndarray]
     given: np.ndarray | None
@@ -36,8 +39,11 @@ class WatchedCall:
 
 
 class Watched:
-    """What watch() saw; print() says it. calls: in order. verdict: "faults", "no_fault", or
-    "unknown" where a call's ids could not be judged, or none reached a rotary module."""
+    """What watch() saw; print() says it. calls: in order.
+
+    verdict: "faults", "no_fault", or "unknown" if a call's ids could not be judged or none reached
+    a rotary module.
+    """
 
     def __init__(self) -> None:
         self.calls: list[WatchedCall] = []
@@ -264,17 +270,18 @@ def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list
 
 @checked
 def watch(model: Any) -> _Watcher:
-    """Records, in a with block, the position ids that reach each rotary module, and judges them.
+    """Records the position ids that reach each rotary module in a with block, and judges them.
 
     >>> with rotary.watch(model) as seen:
     ...     model.generate(**inputs)
     >>> print(seen)
 
-    model: a torch.nn.Module whose rotary modules are called with (x, position_ids). Each call of it
-    is judged beside its attention_mask [batch, tokens], cu_seq_lens_q or the length of its cache,
-    and beside the ids that the caller gave; a prompt with images or videos beside
-    m_rope_positions(). The ids of a call are copied to the CPU, which waits for the device; nothing
-    else is changed.
+    model: a torch.nn.Module whose rotary modules are called with (x, position_ids).
+
+    Each call is compared with its attention_mask [batch, tokens], its cu_seq_lens_q or the length
+    of its cache, and with the ids that the caller gave. A prompt with images or videos is compared
+    with m_rope_positions(). The ids are copied to the CPU, which waits for the device. Nothing else
+    is changed.
     """
     if not hasattr(model, "register_forward_pre_hook"):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
