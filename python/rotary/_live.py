@@ -100,7 +100,8 @@ def _short(names: tuple[str, ...]) -> str:
         number = re.search(r"(?<=\.)\d+(?=\.)", name)
         key = name if number is None else f"{name[:number.start()]}*{name[number.end():]}"
         groups.setdefault(key, []).append(-1 if number is None else int(number[0]))
-    return ", ".join(key.replace("*", ranges_of(sorted(found), ","), 1) for key, found in groups.items())
+    return ", ".join(key.replace("*", ranges_of(sorted(found), ","), 1)
+                     for key, found in groups.items())
 
 
 class _Checker:
