@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a model's config.json to rotated queries and keys.
+// From a model's file to rotated queries and keys.
 // Run: rotate_queries models/llama-3.1-8b.json
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,14 +12,14 @@ namespace {
 using rotary::HeadsView, rotary::ConsecutivePositions;
 
 // Rotates q and k in place as the model's config says, their first token at position `first`.
-rotary::Status rotate_queries(const std::string& config, HeadsView q, HeadsView k,
+rotary::Status rotate_queries(const std::string& path, HeadsView q, HeadsView k,
                               std::int64_t first) {
-  const auto model = rotary::resolve(config);  // pairing, base, scaling rule of each layer
-  if (!model) return model.error();            // the config says something not understood
+  const auto model = rotary::load_model(path);  // a config.json, a GGUF file or a folder
+  if (!model) return model.error();             // the config says something not understood
   for (const auto& warning : model->warnings) std::fprintf(stderr, "%s\n", warning.c_str());
-  if (model->rotary.empty()) return rotary::Error{.message = "this model does not rotate"};
-  // Most models have one embedding for all layers; Gemma 3 has two: model->layers says which.
-  const auto frequencies = make_frequencies(model->rotary.front().spec);  // once for a model
+  const auto embedding = model->only_rotary();  // Gemma 3 has two: model->layers says which
+  if (!embedding) return embedding.error();
+  const auto frequencies = make_frequencies(embedding->spec);  // once for a model
   if (!frequencies) return frequencies.error();
   const ConsecutivePositions positions{.first = first, .tokens = q.extents.tokens};
   const auto rotations = make_rotations(*frequencies, positions);  // once for all layers
@@ -37,18 +35,14 @@ int report(const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::ifstream file(argc > 1 ? argv[1] : "models/llama-3.1-8b.json");
-  std::ostringstream config;
-  config << file.rdbuf();
-  if (!file) return report("cannot read the config");
-
   // [tokens, heads, head_dim], as a projection leaves them; 4 query heads share 1 key head here.
   const rotary::Extents q_extents{.tokens = 2, .heads = 4, .features = 128};
   const rotary::Extents k_extents{.tokens = 2, .heads = 1, .features = 128};
   std::vector<float> q(2 * 4 * 128, 1.0F), k(2 * 1 * 128, 1.0F);
-  const auto status = rotate_queries(
-      config.str(), {q.data(), rotary::DType::f32, q_extents, strides_bthd(q_extents)},
-      {k.data(), rotary::DType::f32, k_extents, strides_bthd(k_extents)}, 1000);
+  const auto status =
+      rotate_queries(argc > 1 ? argv[1] : "models/llama-3.1-8b.json",
+                     {q.data(), rotary::DType::f32, q_extents, strides_bthd(q_extents)},
+                     {k.data(), rotary::DType::f32, k_extents, strides_bthd(k_extents)}, 1000);
   if (!status) return report(status.error().message);
   std::printf("k of token 0, at position 1000: %f, %f, %f, …\n", static_cast<double>(k[0]),
               static_cast<double>(k[1]), static_cast<double>(k[2]));

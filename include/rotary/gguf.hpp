@@ -4,7 +4,7 @@
 // It reads the keys as llama.cpp does: docs/theory/gguf.md.
 //
 //   const ModelSpec model = *resolve_gguf(byte_source(bytes));
-//   const RotarySpec& spec = model.rotary.front().spec;  // of the weights as the file has them
+//   const RotarySpec spec = model.only_rotary()->spec;  // of the weights as the file has them
 #ifndef ROTARY_GGUF_HPP
 #define ROTARY_GGUF_HPP
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // resolve: reads a model's own config and says how each of its layers uses positions.
 //
-//   const ModelSpec model = *resolve(config_json);
-//   const RotarySpec& spec = model.rotary.front().spec;
+//   const ModelSpec model = *resolve(config_json);  // or load_model("checkpoint/")
+//   const RotarySpec spec = model.only_rotary()->spec;
 #ifndef ROTARY_MODEL_SPEC_HPP
 #define ROTARY_MODEL_SPEC_HPP
 
@@ -141,6 +141,11 @@ struct ModelSpec {
   // bias_max, buckets and max_distance of relative_bias: those that apply, each once.
   std::vector<ValueSource> sources;
   std::optional<GgufModel> gguf;  // of a GGUF file; absent: of a config
+
+  // The one rotary embedding of all layers that rotate. Errors: invalid_argument if no layer
+  // rotates, and if the model has several embeddings: the message has their layer types, and
+  // `layers` says which layer has which.
+  [[nodiscard]] ROTARY_API Result<ModelRotary> only_rotary() const noexcept;
 };
 
 // A part of a model, with a config of its own.
@@ -193,6 +198,13 @@ struct ResolveOptions {
 // that the config lacks among them.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
+
+// Reads a file and resolves it: a config.json, a GGUF file (resolve_gguf() in rotary/gguf.hpp), or
+// a folder with a config.json. Errors: invalid_argument if path cannot be read, or if a GGUF file
+// is given options.pairing or options.part, which are for configs; those of resolve() and
+// resolve_gguf().
+[[nodiscard]] ROTARY_API Result<ModelSpec> load_model(const std::string& path,
+                                                      const ResolveOptions& options = {}) noexcept;
 
 // One part of a config.
 struct PartInfo {

@@ -4,7 +4,7 @@
 // library has it: RotarySpec -> Frequencies -> Rotations -> rotate.
 //
 //   const auto model = resolve(config_json);
-//   const auto frequencies = make_frequencies(model->rotary.front().spec);
+//   const auto frequencies = make_frequencies(model->only_rotary()->spec);
 //   const auto rotations = make_rotations(*frequencies, ConsecutivePositions{.tokens = 5});
 //   rotate_qk(q, k, *rotations);
 #ifndef ROTARY_ROTARY_HPP

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -125,6 +124,10 @@ ModelSpec resolve_text(std::string_view config, const nb::dict& options) {
   return take(resolve(config, options_of(options)));
 }
 
+ModelSpec load(const std::string& path, const nb::dict& options) {
+  return take(load_model(path, options_of(options)));
+}
+
 // The model, and the kind, sentence and disputes of its evidence.
 nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
   auto reading =
@@ -140,23 +143,6 @@ nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb
     reading.model.warnings.push_back(reading.evidence.sentence);
   return nb::make_tuple(std::move(reading.model), to_string(reading.evidence.kind),
                         reading.evidence.sentence, reading.disputes);
-}
-
-std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::size_t count) {
-  auto& file = *static_cast<std::ifstream*>(context);
-  file.clear();
-  file.seekg(static_cast<std::streamoff>(offset));
-  file.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(count));
-  return static_cast<std::size_t>(file.gcount());
-}
-
-ModelSpec resolve_file(const std::string& path, std::uint64_t size, const nb::dict& given) {
-  std::ifstream file(path, std::ios::binary);
-  ResolveOptions options = options_of(given);
-  return take(resolve_gguf({.context = &file, .read_at = read_at, .size_bytes = size},
-                           {.context_tokens = options.context_tokens,
-                            .numerics = options.numerics,
-                            .overrides = std::move(options.overrides)}));
 }
 
 nb::dict facts_of(const RowsDifference& rows) {
@@ -205,8 +191,7 @@ void bind_models(nb::module_& module) {
       .def_static("resolve", resolve_text, nb::arg("config"), nb::arg("options"))
       .def_static("resolve_as", resolve_as, nb::arg("config"), nb::arg("dialect"),
                   nb::arg("options"))
-      .def_static("resolve_gguf", resolve_file, nb::arg("path"), nb::arg("size"),
-                  nb::arg("options"))
+      .def_static("load", load, nb::arg("path"), nb::arg("options"))
       .def("facts", [](const ModelSpec& self) { return facts_of(self); })
       .def("compare", compare, nb::arg("other"), nb::arg("context_tokens").none());
 }

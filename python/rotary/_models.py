@@ -303,7 +303,7 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
         if read_as or pairing or part != "text":
             raise Error("invalid_argument", "pairing, part and read_as are for configs, and "
                         f"{text} is a GGUF file")
-        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, options)
+        core = _core.Model.load(str(text), options)
     elif read_as is not None:
         core, *evidence = _core.Model.resolve_as(text, read_as, options)
         source, known = f"{source}, as {read_as} reads it", Evidence(*evidence)

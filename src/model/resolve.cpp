@@ -176,6 +176,12 @@ Status check_options(const ResolveOptions& options) {
   return {};
 }
 
+// No JSON text ends so, unless it is a string.
+bool looks_like_a_path(std::string_view text) {
+  return !text.empty() && text.size() < 4096 && text.front() != '"' &&
+         (text.ends_with(".json") || text.ends_with(".gguf") || text.ends_with('/'));
+}
+
 }  // namespace
 
 std::string_view to_string(LayerEncoding encoding) noexcept { return name_or_unknown(encoding); }
@@ -215,8 +221,27 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   return ResolvedConfig{.model = std::move(model), .disputes = std::move(findings.disputes)};
 }
 
+Result<ModelRotary> ModelSpec::only_rotary() const noexcept {
+  return guarded([&]() -> Result<ModelRotary> {
+    if (rotary.size() == 1) return rotary.front();
+    if (rotary.empty()) {
+      return invalid_argument("this model (", model_type, ") must rotate in some layer, got none");
+    }
+    std::string types;
+    for (const ModelRotary& each : rotary) {
+      types += (types.empty() ? "" : ", ") + each.layer_type.value_or("unnamed");
+    }
+    return invalid_argument("this model (", model_type, ") must have one rotary embedding, got ",
+                            rotary.size(), " (", types, "): choose by ModelSpec::layers");
+  });
+}
+
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {
+    if (looks_like_a_path(config_json)) {
+      return malformed_input("config must be JSON text, got what looks like a path (", config_json,
+                             "): load_model() reads files");
+    }
     auto json = parse_config(config_json);
     if (!json) return std::move(json).error();
     if (auto status = apply_overrides(*json, options.overrides); !status) {

@@ -9,6 +9,7 @@
 #include "support/corpus.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/resolving.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary::test {
 namespace {
@@ -217,6 +218,14 @@ Calls model_calls() {
   for (const std::string& spec : specs()) add_spec(calls, spec, spec);
   for (const std::string& config : {with_tower(), std::string("[]")}) {
     calls.emplace_back("rotary::model_parts(", config, [config] { return model_parts(config); });
+  }
+  for (const std::string_view card : {"llama-3.1-8b", "gemma-3-1b", "no card"}) {
+    const std::string path = source_path("models/" + std::string(card) + ".json");
+    const auto loaded = load_model(path);
+    const ModelSpec model = loaded ? *loaded : ModelSpec{};
+    calls.emplace_back("rotary::load_model(", path, [path] { return load_model(path); });
+    calls.emplace_back("rotary::ModelSpec::only_rotary(", path,
+                       [model] { return model.only_rotary(); });
   }
   for (const FamilyInfo& family : value_of(known_families())) {
     const std::string config = model_with(family.model_type);
