@@ -98,6 +98,10 @@ RULES = (
         CORE, ("nlohmann/",), because="a model names encodings and never touches a kernel",
     ),
     Rule(
+        "src/load/", (PUBLIC, "src/base/", "src/model/json/"), STANDARD,
+        because="a loader opens files and leaves their meaning to resolve()",
+    ),
+    Rule(
         "src/identify/",
         (PUBLIC, "src/base/", "src/tensor/", "src/rotation/", "src/model/difference/"), CORE,
         because="an identification predicts in double what dumps hold, and touches no kernel",
