@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module/bias.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -49,15 +50,13 @@ std::string wanted(const Count&) {
 struct ParameterSetter {
   const nb::dict& given;
   std::vector<double>& table;
-  std::int64_t used = 0;
-  std::string known = {};
+  std::vector<std::string_view> known = {};
 
   template <class Member>
   void operator()(const ParameterFacts& facts, Member& member) {
-    known.append(known.empty() ? "" : ", ").append(facts.name);
+    known.push_back(facts.name);
     const nb::str name(facts.name.data(), facts.name.size());
     if (!given.contains(name)) return;
-    ++used;
     set(facts, member, given[name]);
   }
 
@@ -108,8 +107,11 @@ OwnedBias make(std::string_view name, const nb::dict& parameters) {
   ParameterSetter setter{.given = parameters, .table = *table};
   for_each_parameter(owned.value,
                      [&](const ParameterFacts& facts, auto& member) { setter(facts, member); });
-  if (setter.used != static_cast<std::int64_t>(parameters.size())) {
-    raise("parameters of " + std::string(name) + " must be of " + setter.known + "; got another");
+  for (const auto [key, value] : parameters) {
+    const auto given = nb::cast<std::string>(key);
+    if (std::ranges::find(setter.known, given) != setter.known.end()) continue;
+    raise("parameters of " + std::string(name) + " must be of " + joined(setter.known) + "; got '" +
+          given + "'");
   }
   check(validate(owned.value));
   return owned;

@@ -22,13 +22,15 @@ std::string_view name_of(ErrorCode code) {
 }
 
 // Parameters that have other names in C++, and what only C++ has.
-constexpr std::array<std::array<std::string_view, 2>, 7> renamed = {{{"context_tokens", "context"},
-                                                                     {"most_causes", "causes"},
-                                                                     {"additive_mask", "mask"},
-                                                                     {"boolean_mask", "mask"},
-                                                                     {"dst and src ", "out and q "},
-                                                                     {"dst", "out"},
-                                                                     {"src", "q"}}};
+constexpr std::array<std::array<std::string_view, 2>, 8> renamed = {
+    {{"context_tokens", "context"},
+     {"most_causes", "causes"},
+     {"additive_mask", "mask"},
+     {"boolean_mask", "mask"},
+     {"dst and src ", "out and q "},
+     {"dst", "out"},
+     {"from and to ", "positions and new_positions "},
+     {"src", "q"}}};
 constexpr std::string_view tensors = "(tensors in RotationsOptions)";
 
 std::string in_words_of_python(std::string message) {

@@ -95,17 +95,20 @@ struct ArrayNames {
 // The arrays to write and to read, which may be the same. `read` holds the second.
 Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
                      const ArrayNames& names, Array& read) {
-  const HeadsView dst = heads_of(array_to_write(out, names.out), layout, names.out);
-  if (source.is(out)) return {dst, dst};
+  if (source.is(out)) {
+    const HeadsView both = heads_of(array_to_write(out, names.source), layout, names.source);
+    return {both, both};
+  }
   read = array_to_read(source, names.source);
-  return {dst, heads_of(read, layout, names.source)};
+  const ConstHeadsView src = heads_of(read, layout, names.source);
+  return {heads_of(array_to_write(out, names.out), layout, names.out), src};
 }
 
 void rotate_one(const Rotations& rotations, nb::handle out, nb::handle x, std::string_view layout,
                 std::int32_t direction) {
   const RotateOptions options{.direction = static_cast<Direction>(direction)};
   Array read;
-  const Transfer of = transfer_of(out, x, layout, {"out", "x"}, read);
+  const Transfer of = transfer_of(out, x, layout, {"out", "q"}, read);
   run(elements_of(of.dst), [&] { return rotate(of.dst, of.src, rotations, options); });
 }
 

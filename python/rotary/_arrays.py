@@ -211,7 +211,7 @@ def positions_array(positions, what: str) -> np.ndarray:
     array = any_array(positions, what)
     if array.ndim == 0:
         raise Error("invalid_argument", f"{what} must be a range or an array with one for each "
-                    f"token, got {shown(positions)}")
+                    f"token, got {shown(positions)}; range(n) has those of n tokens from 0 on")
     kind = array.dtype.kind
     if array.dtype.name in ("bfloat16", "float16"):
         raise Error("invalid_argument", _NARROW.format(what, array.dtype))

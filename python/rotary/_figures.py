@@ -31,7 +31,8 @@ def _run(arguments: Sequence[str]) -> str:
     done = subprocess.run([tool, *arguments, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         message = json.loads(done.stdout)["error"]["message"] if done.stdout else done.stderr
-        raise Error(_STATUS.get(done.returncode, "invalid_argument"), message.strip())
+        message = message.strip().replace("NAME must be", "name must be")
+        raise Error(_STATUS.get(done.returncode, "invalid_argument"), message)
     return done.stdout
 
 

@@ -19,7 +19,7 @@ from rotary._specs import RotarySpec
 _HEADLINES = {
     "as_configured": "as configured: the config explains the numbers",
     "another_cause": "another cause: the config does not explain the numbers, this does",
-    "described": "described: this explains the numbers",
+    "described": "described: this rotary embedding explains the numbers",
     "unexplained": "unexplained: neither the config nor a known mistake, nor two at once, explains "
                    "the numbers",
 }
@@ -116,7 +116,7 @@ class Identification:
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
-        for cause in self.causes:
+        for cause in self.causes if self.verdict == "another_cause" else ():
             sentence = cause.sentence if len(self.causes) > 1 else ""
             rows += [(str(cause), sentence), ("", f"Next: {cause.advice}")]
         if self.tied:
@@ -150,7 +150,8 @@ class Identification:
         return _html.table(self._headline(), self._rows())
 
     def _headline(self) -> str:
-        return self.causes[0].sentence if len(self.causes) == 1 else _HEADLINES[self.verdict]
+        is_one = self.verdict == "another_cause" and len(self.causes) == 1
+        return self.causes[0].sentence if is_one else _HEADLINES[self.verdict]
 
 
 def _separation(explanation: Explanation) -> str:

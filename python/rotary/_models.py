@@ -251,6 +251,9 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     path = pathlib.Path(config)
     if path.is_dir():
         path = path / "config.json"
+        if not path.exists():
+            raise Error("invalid_argument", "config must be a folder with a config.json, got "
+                        f"'{config}'")
     if path.exists():
         if _is_gguf(path):
             return path, str(path)

@@ -15,7 +15,7 @@ def test_read_only_arrays_are_sources_and_no_targets():
     expected = ROWS.rotate(x, layout="td")
     x.flags.writeable = False
     np.testing.assert_array_equal(ROWS.rotate(x, layout="td"), expected)
-    with pytest.raises(TypeError, match="out must be a writable array .* may be read-only"):
+    with pytest.raises(TypeError, match="q must be a writable array .* may be read-only"):
         ROWS.rotate(x, layout="td", inplace=True)
     out = np.zeros((3, 8), np.float32)
     out.flags.writeable = False

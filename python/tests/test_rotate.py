@@ -238,3 +238,20 @@ def test_xpos_needs_a_role():
     q = f.rotate(x, positions=range(4), layout="td", role="query")
     k = f.rotate(x, positions=range(4), layout="td", role="key")
     assert not np.array_equal(q, k)
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda q: F.rotate(q.swapaxes(1, 2), positions=range(5), layout="bhtd"),
+     r"q: tokens .* got 2 \(are heads and tokens swapped\?\)"),
+    (lambda q: F.rotate(q, positions=range(5), layout="thd"), "each of 4 axes of q once"),
+    (lambda q: F.rotate(q, positions=5, layout="bhtd"), r"got 5; range\(n\)"),
+    (lambda q: rotary.shift(q, layout="bhtd", before=F, positions=range(5),
+                            new_positions=range(4)), "positions and new_positions must"),
+    (lambda q: rotary.resolve("/"), "config must be a folder with a config.json, got '/'"),
+    (lambda q: rotary.diff(F.spec, "no-such-model"), "one must be a path"),
+    (lambda q: rotary.diff("llama-3.1-8b", "no-such-model"), "^other must be a file"),
+])
+def test_messages_speak_of_what_the_caller_wrote(call, said):
+    q = np.ones((1, 2, 5, F.spec.head_dim), np.float32)
+    with pytest.raises((TypeError, rotary.Error), match=said):
+        call(q)

@@ -48,7 +48,7 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
           : " If you know which features of this model turn together, state the pairing: half, "
             "interleaved or interleaved_to_half (in the tool, --pairing half)";
   config.reader.not_supported("model_type must be one of the ", names.size(),
-                              " families in docs/families.md; got ", got,
+                              " families that `rotary models families` lists; got ", got,
                               suggestion.empty() ? "." : suggestion, next_step);
 }
 

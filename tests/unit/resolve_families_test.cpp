@@ -130,7 +130,8 @@ TEST(ResolveFamilies, FractionsRoundDownAsTransformersDoes) {
 TEST(ResolveFamilies, AnUnknownFamilyNeedsAPairing) {
   const std::string_view config =
       R"({"model_type": "frontier", "head_dim": 64, "rope_theta": 20000, "num_hidden_layers": 3})";
-  test::not_supported(config, {"model_type", "docs/families.md", "got 'frontier'.", "--pairing"});
+  test::not_supported(config,
+                      {"model_type", "rotary models families", "got 'frontier'.", "--pairing"});
   test::not_supported(R"({"model_type": "gemma3_txt", "head_dim": 64})",
                       {"got 'gemma3_txt'; did you mean gemma3_text?"});
   test::not_supported(R"({"head_dim": 64, "rope_theta": 20000})",

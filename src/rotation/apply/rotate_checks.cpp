@@ -33,8 +33,9 @@ Status check_extents(std::string_view name, const Extents& n, const Rotations& r
                             rotations.window().head_dim, "; got ", n.features);
   }
   if (n.tokens != rotations.tokens()) {
-    return invalid_argument(name, ": tokens must be those of the rotations, ", rotations.tokens(),
-                            "; got ", n.tokens);
+    return invalid_argument(
+        name, ": tokens must be those of the rotations, ", rotations.tokens(), "; got ", n.tokens,
+        n.heads == rotations.tokens() ? " (are heads and tokens swapped?)" : "");
   }
   if (rotations.batch() != 1 && n.batch != rotations.batch()) {
     return invalid_argument(name, ": batch must be that of the rotations, ", rotations.batch(),
