@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of the configuration classes of Transformers, which the language model's config within
-// another leaves out where its values are the class's: LLaVA 1.5, Qwen2-Audio, Idefics. A config of
-// its own must state them.
+// Sizes in the configuration classes of Transformers. A language model's config inside another
+// config may leave them out (LLaVA 1.5, Qwen2-Audio, Idefics); a config of its own must state them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,6 @@
 namespace rotary {
 
 struct ClassSizes {
-  std::string_view model_type;
   std::int64_t hidden_size;
   std::int64_t heads;
   std::int64_t layers;
@@ -20,8 +18,8 @@ struct ClassSizes {
   std::optional<double> rope_theta = {};  // absent: the family's
 };
 
-// Those of a wrapper that gives its language model's class values of its own, or else of the class.
-// Null if neither is known.
+// The sizes that the wrapper sets for its language model, else those of the model's class. Null if
+// neither is known.
 [[nodiscard]] const ClassSizes* class_sizes(std::string_view wrapper, std::string_view model_type);
 
 }  // namespace rotary

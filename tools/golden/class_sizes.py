@@ -3,7 +3,7 @@
 """Prints the rows of src/model/class_sizes_data.cpp from an installed transformers (5.24).
 
 Usage: class_sizes.py docs/families.md: hidden size, heads, layers and max_position_embeddings (0:
-none) of the configuration class of each family that the page lists.
+none) of the configuration class of each family that the page lists. clang-format wraps the rows.
 """
 
 import pathlib
@@ -28,6 +28,7 @@ def first_of(config, *names):
 def main(page):
     names = re.findall(r"^\| `([^`]+)` \| (?!around)", pathlib.Path(page).read_text("utf-8"), re.M)
     classes = transformers.CONFIG_MAPPING
+    rows = {}
     for name in sorted(set(names) & set(classes)):
         config = classes[name]()
         heads = first_of(config, "num_attention_heads", "decoder_attention_heads")
@@ -36,7 +37,9 @@ def main(page):
         # In qwen2_vl_vision hidden_size is what the language model gets.
         hidden = first_of(config, *["embed_dim"] * (name == "qwen2_vl_vision"), "hidden_size")
         positions = first_of(config, "max_position_embeddings")
-        print(f'    {{"{name}", {hidden}, {heads}, {layers}, {positions}}},')
+        rows.setdefault((hidden, heads, layers, positions), []).append(name)
+    for sizes, model_types in rows.items():
+        print(f'    {{{{{", ".join(map(str, sizes))}}}, "{" ".join(model_types)}"}},')
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "model/words.hpp"
 #include "rotary/scaling.hpp"
 
 namespace rotary {
@@ -103,10 +104,6 @@ std::string words_of(const std::string& cell) {
   const auto found = std::ranges::find(forms, cell.substr(0, colon), &FormWords::form);
   const std::string words(found == forms.end() ? cell : found->words);
   return colon == std::string::npos ? words : message(words, " ", cell.substr(colon + 1));
-}
-
-bool has_word(std::string_view list, std::string_view word) {
-  return list.find(message(" ", word, " ")) != std::string_view::npos;
 }
 
 constexpr std::string_view every_config = " * ";
@@ -205,15 +202,12 @@ std::size_t families_looked_at(Engine engine) noexcept {
   };
   for (auto row = rows.begin(); row != rows.end(); ++row) {
     if (!is_known(*row)) continue;
-    std::string_view rest = row->families;
-    while (rest.size() > 1) {
-      const std::string_view word = rest.substr(0, rest.find(' ', 1) + 1);
-      rest.remove_prefix(word.size() - 1);
+    for_each_word(row->families, [&](std::string_view family) {
       const bool is_new = std::none_of(rows.begin(), row, [&](const EvidenceRow& before) {
-        return is_known(before) && before.families.find(word) != std::string_view::npos;
+        return is_known(before) && has_word(before.families, family);
       });
       if (is_new) ++families;
-    }
+    });
   }
   return families;
 }

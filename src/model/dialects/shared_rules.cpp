@@ -7,6 +7,7 @@
 #include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary::dialects {
 namespace {
@@ -20,10 +21,6 @@ std::optional<double> ratio_of_lengths(const RuleTarget& target, std::int64_t or
 
 double yarn_scale(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  return message(" ", words, " ").find(message(" ", word, " ")) != std::string::npos;
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of words, separated by spaces: "llama qwen2".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace rotary {
+
+template <class Use>
+constexpr void for_each_word(std::string_view words, Use use) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (end > 0) use(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+}
+
+// The word as a part of the list; empty if the list lacks it.
+[[nodiscard]] constexpr std::string_view find_word(std::string_view words, std::string_view word) {
+  std::string_view found;
+  for_each_word(words, [&](std::string_view each) {
+    if (each == word) found = each;
+  });
+  return found;
+}
+
+[[nodiscard]] constexpr bool has_word(std::string_view words, std::string_view word) {
+  return !find_word(words, word).empty();
+}
+
+}  // namespace rotary
