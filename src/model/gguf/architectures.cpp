@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "model/gguf/architecture_rows.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -16,19 +18,21 @@ auto all_groups() {
 
 }  // namespace
 
-const GgufArchitecture* find_gguf_architecture(std::string_view name) {
+std::optional<GgufArchitecture> find_gguf_architecture(std::string_view name) {
   for (const auto group : all_groups()) {
-    const auto found = std::find_if(group.begin(), group.end(),
-                                    [&](const GgufArchitecture& row) { return row.name == name; });
-    if (found != group.end()) return &*found;
+    for (GgufArchitecture row : group) {
+      row.name = find_word(row.name, name);
+      if (!row.name.empty()) return row;
+    }
   }
-  return nullptr;
+  return {};
 }
 
 std::vector<std::string_view> gguf_architecture_names() {
   std::vector<std::string_view> names;
   for (const auto group : all_groups()) {
-    for (const GgufArchitecture& row : group) names.push_back(row.name);
+    for (const GgufArchitecture& row : group)
+      for_each_word(row.name, [&](std::string_view name) { names.push_back(name); });
   }
   std::sort(names.begin(), names.end());
   return names;

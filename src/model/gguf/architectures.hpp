@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The constants that llama.cpp's code has for each architecture, beyond the keys of files, as data:
-// one row for each name of llama-arch.cpp. Read from llama.cpp at gguf_commit(): rope types from
+// rows for the names of llama-arch.cpp. Read from llama.cpp at gguf_commit(): rope types from
 // llama_model_rope_type (src/llama-model.cpp), the rest from src/models/*.cpp, permutations from
 // conversion/*.py.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -85,7 +86,7 @@ enum class Converted {
 };
 
 struct GgufArchitecture {
-  std::string_view name;
+  std::string_view name;  // in the tables: of all architectures that have this row
   RopeType rope = RopeType::none;
   LayerEncoding encoding =
       LayerEncoding::rotary;  // of layers that the rope operation does not have
@@ -105,8 +106,8 @@ struct GgufArchitecture {
   std::string_view refusal = {};      // why no spec describes it; empty: it is read
 };
 
-// Null if llama.cpp did not know it.
-[[nodiscard]] const GgufArchitecture* find_gguf_architecture(std::string_view name);
+// The row of one architecture, with its name alone; absent if llama.cpp did not know it.
+[[nodiscard]] std::optional<GgufArchitecture> find_gguf_architecture(std::string_view name);
 
 // Every name, sorted.
 [[nodiscard]] std::vector<std::string_view> gguf_architecture_names();

@@ -40,21 +40,21 @@ Status check_split(const GgufMetadata& metadata) {
                      "whose name ends in -00001-of-", digits, ".gguf, got split.no ", *at);
 }
 
-Result<const GgufArchitecture*> find_row(const GgufMetadata& metadata) {
+Result<GgufArchitecture> find_row(const GgufMetadata& metadata) {
   const GgufKey* const key = find_gguf_key(metadata, architecture_key);
   const auto* const name = key == nullptr ? nullptr : std::get_if<std::string>(&key->value);
   if (name == nullptr) {
     return malformed_input("GGUF: ", architecture_key, " must be given as a string, got ",
                            key == nullptr ? "none" : to_string(key->type));
   }
-  const GgufArchitecture* const row = find_gguf_architecture(*name);
-  if (row == nullptr) {
+  const auto row = find_gguf_architecture(*name);
+  if (!row) {
     const auto names = gguf_architecture_names();
     return unsupported("GGUF: ", architecture_key, " must be one of the ", names.size(),
                        " that llama.cpp has at ", commit, ", got '", printable(*name), "'",
                        did_you_mean(*name, names), "; give the config.json of the model instead");
   }
-  if (row->refusal.empty()) return row;
+  if (row->refusal.empty()) return *row;
   return unsupported("GGUF: ", architecture_key,
                      " must be one whose positions a spec describes, got '", row->name,
                      "': ", row->refusal);
@@ -293,7 +293,7 @@ Result<ModelSpec> resolve_metadata(const GgufMetadata& metadata, const GgufOptio
   GgufChanges changes;
   if (!options.overrides.empty()) {
     changed = metadata;
-    auto applied = apply_gguf_overrides(options.overrides, (*row)->name, *changed);
+    auto applied = apply_gguf_overrides(options.overrides, row->name, *changed);
     if (!applied) return std::move(applied).error();
     changes = *std::move(applied);
   }
@@ -301,9 +301,9 @@ Result<ModelSpec> resolve_metadata(const GgufMetadata& metadata, const GgufOptio
   Findings findings;
   findings.asked = &asked;
   const GgufMetadata& read = changed ? *changed : metadata;
-  const GgufKeys keys(read, (*row)->name, findings);
+  const GgufKeys keys(read, row->name, findings);
   const GgufModelFile file{
-      .metadata = read, .row = **row, .keys = keys, .options = options, .flags = changes.flags};
+      .metadata = read, .row = *row, .keys = keys, .options = options, .flags = changes.flags};
   ModelSpec model = resolve_file(file);
   if (findings.failed()) return *findings.error;
   if (auto status = check_overrides(changes.keys, asked, findings.warnings); !status)
