@@ -15,7 +15,8 @@ namespace rotary {
 
 struct Wrapper {
   std::string_view model_type;
-  std::string_view text_model_type;      // if the inner config has none
+  std::string_view text_model_type;  // if the inner config has none
+  std::string_view vision = {};      // family of vision_config if that names none; empty: unknown
   std::string_view key = "text_config";  // key of the inner config
   std::string_view authors_key = {};     // in the authors' own files
 };
