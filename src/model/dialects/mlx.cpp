@@ -14,8 +14,6 @@ namespace {
 using dialects::drop_scaling;
 using dialects::is_of;
 
-constexpr EngineVersion seen = {0, 32};  // no release before was looked at
-
 // long_mscale is not passed on.
 void take_long_list(RuleTarget& target) {
   dialects::compute_longrope_attention_factor(target);
@@ -188,76 +186,64 @@ void choose_theta(RuleTarget& target) {
   set(target, target.rotary.spec.base, Required<double>(theta));
 }
 
-constexpr DialectRule rule(std::string_view name, std::string_view sentence,
-                           std::string_view source, void (*apply)(RuleTarget&)) {
-  return {name, sentence, source, Evidence::run, Engine::mlx, seen, seen, apply};
-}
-
-constexpr DialectRule head_dim_unread{
-    "head_dim_unread",
-    "Files of some families divide hidden_size by num_attention_heads, and do not read head_dim.",
-    "mlx_lm/models/mixtral.py, phi3.py, granite.py and others",
-    Evidence::run,
-    Engine::mlx,
-    seen,
-    seen,
-    nullptr,
-    divide_heads};
+constexpr Seen mlx_run{Engine::mlx, Evidence::run, {0, 32}, {0, 32}};
 
 constexpr std::array mlx = {
-    DialectRule{
-        "engine_keys_unread",
-        "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
-        "mlx_lm/models/rope_utils.py, initialize_rope", Evidence::read, Engine::mlx, seen, seen,
-        dialects::ignore_engine_keys},
-    rule("rope_theta_required",
+    rule(Seen{Engine::mlx, Evidence::read, {0, 32}, {0, 32}}, "engine_keys_unread",
+         "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
+         "mlx_lm/models/rope_utils.py, initialize_rope", dialects::ignore_engine_keys),
+    rule(mlx_run, "rope_theta_required",
          "Files of some families must have rope_theta, most beside rope_parameters, which they "
          "do not read.",
          "mlx_lm/models, ModelArgs of exaone4, olmo3, qwen3_moe and others", refuse_absent_theta),
-    rule("rope_scaling_required",
+    rule(mlx_run, "rope_scaling_required",
          "Files of EXAONE 4 and GLM-4.5 must have the key rope_scaling, which may be null.",
          "mlx_lm/models/exaone4.py and glm4_moe.py, ModelArgs", refuse_absent_scaling),
-    rule("head_dim_divided",
+    rule(mlx_run, "head_dim_divided",
          "Files of some families fail where head_dim is not hidden_size / num_attention_heads.",
          "mlx_lm/models/bitnet.py, cohere2.py and exaone.py", refuse_other_head_dim),
-    rule("rope_parameters_unread",
+    rule(mlx_run, "rope_parameters_unread",
          "Files of most families do not read rope_parameters: without rope_theta beside it the "
          "base is their own, and nothing is scaled; some read its rope_theta alone.",
          "mlx_lm/models, ModelArgs of each family", forget_parameters),
-    head_dim_unread,
-    rule("rope_theta_beside",
+    rule(mlx_run, "head_dim_unread",
+         "Files of some families divide hidden_size by num_attention_heads, and do not read "
+         "head_dim.",
+         "mlx_lm/models/mixtral.py, phi3.py, granite.py and others", divide_heads),
+    rule(mlx_run, "rope_theta_beside",
          "rope_theta beside the dictionary wins over one within, but where a family reads "
          "rope_parameters; OLMo 3's wins in each layer.",
          "mlx_lm/models, ModelArgs of each family", choose_theta),
-    rule("rope_theta_unread", "RecurrentGemma's base is 10000: rope_theta is not read.",
+    rule(mlx_run, "rope_theta_unread", "RecurrentGemma's base is 10000: rope_theta is not read.",
          "mlx_lm/models/recurrent_gemma.py", forget_theta_of_mlx),
-    rule("default_scaling_unknown",
+    rule(mlx_run, "default_scaling_unknown",
          "Where the config has no rope dictionary, nothing is scaled: the one of the model's "
          "configuration class is not known.",
          "mlx_lm/models/apertus.py, gpt_oss.py", dialects::drop_default_scaling),
-    rule("scaling_unread",
+    rule(mlx_run, "scaling_unread",
          "Files of some families make nn.RoPE of the base alone: rope_scaling is not read, or one "
          "rule of it alone.",
          "mlx_lm/models/qwen3_moe.py, lfm2.py, cohere.py and others", drop_unread_scaling),
-    rule("whole_head_turns",
+    rule(mlx_run, "whole_head_turns",
          "The whole head turns: files of most families do not read partial_rotary_factor.",
          "mlx_lm/models/glm.py, llama.py and others", turn_whole_head_of_mlx_of_mlx),
-    rule("yarn_whole_pairs", "YaRN's ramp always ends at whole pairs: truncate is not read.",
+    rule(mlx_run, "yarn_whole_pairs",
+         "YaRN's ramp always ends at whole pairs: truncate is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::round_yarn_ramp),
-    rule("yarn_factor_computed",
+    rule(mlx_run, "yarn_factor_computed",
          "YaRN's factor on cos and sin follows from mscale, 1 where it is not given, and "
          "mscale_all_dim, 0 where it is not: attention_factor is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::compute_yarn_factor_of_mscales),
-    rule("longrope_original_required",
+    rule(mlx_run, "longrope_original_required",
          "LongRoPE must have original_max_position_embeddings within the dictionary; MiniCPM3's "
          "is 4096 otherwise, Phi's file reads it beside.",
          "mlx_lm/models/rope_utils.py, initialize_rope; minicpm3.py",
          want_longrope_original_within),
-    rule("longrope_long_list",
+    rule(mlx_run, "longrope_long_list",
          "LongRoPE takes the long list at every length, and computes its factor on cos and sin "
          "from the lengths: short_factor, factor and attention_factor are not read.",
          "mlx_lm/models/rope_utils.py, SuScaledRoPE", take_long_list),
-    rule("longrope_halves",
+    rule(mlx_run, "longrope_halves",
          "LongRoPE pairs features i and i + d/2, also in families that pair 2i and 2i + 1.",
          "mlx_lm/models/rope_utils.py, SuScaledRoPE", pair_halves),
 };

@@ -14,7 +14,14 @@ namespace {
 
 constexpr EngineVersion first_vllm = {0, 22};
 constexpr EngineVersion last_vllm = {0, 33};
-constexpr EngineVersion seen_builder = {0, 18};
+constexpr Seen vllm_read{Engine::vllm, Evidence::read, first_vllm, last_vllm};
+constexpr Seen vllm_until_29{Engine::vllm, Evidence::read, first_vllm, {0, 29}};
+constexpr Seen vllm_from_30{Engine::vllm, Evidence::read, {0, 30}, last_vllm};
+constexpr Seen vllm_run{Engine::vllm, Evidence::run, last_vllm, last_vllm};
+constexpr Seen sglang_read{Engine::sglang, Evidence::read};
+constexpr Seen sglang_run{Engine::sglang, Evidence::run};
+constexpr Seen builder_read{Engine::onnxruntime, Evidence::read, {0, 18}, {0, 18}};
+constexpr Seen builder_run{Engine::onnxruntime, Evidence::run, {0, 18}, {0, 18}};
 
 // Latent attention has a class of its own in vLLM, which reads mscale as Transformers does.
 void compute_yarn_factor_of_vllm(RuleTarget& target) {
@@ -37,80 +44,55 @@ void drop_scaling_of_dbrx(RuleTarget& target) {
 }
 
 constexpr std::array vllm = {
-    DialectRule{"yarn_of_latent_attention",
-                "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, "
-                "and its factor follows from mscale and mscale_all_dim alone.",
-                "vllm/model_executor/layers/rotary_embedding/deepseek_scaling_rope.py",
-                Evidence::run, Engine::vllm, last_vllm, last_vllm, scale_as_deepseek},
-    DialectRule{"yarn_factor_of_gpt_oss", "GPT-OSS passes on neither attention_factor nor mscale.",
-                "vllm/model_executor/models/gpt_oss.py", Evidence::run, Engine::vllm, last_vllm,
-                last_vllm, compute_yarn_factor_of_gpt_oss},
-    DialectRule{"scaling_of_dbrx_unread", "DBRX passes on rope_theta alone: nothing is scaled.",
-                "vllm/model_executor/models/dbrx.py", Evidence::run, Engine::vllm, last_vllm,
-                last_vllm, drop_scaling_of_dbrx},
-    DialectRule{"yarn_factor_computed",
-                "YaRN's factor on cos and sin is 0.1 ln(factor) + 1: attention_factor and mscale "
-                "are not read.",
-                "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
-                Evidence::read,
-                Engine::vllm,
-                first_vllm,
-                {0, 29},
-                compute_yarn_factor_of_vllm},
-    DialectRule{"attn_factor_read",
-                "YaRN's attn_factor multiplies the computed factor on cos and sin.",
-                "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
-                Evidence::read,
-                Engine::vllm,
-                first_vllm,
-                {0, 29},
-                dialects::multiply_by_attn_factor},
-    DialectRule{"extrapolation_factor_read",
-                "YaRN's extrapolation_factor multiplies the weight of frequencies that are not "
-                "divided.",
-                "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
-                Evidence::read,
-                Engine::vllm,
-                first_vllm,
-                {0, 29},
-                dialects::mix_by_extrapolation_factor},
-    DialectRule{"alpha_read", "Dynamic NTK with alpha has one base, enlarged by it.",
-                "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_alpha_rope.py",
-                Evidence::read, Engine::vllm, first_vllm, last_vllm, dialects::read_alpha},
-    DialectRule{"yarn_keys_unread",
-                "YaRN's attn_factor and extrapolation_factor, which releases up to 0.29 read, are "
-                "not passed on.",
-                "vllm/model_executor/layers/rotary_embedding/__init__.py",
-                Evidence::read,
-                Engine::vllm,
-                {0, 30},
-                last_vllm,
-                dialects::ignore_engine_keys},
-    DialectRule{"dynamic_without_effect",
-                "Dynamic NTK's base is computed once for the trained length, where it is the "
-                "plain one.",
-                "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_scaling_rope.py",
-                Evidence::read, Engine::vllm, first_vllm, last_vllm, dialects::drop_dynamic},
-    DialectRule{"longrope_once",
-                "LongRoPE's list is chosen once, by max_model_len: the long one for short "
-                "prompts, too.",
-                "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
-                Evidence::read, Engine::vllm, first_vllm, last_vllm,
-                dialects::choose_longrope_list_once},
-    DialectRule{"longrope_factor_computed",
-                "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
-                "original_max_position_embeddings: factor and attention_factor are not read.",
-                "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
-                Evidence::read, Engine::vllm, first_vllm, last_vllm,
-                dialects::compute_longrope_attention_factor},
-    DialectRule{"rotary_dim_read",
-                "As many features turn as rotary_dim says; Transformers turns whole heads.",
-                "vllm/model_executor/models/minimax_m2.py", Evidence::read, Engine::vllm,
-                first_vllm, last_vllm, dialects::read_rotary_dim},
-    DialectRule{"partial_rotary_factor_read",
-                "get_rope reads partial_rotary_factor, also for models that turn whole heads.",
-                "vllm/model_executor/layers/rotary_embedding/__init__.py", Evidence::read,
-                Engine::vllm, first_vllm, last_vllm, dialects::read_partial_rotary_factor},
+    rule(vllm_run, "yarn_of_latent_attention",
+         "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, and its "
+         "factor follows from mscale and mscale_all_dim alone.",
+         "vllm/model_executor/layers/rotary_embedding/deepseek_scaling_rope.py", scale_as_deepseek),
+    rule(vllm_run, "yarn_factor_of_gpt_oss",
+         "GPT-OSS passes on neither attention_factor nor mscale.",
+         "vllm/model_executor/models/gpt_oss.py", compute_yarn_factor_of_gpt_oss),
+    rule(vllm_run, "scaling_of_dbrx_unread", "DBRX passes on rope_theta alone: nothing is scaled.",
+         "vllm/model_executor/models/dbrx.py", drop_scaling_of_dbrx),
+    rule(vllm_until_29, "yarn_factor_computed",
+         "YaRN's factor on cos and sin is 0.1 ln(factor) + 1: attention_factor and mscale are not "
+         "read.",
+         "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
+         compute_yarn_factor_of_vllm),
+    rule(vllm_until_29, "attn_factor_read",
+         "YaRN's attn_factor multiplies the computed factor on cos and sin.",
+         "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
+         dialects::multiply_by_attn_factor),
+    rule(vllm_until_29, "extrapolation_factor_read",
+         "YaRN's extrapolation_factor multiplies the weight of frequencies that are not divided.",
+         "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
+         dialects::mix_by_extrapolation_factor),
+    rule(vllm_read, "alpha_read", "Dynamic NTK with alpha has one base, enlarged by it.",
+         "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_alpha_rope.py",
+         dialects::read_alpha),
+    rule(vllm_from_30, "yarn_keys_unread",
+         "YaRN's attn_factor and extrapolation_factor, which releases up to 0.29 read, are not "
+         "passed on.",
+         "vllm/model_executor/layers/rotary_embedding/__init__.py", dialects::ignore_engine_keys),
+    rule(vllm_read, "dynamic_without_effect",
+         "Dynamic NTK's base is computed once for the trained length, where it is the plain one.",
+         "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_scaling_rope.py",
+         dialects::drop_dynamic),
+    rule(vllm_read, "longrope_once",
+         "LongRoPE's list is chosen once, by max_model_len: the long one for short prompts, too.",
+         "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
+         dialects::choose_longrope_list_once),
+    rule(vllm_read, "longrope_factor_computed",
+         "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+         "original_max_position_embeddings: factor and attention_factor are not read.",
+         "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
+         dialects::compute_longrope_attention_factor),
+    rule(vllm_read, "rotary_dim_read",
+         "As many features turn as rotary_dim says; Transformers turns whole heads.",
+         "vllm/model_executor/models/minimax_m2.py", dialects::read_rotary_dim),
+    rule(vllm_read, "partial_rotary_factor_read",
+         "get_rope reads partial_rotary_factor, also for models that turn whole heads.",
+         "vllm/model_executor/layers/rotary_embedding/__init__.py",
+         dialects::read_partial_rotary_factor),
 };
 
 void drop_yarn_attention_factor(RuleTarget& target) {
@@ -130,70 +112,33 @@ void fix_dynamic_base(RuleTarget& target) {
 }
 
 constexpr std::array sglang = {
-    DialectRule{
-        "yarn_of_latent_attention",
-        "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, "
-        "and its factor follows from mscale and mscale_all_dim alone.",
-        "sglang/srt/layers/rotary_embedding/rope_variant.py, DeepseekScalingRotaryEmbedding",
-        Evidence::read,
-        Engine::sglang,
-        {},
-        {},
-        scale_as_deepseek},
-    DialectRule{"attention_factor_unread",
-                "YaRN's factor on cos and sin is that of mscale and mscale_all_dim, or 0.1 "
-                "ln(factor) + 1: attention_factor is not read.",
-                "sglang/srt/layers/rotary_embedding/factory.py and yarn.py",
-                Evidence::run,
-                Engine::sglang,
-                {},
-                {},
-                drop_yarn_attention_factor},
-    DialectRule{"attn_factor_read",
-                "YaRN's attn_factor multiplies the computed factor on cos and sin.",
-                "sglang/srt/layers/rotary_embedding/yarn.py",
-                Evidence::read,
-                Engine::sglang,
-                {},
-                {},
-                dialects::multiply_by_attn_factor},
-    DialectRule{"extrapolation_factor_read",
-                "YaRN's extrapolation_factor multiplies the weight of frequencies that are not "
-                "divided.",
-                "sglang/srt/layers/rotary_embedding/yarn.py",
-                Evidence::read,
-                Engine::sglang,
-                {},
-                {},
-                dialects::mix_by_extrapolation_factor},
-    DialectRule{"alpha_read",
-                "Dynamic NTK with alpha has one base, enlarged by it.",
-                "sglang/srt/layers/rotary_embedding/factory.py",
-                Evidence::read,
-                Engine::sglang,
-                {},
-                {},
-                dialects::read_alpha},
-    DialectRule{"dynamic_base_fixed",
-                "Dynamic NTK's base is computed once, for factor times the trained length, and "
-                "holds at every length.",
-                "sglang/srt/layers/rotary_embedding/rope_variant.py, "
-                "DynamicNTKScalingRotaryEmbedding",
-                Evidence::run,
-                Engine::sglang,
-                {},
-                {},
-                fix_dynamic_base},
-    DialectRule{"longrope_factor_computed",
-                "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
-                "original_max_position_embeddings: factor and attention_factor are not read.",
-                "sglang/srt/layers/rotary_embedding/rope_variant.py, "
-                "Phi3LongRoPEScaledRotaryEmbedding",
-                Evidence::run,
-                Engine::sglang,
-                {},
-                {},
-                dialects::compute_longrope_attention_factor},
+    rule(sglang_read, "yarn_of_latent_attention",
+         "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, and its "
+         "factor follows from mscale and mscale_all_dim alone.",
+         "sglang/srt/layers/rotary_embedding/rope_variant.py, DeepseekScalingRotaryEmbedding",
+         scale_as_deepseek),
+    rule(sglang_run, "attention_factor_unread",
+         "YaRN's factor on cos and sin is that of mscale and mscale_all_dim, or 0.1 ln(factor) + "
+         "1: attention_factor is not read.",
+         "sglang/srt/layers/rotary_embedding/factory.py and yarn.py", drop_yarn_attention_factor),
+    rule(sglang_read, "attn_factor_read",
+         "YaRN's attn_factor multiplies the computed factor on cos and sin.",
+         "sglang/srt/layers/rotary_embedding/yarn.py", dialects::multiply_by_attn_factor),
+    rule(sglang_read, "extrapolation_factor_read",
+         "YaRN's extrapolation_factor multiplies the weight of frequencies that are not divided.",
+         "sglang/srt/layers/rotary_embedding/yarn.py", dialects::mix_by_extrapolation_factor),
+    rule(sglang_read, "alpha_read", "Dynamic NTK with alpha has one base, enlarged by it.",
+         "sglang/srt/layers/rotary_embedding/factory.py", dialects::read_alpha),
+    rule(sglang_run, "dynamic_base_fixed",
+         "Dynamic NTK's base is computed once, for factor times the trained length, and holds at "
+         "every length.",
+         "sglang/srt/layers/rotary_embedding/rope_variant.py, DynamicNTKScalingRotaryEmbedding",
+         fix_dynamic_base),
+    rule(sglang_run, "longrope_factor_computed",
+         "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+         "original_max_position_embeddings: factor and attention_factor are not read.",
+         "sglang/srt/layers/rotary_embedding/rope_variant.py, Phi3LongRoPEScaledRotaryEmbedding",
+         dialects::compute_longrope_attention_factor),
 };
 
 void refuse_types(RuleTarget& target) {
@@ -239,40 +184,32 @@ void drop_scaling_of_llama(RuleTarget& target) {
 }
 
 constexpr std::array onnxruntime = {
-    DialectRule{
-        "engine_keys_unread",
-        "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
-        "onnxruntime_genai/models/builders/base.py, make_rope_init", Evidence::read,
-        Engine::onnxruntime, seen_builder, seen_builder, dialects::ignore_engine_keys},
-    DialectRule{"scaling_unread",
-                "Models of the builder's LlamaModel scale by llama3 alone, HunYuan by alpha alone; "
-                "no other rope_type is read.",
-                "onnxruntime_genai/models/builders/llama.py and hunyuan.py, make_rope_init",
-                Evidence::run, Engine::onnxruntime, seen_builder, seen_builder,
-                drop_scaling_of_llama},
-    DialectRule{"partial_rotary_factor_read",
-                "The builder reads partial_rotary_factor, also for models that turn whole heads.",
-                "onnxruntime_genai/models/builders/base.py, Model.__init__", Evidence::run,
-                Engine::onnxruntime, seen_builder, seen_builder,
-                dialects::read_partial_rotary_factor},
-    DialectRule{"dynamic_refused", "The builder has no rope_type dynamic.",
-                "onnxruntime_genai/models/builders/base.py, make_rope_init", Evidence::read,
-                Engine::onnxruntime, seen_builder, seen_builder, refuse_types},
-    DialectRule{"yarn_betas_required",
-                "YaRN's beta_fast and beta_slow must be in the config: the builder takes 0 for "
-                "them otherwise.",
-                "onnxruntime_genai/models/builders/base.py, make_rope_init", Evidence::run,
-                Engine::onnxruntime, seen_builder, seen_builder, refuse_absent_betas},
-    DialectRule{"yarn_fractional",
-                "YaRN's ramp never ends at whole pairs: truncate is not read, and taken as false.",
-                "onnxruntime_genai/models/builders/base.py, make_inv_freq_rescaled_with_ntk",
-                Evidence::run, Engine::onnxruntime, seen_builder, seen_builder, keep_fractions},
-    DialectRule{"yarn_factor_computed",
-                "YaRN's factor on cos and sin is 0.1 ln(factor) + 1, or that of mscale and "
-                "mscale_all_dim, or mscale itself where it stands alone: attention_factor is not "
-                "read.",
-                "onnxruntime_genai/models/builders/base.py, make_mscale", Evidence::run,
-                Engine::onnxruntime, seen_builder, seen_builder, compute_yarn_factor_of_builder},
+    rule(builder_read, "engine_keys_unread",
+         "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
+         "onnxruntime_genai/models/builders/base.py, make_rope_init", dialects::ignore_engine_keys),
+    rule(builder_run, "scaling_unread",
+         "Models of the builder's LlamaModel scale by llama3 alone, HunYuan by alpha alone; no "
+         "other rope_type is read.",
+         "onnxruntime_genai/models/builders/llama.py and hunyuan.py, make_rope_init",
+         drop_scaling_of_llama),
+    rule(builder_run, "partial_rotary_factor_read",
+         "The builder reads partial_rotary_factor, also for models that turn whole heads.",
+         "onnxruntime_genai/models/builders/base.py, Model.__init__",
+         dialects::read_partial_rotary_factor),
+    rule(builder_read, "dynamic_refused", "The builder has no rope_type dynamic.",
+         "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_types),
+    rule(builder_run, "yarn_betas_required",
+         "YaRN's beta_fast and beta_slow must be in the config: the builder takes 0 for them "
+         "otherwise.",
+         "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_absent_betas),
+    rule(builder_run, "yarn_fractional",
+         "YaRN's ramp never ends at whole pairs: truncate is not read, and taken as false.",
+         "onnxruntime_genai/models/builders/base.py, make_inv_freq_rescaled_with_ntk",
+         keep_fractions),
+    rule(builder_run, "yarn_factor_computed",
+         "YaRN's factor on cos and sin is 0.1 ln(factor) + 1, or that of mscale and "
+         "mscale_all_dim, or mscale itself where it stands alone: attention_factor is not read.",
+         "onnxruntime_genai/models/builders/base.py, make_mscale", compute_yarn_factor_of_builder),
 };
 
 }  // namespace

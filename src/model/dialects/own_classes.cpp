@@ -7,6 +7,7 @@
 
 #include "model/families.hpp"
 #include "model/json/config_json.hpp"
+#include "model/words.hpp"
 
 namespace rotary::dialects {
 namespace {
@@ -14,68 +15,38 @@ namespace {
 constexpr EngineVersion always = {4, 57};
 
 struct OwnRow {
-  std::string_view family;
+  std::string_view families;
   OwnClass kind = OwnClass::none;
   EngineVersion last = {};  // inclusive
 };
 
 constexpr std::array own_rows = {
-    OwnRow{"chameleon", OwnClass::last_call, always},
-    OwnRow{"cohere", OwnClass::without_rules, {4, 44}},
-    OwnRow{"dbrx", OwnClass::without_rules, always},
     OwnRow{"esm", OwnClass::fixed, {5, 5}},
-    OwnRow{"falcon", OwnClass::longest_call, {4, 44}},
-    OwnRow{"gemma", OwnClass::without_rules, {4, 47}},
-    OwnRow{"gemma2", OwnClass::without_rules, {4, 47}},
-    OwnRow{"glm", OwnClass::without_rules, {4, 47}},
-    OwnRow{"gpt_neox", OwnClass::longest_call, {4, 44}},
-    OwnRow{"gpt_neox_japanese", OwnClass::without_rules, {4, 44}},
-    OwnRow{"jetmoe", OwnClass::without_rules, {4, 47}},
+    OwnRow{"chameleon", OwnClass::last_call, always},
     OwnRow{"llama", OwnClass::last_call, {4, 42}},
-    OwnRow{"mimi", OwnClass::without_rules, {4, 47}},
-    OwnRow{"mistral", OwnClass::without_rules, {4, 47}},
-    OwnRow{"mixtral", OwnClass::without_rules, {4, 47}},
+    OwnRow{"olmo olmo2", OwnClass::last_call, {4, 47}},
+    OwnRow{"falcon gpt_neox persimmon phi stablelm", OwnClass::longest_call, {4, 44}},
+    OwnRow{"dbrx nemotron recurrent_gemma", OwnClass::without_rules, always},
+    OwnRow{"cohere gpt_neox_japanese qwen2 qwen2_moe starcoder2", OwnClass::without_rules, {4, 44}},
+    OwnRow{"gemma gemma2 glm jetmoe mimi mistral mixtral moshi", OwnClass::without_rules, {4, 47}},
     OwnRow{"modernbert-decoder", OwnClass::without_rules, {4, 55}},
-    OwnRow{"moshi", OwnClass::without_rules, {4, 47}},
-    OwnRow{"nemotron", OwnClass::without_rules, always},
-    OwnRow{"olmo", OwnClass::last_call, {4, 47}},
-    OwnRow{"olmo2", OwnClass::last_call, {4, 47}},
-    OwnRow{"persimmon", OwnClass::longest_call, {4, 44}},
-    OwnRow{"phi", OwnClass::longest_call, {4, 44}},
-    OwnRow{"qwen2", OwnClass::without_rules, {4, 44}},
-    OwnRow{"qwen2_moe", OwnClass::without_rules, {4, 44}},
-    OwnRow{"recurrent_gemma", OwnClass::without_rules, always},
-    OwnRow{"stablelm", OwnClass::longest_call, {4, 44}},
-    OwnRow{"starcoder2", OwnClass::without_rules, {4, 44}},
 };
 
 struct LastRelease {
-  std::string_view family;
+  std::string_view families;
   EngineVersion last = {};
 };
 
 // hidden_size / num_attention_heads until then.
-constexpr std::array heads_divided = {LastRelease{"chameleon", always},
-                                      LastRelease{"cohere", {4, 47}},
-                                      LastRelease{"dbrx", always},
-                                      LastRelease{"esm", {5, 5}},
-                                      LastRelease{"falcon", always},
-                                      LastRelease{"gpt_neox", {4, 44}},
-                                      LastRelease{"gpt_neox_japanese", {4, 44}},
-                                      LastRelease{"granite", {4, 47}},
-                                      LastRelease{"llama", {4, 43}},
-                                      LastRelease{"mistral", {4, 42}},
-                                      LastRelease{"mixtral", {4, 46}},
-                                      LastRelease{"modernbert", always},
-                                      LastRelease{"olmo", {4, 47}},
-                                      LastRelease{"olmo2", {4, 47}},
-                                      LastRelease{"persimmon", {4, 44}},
-                                      LastRelease{"phi", {4, 47}},
-                                      LastRelease{"phi3", {4, 47}},
-                                      LastRelease{"qwen2", {4, 47}},
-                                      LastRelease{"qwen2_moe", {4, 52}},
-                                      LastRelease{"stablelm", {4, 44}},
-                                      LastRelease{"starcoder2", {4, 47}}};
+constexpr std::array heads_divided = {
+    LastRelease{"chameleon dbrx falcon modernbert", always},
+    LastRelease{"mistral", {4, 42}},
+    LastRelease{"llama", {4, 43}},
+    LastRelease{"gpt_neox gpt_neox_japanese persimmon stablelm", {4, 44}},
+    LastRelease{"mixtral", {4, 46}},
+    LastRelease{"cohere granite olmo olmo2 phi phi3 qwen2 starcoder2", {4, 47}},
+    LastRelease{"qwen2_moe", {4, 52}},
+    LastRelease{"esm", {5, 5}}};
 
 constexpr std::array whole_heads = {LastRelease{"modernbert", always},
                                     LastRelease{"phi3", {4, 47}}};
@@ -83,23 +54,21 @@ constexpr std::array whole_heads = {LastRelease{"modernbert", always},
 constexpr std::array bases_beside = {LastRelease{"afmoe", {5, 3}}};
 
 struct BaseOfClass {
-  std::string_view family;
+  std::string_view families;
   EngineVersion last = {};
   double base = 0;
 };
 
 // Where later releases have another.
 constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
-                              BaseOfClass{"falcon_h1", always, 100000},
-                              BaseOfClass{"kyutai_speech_to_text", always, 100000},
-                              BaseOfClass{"qwen3_vl_moe_text", always, 5e6},
-                              BaseOfClass{"qwen3_vl_text", always, 5e6},
+                              BaseOfClass{"falcon_h1 kyutai_speech_to_text", always, 100000},
+                              BaseOfClass{"qwen3_vl_moe_text qwen3_vl_text", always, 5e6},
                               BaseOfClass{"esm", {5, 5}, 10000},
                               BaseOfClass{"olmo3", {5, 12}, 10000},
                               BaseOfClass{"persimmon", always, 25000}};
 
 struct RulesOfClass {
-  std::string_view family;
+  std::string_view families;
   EngineVersion last = {};
   std::string_view rope_scaling;  // of a config without the key
 };
@@ -114,13 +83,12 @@ constexpr std::array rules_of_classes = {
                      "original_max_position_embeddings": 4096})"}};
 
 // Their class writes its own fraction over that of the dictionary.
-constexpr std::array fixed_fractions = {LastRelease{"qwen3_next"}, LastRelease{"qwen3_5_text"},
-                                        LastRelease{"qwen3_5_moe_text"}, LastRelease{"solar_open"}};
+constexpr std::string_view fixed_fractions = "qwen3_next qwen3_5_text qwen3_5_moe_text solar_open";
 
 template <class Rows>
 const auto* row_of(const Rows& rows, std::string_view model_type) {
-  const auto* const found =
-      std::ranges::find(rows, family_of(model_type), [](const auto& row) { return row.family; });
+  const auto* const found = std::ranges::find_if(
+      rows, [&](const auto& row) { return has_word(row.families, family_of(model_type)); });
   return found == rows.end() ? nullptr : found;
 }
 
@@ -196,7 +164,7 @@ bool take_base_of_class(ConfigEdit& config) {
 
 bool take_rules_of_class(ConfigEdit& config) {
   const auto row = std::ranges::find_if(rules_of_classes, [&](const RulesOfClass& each) {
-    return each.family == family_of(config.model_type) && config.version <= each.last;
+    return each.families == family_of(config.model_type) && config.version <= each.last;
   });
   if (row == rules_of_classes.end()) return false;
   const auto found = config.keys.find("rope_scaling");
@@ -209,7 +177,7 @@ bool take_rules_of_class(ConfigEdit& config) {
 }
 
 bool forget_partial_inside(ConfigEdit& config) {
-  if (row_of(fixed_fractions, config.model_type) == nullptr) return false;
+  if (!has_word(fixed_fractions, family_of(config.model_type))) return false;
   bool acted = false;
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     Json::Object* const rope = rope_dictionary(config, key);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "model/json/json.hpp"
 #include "rotary/dialect.hpp"
@@ -113,6 +114,27 @@ void mix_by_extrapolation_factor(RuleTarget& target);
 void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
+
+// An engine's releases, both inclusive (0.0: all), and how what they do is known.
+struct Seen {
+  Engine engine;
+  Evidence kind;
+  EngineVersion first = {};
+  EngineVersion last = {};
+};
+
+// change: DialectRule::apply or DialectRule::edit.
+template <class Change>
+[[nodiscard]] constexpr DialectRule rule(const Seen& seen, std::string_view name,
+                                         std::string_view sentence, std::string_view source,
+                                         Change change) {
+  DialectRule made{name, sentence, source, seen.kind, seen.engine, seen.first, seen.last};
+  if constexpr (std::is_same_v<Change, bool (*)(ConfigEdit&)>)
+    made.edit = change;
+  else
+    made.apply = change;
+  return made;
+}
 
 [[nodiscard]] std::span<const DialectRule> transformers_rules();
 [[nodiscard]] std::span<const DialectRule> llama_cpp_rules();

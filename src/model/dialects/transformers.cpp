@@ -160,163 +160,137 @@ void forget_softmax_factor(RuleTarget& target) {
 constexpr EngineVersion last_of_4 = {4, 57};
 constexpr std::string_view rope_utils = "transformers/modeling_rope_utils.py";
 
-// Both inclusive.
-struct Period {
-  EngineVersion first = {};
-  EngineVersion last = {};
-};
-
-constexpr DialectRule run(std::string_view name, std::string_view sentence, std::string_view source,
-                          const Period& period, void (*apply)(RuleTarget&)) {
-  return {name,         sentence,    source, Evidence::run, Engine::transformers,
-          period.first, period.last, apply};
+constexpr Seen run(const EngineVersion& first, const EngineVersion& last) {
+  return {Engine::transformers, Evidence::run, first, last};
 }
 
-constexpr DialectRule run(std::string_view name, std::string_view sentence, std::string_view source,
-                          const Period& period, bool (*edit)(ConfigEdit&)) {
-  return {name,         sentence,    source,  Evidence::run, Engine::transformers,
-          period.first, period.last, nullptr, edit};
+constexpr Seen read(const EngineVersion& first, const EngineVersion& last) {
+  return {Engine::transformers, Evidence::read, first, last};
 }
 
 constexpr std::array releases = {
-    DialectRule{
-        "engine_keys_unread",
-        "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
-        rope_utils, Evidence::read, Engine::transformers, first_release, last_release,
-        dialects::ignore_engine_keys},
-    run("rope_parameters_unread",
-        "rope_parameters came with version 5: its base and its rule are not read.",
-        "transformers/models/*/configuration_*.py", Period{first_release, last_of_4},
-        dialects::forget_rope_parameters),
-    run("keys_inside_unread",
-        "rope_theta and partial_rotary_factor within rope_scaling are not read.", rope_utils,
-        Period{first_release, last_of_4}, dialects::forget_keys_inside),
-    run("rules_of_family_unread", "The family's own rotary class does not read rope_scaling.",
-        "transformers/models/*/modeling_*.py; families in own_classes.cpp",
-        Period{first_release, {5, 5}}, dialects::forget_rules),
-    run("head_dim_of_family_unread",
-        "The family divides hidden_size by num_attention_heads, and does not read "
-        "head_dim.",
-        "transformers/models/*/modeling_*.py; families in own_classes.cpp",
-        Period{first_release, {5, 5}}, dialects::forget_head_dim),
-    run("partial_of_family_unread", "The family's class does not read partial_rotary_factor.",
-        "transformers/models/*/modeling_*.py; families in own_classes.cpp",
-        Period{first_release, last_of_4}, dialects::forget_partial),
-    run("base_of_class", "The family's class has another base for a config that gives none.",
-        "transformers/models/*/configuration_*.py; families in own_classes.cpp",
-        Period{first_release, {5, 12}}, dialects::take_base_of_class),
-    run("base_beside_unread",
-        "The family's class does not read rope_theta beside the rope dictionary.",
-        "transformers/models/afmoe/configuration_afmoe.py of 5.0.0 to 5.3.0",
-        Period{{5, 0}, {5, 3}}, dialects::forget_base_beside),
-    run("rules_of_class",
-        "The family's class has other rules for a config without rope_scaling, and none "
-        "for one where it is null.",
-        "transformers/models/*/configuration_*.py; families in own_classes.cpp",
-        Period{{4, 55}, last_of_4}, dialects::take_rules_of_class),
-    run("partial_inside_overwritten",
-        "The class writes its own partial_rotary_factor over that of the rope dictionary.",
-        "configuration_utils.py; families in own_classes.cpp", Period{{5, 0}, {5, 16}},
-        dialects::forget_partial_inside),
-    DialectRule{"head_dim_is_rope_dim",
-                "GLM's sparse attention takes head_dim for qk_rope_head_dim.",
-                "transformers/models/glm_moe_dsa/configuration_glm_moe_dsa.py, attribute_map",
-                Evidence::read,
-                Engine::transformers,
-                {5, 4},
-                {5, 9},
-                nullptr,
-                dialects::take_head_dim_as_rope_dim},
-    run("olmo3_one_rope", "OLMo 3 has one rotary embedding: its sliding layers are scaled, too.",
-        "transformers/models/olmo3/modeling_olmo3.py of 5.0.0 to 5.12.1", Period{{5, 0}, {5, 12}},
-        take_rope_of_full_layers),
-    run("longrope_original_inside_unread",
-        "LongRoPE's original_max_position_embeddings within rope_scaling is not read: "
-        "max_position_embeddings stands for it.",
-        rope_utils, Period{{4, 43}, last_of_4}, dialects::take_maximum_as_longrope_original),
-    run("rope_type_unknown", "Without modeling_rope_utils.py rope_type is linear or dynamic.",
-        "transformers/models/llama/modeling_llama.py of 4.40.2, families in "
-        "own_classes.cpp; Phi-3's own class of 4.41 to 4.47 is not described",
-        Period{first_release, last_of_4}, refuse_rope_types),
-    run("head_dim_unread",
-        "Functions of scaled rules divide hidden_size by num_attention_heads, and do not "
-        "read head_dim.",
-        rope_utils, Period{{4, 43}, {4, 43}}, divide_hidden_size),
-    run("yarn_null_factor_fails", "YaRN fails where factor is null.", rope_utils,
-        Period{{4, 43}, {4, 50}}, refuse_null_factor),
-    run("yarn_null_factor_fails_again", "YaRN fails where factor is null.", rope_utils,
-        Period{{4, 56}, {4, 57}}, refuse_null_factor),
-    run("null_head_dim_fails", "Scaled rules fail where head_dim is null or not given.", rope_utils,
-        Period{{4, 53}, {4, 57}}, refuse_null_head_dim),
-    run("yarn_original_of_maximum",
-        "YaRN's ramp is that of max_position_embeddings; "
-        "original_max_position_embeddings is not read.",
-        "modeling_rope_utils.py; changed by #33783", Period{{4, 43}, {4, 50}},
-        take_maximum_as_original),
-    run("yarn_mscale_unread", "YaRN's mscale and mscale_all_dim are not read.",
-        "modeling_rope_utils.py; changed by #33783", Period{{4, 43}, {4, 50}}, ignore_mscale),
-    run("yarn_factor_of_lengths",
-        "YaRN's factor is replaced by max_position_embeddings / "
-        "original_max_position_embeddings, if that is given, which is 1, and no YaRN at all, where "
-        "both are "
-        "the trained length.",
-        "modeling_rope_utils.py; #38224, undone by #40320", Period{{4, 51}, {4, 55}},
-        take_yarn_factor_of_lengths),
-    run("yarn_truncate_unread", "YaRN's ramp always ends at whole pairs: truncate is not read.",
-        "modeling_rope_utils.py; 4.54.1 has no truncate, 4.55.4 has", Period{{4, 43}, {4, 54}},
-        dialects::round_yarn_ramp),
-    run("longrope_factor_of_lengths",
-        "LongRoPE's factor is replaced by max_position_embeddings / "
-        "original_max_position_embeddings.",
-        rope_utils, Period{{4, 43}, {4, 57}}, take_longrope_factor_of_lengths),
-    run("longrope_list_of_factor",
-        "LongRoPE of models that do not pass the length on takes the long list at every "
-        "length, since its factor is above 1.",
-        "modeling_rope_utils.py of 4.43.4 to 4.47.1", Period{{4, 43}, {4, 47}}, choose_long_list),
-    run("longrope_short_list",
-        "LongRoPE of models that do not pass the length on takes the short list at every "
-        "length.",
-        "modeling_rope_utils.py of 4.48.3 to 4.50.3", Period{{4, 48}, {4, 50}}, choose_short_list),
-    run("dynamic_never_restored",
-        "Dynamic NTK's base grows with the longest call and never shrinks.",
-        "transformers/models/llama/modeling_llama.py of 4.33.3 to 4.37.2",
-        Period{first_release, {4, 44}},
-        remember_lengths_of<LengthPolicy::longest_call, OwnClass::longest_call,
-                            EngineVersion{4, 37}>),
-    run("dynamic_of_last_long_call",
-        "Dynamic NTK's base is that of the last call beyond the trained length, also in "
-        "shorter calls after it.",
-        "transformers/models/llama/modeling_llama.py of 4.38.2 to 4.40.2",
-        Period{{4, 38}, last_of_4},
-        remember_lengths_of<LengthPolicy::last_long_call, OwnClass::last_call, EngineVersion{}>),
-    run("dynamic_kept_above_trained",
-        "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
-        "trained length.",
-        rope_utils, Period{{4, 43}, last_of_4},
-        remember_lengths_of<LengthPolicy::kept_above_trained, OwnClass::none, EngineVersion{}>),
-    run("dynamic_never_reset",
-        "Dynamic NTK's base is that of the last call beyond the trained length, also in "
-        "shorter calls after it: the longest call is written to None_max_seq_len_cached. "
-        "Parameters by layer type are not concerned.",
-        "modeling_rope_utils.py; #39847, undone by #46624", Period{{5, 0}, {5, 12}},
-        forget_lengths),
-    run("dynamic_reset",
-        "Dynamic NTK's base is that of the longest call, until a call is shorter than the "
-        "trained length.",
-        "modeling_rope_utils.py; #46624", Period{{5, 13}, last_release},
-        remember_lengths<LengthPolicy::kept_above_trained>),
-    run("partial_rotary_factor_read",
-        "The function that all models share reads partial_rotary_factor, also for models "
-        "that turn whole heads.",
-        rope_utils, Period{{4, 43}, {4, 57}}, read_partial_rotary_factor),
-    DialectRule{"deepseek_v2_softmax",
-                "The softmax scale of DeepSeek-V2 and Mistral 4 lacks the square of YaRN's factor.",
-                "modeling_deepseek_v2.py and modeling_mistral4.py of 4.57.6 and 5.13.1; #47435",
-                Evidence::read,
-                Engine::transformers,
-                {4, 54},
-                {5, 13},
-                forget_softmax_factor},
+    rule(read(first_release, last_release), "engine_keys_unread",
+         "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
+         rope_utils, dialects::ignore_engine_keys),
+    rule(run(first_release, last_of_4), "rope_parameters_unread",
+         "rope_parameters came with version 5: its base and its rule are not read.",
+         "transformers/models/*/configuration_*.py", dialects::forget_rope_parameters),
+    rule(run(first_release, last_of_4), "keys_inside_unread",
+         "rope_theta and partial_rotary_factor within rope_scaling are not read.", rope_utils,
+         dialects::forget_keys_inside),
+    rule(run(first_release, {5, 5}), "rules_of_family_unread",
+         "The family's own rotary class does not read rope_scaling.",
+         "transformers/models/*/modeling_*.py; families in own_classes.cpp",
+         dialects::forget_rules),
+    rule(run(first_release, {5, 5}), "head_dim_of_family_unread",
+         "The family divides hidden_size by num_attention_heads, and does not read head_dim.",
+         "transformers/models/*/modeling_*.py; families in own_classes.cpp",
+         dialects::forget_head_dim),
+    rule(run(first_release, last_of_4), "partial_of_family_unread",
+         "The family's class does not read partial_rotary_factor.",
+         "transformers/models/*/modeling_*.py; families in own_classes.cpp",
+         dialects::forget_partial),
+    rule(run(first_release, {5, 12}), "base_of_class",
+         "The family's class has another base for a config that gives none.",
+         "transformers/models/*/configuration_*.py; families in own_classes.cpp",
+         dialects::take_base_of_class),
+    rule(run({5, 0}, {5, 3}), "base_beside_unread",
+         "The family's class does not read rope_theta beside the rope dictionary.",
+         "transformers/models/afmoe/configuration_afmoe.py of 5.0.0 to 5.3.0",
+         dialects::forget_base_beside),
+    rule(run({4, 55}, last_of_4), "rules_of_class",
+         "The family's class has other rules for a config without rope_scaling, and none for one "
+         "where it is null.",
+         "transformers/models/*/configuration_*.py; families in own_classes.cpp",
+         dialects::take_rules_of_class),
+    rule(run({5, 0}, {5, 16}), "partial_inside_overwritten",
+         "The class writes its own partial_rotary_factor over that of the rope dictionary.",
+         "configuration_utils.py; families in own_classes.cpp", dialects::forget_partial_inside),
+    rule(read({5, 4}, {5, 9}), "head_dim_is_rope_dim",
+         "GLM's sparse attention takes head_dim for qk_rope_head_dim.",
+         "transformers/models/glm_moe_dsa/configuration_glm_moe_dsa.py, attribute_map",
+         dialects::take_head_dim_as_rope_dim),
+    rule(run({5, 0}, {5, 12}), "olmo3_one_rope",
+         "OLMo 3 has one rotary embedding: its sliding layers are scaled, too.",
+         "transformers/models/olmo3/modeling_olmo3.py of 5.0.0 to 5.12.1",
+         take_rope_of_full_layers),
+    rule(run({4, 43}, last_of_4), "longrope_original_inside_unread",
+         "LongRoPE's original_max_position_embeddings within rope_scaling is not read: "
+         "max_position_embeddings stands for it.",
+         rope_utils, dialects::take_maximum_as_longrope_original),
+    rule(run(first_release, last_of_4), "rope_type_unknown",
+         "Without modeling_rope_utils.py rope_type is linear or dynamic.",
+         "transformers/models/llama/modeling_llama.py of 4.40.2, families in own_classes.cpp; "
+         "Phi-3's own class of 4.41 to 4.47 is not described",
+         refuse_rope_types),
+    rule(run({4, 43}, {4, 43}), "head_dim_unread",
+         "Functions of scaled rules divide hidden_size by num_attention_heads, and do not read "
+         "head_dim.",
+         rope_utils, divide_hidden_size),
+    rule(run({4, 43}, {4, 50}), "yarn_null_factor_fails", "YaRN fails where factor is null.",
+         rope_utils, refuse_null_factor),
+    rule(run({4, 56}, {4, 57}), "yarn_null_factor_fails_again", "YaRN fails where factor is null.",
+         rope_utils, refuse_null_factor),
+    rule(run({4, 53}, {4, 57}), "null_head_dim_fails",
+         "Scaled rules fail where head_dim is null or not given.", rope_utils,
+         refuse_null_head_dim),
+    rule(run({4, 43}, {4, 50}), "yarn_original_of_maximum",
+         "YaRN's ramp is that of max_position_embeddings; original_max_position_embeddings is not "
+         "read.",
+         "modeling_rope_utils.py; changed by #33783", take_maximum_as_original),
+    rule(run({4, 43}, {4, 50}), "yarn_mscale_unread",
+         "YaRN's mscale and mscale_all_dim are not read.",
+         "modeling_rope_utils.py; changed by #33783", ignore_mscale),
+    rule(run({4, 51}, {4, 55}), "yarn_factor_of_lengths",
+         "YaRN's factor is replaced by max_position_embeddings / original_max_position_embeddings, "
+         "if that is given, which is 1, and no YaRN at all, where both are the trained length.",
+         "modeling_rope_utils.py; #38224, undone by #40320", take_yarn_factor_of_lengths),
+    rule(run({4, 43}, {4, 54}), "yarn_truncate_unread",
+         "YaRN's ramp always ends at whole pairs: truncate is not read.",
+         "modeling_rope_utils.py; 4.54.1 has no truncate, 4.55.4 has", dialects::round_yarn_ramp),
+    rule(run({4, 43}, {4, 57}), "longrope_factor_of_lengths",
+         "LongRoPE's factor is replaced by max_position_embeddings / "
+         "original_max_position_embeddings.",
+         rope_utils, take_longrope_factor_of_lengths),
+    rule(run({4, 43}, {4, 47}), "longrope_list_of_factor",
+         "LongRoPE of models that do not pass the length on takes the long list at every length, "
+         "since its factor is above 1.",
+         "modeling_rope_utils.py of 4.43.4 to 4.47.1", choose_long_list),
+    rule(run({4, 48}, {4, 50}), "longrope_short_list",
+         "LongRoPE of models that do not pass the length on takes the short list at every length.",
+         "modeling_rope_utils.py of 4.48.3 to 4.50.3", choose_short_list),
+    rule(run(first_release, {4, 44}), "dynamic_never_restored",
+         "Dynamic NTK's base grows with the longest call and never shrinks.",
+         "transformers/models/llama/modeling_llama.py of 4.33.3 to 4.37.2",
+         remember_lengths_of<LengthPolicy::longest_call, OwnClass::longest_call,
+                             EngineVersion{4, 37}>),
+    rule(run({4, 38}, last_of_4), "dynamic_of_last_long_call",
+         "Dynamic NTK's base is that of the last call beyond the trained length, also in shorter "
+         "calls after it.",
+         "transformers/models/llama/modeling_llama.py of 4.38.2 to 4.40.2",
+         remember_lengths_of<LengthPolicy::last_long_call, OwnClass::last_call, EngineVersion{}>),
+    rule(run({4, 43}, last_of_4), "dynamic_kept_above_trained",
+         "Dynamic NTK's base is that of the longest call, until a call is shorter than the trained "
+         "length.",
+         rope_utils,
+         remember_lengths_of<LengthPolicy::kept_above_trained, OwnClass::none, EngineVersion{}>),
+    rule(run({5, 0}, {5, 12}), "dynamic_never_reset",
+         "Dynamic NTK's base is that of the last call beyond the trained length, also in shorter "
+         "calls after it: the longest call is written to None_max_seq_len_cached. Parameters by "
+         "layer type are not concerned.",
+         "modeling_rope_utils.py; #39847, undone by #46624", forget_lengths),
+    rule(run({5, 13}, last_release), "dynamic_reset",
+         "Dynamic NTK's base is that of the longest call, until a call is shorter than the trained "
+         "length.",
+         "modeling_rope_utils.py; #46624", remember_lengths<LengthPolicy::kept_above_trained>),
+    rule(run({4, 43}, {4, 57}), "partial_rotary_factor_read",
+         "The function that all models share reads partial_rotary_factor, also for models that "
+         "turn whole heads.",
+         rope_utils, read_partial_rotary_factor),
+    rule(read({4, 54}, {5, 13}), "deepseek_v2_softmax",
+         "The softmax scale of DeepSeek-V2 and Mistral 4 lacks the square of YaRN's factor.",
+         "modeling_deepseek_v2.py and modeling_mistral4.py of 4.57.6 and 5.13.1; #47435",
+         forget_softmax_factor),
 };
 
 }  // namespace
