@@ -22,9 +22,8 @@
 
 namespace rotary {
 
-// Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k], and a token
-// at position t becomes x + p(t). Every table in use is one SinusoidalSpec; docs/theory/absolute.md
-// says which model uses which.
+// Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k]; a token at
+// position t becomes x + p(t). docs/theory/absolute.md says which model uses which table.
 //
 //   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
 //   fill_sinusoidal(rows, table, ConsecutivePositions{.tokens = 128});
@@ -40,10 +39,10 @@ enum class SinusoidalLayout : std::int32_t {
 inline constexpr std::array all_sinusoidal_layouts = {
     SinusoidalLayout::interleaved, SinusoidalLayout::sin_then_cos, SinusoidalLayout::cos_then_sin};
 
-// The sequence of the frequencies from 1 towards 1/base, for d features.
+// How the frequencies fall from 1 towards 1/base, for d features.
 enum class SinusoidalSpacing : std::int32_t {
-  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has one number only: the
-  // function that the layout names first has one feature more.
+  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has one number only, from
+  // the function that the layout names first.
   even = 1,
   // base^(-k/(h - 1)), h = floor(d/2), up to and including 1/base: tensor2tensor, fairseq, Whisper.
   // With an odd d the last feature is 0.
@@ -60,8 +59,7 @@ inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
 // "even", "ends".
 [[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
 
-// One sinusoidal encoding. Encodings with the same shape and range can have different meanings, so
-// no member that tells them apart has a default.
+// One sinusoidal encoding. Members that tell encodings of the same shape apart have no default.
 struct SinusoidalSpec {
   std::int64_t dim = 0;   // d, features: 1 to 2^20; at least 4 for spacing ends
   Required<double> base;  // finite, > 1; 10000 in every model known
@@ -69,7 +67,7 @@ struct SinusoidalSpec {
   Required<SinusoidalSpacing> spacing;
   // Added to each position, exactly, also beyond int64: fairseq begins at padding_idx + 1.
   std::int64_t position_offset = 0;
-  // Tokens at this position (before the offset) get a row of zeros. For fairseq -1, which
+  // Tokens at this position (before the offset) get a row of zeros. fairseq: -1, which
   // positions_from_mask gives to padding.
   std::optional<std::int64_t> zero_position = {};
 };
@@ -95,8 +93,8 @@ struct SinusoidalSpec {
           .layout = SinusoidalLayout::sin_then_cos,
           .spacing = SinusoidalSpacing::ends};
 }
-// fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2, for positions that count from 0, with -1 for
-// padding. padding_idx: the id of the padding token, 1 in most of these models.
+// fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2. Positions count from 0; padding has -1. padding_idx:
+// the id of the padding token, 1 in most of these models.
 [[nodiscard]] inline SinusoidalSpec fairseq_sinusoidal(std::int64_t dim,
                                                        std::int64_t padding_idx) noexcept {
   SinusoidalSpec spec = whisper_sinusoidal(dim);
@@ -111,8 +109,7 @@ struct SinusoidalSpec {
   return spec;
 }
 
-// The frequencies of a spec, made once by make_sinusoidal. inv_freq is the reference that the error
-// bounds refer to.
+// The frequencies of a spec, made once by make_sinusoidal. Error bounds refer to inv_freq.
 struct Sinusoidal {
   SinusoidalSpec spec;
   std::vector<double> inv_freq;      // radians per position: ceil(d/2); floor(d/2) for ends
@@ -123,16 +120,16 @@ struct Sinusoidal {
 // out_of_memory.
 [[nodiscard]] ROTARY_API Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept;
 
-// The functions below share a contract. dst (and src) have spec.dim features and the tokens of the
-// positions, whose batch is that of dst or 1. To work in place, pass the same view twice; otherwise
+// Contract of the functions below: dst and src have spec.dim features and as many tokens as the
+// positions, whose batch is 1 or that of dst. To work in place, pass the same view twice; otherwise
 // dst and src share no element. dst shares no element with the positions, and its elements are
-// distinct. Arithmetic is double with one rounding to nearest even on store, whatever the dtype.
-// The same position gives the same bits on one instruction set, whatever batch, split or strides.
-// Allocates nothing on success. On an error nothing has been written; the message says the
-// requirement and what was got. Errors: invalid_argument; unsupported as rotate().
+// distinct. Arithmetic is double with one rounding to nearest even on store, for every dtype. On
+// one instruction set a position always gives the same bits, whatever the batch, split or strides.
+// Nothing is allocated on success, and nothing is written on an error. Errors: invalid_argument,
+// with the requirement and what was got; unsupported, as rotate().
 
-// dst = p(position): within sinusoidal_error_bound (numeric_contract.hpp) of the exact value at
-// every position, int64 or between integers.
+// dst = p(position), within sinusoidal_error_bound (numeric_contract.hpp) of the exact value, for
+// integer and real positions.
 [[nodiscard]] ROTARY_API Status fill_sinusoidal(TokensView dst, const Sinusoidal& sinusoidal,
                                                 const Positions& positions) noexcept;
 
@@ -141,8 +138,8 @@ struct AddOptions {
   double embedding_scale = 1;
 };
 
-// dst = embedding_scale * src + p(position). The gradient of src is embedding_scale times that of
-// dst.
+// dst = embedding_scale * src + p(position). The gradient of src is embedding_scale times the
+// gradient of dst.
 [[nodiscard]] ROTARY_API Status add_sinusoidal(TokensView dst, ConstTokensView src,
                                                const Sinusoidal& sinusoidal,
                                                const Positions& positions,
@@ -158,8 +155,8 @@ struct AddOptions {
                                                  const Sinusoidal& sinusoidal,
                                                  const Positions& distances) noexcept;
 
-// Learned tables: a token's position (or its id, or its segment) selects a row, which is added. A
-// row number outside the table is an error.
+// Learned tables: a token's position, id or segment selects a table row, which is added. A row
+// number outside the table is an error.
 //
 //   add_learned(x, x, {.table = weights, .rows = {.indices = ConsecutivePositions{.tokens =
 //   128}}});
@@ -167,10 +164,10 @@ struct AddOptions {
 // The table row of each token: index + offset.
 struct TableRows {
   Positions indices;  // consecutive, int32 or int64; a batch of 1 serves every batch row
-  // 2 for OPT and BART. padding_idx + 1 for RoBERTa and its kin: padding, whose index is -1
-  // (positions_from_mask), then gets the row padding_idx.
+  // 2 for OPT and BART. padding_idx + 1 for RoBERTa and similar: padding, whose index is -1
+  // (positions_from_mask), then gets row padding_idx.
   std::int64_t offset = 0;
-  // This row gets no gradient: padding_idx of torch's Embedding. It is read like any other.
+  // This row gets no gradient, as padding_idx of torch's Embedding. It is read like any other.
   std::optional<std::int64_t> padding_row = {};
 };
 
@@ -180,45 +177,45 @@ struct Lookup {
   TableRows rows;
 };
 
-// The functions below share a contract. Tables have the dtype and the features of the tokens;
-// indices have the tokens of the view, and its batch or 1. A destination has distinct elements and
-// shares none with anything that the call reads, except that add_learned works in place (the same
-// view twice). On an error nothing has been written; the message says the requirement and what was
-// got (for indices, the first that breaks it). Allocates nothing on success. Threads: split the
-// views by tokens or, for gradients, by features; the bits do not change.
+// Contract of the functions below: tables have the dtype and the features of the tokens; indices
+// have as many tokens as the view, and its batch or 1. A destination has distinct elements and
+// shares none with what the call reads; add_learned also works in place (the same view twice).
+// Nothing is allocated on success, and nothing is written on an error, whose message names the
+// first wrong index. To use threads, split the views by tokens or, for gradients, by features; the
+// bits do not change.
 
-// dst = src + row of the token. Sums are double, rounded once to nearest even on store; for float32
-// these are the bits of a float32 addition.
+// dst = src + row of the token. Sums are double, rounded once to nearest even on store; in float32
+// the result has the bits of a float32 addition.
 [[nodiscard]] ROTARY_API Status add_learned(TokensView dst, ConstTokensView src,
                                             const Lookup& lookup) noexcept;
 
-// dst = sum of one row of each table, in one pass: BERT's token + segment + position. Summed in the
-// order of the lookups, in double, rounded once; without lookups dst becomes 0.
+// dst = sum of one row of each table, in one pass: BERT's token + segment + position. Sums are
+// double, in the order of the lookups, rounded once. Without lookups dst becomes 0.
 [[nodiscard]] ROTARY_API Status sum_embeddings(TokensView dst,
                                                std::span<const Lookup> lookups) noexcept;
 
 // The gradient of a table: gradient[row] += upstream[token] for each token that takes the row,
-// except padding_row. Tokens are added in order of batch row and token, each sum rounded to the
+// except padding_row. Tokens are added in order of batch row and token. Each sum is rounded to the
 // gradient's dtype, f32 or f64, so every call gives the same bits. upstream, the gradient of dst,
-// may have any dtype; f64 needs a gradient of f64. If strides of 0 repeat elements of upstream, it
+// may have any dtype; f64 needs a gradient of f64. If strides of 0 repeat its elements, upstream
 // has fewer than 2^36. (The gradient of add_learned's src is upstream itself.)
 [[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
                                                    ConstTokensView upstream) noexcept;
 
-// Positions of padded batches: 0, 1, 2, … for the tokens of each batch row whose mask is 1, and -1
-// where it is 0, wherever padding stands. Both are [batch, tokens], contiguous. Errors:
+// Positions of padded batches: in each batch row 0, 1, 2, … for tokens whose mask is 1, and -1
+// where it is 0. Padding may be anywhere in the row. Both are [batch, tokens], contiguous. Errors:
 // invalid_argument for sizes that differ or are no multiple of batch, for a mask value other than 0
 // or 1, and for a mask that shares a byte with positions.
 [[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask,
                                                     std::int64_t batch) noexcept;
 
-// Adapts a learned table to another length or grid than it was trained for, as vision transformers
-// do with images of another size.
+// Resizes a learned table to another length or grid, as vision transformers do for images of
+// another size.
 //
 //   interpolate_table(table_of_1024, table_of_512, LinearInterpolation{});
 
-// Makes n rows from m rows: row i is read at x = (i + 1/2) m/n - 1/2, at least 0, between its two
+// Makes n rows from m rows. Row i is interpolated at x = max(0, (i + 1/2) m/n - 1/2) from its two
 // neighbours. torch's interpolate(mode="linear", align_corners=False).
 struct LinearInterpolation {
   std::int64_t kept_rows = 0;  // at the start of both tables, copied unchanged: class tokens
@@ -230,33 +227,33 @@ struct TableGrid {
   std::int64_t columns = 0;
 };
 
-// The same along both axes of a grid, without the limit at 0, from the 4 x 4 neighbours; a
-// neighbour beyond the border is the border's row. Weighted by Keys's cubic convolution with a =
+// The same along both axes of a grid, without the limit at 0, from the 4 x 4 neighbours. A
+// neighbour beyond the border takes the border's row. Weights: Keys's cubic convolution with a =
 // -3/4. torch's interpolate(size=…, mode="bicubic", align_corners=False, antialias=False): ViT,
 // DeiT.
 struct BicubicInterpolation {
   std::int64_t kept_rows = 0;
   TableGrid from;
   TableGrid to;
-  // Added, in double, to the sides n of `to`, for the coordinates only: DINO and DINOv2 have 0.1,
-  // by scale_factor=(n + 0.1)/m. In [0, 1); unless it is 0, sides are at most 2^26.
+  // Added in double to the sides n of `to` when coordinates are computed. DINO and DINOv2 have 0.1,
+  // by scale_factor=(n + 0.1)/m. In [0, 1); if it is not 0, sides are at most 2^26.
   double size_offset = 0;
 };
 
 using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
 
-// Computes dst from src, which have the same dtype and features, and the rows that the
-// interpolation says; rows and sides are at most 2^30. dst has distinct elements and shares none
-// with src. Weights and sums are double, rounded once to nearest even on store. A neighbour of
-// weight 0 is not read, so a side of the same length is copied (without a size_offset), whatever
-// its elements. Allocates nothing on success. On an error nothing has been written. Errors:
-// invalid_argument.
+// Computes dst from src. Both have the same dtype and features, and the rows of the interpolation;
+// rows and sides are at most 2^30. dst has distinct elements and shares none with src. Weights and
+// sums are double, rounded once to nearest even on store. A neighbour of weight 0 is not read:
+// without a size_offset, a side of the same length is copied, NaN and Inf included. Nothing is
+// allocated on success, and nothing is written on an error. Errors: invalid_argument.
 [[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
                                                   const TableInterpolation& interpolation) noexcept;
 
-// The backward pass, the transpose of that map: adds to gradient, shaped as src, the contributions
-// of upstream, the gradient of dst. In the order of upstream's rows, each sum rounded to the
-// gradient's dtype, f32 or f64; upstream may have any dtype, but f64 needs a gradient of f64.
+// The backward pass, the transpose of that map: adds the contributions of upstream, the gradient of
+// dst, to gradient, which has the shape of src. Rows of upstream are added in order; each sum is
+// rounded to the gradient's dtype, f32 or f64. upstream may have any dtype; f64 needs a gradient of
+// f64.
 [[nodiscard]] ROTARY_API Status add_interpolation_gradient(
     TableView gradient, ConstTableView upstream, const TableInterpolation& interpolation) noexcept;
 

@@ -19,8 +19,8 @@ namespace rotary {
 struct AttendedRow {
   std::int64_t head_dim = 0;
   std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
-  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the
-  // additive mask|. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
+  // The largest |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the additive mask| over
+  // those keys. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
   // |bias| is the sum of the magnitudes of the terms of its formula (for key_position: |slope| *
   // (|key| + |query|)).
   double score_size = 0;
@@ -38,14 +38,12 @@ struct AttendedRow {
   bool quantized = false;
 };
 
-// Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
-// one for each feature and the sum with the bias, three more for the subtraction of the running
-// maximum, and those of the rotations; of keys in 8 bits one more. A sum with shaw_keys starts from
-// the product with a vector, which adds one rounding for each feature, relative to distance_size. A
-// softcap cannot enlarge an error and adds 4 roundings, of two constants and two products, and 4
-// ulp of a tanh, 12 units of what it leaves of a score. A number of a mask has 2 roundings of its
-// own; the sum with it, one. score_size in [2^-60, 2^60]; none of the norms in it is above 2^100,
-// |q| with the scale.
+// Error of a score. In units of 2^-24 * score_size: 2 roundings of the query, 1 of the bias, 1 for
+// each feature, 1 of the sum with the bias, 3 for subtracting the running maximum, those of the
+// rotations, and 1 for keys in 8 bits. shaw_keys add 1 rounding for each feature, relative to
+// distance_size. A softcap adds 4 roundings (two constants, two products) and 4 ulp of a tanh: 12
+// units of the capped score. A mask adds 2 roundings of its number and 1 of the sum. score_size is
+// in [2^-60, 2^60]; no norm in it is above 2^100, |q| times the scale included.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double scales = row.quantized ? 1 : 0;
@@ -56,16 +54,16 @@ struct AttendedRow {
          (1 + 0x1p-8);
 }
 
-// The most times that a row's sums are rescaled to another maximum: once for each tile of 64 keys
-// or more (tiles are cut at the end of the sinks and at the start of the window), and as often for
-// partial results of 128 keys or more that are merged.
+// The most times that a row's sums are rescaled to another maximum: once for each tile of at least
+// 64 keys, and once for each merged partial result of at least 128 keys. Tiles are cut at the end
+// of the sinks and at the start of the window.
 [[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
   const std::int64_t rescalings = row.keys / 32 + 4;
   return static_cast<double>(rescalings);
 }
 
-// Error of the sums of weights and of weighted values, of the division and of the product with
-// shaw_values, relative to the sum of magnitudes; infinite if no bound holds.
+// Error of the sums of weights and weighted values, of their division, and of the product with
+// shaw_values, relative to the sum of magnitudes. Infinite if no bound holds.
 [[nodiscard]] inline double attend_sums_error(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const auto keys = static_cast<double>(row.keys);
@@ -90,10 +88,9 @@ struct AttendedRow {
   return (weights + attend_sums_error(row)) * 0x1p24;
 }
 
-// |number of AttendOptions::weights - exact weight|, relative to the exact weight; smaller weights
-// lose up to 2^-125 besides. Also bounds |their sum - 1| for a query that sees a key. A weight has
-// the error of its own score and, through the sum, those of all scores, relative to other running
-// maxima.
+// |number of AttendOptions::weights - exact weight|, relative to the exact weight; small weights
+// lose up to 2^-125 more. Also bounds |their sum - 1| for a query that sees a key. A weight has the
+// error of its own score and, through the sum, those of all scores.
 [[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
@@ -125,9 +122,9 @@ struct LinearErrors {
 // feature_errors of a feature elu(x) + 1: the sum is rounded once, the exponential is off by 3.
 inline constexpr double elu_feature_error = 3;
 
-// feature_errors of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, with summands
-// head_dim; for SoftmaxExp the largest |x|, with summands 0. The reduced exponent, 88 (double: 709)
-// at most, is rounded itself.
+// feature_errors of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, with summands =
+// head_dim; for SoftmaxExp the largest |x|, with summands = 0. The reduced exponent is at most 88
+// (double: 709) and is rounded, too.
 [[nodiscard]] inline double exponential_feature_error(DType dtype, std::int64_t summands,
                                                       double size) noexcept {
   const double left = dtype == DType::f64 ? 709 : 88;
@@ -135,8 +132,8 @@ inline constexpr double elu_feature_error = 3;
 }
 
 // |element of linear_attend - exact| before it is stored as bf16 or f16 (stored_error_bound), in
-// units of u * Σ_j |w_j| |v_j| / denominator, where |w_j| is Σ |φ(q)_r| |ϕ(k_j)_r|, or, for a pair
-// that turns, the product of the two hypots. docs/numeric-contract.md counts the roundings.
+// units of u * Σ_j |w_j| |v_j| / denominator. |w_j| is Σ |φ(q)_r| |ϕ(k_j)_r|; a rotated pair
+// contributes the product of its two hypots. docs/numeric-contract.md counts the roundings.
 [[nodiscard]] inline double linear_attention_error_bound(const LinearErrors& of) noexcept {
   const bool wide = of.dtype == DType::f64;
   const double sums = wide ? 4 * static_cast<double>(of.tokens) : 1;
@@ -147,8 +144,8 @@ inline constexpr double elu_feature_error = 3;
 }
 
 // Error from underflow of a feature or of a product of two, relative to the largest |v|; add it to
-// the bound above. largest: the largest feature, 1 for exponentials. epsilon: that of the call, or
-// another positive lower bound of the denominator; without one nothing is promised.
+// the bound above. largest: the largest feature, 1 for exponentials. epsilon: the call's, or
+// another positive lower bound of the denominator. Without one there is no bound.
 [[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
                                                        double epsilon) noexcept {
   const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
@@ -166,7 +163,7 @@ inline constexpr double elu_feature_error = 3;
 }
 
 // attend_error_bound for attend_mapped(), which merges attentions over `parts` parts of the keys.
-// row: over all keys.
+// row describes all keys.
 [[nodiscard]] inline double attend_mapped_error_bound(const AttendedRow& row,
                                                       std::int64_t parts) noexcept {
   const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes: rotary embedding of positions with several coordinates, such as time, row and column of a
-// patch of a video. Each pair of a head turns by one coordinate times its frequency; an Axes says
-// which coordinate that is, and where the frequency comes from. docs/theory/axes.md names the
-// layout of each published model.
+// Axes: rotary embedding for positions with several coordinates, such as time, row and column of a
+// video patch. Each pair of a head turns by one coordinate times its frequency. Axes says which
+// coordinate, and where the frequency comes from. docs/theory/axes.md names the layout of each
+// published model.
 //
 //   // Qwen2-VL: 16 pairs for t, 24 for h, 24 for w.
 //   spec.axes = Axes{.pairs = {16, 24, 24}, .exponents = AxisExponents::shared};
@@ -19,11 +19,9 @@
 
 namespace rotary {
 
-// Required: a member that must be given.
+// A member that must be given: leaving it out of a designated initialiser does not compile.
 //
 //   const RotarySpec spec{.head_dim = 128, .base = 1e4, .pairing = Pairing::half};  // or no spec
-
-// A member that must be given: leaving it out of a designated initialiser does not compile.
 template <class T>
 class Required {
  public:
@@ -52,7 +50,7 @@ enum class AxisArrangement : std::int32_t {
   // All pairs of the first axis, then all of the second, …: M-RoPE of Qwen2-VL, vision towers,
   // Flux.
   blocks = 1,
-  // Pair i is of axis i % n while that has not had its number of pairs, otherwise of the first:
+  // Pair i belongs to axis i % n until that axis has all its pairs, then to the first axis:
   // Qwen3-VL's interleaved M-RoPE; NeoMME, Kimi-K2.5 and LTX-Video, whose axes are equally large.
   interleaved = 2,
   // All axes but the last in turn, then all pairs of the last: Ernie-4.5-VL (h, w, h, w, …, t, t).
@@ -63,13 +61,14 @@ enum class AxisArrangement : std::int32_t {
 inline constexpr std::array all_axis_arrangements = {
     AxisArrangement::blocks, AxisArrangement::interleaved, AxisArrangement::interleaved_then_last};
 
-// Which frequency a pair has. ω_i are those of the spec for rotary_dim features.
+// Which frequency a pair has. ω_i is the spec's i-th frequency for rotary_dim features.
 enum class AxisExponents : std::int32_t {
-  // ω_i for pair i, whatever its axis: the text models, M-RoPE. A text then turns as on one axis.
+  // Pair i has ω_i on any axis: M-RoPE of text models. Text then turns as with one axis.
   shared = 1,
-  // Each axis begins anew: its pair k of m has base^(-k/m). Vision towers, diffusion transformers.
+  // Each axis starts its own series: its pair k of m has base^(-k/m). Vision towers, diffusion
+  // transformers.
   own = 2,
-  // Axis a of n takes ω_a, ω_(a+n), ω_(a+2n), …, although its pairs lie together: Pixtral.
+  // Axis a of n has ω_a, ω_(a+n), ω_(a+2n), …, although its pairs are adjacent: Pixtral.
   in_turn = 3,
 };
 
@@ -89,16 +88,16 @@ struct Axes {
   // The axes in the order in which pairs are dealt to them: {1, 0} for models that put w before h.
   // Empty: 0, 1, ….
   std::vector<std::int64_t> order = {};
-  // Each axis' own, finite and > 1 (Cosmos). Empty: the spec's for all. Only with own exponents.
+  // Base of each axis, finite and > 1 (Cosmos). Empty: the spec's for all. Only with own exponents.
   std::vector<double> bases = {};
-  // By which the frequencies of each axis, and so its coordinates, are multiplied: finite and not
-  // 0. Empty: 1. 2π for coordinates in [-1, 1] (DINOv3).
+  // Factor of each axis' frequencies: finite, not 0. Empty: 1. 2π for coordinates in [-1, 1]
+  // (DINOv3).
   std::vector<double> scales = {};
 
   friend bool operator==(const Axes&, const Axes&) = default;
 };
 
-// The axis of each pair: what every Axes comes down to.
+// The axis of each pair, computed from Axes.
 struct PairAxes {
   std::int64_t count = 1;  // coordinates of a position, 1..max_axes
   // [pairs], each in 0..count-1. Empty with several axes: dense, every pair turns by the sum over

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of tokens on several axes: time, row and column of the patches of images and videos, by
-// integers or by real numbers. docs/theory/axes.md says which models read which.
+// Positions of tokens on several axes: time, row and column of image and video patches, as integers
+// or real numbers. docs/theory/axes.md says which models read which.
 //
 //   const auto grid = grid_positions({.rows = 4, .columns = 6});  // [3][24]: time, row, column
 //   if (!grid) return fail(grid.error().message);
@@ -40,7 +40,7 @@ struct AxisPositions {
   friend bool operator==(const AxisPositions&, const AxisPositions&) = default;
 };
 
-// A call makes at most this many tokens; more is refused before anything is allocated.
+// The most tokens of a call; more are refused before anything is allocated.
 inline constexpr std::int64_t most_axis_tokens = std::int64_t{1} << 28;
 
 // Patches of an image or a video. An image has 1 frame. Each extent is 1 or more.
@@ -66,15 +66,15 @@ struct TextTokens {
     const TextTokens& text) noexcept;
 
 // [3][frames * rows * columns]: time, row and column of each patch, from 0. merge 1: row by row.
-// merge m: in blocks of m x m patches, as the towers read them that merge a block into one token
+// merge m: in blocks of m x m patches, for towers that merge a block into one token
 // (get_vision_position_ids of vision_utils.py in huggingface/transformers); rows and columns must
-// be multiples of m. A tower with two axes takes axes 1 and 2.
+// be multiples of m. A tower with two axes uses axes 1 and 2.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> grid_positions(
     const PatchGrid& grid, std::int64_t merge = 1) noexcept;
 
-// As grid_positions, row by row, with rows and columns counted from the centre: a row of n has
-// -(n - n/2) to n/2 - 1, / rounded down; frames from first_frame (-2^53 to 2^53). Qwen-Image's
-// scale_rope: QwenEmbedRope of transformer_qwenimage.py in huggingface/diffusers, whose text starts
+// As grid_positions, row by row, but rows and columns count from the centre: n of them are at -(n -
+// n/2) to n/2 - 1 (integer division). Frames count from first_frame (-2^53 to 2^53). Qwen-Image's
+// scale_rope: QwenEmbedRope of transformer_qwenimage.py in huggingface/diffusers. Its text starts
 // at max(rows / 2, columns / 2) of the largest image.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> centred_grid_positions(
     const PatchGrid& grid, std::int64_t first_frame = 0) noexcept;
@@ -93,18 +93,18 @@ struct AxisRegion {
   Sampling sampling = Sampling::ends;
 };
 
-// [axes][product of all counts], the last axis fastest; 1 to 8 axes. Each number is within 2^-51 of
-// the larger of |first| and |last| and, where these are next to nothing, 2^-1073. CogVideoX 1.0,
-// whose grid of n covers a region up to stop, has ends with last = stop (n - 1) / n
-// (get_3d_rotary_pos_embed of embeddings.py in diffusers); DINOv3 has centres from -2π to 2π
-// (modeling_dinov3_vit.py in transformers).
+// [axes][product of all counts], the last axis fastest; 1 to 8 axes. The error of a number is at
+// most 2^-51 * max(|first|, |last|) or 2^-1073, whichever is larger. CogVideoX 1.0, whose n points
+// cover a region up to stop, has ends with last = stop (n - 1) / n (get_3d_rotary_pos_embed of
+// embeddings.py in diffusers); DINOv3 has centres from -2π to 2π (modeling_dinov3_vit.py in
+// transformers).
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> region_positions(
     std::span<const AxisRegion> regions) noexcept;
 
-// [3][frames * rows * columns]: frames from 0; rows and columns at the centres of the patches of a
-// picture that is centred at 0 and has this area (in patches; > 0, at most 2^53), whatever the
-// grid: sqrt(area / (rows * columns)) from patch to patch. Mochi, area 192 * 192: MochiRoPE of
-// transformer_mochi.py in diffusers. Within 2^-50 of the largest row or column.
+// [3][frames * rows * columns]: frames from 0; rows and columns at patch centres. The picture is
+// centred at 0 and scaled to this area for any grid (in patches; > 0, at most 2^53): patches are
+// sqrt(area / (rows * columns)) apart. Error: at most 2^-50 times the largest row or column. Mochi,
+// area 192 * 192: MochiRoPE of transformer_mochi.py in diffusers.
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid,
                                                                              double area) noexcept;
 
@@ -114,11 +114,11 @@ struct WindowOrder {
   std::int64_t window = 0;  // side of a window in merged tokens, >= 1: pixels / merge / patch size
 };
 
-// The order in which a tower with windows reads patches: patch j is number order[j] in the order of
-// grid_positions(grid, merge). Its positions are permuted with the patches, and so number (a, j) is
-// positions.at(a, order[j]). Frame by frame, window by window, each row by row; windows at the
-// lower and right border hold what is left. get_vision_window_index of vision_utils.py in
-// huggingface/transformers (Qwen2.5-VL: window 112 pixels, patch 14, merge 2: 4).
+// The order in which a tower with windows reads patches: patch j is patch order[j] of
+// grid_positions(grid, merge), so its position on axis a is positions.at(a, order[j]). Frame by
+// frame, window by window, row by row; windows at the lower and right border may be smaller.
+// get_vision_window_index of vision_utils.py in huggingface/transformers (Qwen2.5-VL: window 112
+// pixels, patch 14, merge 2: 4).
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> window_order(
     const PatchGrid& grid, const WindowOrder& order) noexcept;
 

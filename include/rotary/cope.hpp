@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoPE, contextual position encoding: the position of a key is the number of keys from it up to the
-// query, each counted by a gate between 0 and 1 that the scores decide. Golovneva et al. 2024
+// CoPE, contextual position encoding: the position of a key counts the keys from it up to the
+// query, each weighted by a gate between 0 and 1 that depends on its score. Golovneva et al. 2024
 // (arXiv 2405.18719), appendix B. Clipped RoPE, also called CoPE, is ClippedScaling.
 //
 //   const Cope cope{.table = {table.data(), DType::f32, 64, 128, 128}};
@@ -24,14 +24,14 @@ struct Cope {
   ConstTableView table;  // [positions, features], at least one row, shared by all heads
 };
 
-// scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. The
-// scores come as they enter softmax (divided by sqrt(head_dim), masked with -Inf). The view must
-// hold each query's own key: range.first_key + keys > the position of the last query, so that a
-// decode step has the bits of that query in the whole computation. In double, rounded once.
+// scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. Scores
+// are as they enter softmax (divided by sqrt(head_dim), masked with -Inf). The view must hold each
+// query's own key: range.first_key + keys > the position of the last query. A decode step then has
+// the bits of that row of the whole. Sums are double, rounded once.
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
                                          const Cope& cope, const BiasRange& range) noexcept;
 
-// The values that add_cope() read, before it wrote the scores.
+// The inputs of add_cope(), with the scores from before the call.
 struct CopeInputs {
   ConstScoresView scores;
   ConstHeadsView q;

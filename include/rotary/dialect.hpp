@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// read_as: a model as an engine reads it, where that is not as its config says. What engines do
-// otherwise is a table of rules, each with its source.
+// read_as: a model as an engine reads it. A table of rules, each with its source, lists where
+// engines deviate from a config.
 //
 //   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
 //   reading.model.rotary.front().spec;   // with YaRN's factor replaced
 //   reading.acted.front()->sentence;     // why
-//   reading.evidence.kind;               // how it is known that all else is as the config says
+//   reading.evidence.kind;               // how we know that the engine follows the config
+//   elsewhere
 #ifndef ROTARY_DIALECT_HPP
 #define ROTARY_DIALECT_HPP
 
@@ -29,11 +30,11 @@ namespace rotary {
 // A program that reads configs.
 enum class Engine : std::int32_t {
   transformers = 1,  // Hugging Face Transformers, of every version that has wheels since 4.33
-  llama_cpp = 2,     // llama.cpp, by the file that its own converter makes of the config
+  llama_cpp = 2,     // llama.cpp, with the GGUF file that its converter makes of the config
   vllm = 3,
   mlx = 4,          // mlx-lm
-  onnxruntime = 5,  // ONNX Runtime, by the caches that the builder of onnxruntime-genai makes
-  sglang = 6,       // of one version, as llama.cpp
+  onnxruntime = 5,  // ONNX Runtime, with the caches that the builder of onnxruntime-genai makes
+  sglang = 6,       // one version only, as llama.cpp
 };
 
 // Every enumerator, in order.
@@ -78,11 +79,11 @@ enum class Evidence : std::int32_t {
 // "run", "read", "absent", "none".
 [[nodiscard]] ROTARY_API std::string_view to_string(Evidence evidence) noexcept;
 
-// The object that a rule sees and changes; of the library alone.
+// The object that a rule reads and changes; internal to the library.
 struct RuleTarget;
 struct ConfigEdit;
 
-// One thing that an engine does otherwise. The texts live as long as the program.
+// One deviation of an engine from the config. The texts live as long as the program.
 struct DialectRule {
   std::string_view name;      // "yarn_factor_of_lengths"; unique within the engine
   std::string_view sentence;  // for people
@@ -92,8 +93,8 @@ struct DialectRule {
   EngineVersion first = {};  // both inclusive; 0.0: whatever the version
   EngineVersion last = {};
   void (*apply)(RuleTarget&) = nullptr;
-  // Changes the config's object before it is resolved, and says whether it did; absent: no key is
-  // read otherwise.
+  // Changes the config's object before it is resolved, and returns whether it did. Null: the rule
+  // changes no key.
   bool (*edit)(ConfigEdit&) = nullptr;
 };
 
@@ -105,21 +106,21 @@ struct EngineFacts {
   EngineVersion newest = {};            // 0.0: one version alone
   Numerics numerics = Numerics::exact;  // those that reproduce its rounding
   std::string_view looked_at = {};      // when, "2026-11-27"
-  // Those that were looked at, in order; a release between two of them is Evidence::none. Empty:
-  // the version of `source` alone.
+  // The releases that were looked at, in order; any release between two of them has Evidence::none.
+  // Empty: only the version of `source`.
   std::span<const EngineVersion> releases = {};
 };
 // The facts of one engine; static.
 [[nodiscard]] ROTARY_API const EngineFacts& facts_of(Engine engine) noexcept;
 
-// The families of which some release of the engine was run or read.
+// Number of families for which some release of the engine was run or read.
 [[nodiscard]] ROTARY_API std::size_t families_looked_at(Engine engine) noexcept;
 
 // The rules of an engine, of all its versions, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
 
-// Evidence for a reading: for its family and release, and for the form of the config, that is
-// which of rope_scaling and rope_parameters it has, and with which rope_type.
+// Evidence for a reading of one family in one release, with a config of this form: whether it has
+// rope_scaling or rope_parameters, and its rope_type.
 struct ReadingEvidence {
   Evidence kind = Evidence::none;
   std::string sentence;  // "transformers 4.48 was not looked at for qwen2"
@@ -131,25 +132,25 @@ struct DialectReading {
   // Lengths that the engine passes to rules that depend on the context.
   LengthPolicy lengths = LengthPolicy::each_call;
   std::vector<const DialectRule*> acted;  // those that changed something, in order
-  std::optional<std::string> refusal;     // why the engine does not run the model; model is then
-                                          // as far as the rules came
+  std::optional<std::string> refusal;     // why the engine does not run the model; rules after
+                                          // the refusing one were not applied to `model`
   ReadingEvidence evidence = {};
-  // Warnings of resolve() that this engine computes something else, which `model` does not show.
+  // Warnings of resolve() about this engine whose effect `model` does not show.
   std::vector<std::string> disputes = {};
 };
 
-// A model without its config: rules see its spec alone, and the evidence is none.
+// Reads a model without its config: rules see its spec only, and the evidence is none.
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(const ModelSpec& model,
                                                         const Dialect& dialect) noexcept;
 
-// The same of a config.json, whose keys decide more rules: one that resolve() does not read for the
-// family may be read by an engine. Errors: as resolve().
+// Reads a config.json. More rules apply, because an engine may read keys that resolve() does not
+// read for the family. Errors: as resolve().
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(
     std::string_view config_json, const Dialect& dialect,
     const ResolveOptions& options = {}) noexcept;
 
-// One rule alone, whatever its version: a hypothesis about an unknown engine.
-// Its acted is empty where the rule finds nothing to change, or changes configs alone.
+// Applies one rule, ignoring its versions: a hypothesis about an unknown engine. acted is empty if
+// the rule found nothing to change, or only changes configs.
 [[nodiscard]] ROTARY_API Result<DialectReading> apply_rule(const DialectRule& rule,
                                                            const ModelSpec& model) noexcept;
 

@@ -38,11 +38,11 @@ struct GgmlAngles {
   friend bool operator==(const GgmlAngles&, const GgmlAngles&) = default;
 };
 
-// inv_freq is the reference that every error bound of this library refers to; make_frequencies
-// derives turns and steps from it. Under Numerics::transformers it is the float32 that the model
-// computes with (except for Rounding::double_angle). Numerics::vllm becomes transformers with
-// Rounding::table here. Under Numerics::ggml it describes the angles before float32 rounds them, so
-// YaRN's ramp uses whole pairs there.
+// Every error bound of this library refers to inv_freq; make_frequencies derives turns and steps
+// from it. Numerics::transformers: inv_freq is the float32 that the model computes with (except for
+// Rounding::double_angle). Numerics::vllm is stored as transformers with Rounding::table.
+// Numerics::ggml: inv_freq describes the angles before float32 rounding, and YaRN's ramp uses whole
+// pairs.
 struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position; negative: turns by -φ
@@ -61,21 +61,20 @@ struct Frequencies {
 };
 
 // context_tokens: the length of the context, >= 1. Rules whose frequencies depend on it
-// (depends_on_context) require it, the others ignore it. The server chooses which length to pass:
-// the tokens so far (Transformers, at each forward pass) or the longest possible context (vLLM,
-// llama.cpp). Errors: invalid_argument when the spec breaks a requirement stated with its fields,
-// when a required context length is missing, when the rule gives an attention factor outside
-// [2^-20, 2^20], or when ggml's operation cannot express it under Numerics::ggml; unsupported for
-// several axes with xpos or numerics ggml.
+// (depends_on_context) require it; others ignore it. Transformers passes the tokens so far at each
+// forward pass; vLLM and llama.cpp pass the longest possible context. Errors: invalid_argument when
+// the spec breaks a requirement stated with its fields, when a required context length is missing,
+// when the rule gives an attention factor outside [2^-20, 2^20], or when ggml's operation cannot
+// express it under Numerics::ggml; unsupported for several axes with xpos or numerics ggml.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 
-// Whether make_frequencies() takes the spec: its errors, without its tables.
+// Checks a spec: the errors of make_frequencies(), without making its tables.
 [[nodiscard]] ROTARY_API Status validate(const RotarySpec& spec,
                                          std::optional<std::int64_t> context_tokens = {}) noexcept;
 
-// True if keys rotated under one fit queries rotated under the other: everything that affects a
-// rotation is equal. If false, a KV cache made under one must be rotated to the other (make_shift)
+// True if keys rotated with one match queries rotated with the other: everything that affects a
+// rotation is equal. If false, a KV cache made with one must be shifted to the other (make_shift)
 // or recomputed.
 [[nodiscard]] ROTARY_API bool rotate_alike(const Frequencies& one,
                                            const Frequencies& other) noexcept;
@@ -86,8 +85,8 @@ struct Frequencies {
                                                               std::vector<double> inv_freq,
                                                               double attention_factor) noexcept;
 
-// The same for positions of several axes: inv_freq is [pairs], or [axes][pairs] if the axes are
-// dense. Of Mochi, whose heads differ, each head has frequencies of its own.
+// The same for positions with several axes: inv_freq is [pairs], or [axes][pairs] if the axes are
+// dense. Mochi needs frequencies for each head, because its heads differ.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
                                                               std::vector<double> inv_freq,
                                                               double attention_factor,

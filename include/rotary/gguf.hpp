@@ -29,8 +29,8 @@ namespace rotary {
 // call that it is passed to returns.
 struct ByteSource {
   void* context = nullptr;  // passed to read_at
-  // Copies `count` bytes from `offset` on; offset + count <= size_bytes. Returns how many were
-  // copied: fewer mean that the file could not be read, or is shorter by now. Must not throw.
+  // Copies `count` bytes from `offset` on; offset + count <= size_bytes. Returns the number of
+  // bytes copied; fewer than `count` is a read error. Must not throw.
   std::size_t (*read_at)(void* context, std::uint64_t offset, std::byte* bytes,
                          std::size_t count) = nullptr;
   std::uint64_t size_bytes = 0;  // of the whole file
@@ -39,7 +39,7 @@ struct ByteSource {
 // Bytes in memory, which must live as long as the source is used.
 [[nodiscard]] ROTARY_API ByteSource byte_source(std::span<const std::byte> bytes) noexcept;
 
-// The numbers that the format has for types of values.
+// The format's numbers for value types.
 enum class GgufType : std::int32_t {
   uint8 = 0,
   int8 = 1,
@@ -64,10 +64,11 @@ enum class GgufType : std::int32_t {
 using GgufValue = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double,
                                std::string, std::vector<std::int64_t>, std::vector<double>>;
 
-// One key of a file. Kept are numbers, booleans, strings of at most 1024 bytes, and arrays of at
-// most 4096 numbers; of keys of tokenizers, "tokenizer.…", and of arrays of strings nothing is.
+// One key of a file. Its value is kept if it is a number, a boolean, a string of at most 1024 bytes
+// or an array of at most 4096 numbers. Values of tokenizer keys ("tokenizer.…") and arrays of
+// strings are not kept.
 struct GgufKey {
-  std::string name;  // any bytes but none at all, each name once
+  std::string name;  // any bytes, not empty; unique in the file
   GgufType type = GgufType::uint8;
   std::optional<GgufType> element_type = {};  // of arrays
   std::uint64_t elements = 1;                 // of arrays
@@ -86,22 +87,22 @@ struct GgufMetadata {
   std::endian byte_order = std::endian::little;  // of the file
   std::uint64_t tensors = 0;                     // how many the file has
   std::vector<GgufKey> keys;                     // in the order of the file
-  // rope_freqs.weight, rope_factors_long.weight and rope_factors_short.weight: those that are
-  // there.
+  // rope_freqs.weight, rope_factors_long.weight and rope_factors_short.weight, if the file has
+  // them.
   std::vector<GgufTensor> rope_tensors;
 };
 
-// Reads a file of version 2 or 3 in either byte order, front to back, through a window of 32 KiB;
-// of tensors nothing but the numbers of rope_tensors. It allocates no more than what it keeps
-// beside the window. A file that ends after its list of tensors is enough, unless it has
-// rope_tensors. Errors: malformed_input, with the byte at which the file is not what the format
-// requires; unsupported for other versions and nested arrays, and for a file with more than 65536
-// keys, 2^20 tensors, 2^23 strings in arrays, or keys and values of more than 16 MiB to keep.
+// Reads a file of version 2 or 3 in either byte order, front to back, through a window of 32 KiB.
+// Reads no tensor data except that of rope_tensors, and allocates only the window and what it
+// keeps. Without rope_tensors the file may end after its list of tensors. Errors: malformed_input,
+// with the byte at which the file is not what the format requires; unsupported for other versions
+// and nested arrays, and for a file with more than 65536 keys, 2^20 tensors, 2^23 strings in
+// arrays, or keys and values of more than 16 MiB to keep.
 [[nodiscard]] ROTARY_API Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept;
 
-// Information that a file lacks, and what a run says otherwise.
+// Values that a file lacks, and overrides of its keys.
 struct GgufOptions {
-  // The context you mean to use: too long a one gives a warning.
+  // The intended context, in tokens; one beyond the trained context gives a warning.
   std::optional<std::int64_t> context_tokens = {};
   Numerics numerics = Numerics::exact;  // for every spec; llama.cpp's own are Numerics::ggml
   // Keys of the file, with or without its architecture ("rope.freq_base"), and llama.cpp's flags
@@ -109,17 +110,16 @@ struct GgufOptions {
   std::vector<ConfigOverride> overrides = {};
 };
 
-// The model of a file, of split files the first. model_type is general.architecture, the keys of
-// sources are those of the file, ModelSpec::gguf says what the file does not. Pairings are those of
-// the file's weights, which the converter may have reordered. Errors: those of
-// read_gguf_metadata(); malformed_input for keys that are missing, mistyped or contradict one
-// another; unsupported for an architecture that llama.cpp did not know at gguf_commit(), for one
-// whose positions no spec describes, and for split files but the first; invalid_argument for
-// options.
+// The model of a file, or of the first of split files. model_type is general.architecture; sources
+// name the file's keys; ModelSpec::gguf lists what the file cannot say. Pairings are those of the
+// file's weights, which the converter may have reordered. Errors: those of read_gguf_metadata();
+// malformed_input for keys that are missing, mistyped or contradict one another; unsupported for an
+// architecture that llama.cpp did not know at gguf_commit(), for one whose positions no spec
+// describes, and for split files but the first; invalid_argument for options.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve_gguf(const ByteSource& source,
                                                         const GgufOptions& options = {}) noexcept;
 
-// The same of keys that were read before.
+// The same for keys that were already read.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve_gguf(const GgufMetadata& metadata,
                                                         const GgufOptions& options = {}) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify: from queries or keys before and after a rotary embedding, what was done to them: as the
-// config says, or which mistake explains it.
+// identify: takes queries or keys from before and after a rotary embedding, and says whether they
+// were rotated as the config says, or which mistake explains them.
 //
 //   const auto found = *identify(q, out, {.model = *resolve(config_json)});
 //   if (found.verdict == Verdict::another_cause)
@@ -28,15 +28,15 @@
 
 namespace rotary {
 
-// The part of a rotation that a mistake changes.
+// The part of an operation that a mistake changes.
 enum class CauseGroup : std::int32_t {
   structure = 1,         // which features turn together, and which turn at all
   attention_factor = 2,  // A, which multiplies cos and sin
-  direction = 3,         // the sign of angles, and cos and sin in each other's place
+  direction = 3,         // the sign of angles, or cos and sin swapped
   frequencies = 4,       // base, exponents, scaling rule
-  positions = 5,         // shifted, stretched, or of something else than the token
+  positions = 5,         // shifted, stretched, or not the token's
   axes = 6,              // the coordinate that a pair turns by
-  precision = 7,         // numbers too short for what they hold
+  precision = 7,         // too few bits for positions, frequencies or angles
 };
 
 // Every enumerator, in order.
@@ -56,20 +56,20 @@ struct Hypothesis {
   std::string_view advice;    // what to look at next
 };
 
-// All of them, in the order in which equal ones are named. The rules of engines (rules_of()) stand
-// for one, "engine_rule".
+// All hypotheses; among ties the first is named first. All rules of engines (rules_of()) are one
+// hypothesis, "engine_rule".
 [[nodiscard]] ROTARY_API std::span<const Hypothesis> identify_hypotheses() noexcept;
 
 // A mistake with its values.
 struct Cause {
   const Hypothesis* hypothesis = nullptr;  // of identify_hypotheses()
-  // Fields that differ: one is what was configured, other what was found.
+  // Fields that differ: `one` was configured, `other` was found.
   std::vector<FieldDifference> fields = {};
   std::string_view rule = {};      // of an engine_rule: its name; otherwise empty
   std::string_view sentence = {};  // the hypothesis' or the rule's
 };
 
-// Arithmetic that gives the numbers that were seen; none of them is a mistake.
+// The arithmetic that reproduces the numbers; none of these is a mistake.
 enum class FoundArithmetic : std::int32_t {
   exact = 1,           // exact angles, one rounding of the result
   float32_angles = 2,  // position * frequency in float32
@@ -80,20 +80,20 @@ enum class FoundArithmetic : std::int32_t {
 // "exact", "float32_angles", "rounded_rows", "every_step".
 [[nodiscard]] ROTARY_API std::string_view to_string(FoundArithmetic arithmetic) noexcept;
 
-// A rotation beside the numbers that were seen.
+// One rotation compared with the numbers.
 struct Explanation {
   std::vector<Cause> causes = {};  // at most two; empty: as configured
   double residual = 0;             // |predicted - seen| / |seen|, over the sample
-  double bit_equal = 0;            // the share of features with the very bits
+  double bit_equal = 0;            // the share of features that agree bit for bit
   FoundArithmetic arithmetic = FoundArithmetic::exact;
-  // The smallest position at which one more token would tell this from the first explanation: their
-  // vectors are then apart by three times what rounding makes of them. Absent for the first one,
-  // for those beyond the first separated_explanations, and where no position below 2^20 does.
+  // The smallest position at which one more token would tell this explanation from the first: their
+  // vectors differ by three times the rounding noise there. Absent for the first explanation, after
+  // the first separated_explanations, and if no position below 2^20 separates them.
   std::optional<std::int64_t> separating_position = {};
-  // The same with coordinates (p, p + 3, p + 7, …) in place of p on every axis, where a text tells
+  // The same for coordinates (p, p + 3, p + 7, …), if equal coordinates on all axes separate
   // nothing.
   std::optional<std::int64_t> separating_grid = {};
-  std::optional<RotarySpec> spec = {};  // as far as a spec can say it
+  std::optional<RotarySpec> spec = {};  // as far as a spec can express it
 };
 inline constexpr std::size_t separated_explanations = 24;
 
@@ -108,26 +108,26 @@ enum class Verdict : std::int32_t {
 // "as_configured", "another_cause", "described", "unexplained".
 [[nodiscard]] ROTARY_API std::string_view to_string(Verdict verdict) noexcept;
 
-// The findings of norms alone: a rotation keeps the length of each pair, times A. Needs no
-// frequency and no position.
+// The findings from norms: a rotation multiplies the length of each pair by A. Needs no frequencies
+// or positions.
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // of lengths from A times the lengths before, relative
-  bool rotated = true;   // false: the features after are those before
+  double deviation = 0;  // relative error of A times the lengths before
+  bool rotated = true;   // false: no feature changed
 };
 
-// Where each token stands, solved from the angles of its pairs.
+// The position of each token, solved from the angles of its pairs.
 struct ReadPositions {
   std::int64_t axes = 1;  // 1, or those of the spec
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
   std::vector<double> expected = {};   // [axes][batch][tokens]
-  std::vector<double> found = {};      // the same; NaN for a token that no position explains
+  std::vector<double> found = {};      // the same shape; NaN if no position explains the token
   std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen| there
   double residual = 0;                 // the same over all of them
-  // [batch][tokens]: the nearest other position that explains a token as well, on the first axis
-  // that has one; otherwise NaN.
+  // [batch][tokens]: the nearest other position that explains the token equally well, on the first
+  // axis that has one; otherwise NaN.
   std::vector<double> aliases = {};
   std::int64_t unread = 0;  // tokens that no position explains
 };
@@ -135,66 +135,66 @@ struct ReadPositions {
 // The answer of identify.
 struct Identification {
   Verdict verdict = Verdict::unexplained;
-  // The best first. The first `tied` explain what was seen, and these numbers cannot tell them
-  // apart; fewer causes come first. Those behind do not explain it: what came closest.
+  // The best first. The first `tied` explain the numbers equally well, those with fewer causes
+  // first. The others do not explain them; they came closest.
   std::vector<Explanation> explanations;
   std::size_t tied = 0;
-  std::optional<FoundStructure> structure;  // absent for rows and frequencies, which have none
-  // Radians that each pair of the structure turns from one token to the next, measured; empty where
-  // no two tokens have positions that differ by 1.
+  std::optional<FoundStructure> structure;  // absent for rows and frequencies
+  // Measured radians that each pair of the structure turns from one token to the next; empty if no
+  // two tokens are one position apart.
   std::vector<double> turns_per_token;
-  std::optional<std::int64_t> first_position;  // found, where none were given
-  // Where tokens stand, if any stands elsewhere than its explanation says, or nowhere.
+  std::optional<std::int64_t> first_position;  // found, if no positions were given
+  // Solved positions; present if some token is not where the explanation puts it, or has no
+  // position.
   std::optional<ReadPositions> positions;
-  std::int64_t checked_tokens = 0;  // that were compared one by one, all heads of each
-  // In which the numbers were computed: the narrowest of bf16, f16 and f32 that holds all of
-  // `after`, in whatever dtype they are stored.
+  std::int64_t checked_tokens = 0;  // compared one by one, with all heads
+  // The precision of the numbers: the narrowest of bf16, f16 and f32 that holds all of `after`,
+  // whatever dtype stores them.
   DType dtype = DType::f32;
   double tolerance = 0;     // the largest residual that the arithmetic of the dtype explains
-  std::int64_t tokens = 0;  // of the sample that was looked at
+  std::int64_t tokens = 0;  // of the sample
   std::int64_t heads = 0;
-  std::size_t hypotheses = 0;  // single mistakes, with their values, that were tried
-  std::size_t pairs = 0;       // and pairs of these
+  std::size_t hypotheses = 0;  // number of single mistakes (with values) tried
+  std::size_t pairs = 0;       // number of pairs of these tried
 };
 
 // The meaning of `before`.
 enum class BeforeState : std::int32_t {
   unrotated = 1,
-  // Keys of a cache that another program, known to be right, rotated as the model says: identify()
-  // undoes that first.
+  // Cached keys that were rotated as the model says; identify() undoes that rotation first.
   rotated_as_configured = 2,
 };
 
-// Assumptions of identify, and how far it searches.
+// Options of identify().
 struct IdentifyOptions {
-  // The rotation that should be. Absent: it is described. The other embeddings of the model are
-  // hypotheses: those of other layers.
+  // The expected rotation; the model's other embeddings become hypotheses. Absent: the rotation is
+  // described.
   std::optional<ModelSpec> model = {};
   std::size_t rotary = 0;  // index into model->rotary; 0 without a model
-  // Absent: consecutive tokens from a position below 2^20 that is to be found.
+  // Absent: consecutive tokens from an unknown position below 2^20.
   std::optional<Positions> positions = {};
-  // For rules that depend on it. Absent: the last position + 1.
+  // Context for rules that depend on it. Absent: the last position + 1.
   std::optional<std::int64_t> context_tokens = {};
   BeforeState before = BeforeState::unrotated;
   std::int64_t most_causes = 2;  // 1 or 2 mistakes at once
 };
 
-// Queries or keys of the same tokens, heads and dtype. Every element must be finite and in the
-// range of float32. Mistakes are searched in up to 48 tokens and 4 heads. What is found is compared
-// with all heads of the first 2^20 tokens, and where these stand is solved. Errors:
-// invalid_argument for views, positions or options; for an element that is NaN, infinite or larger,
-// which is named; for zeros alone; unsupported for xPos and for dense axes.
+// before and after hold the same tokens and heads, in one dtype. Every element must be finite and
+// in the range of float32. The search uses up to 48 tokens and 4 heads; the best explanation is
+// then checked on all heads of the first 2^20 tokens, whose positions are solved. Errors:
+// invalid_argument for views, positions or options, for an element that is NaN, infinite or too
+// large (which is named), and for zeros only; unsupported for xPos and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;
 
-// The same of rows of cos and sin, times A, that a program made, with a number for each pair:
-// pairings are not in them. rows.attention_factor is not used.
+// The same for rows of cos and sin (times A) with one number for each pair; they do not show the
+// pairing. rows.attention_factor is not used.
 [[nodiscard]] ROTARY_API Result<Identification> identify_rows(
     const CosSinView& rows, std::int64_t pairs, const IdentifyOptions& options = {}) noexcept;
 
-// The same of frequencies [pairs], radians per position; neither pairings nor positions are in
-// them. attention_factor: what the program multiplies cos and sin by.
+// The same for frequencies [pairs], radians per position; they show neither pairing nor positions.
+// attention_factor: the program's factor on cos and sin.
 [[nodiscard]] ROTARY_API Result<Identification> identify_frequencies(
     std::span<const double> inv_freq, double attention_factor = 1,
     const IdentifyOptions& options = {}) noexcept;

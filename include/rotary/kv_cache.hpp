@@ -44,17 +44,16 @@ struct HeadNorm {
   NormOver over = {};  // must be given
 };
 
-// Normalises every head of src into dst, for queries as append() does for keys (kv_cache.hpp). To
-// work in place, pass the same view twice; otherwise as in rotate(). dst and src have the same
-// extents and dtype, or src is f32 and dst bf16 or f16; their features are adjacent (a stride of
-// 1); f64 is refused.
+// Normalises every head of src into dst: for queries what append() does for keys. To work in place,
+// pass the same view twice; otherwise as in rotate(). dst and src have the same extents and dtype,
+// or src is f32 and dst bf16 or f16. Features are adjacent (a stride of 1); f64 is refused.
 //
 // Float32 arithmetic, the mean square in double, one rounding to nearest even on store (on
 // instruction_set() "AVX3_BF16" a bf16 result that is subnormal in float32 is 0). A float32 result
 // is within normalize_error_bound units of 2^-24 * |exact result| of the exact formula
 // (numeric_contract.hpp). A token's bits depend only on its elements and the instruction set.
-// Models in bf16 may round in between, as Transformers' Qwen3RMSNorm does before it multiplies by
-// the weight; this function does not.
+// Models in bf16 may round between steps (Transformers' Qwen3RMSNorm rounds before it multiplies by
+// the weight); this function does not.
 //
 // Allocates nothing on success; executor as in RotateOptions. On an error nothing has been written.
 // Errors: invalid_argument, with the requirement and what was got; unsupported, as rotate().
@@ -66,9 +65,8 @@ struct HeadNorm {
 // batch row of a contiguous cache, or a page of a paged one:
 //   [B, T, H, D]  [pages, page_size, H, D]    strides_bthd
 //   [B, H, T, D]  [pages, H, page_size, D]    strides_bhtd
-// Any other strides work too if features are adjacent (a stride of 1). v is absent if this call
-// does not cache values; otherwise it has the blocks and slots of k, and its own heads and
-// features.
+// Other strides work, too, if features are adjacent (a stride of 1). v has the blocks and slots of
+// k, and its own heads and features; absent: this call caches no values.
 struct KvCache {
   HeadsView k;
   std::optional<HeadsView> v = {};
@@ -119,17 +117,17 @@ struct KeyNorm {
 
 // Options of append.
 struct AppendOptions {
-  // Turns the keys; null: they are stored unrotated, for layers without positions, and for caches
-  // whose keys are rotated when they are read. Rotating stored keys again rounds each time, so a
-  // cache whose positions or frequencies change often should keep them unrotated.
+  // Rotates the keys. Null: keys are stored unrotated, for layers without positions, and for caches
+  // whose keys are rotated when they are read. Rotating stored keys again rounds them each time, so
+  // a cache whose positions or frequencies change often should keep them unrotated.
   const Rotations* rotations = nullptr;
   Executor executor = {};
   // A norm after the rotation is refused without rotations: apply it when the keys are rotated.
   std::optional<KeyNorm> k_norm = {};
 };
 
-// Stores A R(position) k, or k where there are no rotations, in the slots of its tokens, and v
-// unchanged. Other slots keep their bytes.
+// Stores A R(position) k (without rotations k) and v in the slots of their tokens. Other slots keep
+// their bytes.
 //
 // k has the head_dim, tokens and batch of the rotations, as in rotate() with direction forward.
 // Elements keep their dtype, or are converted from f32 to bf16 or f16; cache.k and cache.v may
@@ -158,10 +156,10 @@ struct AppendOptions {
 // to the cache, as with k_norm, and with the same limits: a head of at most 2048 features, no
 // 16-bit keys with rotations that round each product. With z the float32 numbers of a head and m
 // the largest |z|, its elements are z * 127/m to nearest even, none of them -128, and its scale is
-// m/127: within append_int8_error_bound (numeric_contract.hpp), half a step and the error of z. A
-// head whose m is below 2^-100 gets zeros and scale 0; one with a number that is not finite, zeros
-// and a NaN scale, so that it shows in whatever attends to it. The same bits on every instruction
-// set for the same z.
+// m/127. The error is at most append_int8_error_bound (numeric_contract.hpp): half a step plus the
+// error of z. A head whose m is below 2^-100 gets zeros and scale 0. A head with a number that is
+// not finite gets zeros and a NaN scale, which shows in every query that attends to it. Every
+// instruction set gives the same bits for the same z.
 [[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;

@@ -83,14 +83,14 @@ struct NumeratorRotations {
 };
 
 // Packed documents and padding. Consecutive tokens with the same number are one document; sums
-// start from zero where the number changes. A negative number is padding: its key is ignored and
-// its row of out is 0; padding does not end a document.
+// start from zero when the number changes. A negative number is padding, which does not end a
+// document: its key is ignored and its row of out is 0.
 using SegmentMap = TokenArray<std::int32_t>;
 
-// Everything that later queries need from earlier keys and values, in the caller's memory. All
-// zeros is the state of no keys. A call starts from the state and updates it with its own keys: a
-// prefill, then one token at a time. Contiguous. With segments the first token continues the
-// state's document, and the new state is that of the last document.
+// The sums that later queries need from earlier keys and values, in the caller's memory;
+// contiguous. All zeros: no keys yet. A call starts from the state and adds its own keys: a
+// prefill, then one token at a time. With segments, the first token continues the state's document,
+// and the new state is that of the last document.
 struct LinearState {
   std::span<double> values;     // Σ R ϕ(k) vᵀ: [batch][k heads][features][v features]
   std::span<double> keys;       // Σ ϕ(k), not rotated: [batch][k heads][features]
@@ -98,13 +98,13 @@ struct LinearState {
                                 // for EluPlusOne
 };
 
-// The mask of linear attention, and what it does with rotations.
+// Options of linear_attend().
 struct LinearAttentionOptions {
   LinearMask mask = {};  // must be given
   std::optional<NumeratorRotations> rotations = {};
   std::optional<SegmentMap> segments = {};  // for q and k, which then have the same tokens
   // Added to the denominator, as in the authors' code; at least 0. With exponential features it is
-  // relative to the largest feature of the query and the largest of the keys that it sees. A
+  // relative to the query's largest feature times the largest of the keys that it sees. A
   // denominator of 0 (no keys, epsilon 0) gives a row of zeros.
   double epsilon = 1e-6;
   std::optional<LinearState> state = {};
@@ -124,9 +124,8 @@ struct LinearAttentionOptions {
 // most 2^24 tokens never give a NaN and, without rotations, an Inf only by rounding to f16. A
 // token's NaN or Inf affects only the queries that see it, in its batch row and head.
 //
-// With rotations a weight may be negative and the weights of a row do not sum to 1: they shrink as
-// the context grows. That is eq. 19, not an error. To rotate q and k themselves, call rotate() on
-// them first.
+// With rotations, weights may be negative and do not sum to 1; they shrink as the context grows.
+// That is RoFormer's eq. 19, not an error. To rotate q and k themselves, call rotate() first.
 //
 // The bits do not depend on the executor, on layout or on the rest of the batch. Errors:
 // invalid_argument, with the requirement and what was got, also for rotations with a role or an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of prompts with text, images and videos, as models with M-RoPE count them: an id for
-// each axis of each token, and where decoding goes on. docs/theory/axes.md compares the
+// Positions of prompts with text, images and videos for models with M-RoPE: one id for each axis of
+// each token, and the position at which decoding continues. docs/theory/axes.md compares the
 // conventions.
 //
 //   const std::vector<TokenGroup> prompt = {TextTokenRun{5}, ImagePatches{4, 6}, TextTokenRun{3}};
@@ -23,15 +23,15 @@
 
 namespace rotary {
 
-// Text, and all else that has one id for each token: markers around images, audio alone.
+// Text, and other tokens that have one id: markers around images, audio without video.
 struct TextTokenRun {
   std::int64_t tokens = 0;  // >= 0
 
   friend bool operator==(const TextTokenRun&, const TextTokenRun&) = default;
 };
 
-// Rows and columns are those of the patches before merging (image_grid_thw), 1 or more, and at
-// least one token remains when they are merged.
+// Rows and columns of patches before merging (image_grid_thw), each >= 1 and enough for one merged
+// token.
 struct ImagePatches {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -39,18 +39,18 @@ struct ImagePatches {
   friend bool operator==(const ImagePatches&, const ImagePatches&) = default;
 };
 
-// frames: of patches (video_grid_thw[0]), of which each may cover several frames of the file.
+// frames: of patches (video_grid_thw[0]); each may cover several frames of the file.
 struct VideoPatches {
   std::int64_t frames = 0;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   // From one frame of patches to the next (second_per_grid_ts); 0 to 2^16.
   double seconds_per_frame = 1;
-  // Tokens of text between two frames, such as timestamps; for conventions whose frames are groups
-  // of their own. Where their number varies, give each frame as a video of 1 frame.
+  // Text tokens between two frames, such as timestamps; only with VideoFrames::own_groups. If their
+  // number varies, pass each frame as a video of 1 frame.
   std::int64_t text_between_frames = 0;
-  // Tokens of the video's own sound, interleaved with it; for conventions that say how. Two markers
-  // before and two after such a video belong to it.
+  // Tokens of the video's own sound, interleaved with it; only if the convention's `sound` says
+  // how. Two markers before and two after such a video belong to it.
   std::int64_t audio_tokens = 0;
 
   friend bool operator==(const VideoPatches&, const VideoPatches&) = default;
@@ -58,8 +58,8 @@ struct VideoPatches {
 
 // An image as a thumbnail and slices of one size at a higher resolution, on one canvas: `<image>`
 // thumbnail `</image>`, then `<slice>` slice `</slice>` row by row, with a newline between rows.
-// All of these tokens belong to it, and the newlines that follow it. For conventions with a canvas;
-// other images and frames are thumbnails without slices there.
+// All of these tokens belong to it, and so do the newlines after it. Only for conventions with a
+// canvas, which treat other images and frames as thumbnails without slices.
 struct SlicedImage {
   ImagePatches thumbnail = {};
   std::int64_t slices_down = 0;  // both 0: no slices
@@ -72,18 +72,18 @@ struct SlicedImage {
 
 using TokenGroup = std::variant<TextTokenRun, ImagePatches, VideoPatches, SlicedImage>;
 
-// Quantity that an axis of the ids counts.
+// The unit in which an axis of the ids counts.
 enum class IdAxis : std::int32_t {
   time,
   row,
   column,
-  image,   // in text as time; in an image how many images stand before it
-  token,   // how many tokens stand before it
+  image,   // in text as time; in an image the number of images before it
+  token,   // the number of tokens before it
   unused,  // 0
 };
 
-// Ids of the frames of a video, before those where it starts. i is the number of the frame, s
-// seconds_per_frame, r ids_per_second. Products in float32, as torch computes them.
+// Ids of a video's frames, relative to its start. i: frame number, s: seconds_per_frame, r:
+// ids_per_second. Products are float32, as torch computes them.
 enum class FrameTimes : std::int32_t {
   index,          // i
   whole_seconds,  // i * (s truncated) * r
@@ -104,12 +104,12 @@ enum class DecodeOffset : std::int32_t {
   not_negative,  // at least 0: a defect of Transformers 5.2
 };
 
-// Where the next group starts after an image or a video that started at p.
+// Start of the group after an image or a video that started at p.
 enum class NextPosition : std::int32_t {
-  // p + max(rows, columns) / merge. Known defect: the frames of a long video have higher ids than
-  // the text after it, whose ids go backwards.
+  // p + max(rows, columns) / merge. Known defect: frames of a long video have higher ids than the
+  // text after it.
   past_grid,
-  past_highest,  // 1 + the highest id of its last part: of all of it, but with sound the last chunk
+  past_highest,  // 1 + its highest id; with sound, that of the last chunk
   past_tokens,   // p + its tokens
 };
 
@@ -129,14 +129,14 @@ enum class SoundOfVideo : std::int32_t {
   by_token,  // by rising time, video first; each marker has an id
 };
 
-// How frames of a video stand in a prompt.
+// How the frames of a video are arranged in a prompt.
 enum class VideoFrames : std::int32_t {
   none,  // a video is refused
   one_group,
   own_groups,  // each frame as if it were an image
 };
 
-// How a model, or an engine, counts. A value: change a member where a config says another number.
+// How a model or an engine counts. A value: change members to follow a config.
 struct MRopeConvention {
   std::string_view name = {};
   std::string_view source = {};  // the file that defines it, and its release
@@ -158,25 +158,25 @@ struct MRopeConvention {
   friend bool operator==(const MRopeConvention&, const MRopeConvention&) = default;
 };
 
-// All that have a name, those of one model beside one another. Not changed while the program runs.
+// All named conventions, those of one model next to each other. Constant.
 [[nodiscard]] ROTARY_API std::span<const MRopeConvention> m_rope_conventions() noexcept;
 
-// A name, or a model's name with a release of Transformers, "qwen2.5-vl-5.3": how that release
-// counts. Error: invalid_argument, with all names, or the releases of the model.
+// Finds a convention by its name, or by a model's name and a release of Transformers
+// ("qwen2.5-vl-5.3"). Error: invalid_argument, with all names.
 [[nodiscard]] ROTARY_API Result<MRopeConvention> m_rope_convention(std::string_view name) noexcept;
 
 // The ids of a prompt, and where decoding goes on.
 template <class Number>
 struct MRopePositions {
   AxisPositions<Number> positions = {};
-  std::vector<std::int64_t> group_ends = {};  // the token behind the last one of each group
-  // rope_deltas: token n of the sequence, decoded after these, stands at n + delta on every axis.
+  std::vector<std::int64_t> group_ends = {};  // index after the last token of each group
+  // rope_deltas: a token decoded later, number n of the sequence, is at n + delta on every axis.
   Number delta = 0;
 
   friend bool operator==(const MRopePositions&, const MRopePositions&) = default;
 };
 
-// How many tokens the prompt has. Errors: those of m_rope_positions() but for ids.
+// Number of tokens of the prompt. Errors: those of m_rope_positions(), except those about ids.
 [[nodiscard]] ROTARY_API Result<std::int64_t> m_rope_token_count(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 
@@ -187,8 +187,8 @@ struct MRopePositions {
 [[nodiscard]] ROTARY_API Result<MRopePositions<std::int64_t>> m_rope_positions(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 
-// The same as real numbers, which every convention has. Where frame times are not truncated each
-// sum is rounded to float32, as the model has it.
+// The same as real numbers, for every convention. If frame times are not truncated, each sum is
+// rounded to float32, as in the model.
 [[nodiscard]] ROTARY_API Result<MRopePositions<double>> m_rope_coordinates(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 

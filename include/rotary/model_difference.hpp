@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// compare_models: where the positions of two models part, field by field and as numbers.
+// compare_models: how the positions of two models differ, field by field and as numbers.
 //
 //   const ModelDifference difference = *compare_models(one, other, {.context_tokens = 131072});
-//   difference.rotary.front().rows.first_position;  // where they part
+//   difference.rotary.front().rows.first_position;  // where they first differ
 #ifndef ROTARY_MODEL_DIFFERENCE_HPP
 #define ROTARY_MODEL_DIFFERENCE_HPP
 
@@ -21,20 +21,21 @@
 
 namespace rotary {
 
-// Two rows differ where two of their numbers are farther apart: the last place of bf16 below 1.
+// Two rows differ if two of their numbers are farther apart than this, the last place of bf16 below
+// 1.
 inline constexpr double row_tolerance = 0x1p-8;
 
 // Whether positions depend on a field.
 enum class FieldEffect : std::int32_t {
-  rows = 1,     // only through the rows of a rotary embedding, which are compared as numbers
-  model = 2,    // in itself: how a layer uses positions, what is added to or multiplies scores
-  nothing = 3,  // not at all, or below the comparison: a model's name, its arithmetic
+  rows = 1,     // only through rows, which are compared as numbers
+  model = 2,    // directly: how layers use positions, terms and factors of scores
+  nothing = 3,  // not at all: a model's name, its arithmetic
 };
 
 // "rows", "model", "nothing".
 [[nodiscard]] ROTARY_API std::string_view to_string(FieldEffect effect) noexcept;
 
-// A field with two values; as text, "none" where there is none.
+// A field with two different values, as text; "none" for an absent value.
 struct FieldDifference {
   std::string field;  // as ValueSource::value, or the name of a parameter of the scaling rule
   std::string one;
@@ -42,28 +43,27 @@ struct FieldDifference {
   FieldEffect effect = FieldEffect::rows;
 };
 
-// Two rotations of the same head, in exact arithmetic, at the positions of a context. The row of a
-// position is its rotation as a matrix: cos and sin, times A, of each pair, at the features that
-// the pair reads; text has one position, which all axes share. Features that q and k are both
-// written to change no score, and are not compared.
+// Two rotations of the same head, compared in exact arithmetic at the positions of a context. A row
+// is the rotation of one position as a matrix: A cos and A sin of each pair, at the features that
+// the pair reads. All axes share the position, as in text. The features that a pair is written to
+// change no score and are not compared.
 struct RowsDifference {
-  // The first at which rows differ by more than row_tolerance; absent: none in the context.
+  // The first position whose rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};
-  double at_first = 0;  // how far the two numbers that are farthest apart there are
+  double at_first = 0;  // the largest difference of two numbers there
   // The pairs whose rows differ somewhere in the context; empty, too, where !same_features.
   std::vector<std::int64_t> pairs = {};
   // Whether pair i of both turns the same two features.
   bool same_features = true;
-  // |angle - angle of the other|, in radians, where it is largest, and π from half a turn on: a
-  // pair can then be no more wrong. Only of the same features.
+  // The largest difference of two angles in radians, at most π. Only if same_features.
   double largest_angle_error = 0;
   std::int64_t largest_angle_pair = 0;
-  // The largest change of a score q·k, over vectors q and k of length 1 and the distances of the
-  // context: max over pairs of |A² e^(iφ) - A'² e^(iφ')|, each difference of angles φ - φ' as
-  // above. Absent where !same_features.
+  // The largest change of a score q·k for q and k of length 1, over all distances of the context:
+  // max over pairs of |A² e^(iφ) - A'² e^(iφ')|, with φ - φ' limited as above. Absent if
+  // !same_features.
   std::optional<double> largest_score_change = 0;
-  // The correlation of the scores of random q and k: the mean over features of cos(φ - φ'), at the
-  // distance 1, 2, 4, … or context - 1 where it is least. 1: alike.
+  // The least correlation of scores of random q and k, over the distances 1, 2, 4, … and context -
+  // 1: the mean over features of cos(φ - φ'). 1: equal.
   double least_correlation = 1;
   std::int64_t least_correlation_distance = 0;
 };
@@ -72,49 +72,49 @@ struct RowsDifference {
 struct RotaryDifference {
   std::size_t one = 0;  // indices into ModelSpec::rotary
   std::size_t other = 0;
-  std::vector<std::int64_t> layers = {};  // empty where a config does not say how many there are
+  std::vector<std::int64_t> layers = {};  // empty if a config does not give their number
   std::vector<FieldDifference> fields = {};
   RowsDifference rows = {};  // one sequence that grows token by token
-  // The rows of a call of the trained context, after one of the whole context: where the two
-  // engines remember lengths differently.
+  // Rows of a short call after a call of the whole context, if the engines remember lengths
+  // differently.
   std::optional<RowsDifference> after_longer_call = {};
-  // Absent: the rows were compared. Otherwise why they cannot be.
+  // Why the rows cannot be compared; absent: they were.
   std::optional<std::string> not_comparable = {};
 
   // Whether rows, or fields that no rows show, differ.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
-// All that differs between the positions of two models.
+// All differences between the positions of two models.
 struct ModelDifference {
   std::int64_t context_tokens = 0;
   std::vector<FieldDifference> fields;   // of the models, apart from their rotary embeddings
   std::vector<RotaryDifference> rotary;  // each pair of embeddings that some layer has
 
-  // False: every row of the context agrees up to row_tolerance, and all else is equal.
+  // False: all rows of the context agree up to row_tolerance, and all else is equal.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
 // The context of a comparison, and how engines remember lengths.
 struct ComparisonOptions {
-  // Absent: the longer one of the trained contexts; 4096 where neither is known.
+  // Absent: the longer trained context; 4096 if neither is known.
   std::optional<std::int64_t> context_tokens = {};  // 1 to 2^31
   LengthPolicy one = LengthPolicy::each_call;
   LengthPolicy other = LengthPolicy::each_call;
 };
 
-// A GGUF file whose rows of q and k its converter permuted is compared by the pairing of its
-// checkpoint, unless the other one is such a file, too.
-// Errors: invalid_argument for options, and as make_frequencies() for specs.
+// If a converter permuted the q and k rows of only one model (a GGUF file), that model is compared
+// with the pairing of its checkpoint. Errors: invalid_argument for options, and as
+// make_frequencies() for specs.
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
 
 // The answer that a comparison of two engines allows.
 enum class Agreement : std::int32_t {
   same = 1,       // nothing differs, and both readings are known: Evidence::run or read
-  different = 2,  // something differs, an engine does not run the model, or resolve() warns that
-                  // one of the two computes something else
-  unknown = 3,    // no difference is known, and nobody looked at such a config in an engine
+  different = 2,  // something differs, an engine does not run the model, or resolve() warns
+                  // that one of the two computes something else
+  unknown = 3,    // no difference is known, but an engine was not looked at for such a config
 };
 
 // "same", "different", "unknown".
@@ -126,8 +126,8 @@ struct ReadingsDifference {
   Agreement agreement = Agreement::unknown;
 };
 
-// One config as two engines read it: read_as(). Lengths are those of the readings, whatever the
-// options say. Errors: as compare_models().
+// Compares two readings (read_as()) of one config. Length policies are those of the readings; the
+// options' are ignored. Errors: as compare_models().
 [[nodiscard]] ROTARY_API Result<ReadingsDifference> compare_readings(
     const DialectReading& one, const DialectReading& other,
     const ComparisonOptions& options = {}) noexcept;

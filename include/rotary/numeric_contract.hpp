@@ -23,10 +23,10 @@
 
 namespace rotary {
 
-// With positions of several axes the bounds take the coordinate on a pair's axis, or, of dense
-// axes, the sum of the magnitudes of all coordinates.
+// For positions with several axes, pass the coordinate on the pair's axis; for dense axes, the sum
+// of the magnitudes of all coordinates.
 
-// The type of a position in the bounds: an integer, or a number that may lie between two.
+// The type of a position: an integer, or a real number.
 template <class Number>
 concept PositionNumber = std::integral<Number> || std::floating_point<Number>;
 
@@ -64,10 +64,10 @@ template <PositionNumber Number>
                            attention_factor * (angle_error_bound(position) + xpos_factor_error));
 }
 
-// |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair), where
-// the exact pair is the real linear map of the float32 input; hypot in [2^-100, 2^100]. The worst
-// case has three roundings: the row's, a product's, the sum's (the inverse of A != 1 also rounds
-// 1/A^2 and its product with the row). Rows of xPos have the same bound.
+// |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair). The
+// exact pair is the real linear map of the float32 input; hypot is in [2^-100, 2^100]. At worst the
+// row, a product and the sum are rounded; the inverse of A != 1 also rounds 1/A^2 and its product
+// with the row. Rows of xPos have the same bound.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_error_bound(Direction direction, double attention_factor,
                                         Number position) noexcept {
@@ -83,8 +83,8 @@ template <PositionNumber Number>
   return float_units + (1 + float_units * 0x1p-24) * 0x1p16;  // 2^-8 relative = 2^16 units
 }
 
-// A float32 result of at least this size becomes Inf in f16: half way between 65504, the largest
-// f16, and the next multiple of its spacing.
+// A float32 result of at least this size becomes Inf in f16: halfway from 65504, the largest f16,
+// to the next multiple of its spacing.
 inline constexpr double f16_overflow = 65520;
 
 // The same for an f16 result; hypot is that of the exact pair. The float32 result is rounded once
@@ -101,9 +101,9 @@ template <PositionNumber Number>
   return float_units + std::fmax(normal, subnormal);
 }
 
-// Error of a float32 result, itself off by float_units, once it is stored as dtype, in the same
-// units of 2^-24 * size; neither the result nor the exact value is larger than size. Extends the
-// bounds of bf16 and f16 above to any float32 bound. f16: only below f16_overflow.
+// Error of a float32 result after it is stored as dtype, in units of 2^-24 * size. float_units: the
+// float32 result's own error in these units. Neither the result nor the exact value is larger than
+// size. f16: only below f16_overflow.
 [[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
                                                double size) noexcept {
   const double relative = 1 + float_units * 0x1p-24;
@@ -156,9 +156,9 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
-// The position to pass to the bounds of rows and of rotated pairs for rotations of make_shift; pass
-// A'/A as the attention factor. An angle that is the difference of two has the errors of both.
-// Under the same frequencies and a whole number of positions apart, |to - from| suffices.
+// For rotations of make_shift: the position to pass to the bounds of rows and rotated pairs, with
+// A'/A as the attention factor. An angle that is a difference of two has the errors of both. With
+// equal frequencies and a whole number of positions between, |to - from| suffices.
 template <PositionNumber Number>
 [[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
   return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));

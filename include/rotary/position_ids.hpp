@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position ids of batches: made from what says where sequences begin, and judged.
+// Position ids of batches: makes them from masks or lengths, and checks existing ones.
 //
 //   const std::vector<std::int64_t> lengths = {3, 2};
 //   const auto ids = packed_positions(lengths);               // 0, 1, 2, 0, 1
@@ -21,10 +21,10 @@
 
 namespace rotary {
 
-// Ids, lengths and sums of lengths are at most this far from 0: no model counts further.
+// The largest magnitude of ids, lengths and sums of lengths.
 inline constexpr std::int64_t most_position_id = std::int64_t{1} << 40;
 
-// [batch][tokens], contiguous: not 0 where a token is real. Padding may stand on either side.
+// [batch][tokens], contiguous: 0 for padding, on either side; other values for real tokens.
 struct PaddingMask {
   std::span<const std::int64_t> real = {};
   std::int64_t batch = 1;
@@ -33,18 +33,18 @@ struct PaddingMask {
 // The errors of all functions below: invalid_argument, with the requirement and what was got;
 // out_of_memory.
 
-// Ids of a padded batch, [batch][tokens - past]; 0 at padding. The mask covers cached tokens, too:
-// past of each row are cached, and the ids are those of the others.
+// Ids of a padded batch, [batch][tokens - past]; padding gets 0. The mask also covers the first
+// `past` tokens of each row, which are cached and get no ids.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> padded_positions(
     const PaddingMask& attention_mask, std::int64_t past = 0) noexcept;
 
-// Ids of sequences one behind the other, at most most_axis_tokens. past: how many tokens of each
-// are cached, one number for all or one for each; none without it. A decode step has lengths of 1,
-// a window of n drafts lengths of n, a chunk of a prompt past = what came before it.
+// Ids of packed sequences, at most most_axis_tokens. past: number of cached tokens, one number for
+// all sequences or one for each; empty: 0. A decode step has lengths of 1, a window of n drafts
+// lengths of n; a later chunk of a prompt has past = the tokens before it.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> packed_positions(
     std::span<const std::int64_t> lengths, std::span<const std::int64_t> past = {}) noexcept;
 
-// The lengths of packed sequences whose bounds are given: 0, and where each ends.
+// The lengths of packed sequences. cu_seqlens: 0, then the end of each.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> sequence_lengths(
     std::span<const std::int64_t> cu_seqlens) noexcept;
 
@@ -55,14 +55,14 @@ struct PositionIds {
   std::int64_t axes = 1;
 };
 
-// Facts about ids: a mask, which wins, or the lengths of packed sequences, or past alone. past
-// is as in packed_positions(), beside a mask unread. Without any of them runs that rise by 1 are
-// right, also packed ones, which begin at 0 again.
+// Facts about ids: a mask, the lengths of packed sequences, or only past (as in
+// packed_positions()). A mask wins over the others. Without facts, ids are right if each rises by 1
+// or restarts at 0.
 struct KnownSequences {
   PaddingMask attention_mask = {};
   std::span<const std::int64_t> lengths = {};
   std::span<const std::int64_t> past = {};
-  std::optional<DType> dtype = {};  // what the ids were, if they were no integers
+  std::optional<DType> dtype = {};  // the original type of ids that were not integers
 };
 
 // One mistake in the ids of a row.
@@ -74,15 +74,15 @@ struct PositionFinding {
   std::string sentence = {};
 };
 
-// findings: at most one in each row, and one of the dtype. judged: false of ids that differ between
-// axes, which an image or a video has (m_rope.hpp makes them).
+// findings: at most one for each row, and one for the dtype. judged: false if ids differ between
+// axes, as those of images and videos do (m_rope.hpp makes them).
 struct PositionCheck {
   std::string sentence = {};
   std::vector<PositionFinding> findings = {};
   bool judged = true;
 };
 
-// Judges ids by what is known of them.
+// Checks ids against the known facts.
 [[nodiscard]] ROTARY_API Result<PositionCheck> check_positions(
     const PositionIds& ids, const KnownSequences& known = {}) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position maps: rotary attention whose relative position is not a difference of two positions, so
-// that rotating q and k separately cannot produce it. docs/theory/attention.md compares them.
+// Position maps: rotary attention whose relative position is not a difference of two positions.
+// Rotating q and k separately cannot produce it. docs/theory/attention.md compares them.
 //
 //   const AttendOptions causal{.scale = 0.125, .mask = {.order = AttentionOrder::causal}};
 //   attend_mapped(out, q, k, v, {ReRope{.window = 512}, &frequencies, causal});
@@ -24,9 +24,9 @@
 
 namespace rotary {
 
-// Below, Δ = i - j is the distance from the query at position i back to the key at position j, / is
-// division rounded down, % the remainder. Numbers of tokens are at most 2^40. Members that must be
-// given have defaults that validate() refuses.
+// Notation: Δ = i - j is the distance from the query at i back to the key at j, / rounds down, % is
+// the remainder. Numbers of tokens are at most 2^40. validate() refuses the defaults of members
+// that must be given.
 
 // min(Δ, window). Su 2023, bojone/rerope, which also applies LognTemperature to q.
 struct ReRope {
@@ -66,9 +66,9 @@ struct DualChunk {
   friend bool operator==(const DualChunk&, const DualChunk&) = default;
 };
 
-// Each pair turns by min(Δ |inv_freq|, max_angle) in its own direction: with distance it stops at
-// the angle farthest from the key instead of completing the turn. Where q = k, a score then falls
-// with Δ; in general it need not (docs/theory/attention.md).
+// Each pair turns by min(Δ |inv_freq|, max_angle) in its own direction: it stops at max_angle
+// instead of completing the turn. If q = k, the score falls with Δ; in general it need not
+// (docs/theory/attention.md).
 struct ClippedAngle {
   double max_angle = std::numbers::pi;  // radians; > 0 and <= π
 
@@ -80,56 +80,56 @@ using PositionMap = std::variant<ReRope, LeakyReRope, SelfExtend, DualChunk, Cli
 // Error: invalid_argument, with the requirement that the map breaks.
 [[nodiscard]] ROTARY_API Status validate(const PositionMap& map) noexcept;
 
-// How many positions before the query the key stands for a pair of this frequency (radians per
-// position): the angle between the two is this number times inv_freq. Only ClippedAngle depends on
-// inv_freq. Requires a valid map, positions from -2^60 to 2^60, and key <= query.
+// The mapped distance from key to query for a pair of this frequency (radians per position): the
+// pair turns by this number times inv_freq. Only ClippedAngle depends on inv_freq. Requires a valid
+// map, positions from -2^60 to 2^60, and key <= query.
 [[nodiscard]] ROTARY_API double relative_position(const PositionMap& map, std::int64_t query,
                                                   std::int64_t key, double inv_freq) noexcept;
 
-// Attention whose distances a map changes.
+// Arguments of attend_mapped().
 struct MappedAttention {
   PositionMap map = {};
   // For q and k: numerics exact, no xpos, valid for every context. Not owned.
   const Frequencies* frequencies = nullptr;
-  // With a causal mask that has at most a window to the left; softcap, masks of pairs, encoding,
+  // The mask must be causal, with at most a window to the left. softcap, masks of pairs, encoding,
   // weights and memory must be empty. A key that several sequences read has the same position in
   // each.
   AttendOptions attend = {};
 };
 
-// attend(), causal, for queries and keys that are not rotated; each pair of query and key is scored
-// as if the key stood relative_position before the query. A map becomes a few attentions over keys
-// in different ranges of distance, each with its own rotations, merged by their log-sum-exp: two
-// for ReRope, LeakyReRope and SelfExtend, three for DualChunk; for ClippedAngle one more than the
-// number of pairs that reach max_angle within the distances of the call.
+// Causal attend() for unrotated queries and keys: each key is scored at relative_position before
+// the query. The call runs a few attentions over keys in different ranges of distance, each with
+// its own rotations, and merges them by their log-sum-exp: two for ReRope, LeakyReRope and
+// SelfExtend, three for DualChunk; for ClippedAngle one more than the number of pairs that reach
+// max_angle within the distances of the call.
 //
-// Beside the merged result the call stores the rows and the result of one of these attentions at a
-// time: memory is linear in the tokens. attend_mapped_error_bound (numeric_contract.hpp) bounds the
-// result. The bits of a query do not depend on the executor, which is called several times. On an
-// error nothing has been written. Errors: invalid_argument, with the requirement and what was got;
-// unsupported, as attend(); out_of_memory.
+// Memory is linear in the tokens: the call stores the rows and result of one attention at a time,
+// and the merged result. attend_mapped_error_bound (numeric_contract.hpp) bounds the result. The
+// bits of a query do not depend on the executor, which is called several times. On an error nothing
+// has been written. Errors: invalid_argument, with the requirement and what was got; unsupported,
+// as attend(); out_of_memory.
 [[nodiscard]] ROTARY_API Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k,
                                               ConstHeadsView v,
                                               const MappedAttention& options) noexcept;
 
-// Two angles for a pair: what two published programs compute in place of a rotation. The features
+// Two angles for a pair, as two published programs compute them instead of a rotation. The features
 // x, y of a pair become
 //   x cos φ - y sin φ,  y cos χ + x sin χ,
-// φ and χ being angles of the features, not of the pair. That is no rotation: norms change, scores
-// are no functions of the distance, nothing turns the features back or on. It is here so that
-// models trained with it can be run as their program runs them; rotate(), append(), attend() and
-// shift() have one angle for a pair. docs/theory/axes.md.
+// where φ and χ are the angles of the two features. This is no rotation: norms change, scores do
+// not depend on distance alone, and it cannot be inverted or shifted. Use it only to run models
+// that were trained with it; rotate(), append(), attend() and shift() have one angle for each pair.
+// docs/theory/axes.md.
 //
 //   const auto angles = *vjepa2_two_angles(64);
 //   const auto grid = *grid_positions({.frames = 8, .rows = 16, .columns = 16});
 //   const auto rows = *make_two_angle_rows(angles, grid.view());
 //   apply_two_angles(q, q, rows);
 
-// An angle for each feature of a window, and which features are a pair.
+// Frequencies for each feature of a window.
 struct TwoAngles {
   HeadWindow window;  // of the head; pairing half or interleaved, 1 block
-  // [window.rotary_dim]: entry f is that of feature window.first_feature + f. Its own window is one
-  // of so many pairs, so that rotate() refuses heads of these features.
+  // [window.rotary_dim]: entry f belongs to feature window.first_feature + f. Their own window has
+  // as many pairs, so rotate() refuses them for heads of `window`.
   Frequencies of_features;
 };
 
@@ -140,11 +140,11 @@ struct TwoAngles {
                                                            std::vector<double> inv_freq,
                                                            PairAxes axes) noexcept;
 
-// The text of HunYuan-VL in Transformers 5.23 (hunyuan_vl/modeling_hunyuan_vl.py): sections of
-// pairs (xdrope_section) are doubled over the table of all features, so that features i and i + d/2
-// follow different axes. Pairing half. sections: each >= 1, in sum head_dim / 2. base: where the
-// config has a fixed alpha, rope_theta * alpha^(d / (d - 2)). vLLM and the authors give both
-// features one axis: that is Axes in blocks.
+// The text model of HunYuan-VL in Transformers 5.23 (hunyuan_vl/modeling_hunyuan_vl.py). Its
+// sections of pairs (xdrope_section) are repeated over the table of all features, so features i and
+// i + d/2 follow different axes. Pairing half. sections: each >= 1, in sum head_dim / 2. base: with
+// a fixed alpha in the config, rope_theta * alpha^(d / (d - 2)). vLLM and the authors give both
+// features one axis, as Axes in blocks.
 [[nodiscard]] ROTARY_API Result<TwoAngles> hunyuan_vl_two_angles(
     std::int64_t head_dim, double base, const std::vector<std::int64_t>& sections) noexcept;
 

@@ -12,16 +12,16 @@
 
 namespace rotary {
 
-// A number for each token of each batch row: positions, slots of a cache. Not owned.
+// One number for each token of each batch row: positions, or slots of a cache. Not owned.
 //
 //   const std::vector<std::int32_t> numbers = {0, 1, 2, 0, 1};  // two packed documents
 //   const auto positions = token_array(numbers);                // [tokens]
 //   const auto batched = token_array(numbers, 5);               // [5][1]
 
 // Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride. Strides in
-// elements. data must live until the call that it is passed to returns. batch 1 serves every batch
-// row of the tensors; more than 1 needs a batch_stride. axes: coordinates of each token; more than
-// 1 need an axis_stride, and frequencies of as many axes (axes.hpp).
+// elements. data must live until the call returns. batch 1 serves every batch row of the tensors;
+// more than 1 needs a batch_stride. axes: coordinates of each token; more than 1 need an
+// axis_stride and frequencies with as many axes (axes.hpp).
 template <class Number>
 struct TokenArray {
   const Number* data = nullptr;
@@ -73,10 +73,9 @@ struct ConsecutivePositions {
 };
 
 // One position for each token: packed documents, padding, context-parallel slices. int32, int64, or
-// double for positions between tokens (interpolated, continuous time), which are finite and within
-// int64; a double that is an integer gives the bits of that integer. With frequencies of several
-// axes each token has a coordinate on every axis, or one that serves all of them: text, whose rows
-// are those of the same frequencies without axes.
+// double for interpolated positions and continuous time. Doubles are finite and within int64; an
+// integral double gives the bits of that integer. With frequencies of several axes, a token has a
+// coordinate on each axis, or one for all axes (text).
 using Positions = std::variant<ConsecutivePositions, TokenArray<std::int32_t>,
                                TokenArray<std::int64_t>, TokenArray<double>>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A factor on a query, by its position, that keeps attention sharp over long contexts.
+// A factor on each query that depends on its position and keeps attention sharp over long contexts.
 //
 //   query_factor(LognTemperature{.trained_tokens = 8192}, 100000);  // > 1
 #ifndef ROTARY_QUERY_TEMPERATURE_HPP

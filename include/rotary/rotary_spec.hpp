@@ -17,9 +17,9 @@
 
 namespace rotary {
 
-// Numerics: the arithmetic that cos, sin and products follow. exact is the contract of this
-// library; the others reproduce, up to the last bits of pow and cos, the arithmetic that a model
-// was trained or is served with: docs/theory/numerics.md.
+// Numerics: the arithmetic of cos, sin and products. exact is the contract of this library. The
+// others reproduce the arithmetic that a model was trained or is served with, up to the last bits
+// of pow and cos: docs/theory/numerics.md.
 //
 //   spec.numerics = Numerics::transformers;
 //   spec.rounding = Rounding::every_step;  // of this model's class
@@ -35,7 +35,7 @@ enum class Numerics : std::int32_t {
 inline constexpr std::array all_numerics = {Numerics::exact, Numerics::transformers, Numerics::ggml,
                                             Numerics::vllm};
 
-// The steps after the float32 angle at which a class of Hugging Face Transformers rounds to the
+// After which steps (from the float32 angle on) a class of Hugging Face Transformers rounds to the
 // dtype of q and k.
 enum class Rounding : std::int32_t {
   every_step = 1,    // cos and sin, both products and their sum: Llama and most others
@@ -54,8 +54,8 @@ inline constexpr std::array all_roundings = {Rounding::every_step, Rounding::tab
 // "every_step", "table", "result", "double_angle".
 [[nodiscard]] ROTARY_API std::string_view to_string(Rounding rounding) noexcept;
 
-// The two features of a head that turn together as pair i, with d = rotary_dim features. A wrong
-// choice keeps every norm and shape and still breaks the model, so nothing here has a default.
+// The two features of a head that turn together as pair i, with d = rotary_dim. There is no
+// default: a wrong pairing keeps all shapes and norms, and still breaks the model.
 enum class Pairing : std::int32_t {
   half =
       1,  // (i, i + d/2): rotate_half, "NeoX style"; Llama, Mistral, Qwen, GPT-NeoX in Transformers
@@ -73,8 +73,8 @@ inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved,
 // "half", "interleaved", "interleaved_to_half".
 [[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
 
-// The direction in which positive positions turn a pair (x, y): by +φ, or by -φ as in NanoChat,
-// where every inv_freq is negative.
+// Whether positive positions turn a pair (x, y) by +φ, or by -φ as in NanoChat (every inv_freq is
+// then negative).
 enum class Sense : std::int32_t { positive = 1, negative = 2 };
 
 // "positive", "negative".
@@ -109,15 +109,15 @@ struct RotarySpec {
   std::int64_t blocks = 1;                   // HeadWindow::blocks
 };
 
-// The window of a head that a rotation changes: features [first_feature, first_feature +
-// rotary_dim). It is passed from the spec to the rotations, so that they cannot disagree.
+// The features of a head that a rotation changes: [first_feature, first_feature + rotary_dim).
+// Specs pass their window on to frequencies and rotations.
 struct HeadWindow {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
   std::int64_t first_feature = 0;
   Required<Pairing> pairing;
-  // Pairing half within each of this many equal parts of the window: (i, i + d/(2 blocks)). 2 for
-  // the vision tower of Gemma 4. Divides rotary_dim / 2; 1 for other pairings.
+  // Number of equal parts of the window that pairing half is applied to: (i, i + d/(2 blocks)). 2
+  // for the vision tower of Gemma 4. Divides rotary_dim / 2; 1 for other pairings.
   std::int64_t blocks = 1;
 
   [[nodiscard]] std::int64_t pairs() const noexcept { return rotary_dim / 2; }

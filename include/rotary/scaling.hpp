@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaling rules: how a model stretches the frequencies of rotary embedding beyond the context it
-// was trained on. Each rule is one aggregate with its facts (Describe) and one file in
-// src/rotation/scaling/. d is rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
-// docs/theory/scaling.md lists the rules with the source of each formula.
+// Scaling rules: how a model changes the frequencies of rotary embedding to use contexts longer
+// than it was trained on. Each rule is a struct with its facts (Describe). d is rotary_dim, i the
+// pair, ω_i = base^(-2i/d) the unscaled frequency. docs/theory/scaling.md lists the rules with the
+// source of each formula.
 //
 //   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
 //   rope_type(scaling);  // "yarn"
@@ -24,11 +24,6 @@
 #include "rotary/result.hpp"
 
 namespace rotary {
-
-// Scaling rules that configs of models name, each one aggregate with its facts (Describe). d is
-// rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
-//
-//   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
 
 // A, the factor on cos and sin, of any rule.
 inline constexpr ParameterBounds attention_factors = {0x1p-20, 0x1p20, "in [2^-20, 2^20]"};
@@ -166,10 +161,10 @@ struct Describe<Llama3Scaling> {
   }
 };
 
-// Dynamic NTK: NTK-aware with a base that grows with the length L of the context, counted as at
-// least the original one: base' = base * (factor L / original - (factor - 1))^(d/(d-2)).
-// Transformers' _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4.
-// Depends on the length of the context.
+// Dynamic NTK: NTK-aware with a base that grows with the context length L (at least the original
+// one): base' = base * (factor L / original - (factor - 1))^(d/(d-2)). Transformers'
+// _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4. Depends on the
+// length of the context.
 struct DynamicNtkScaling {
   double factor = 0;                         // finite, > 0
   std::int64_t original_context_tokens = 0;  // > 0; a config's max_position_embeddings
@@ -193,9 +188,9 @@ struct Describe<DynamicNtkScaling> {
 };
 
 // Qwen's dynamic NTK: NtkScaling whose alpha is 1 within the original context L, 3 up to 2 L, 7 up
-// to 4 L: 2^(ceil(log2(l / L)) + 1) - 1 for a context of l > L tokens. l is the length of the
-// prompt: its alpha stays while tokens are generated. get_ntk_alpha of modeling_qwen.py
-// (use_dynamic_ntk). Needs rotary_dim >= 4. Depends on the length of the context.
+// to 4 L: 2^(ceil(log2(l / L)) + 1) - 1 for a prompt of l > L tokens. Generated tokens keep the
+// prompt's alpha. get_ntk_alpha of modeling_qwen.py (use_dynamic_ntk). Needs rotary_dim >= 4.
+// Depends on the length of the context.
 struct DoublingNtkScaling {
   std::int64_t original_context_tokens = 0;  // > 0; a config's seq_length
 
@@ -217,7 +212,7 @@ struct Describe<DoublingNtkScaling> {
 };
 
 // Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
-// context, at each forward pass; vLLM and llama.cpp the most tokens that will ever be, once.
+// context at each forward pass; vLLM and llama.cpp compare the longest possible context once.
 enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
 
 template <>
@@ -228,18 +223,18 @@ struct Describe<LongRopeSwitch> {
       NamedEnumerator{LongRopeSwitch::always_long, "always_long"}};
 };
 
-// LongRoPE: ω_i / list_i, of the long list where the context is longer than the original one, of
-// the short list otherwise. Ding et al. 2024 (arXiv 2402.13753); Transformers'
-// _compute_longrope_parameters. Depends on the length of the context, unless lists says otherwise.
+// LongRoPE: ω_i / list_i, with the long list if the context is longer than the original one, else
+// the short list. Ding et al. 2024 (arXiv 2402.13753); Transformers' _compute_longrope_parameters.
+// Depends on the length of the context, unless lists says otherwise.
 struct LongRopeScaling {
   std::vector<double> short_factor = {};     // [rotary_dim / 2], finite, > 0
   std::vector<double> long_factor = {};      // [rotary_dim / 2], finite, > 0
   std::int64_t original_context_tokens = 0;  // > 1
   double factor = 0;                         // finite, > 0: the longest context / the original one
   LongRopeSwitch lists = LongRopeSwitch::by_context;
-  // The factor A on cos and sin, each in [2^-20, 2^20]: the mscale of the list that is used, where
-  // it is given (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1
-  // for factor <= 1.
+  // The factor A on cos and sin, in [2^-20, 2^20]: the mscale of the list in use, if given
+  // (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1 for factor <=
+  // 1.
   std::optional<double> attention_factor = {};
   std::optional<double> short_mscale = {};
   std::optional<double> long_mscale = {};
@@ -281,9 +276,10 @@ struct Describe<LongRopeScaling> {
   }
 };
 
-// Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): of the d/2 pairs of the
-// whole head the first floor(turning_fraction d / 2) keep ω_i / factor, the others stand still. Not
-// partial rotary embedding, where fewer features turn as if they were the whole head.
+// Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): the first
+// floor(turning_fraction d / 2) of the head's d/2 pairs have ω_i / factor; the others stand still.
+// In partial rotary embedding, by contrast, the features that turn have the frequencies of a
+// smaller head.
 struct ProportionalScaling {
   double turning_fraction = 0;  // in (0, 1]; a config's partial_rotary_factor
   double factor = 1;            // finite, > 0
@@ -328,8 +324,8 @@ struct Describe<NtkScaling> {
 };
 
 // Su Jianlin's NTK-RoPE with fixed digits (kexue.fm 9706), as vLLM's rope_type "ntk" computes it.
-// Without mixed_b: (base factor)^(-2i/d) / factor^(2/d). With it the stretch grows from pair to
-// pair: ω_i / factor^(((i+1) / (d/2))^mixed_b), which is the whole factor in the last.
+// Without mixed_b: (base factor)^(-2i/d) / factor^(2/d). With it: ω_i / factor^(((i+1) /
+// (d/2))^mixed_b), so the last pair gets the whole factor.
 struct MixedNtkScaling {
   double factor = 0;                   // finite, > 0
   std::optional<double> mixed_b = {};  // finite, >= 0; Su proposes 0.625
@@ -380,7 +376,7 @@ struct Describe<NtkByPartsScaling> {
   }
 };
 
-// How a clipped rule ends: a cosine from the last frequency that is kept down to 0, or at once.
+// How ClippedScaling slows pairs down: along a cosine to 0, or to 0 at once.
 enum class ClippedEdge : std::int32_t { cosine = 1, hard = 2 };
 
 template <>
@@ -389,9 +385,9 @@ struct Describe<ClippedEdge> {
                                              NamedEnumerator{ClippedEdge::hard, "hard"}};
 };
 
-// Clipped RoPE: the slowest pairs are slowed down further or stand still, the others keep ω_i. Of n
-// = clipped_pairs the first to the last get ω_i (1 + cos t) / 2, t from 0 to π in equal steps, or
-// 0. arXiv 2602.05258 (use_cope and use_hardclip of its authors' code, with n = 20).
+// Clipped RoPE: the slowest pairs are slowed down or stopped; the others keep ω_i. The n =
+// clipped_pairs slowest pairs get ω_i (1 + cos t) / 2 with t from 0 to π in equal steps, or 0
+// (hard). arXiv 2602.05258 (use_cope and use_hardclip of its authors' code, with n = 20).
 struct ClippedScaling {
   std::int64_t clipped_pairs = 0;  // in [1, rotary_dim / 2]
   ClippedEdge edge = ClippedEdge::cosine;
@@ -428,8 +424,8 @@ struct Describe<RetNetScaling> {
   static void parameters(Self& /*self*/, Visit /*visit*/) {}
 };
 
-// Frequencies that are known as numbers: those of another program, of a paper's search, of a
-// trained parameter. The base of the spec is not used.
+// Frequencies given as numbers: from another program, a paper's search or a trained parameter. The
+// base of the spec is not used.
 struct ExplicitScaling {
   std::vector<double> inv_freq = {};  // [rotary_dim / 2], radians per position; -2^40 < each < 2^40
   double attention_factor = 1;        // A, in [2^-20, 2^20]
@@ -487,7 +483,7 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-// One of these, and a type of its own, so that symbols keep their names when one is added.
+// The alternatives of Scaling. A separate type keeps symbol names when a rule is added.
 using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,
@@ -511,17 +507,17 @@ void for_each_parameter(Rule& scaling, Visit visit) {
 // The rope_type of every rule, in the order of the alternatives.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> rope_types() noexcept;
 
-// A rule of this rope_type with nothing set; nothing where no rule has it.
+// A rule of this rope_type with default members; absent if no rule has this name.
 [[nodiscard]] ROTARY_API std::optional<Scaling> scaling_named(std::string_view rope_type) noexcept;
 
-// As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
+// The rule's rope_type in configs ("yarn"), or our own name for a rule that no config has ("ntk").
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;
 
-// The rule in one sentence for people; {KEY} stands for the value of the parameter of this name.
+// The rule in one sentence for people; {KEY} stands for the value of the parameter KEY.
 [[nodiscard]] ROTARY_API std::string_view sentence(const Scaling& scaling) noexcept;
 
-// Every requirement on one parameter. make_frequencies checks besides what parameters require of
-// each other, of base, of rotary_dim and of the context. Error: invalid_argument.
+// Checks each parameter by itself. make_frequencies also checks parameters against each other,
+// base, rotary_dim and the context. Error: invalid_argument.
 [[nodiscard]] ROTARY_API Status validate(const Scaling& scaling) noexcept;
 
 // Whether the rule's frequencies change with the length of the context.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position representations: learned vectors, one for each distance within a window, that
-// are multiplied with the query in the scores and added to the values. Shaw et al. 2018 (arXiv
+// Relative position representations: one learned vector for each distance within a window,
+// multiplied with the query in the scores and added to the values. Shaw et al. 2018 (arXiv
 // 1803.02155), equations 3 and 4. Each query uses only the rows of the window; no vector is stored
 // for each pair of tokens.
 //
@@ -30,7 +30,7 @@ struct ShawWindow {
   friend bool operator==(const ShawWindow&, const ShawWindow&) = default;
 };
 
-// The row of a relative position, which is the key's position minus the query's; any int64.
+// The table row of a relative position (the key's position minus the query's; any int64).
 [[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
                                                        const ShawWindow& window) noexcept;
 

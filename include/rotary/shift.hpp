@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shift: takes rotated keys of a KV cache to other positions or other frequencies without their
-// unrotated values. For context shift, moved blocks, a change of base, LongRoPE from short to long,
-// dynamic NTK growth.
+// shift: moves rotated keys of a KV cache to other positions or frequencies without their unrotated
+// values: context shift, moved blocks, a change of base, LongRoPE from short to long, dynamic NTK
+// growth.
 //
 //   shift(k_cache, {frequencies, ConsecutivePositions{.first = 4096, .tokens = 128}},
 //         {frequencies, ConsecutivePositions{.first = 0, .tokens = 128}});
@@ -18,18 +18,17 @@
 
 namespace rotary {
 
-// Keys in a cache are, or are to be, rotated by these frequencies at these positions. The
-// frequencies are not owned; they must outlive the call.
+// Frequencies and positions that cached keys have, or shall have. The frequencies are not owned;
+// they must outlive the call.
 struct RotatedAt {
   const Frequencies& frequencies;
   Positions positions;
 };
 
-// The rotations that take keys rotated by `from` to the keys that `to` would have made: pair i of a
-// token turns by p' inv_freq'_i - p inv_freq_i, a difference computed exactly in 64-bit fractions
-// of a turn, and is multiplied by A'/A, so that the keys contain the attention factor once. Made
-// once for all layers of a spec. Shifted keys have the bounds of rotate at position
-// shift_position_bound(p, p') with attention factor A'/A (numeric_contract.hpp).
+// The rotations that turn keys rotated by `from` into keys rotated by `to`, made once for all
+// layers of a spec. Pair i of a token turns by p' inv_freq'_i - p inv_freq_i, computed exactly in
+// 64-bit fractions of a turn, and is multiplied by A'/A. Shifted keys have the bounds of rotate at
+// position shift_position_bound(p, p') with attention factor A'/A (numeric_contract.hpp).
 //
 // If the frequencies are equal and every token moves by the same whole number of positions, one row
 // serves all tokens (row_stride() is 0, options.memory needs row_bytes(window, 1, 1, rows)).

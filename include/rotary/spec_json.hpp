@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RotarySpec as JSON text: the form in which the C ABI and other languages pass a spec, so that a
-// new rule changes no function.
+// A RotarySpec as JSON text. The C ABI and other languages pass specs this way, so a new rule
+// changes no function.
 //
 //   const auto text = to_json(spec);                  // {"base":500000.0,"head_dim":128,…
 //   const auto same = parse_rotary_spec(text.value());

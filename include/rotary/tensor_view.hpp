@@ -87,9 +87,9 @@ struct Strides {
           .head = extents.tokens * extents.features};
 }
 
-// Elements in the caller's memory: at data plus, for each axis, index * stride elements. data is
+// Elements in the caller's memory: an element is at data plus index * stride for each axis. data is
 // aligned to the element size; a view reaches less than 2^62 bytes to either side of it. Data:
-// void, or const void of a view to read.
+// void, or const void for read-only views.
 template <class Data, class ExtentsOf, class StridesOf>
 struct StridedView {
   Data* data = nullptr;
@@ -109,8 +109,8 @@ struct StridedView {
 using HeadsView = StridedView<void, Extents, Strides>;
 using ConstHeadsView = StridedView<const void, Extents, Strides>;
 
-// Views for absolute encodings: embeddings [batch, tokens, features], and tables of rows [rows,
-// features] in which embeddings are looked up.
+// Views for absolute encodings: embeddings [batch, tokens, features] and lookup tables [rows,
+// features].
 //
 //   const TokenExtents extents{.batch = 1, .tokens = 5, .features = 512};
 //   const TokensView x{data, DType::f32, extents, strides_btd(extents)};
@@ -220,8 +220,7 @@ struct QuantizedHeadsView {
 //   const ScoresView scores{data, DType::f32, extents, strides_bhqk(extents)};
 
 // Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
-// Views passed to relative encodings, those of heads and tables included, have fewer than 2^60
-// elements.
+// Views passed to relative encodings (heads and tables, too) have fewer than 2^60 elements.
 struct ScoresExtents {
   std::int64_t batch = 1;
   std::int64_t heads = 0;

@@ -16,9 +16,9 @@
 
 namespace rotary {
 
-// A fixed number of threads that sleep when idle: after a call they stay awake for some
-// microseconds, yielding to others, and never spin without bound. Calls from several threads wait
-// for one another. A task that itself calls an executor of Threads runs that call alone.
+// A fixed number of threads that sleep when idle. After a call they stay awake for some
+// microseconds, yielding to others. Calls from several threads wait for one another. A task that
+// calls an executor of Threads runs that inner call on its own thread.
 //
 // A process made by fork(), directly or through another fork, has none of these threads. In it an
 // executor runs each call on the calling thread, with the same bits, whatever the parent's threads
