@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target without libFuzzer: once for each file of the folders named. The corpus becomes an
-// ordinary test, for every compiler.
+// Runs a target without libFuzzer, as an ordinary test for every compiler: FOLDER [INPUTS] runs
+// each file of the folder, then so many inputs drawn from seeds 0, 1, 2, …
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "fuzz/target.hpp"
@@ -27,19 +30,28 @@ std::vector<std::uint8_t> read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+std::vector<std::uint8_t> drawn(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint8_t> input(64 + random() % 448);
+  for (std::uint8_t& byte : input) byte = static_cast<std::uint8_t>(random());
+  return input;
+}
+
+void run(const std::string& name, const std::vector<std::uint8_t>& input) {
+  std::printf("%s\n", name.c_str());
+  std::fflush(stdout);  // before a target that ends the process
+  LLVMFuzzerTestOneInput(input.data(), input.size());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::size_t inputs = 0;
-  for (int i = 1; i < count; ++i) {
-    for (const auto& path : files_of(arguments[i])) {
-      std::printf("%s\n", path.c_str());
-      std::fflush(stdout);  // before a target that ends the process
-      const auto input = read(path);
-      LLVMFuzzerTestOneInput(input.data(), input.size());
-      ++inputs;
-    }
+  if (count < 2) return 1;
+  const auto files = files_of(arguments[1]);
+  for (const auto& path : files) run(path.string(), read(path));
+  const std::uint64_t seeds = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    run("seed " + std::to_string(seed), drawn(seed));
   }
-  std::printf("%zu inputs\n", inputs);
-  return inputs > 0 ? 0 : 1;
+  return files.empty() ? 1 : 0;
 }
