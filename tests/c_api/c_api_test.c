@@ -10,10 +10,6 @@ int main(void) {
   test_library();
   test_model();
   test_rotations();
-  test_rotate();
-  test_shift();
-  test_executor();
-  test_kv_cache();
   test_null_arguments();
   test_bad_values();
   test_structs();

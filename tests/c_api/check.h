@@ -20,11 +20,7 @@ int check_fails(rotary_status got, rotary_status wanted, const char* part, const
 
 void test_library(void); /* version, names, instruction set */
 void test_model(void);
-void test_rotate(void);
 void test_rotations(void);
-void test_shift(void);
-void test_executor(void);
-void test_kv_cache(void);
 void test_null_arguments(void);
 void test_bad_values(void);
 void test_structs(void);

@@ -158,6 +158,27 @@ static void test_cache_functions(const rotary_rotations* rotations) {
   CHECK(q[0] == 1 && q[1] == 2);
 }
 
+static void test_shift_functions(const rotary_frequencies* frequencies, rotary_rotations* by) {
+  const rotary_positions positions = consecutive(0, 1);
+  const rotary_int8_view int8_view = ROTARY_INT8_VIEW_INIT;
+  rotary_rotated_at at = ROTARY_ROTATED_AT_INIT;
+  rotary_rotations* made = by;
+  CHECK_NULL(rotary_shift_make(&at, &at, NULL, &made), "from.frequencies");
+  at.frequencies = frequencies;
+  CHECK_NULL(rotary_shift_make(&at, &at, NULL, &made), "from.positions");
+  at.positions = &positions;
+  CHECK_NULL(rotary_shift_make(NULL, &at, NULL, &made), "from");
+  CHECK(made == NULL);
+  CHECK_NULL(rotary_shift_make(&at, NULL, NULL, &made), "to");
+  CHECK_NULL(rotary_shift_make(&at, &at, NULL, NULL), "out");
+  CHECK_NULL(rotary_shift_remake(NULL, &at, &at), "rotations");
+  CHECK_NULL(rotary_shift_remake(by, NULL, &at), "from");
+  CHECK_NULL(rotary_shift_remake(by, &at, NULL), "to");
+  CHECK_NULL(rotary_shift(NULL, by, NULL), "keys");
+  CHECK_NULL(rotary_shift_int8(NULL, by, NULL), "keys");
+  CHECK_NULL(rotary_shift_int8(&int8_view, NULL, NULL), "by");
+}
+
 void test_null_arguments(void) {
   rotary_frequencies* const frequencies = frequencies_of(spec);
   rotary_rotations* const rotations = rotations_of(frequencies, 1, 1, ROTARY_F32);
@@ -166,6 +187,7 @@ void test_null_arguments(void) {
   test_rotation_functions(frequencies, rotations);
   test_rotate_functions(rotations);
   test_cache_functions(rotations);
+  test_shift_functions(frequencies, rotations);
   CHECK_NULL(rotary_force_instruction_set(NULL), "name");
   rotary_rotations_free(rotations);
   rotary_frequencies_free(frequencies);
