@@ -63,27 +63,6 @@ Tensor random_tensor(DType dtype, const Extents& extents, Layout layout, std::ui
   return tensor;
 }
 
-// [tokens][features] of one head.
-reference::Matrix rows_of(const Tensor& tensor, std::int64_t batch, std::int64_t head) {
-  const Extents& n = tensor.extents();
-  reference::Matrix matrix;
-  for (std::int64_t t = 0; t < n.tokens; ++t) {
-    matrix.emplace_back();
-    for (std::int64_t f = 0; f < n.features; ++f)
-      matrix.back().push_back(tensor.at({.batch = batch, .token = t, .head = head}, f));
-  }
-  return matrix;
-}
-
-reference::Matrix rows_of(const std::vector<double>& values, std::int64_t columns) {
-  reference::Matrix matrix;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i % static_cast<std::size_t>(columns) == 0) matrix.emplace_back();
-    matrix.back().push_back(values[i]);
-  }
-  return matrix;
-}
-
 std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> values(static_cast<std::size_t>(count));

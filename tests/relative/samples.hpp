@@ -43,11 +43,6 @@ inline constexpr std::int64_t sample_heads = 3;
 [[nodiscard]] Tensor random_tensor(DType dtype, const Extents& extents, Layout layout,
                                    std::uint64_t seed);
 
-// For the reference: [tokens][features] of one head; numbers in rows of so many columns.
-[[nodiscard]] reference::Matrix rows_of(const Tensor& tensor, std::int64_t batch,
-                                        std::int64_t head);
-[[nodiscard]] reference::Matrix rows_of(const std::vector<double>& values, std::int64_t columns);
-
 [[nodiscard]] ConstTableView matrix_of_rows(const std::vector<double>& values, std::int64_t rows);
 
 }  // namespace rotary::test
