@@ -18,7 +18,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-TEST(AllocationsOfThreads, OfACutCallAreNone) {
+TEST(AllocationsOfThreads, ACutCallMakesNone) {
   const Threads threads = test::value_of(Threads::start(3));
   test::CountingExecutor in_order(test::run_in_order, 8);
   const HeadWindow window{

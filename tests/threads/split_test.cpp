@@ -73,7 +73,7 @@ TEST(Split, IntoAtMostTheConcurrency) {
   EXPECT_EQ(tasks_for(1, 1000, INT64_MAX), 31);
 }
 
-TEST(Split, WithoutRunOnTheCallingThread) {
+TEST(Split, RunsOnTheCallingThreadWithoutAnExecutor) {
   Tensor whole = test::random_tensor({.extents = extents_of(1, 100)}, 52);
   Tensor cut = whole;
   test::require(rotate(whole.view(), whole.view(), rotations_of(100)));

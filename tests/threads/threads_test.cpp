@@ -109,7 +109,7 @@ TEST(Threads, ATaskThatCallsTheExecutorRunsTheCallItself) {
 }
 
 // Each of the two would wait for the other if a task waited for threads.
-TEST(Threads, ThatCallEachOtherDoNotWaitForever) {
+TEST(Threads, DoNotWaitForeverWhereTheyCallEachOther) {
   const Threads a = started(2);
   const Threads b = started(2);
   std::atomic<int> innermost{0};
@@ -166,7 +166,7 @@ TEST(Threads, MoveWithTheirExecutor) {
   EXPECT_EQ(third.executor().concurrency, 3);
 }
 
-TEST(Threads, ThatWereMovedFromHaveTheDefaultExecutor) {
+TEST(Threads, HaveTheDefaultExecutorOnceMovedFrom) {
   Threads first = started(3);
   const Threads second = std::move(first);
   const Executor executor = first.executor();  // NOLINT(bugprone-use-after-move): what is tested
