@@ -161,7 +161,7 @@ TEST(Dialect, KeysThatOnlySomeReleasesRead) {
   EXPECT_EQ(names_of(reading_of(config, "vllm")), Names{"partial_rotary_factor_read"});
 }
 
-TEST(Dialect, WhatAnEngineDoesNotRun) {
+TEST(Dialect, AnEngineRefusesWhatItDoesNotRun) {
   constexpr std::string_view yarn = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_theta": 10000.0,
     "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";

@@ -52,7 +52,7 @@ TEST(GgufFlags, YarnIsThatOfAFileThatSaysSo) {
   EXPECT_EQ(source_of(sources, "base"), "stated qwen3.rope.freq_base");
 }
 
-TEST(GgufFlags, WithoutATypeTheFilesIsKept) {
+TEST(GgufFlags, KeepTheTypeOfTheFileWithoutOneOfTheirOwn) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-scale", "4"}})).scaling,
             Scaling(LinearScaling{.factor = 4}));
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-freq-scale", "0.125"}})).scaling,
@@ -69,7 +69,7 @@ TEST(GgufFlags, WithoutATypeTheFilesIsKept) {
             Scaling(LinearScaling{.factor = 4}));
 }
 
-TEST(GgufFlags, ThoseThatLeaveTheFileAsItIs) {
+TEST(GgufFlags, LeaveTheFileAsItIsAtTheirDefaults) {
   const Scaling stated = only_spec(resolved(yarn("qwen3", 4))).scaling;
   for (const auto& each : Overrides{{"--rope-freq-base", "0"},
                                     {"--rope-freq-scale", "0"},
@@ -220,7 +220,7 @@ constexpr Rotary rotaries[] = {
     {"starcoder", "starcoder2", 30, 128, 128, 999999.4375, half, half, 16384},
 };
 
-TEST(GgufVocabularies, ThatRotate) {
+TEST(GgufVocabularies, MayRotate) {
   for (const Rotary& expected : rotaries) {
     SCOPED_TRACE(expected.file);
     const ModelSpec model = model_of(expected.file);
@@ -257,7 +257,7 @@ TEST(GgufVocabularies, AreOfVersion2Or3) {
   EXPECT_EQ(version_of("baichuan"), 3U);
 }
 
-TEST(GgufVocabularies, ThatLearnPositions) {
+TEST(GgufVocabularies, MayLearnPositions) {
   for (const auto& [file, architecture] : {std::pair("gpt-2", "gpt2"), {"bert-bge", "bert"}}) {
     const ModelSpec model = model_of(file);
     EXPECT_EQ(model.model_type, architecture);
@@ -267,7 +267,7 @@ TEST(GgufVocabularies, ThatLearnPositions) {
   }
 }
 
-TEST(GgufVocabularies, ThatHaveLinearBiases) {
+TEST(GgufVocabularies, MayHaveLinearBiases) {
   for (const auto& [file, heads] : {std::pair("mpt", 32), {"refact", 32}}) {
     const ModelSpec model = model_of(file);
     EXPECT_EQ(model.layers.front().encoding, LayerEncoding::alibi);

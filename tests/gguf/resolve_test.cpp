@@ -27,7 +27,7 @@ using test::yarn;
 constexpr auto malformed = ErrorCode::malformed_input;
 constexpr auto unsupported = ErrorCode::unsupported;
 
-TEST(ResolveGguf, OfALlama) {
+TEST(ResolveGguf, ReadsALlama) {
   const ModelSpec model = resolved(GgufFile::small("llama").f32("$.rope.freq_base", 5e5F));
   const RotarySpec& spec = only_spec(model);
   EXPECT_EQ(model.model_type, "llama");
@@ -76,7 +76,7 @@ TEST(ResolveGguf, AcceptsOtherWidthsOfNumbers) {
   EXPECT_EQ(only_spec(resolved(file)).head_dim, 64);
 }
 
-TEST(ResolveGguf, OfLinearScaling) {
+TEST(ResolveGguf, ReadsLinearScaling) {
   const auto scaling = [](const GgufFile& file) { return only_spec(resolved(file)).scaling; };
   const GgufFile file = GgufFile::small("llama");
   EXPECT_EQ(scaling(GgufFile(file).f32("$.rope.scaling.factor", 4)),
@@ -89,7 +89,7 @@ TEST(ResolveGguf, OfLinearScaling) {
       Scaling(NoScaling{}));
 }
 
-TEST(ResolveGguf, OfYarn) {
+TEST(ResolveGguf, ReadsYarn) {
   const auto rule = std::get<YarnScaling>(only_spec(resolved(yarn("qwen3", 4))).scaling);
   EXPECT_EQ(rule.factor, 4);
   EXPECT_EQ(rule.original_context_tokens, 1024);
@@ -118,7 +118,7 @@ TEST(ResolveGguf, YarnsKeysThatLlamaCppDoesNotRead) {
 }
 
 // deepseek2 stores 0.1 mscale_all_dim; the softmax scale gets the square of the factor.
-TEST(ResolveGguf, OfLatentAttention) {
+TEST(ResolveGguf, ReadsLatentAttention) {
   const GgufFile file = yarn("deepseek2", 40)
                             .u32("$.rope.dimension_count", 64)
                             .u32("$.attention.key_length", 576)
@@ -136,7 +136,7 @@ TEST(ResolveGguf, OfLatentAttention) {
                 malformed);
 }
 
-TEST(ResolveGguf, OfFactorsOfPairs) {
+TEST(ResolveGguf, ReadsFactorsOfPairs) {
   std::vector<float> factors(32, 1.0F);
   for (std::size_t i = 16; i < factors.size(); ++i) factors[i] = 8;
   const RotarySpec spec =
@@ -151,7 +151,7 @@ TEST(ResolveGguf, OfFactorsOfPairs) {
   EXPECT_EQ(only_spec(resolved(ones)).scaling, Scaling(NoScaling{}));
 }
 
-TEST(ResolveGguf, OfFactorsThatStopPairs) {
+TEST(ResolveGguf, ReadsFactorsThatStopPairs) {
   std::vector<float> factors(32, 1.0F);
   for (std::size_t i = 8; i < factors.size(); ++i) factors[i] = 1e30F;
   const GgufFile file = GgufFile::small("gemma4")
@@ -182,7 +182,7 @@ TEST(ResolveGguf, BadFactorsOfPairs) {
   }
 }
 
-TEST(ResolveGguf, OfLongRope) {
+TEST(ResolveGguf, ReadsLongRope) {
   const GgufFile file = GgufFile::small("phi3")
                             .u32("$.rope.scaling.original_context_length", 1024)
                             .f32("$.rope.scaling.attn_factor", 1.25F)
@@ -203,7 +203,7 @@ TEST(ResolveGguf, OfLongRope) {
   test::refused(resolve(one), {"must both be there or neither, got one"}, malformed);
 }
 
-TEST(ResolveGguf, OfSections) {
+TEST(ResolveGguf, ReadsSections) {
   const GgufFile vision =
       GgufFile::small("qwen2vl").i32s("$.rope.dimension_sections", {8, 12, 12, 0});
   const ModelSpec model = resolved(vision);
@@ -219,7 +219,7 @@ TEST(ResolveGguf, OfSections) {
 }
 
 // Qwen3-VL's 24, 20, 20: pairs 61 and 62 are beyond 3 * 20, and 63 is below 3 * 24.
-TEST(ResolveGguf, OfInterleavedSectionsWhoseTailStandsStill) {
+TEST(ResolveGguf, ReadsInterleavedSectionsWithAStillTail) {
   const GgufFile file = GgufFile::small("qwen3vl")
                             .u32("$.attention.key_length", 128)
                             .i32s("$.rope.dimension_sections", {24, 20, 20, 0});
@@ -248,7 +248,7 @@ TEST(ResolveGguf, GlmChangesItsPairingForSections) {
   EXPECT_EQ(images.gguf->checkpoint_pairing, Pairing::interleaved);
 }
 
-TEST(ResolveGguf, OfT5) {
+TEST(ResolveGguf, ReadsT5) {
   const ModelSpec model =
       resolved(GgufFile::small("t5").u32("$.attention.relative_buckets_count", 32));
   EXPECT_EQ(model.layers.front().encoding, LayerEncoding::t5_bias);
@@ -260,7 +260,7 @@ TEST(ResolveGguf, OfT5) {
   EXPECT_EQ(bias.table.features, 4);
 }
 
-TEST(ResolveGguf, OfBiasesOfWholeModels) {
+TEST(ResolveGguf, ReadsBiasesOfWholeModels) {
   EXPECT_EQ(resolved(with_layers("baichuan", 40)).layers.front().encoding, LayerEncoding::alibi);
   EXPECT_EQ(resolved(with_layers("baichuan", 32)).layers.front().encoding, LayerEncoding::rotary);
   EXPECT_EQ(resolved(GgufFile::small("mpt")).layers.front().encoding, LayerEncoding::learned);
@@ -269,7 +269,7 @@ TEST(ResolveGguf, OfBiasesOfWholeModels) {
   EXPECT_EQ(std::get<Alibi>(jina.relative_bias.value()).form, AlibiForm::symmetric);
 }
 
-TEST(ResolveGguf, OfGemma2sSoftcap) {
+TEST(ResolveGguf, ReadsGemma2sSoftcap) {
   EXPECT_EQ(resolved(GgufFile::small("gemma2")).softcap, 50);
   EXPECT_EQ(resolved(GgufFile::small("gemma2").f32("$.attn_logit_softcapping", 30)).softcap, 30);
   EXPECT_EQ(resolved(GgufFile::small("llama")).softcap, std::nullopt);

@@ -129,7 +129,7 @@ TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
 }
 
 // An index of embeddings that are not there.
-TEST(Identify, WithoutAModelNoEmbeddingIsChosen) {
+TEST(Identify, ChoosesNoEmbeddingWithoutAModel) {
   const std::vector<double> inv_freq = {1, 0.1};
   const auto found = identify_frequencies(inv_freq, 1, {.rotary = 1});
   ASSERT_FALSE(found);

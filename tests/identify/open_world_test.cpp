@@ -70,7 +70,7 @@ Outcome outcome_of_case(const Case& drawn, std::int64_t most_causes, Random& ran
 
 // Seven mistakes, none of them in the table, at three places, in two formats. At 0 to 7 in bf16
 // Llama's factor does nothing yet that could be seen.
-TEST(OpenWorld, WhatNoTableHasIsMeasuredOrRejected) {
+TEST(OpenWorld, ARotationInNoTableIsMeasuredOrRejected) {
   const std::vector<std::vector<Planted>> truths = {
       {base_of(640000)},
       {factor_of(6.5)},

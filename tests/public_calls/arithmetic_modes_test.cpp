@@ -108,13 +108,13 @@ void expect_no_bit_changes(Make make) {
   }
 }
 
-TEST(ArithmeticModes, OfTheCallerChangeNoBit) {
+TEST(ArithmeticModes, SetByTheCallerChangeNoBit) {
   expect_no_bit_changes([](const test::Call& call, test::Sizes sizes, InModes& in_modes) {
     return call.make(in_modes, sizes);
   });
 }
 
-TEST(ArithmeticModes, OfTheThreadsOfAnExecutorChangeNoBit) {
+TEST(ArithmeticModes, SetInTheThreadsOfAnExecutorChangeNoBit) {
   expect_no_bit_changes([](const test::Call& call, test::Sizes sizes, InModes& in_modes) {
     const test::PartsThrough through(in_modes);
     InModes in_default_modes(default_modes);

@@ -158,7 +158,7 @@ TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
   }
 }
 
-TEST_F(AttentionGradient, OfWhatIsNotThereIsEmptyAndOfWhatIsMaskedZero) {
+TEST_F(AttentionGradient, IsEmptyForAbsentNumbersAndZeroForMaskedKeys) {
   const AttentionShape shape;
   set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());
   for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees these: any value

@@ -123,7 +123,7 @@ double change(const AttentionInputs& inputs, const Attention& given) {
 constexpr AttentionShape square{.queries = 5};
 
 // Sums in another order: 2^-50.
-TEST(AttentionProperties, WithoutPositionsAPermutationIsCarriedThrough) {
+TEST(AttentionProperties, APermutationIsCarriedThroughWithoutPositions) {
   EXPECT_LE(change(test::random_inputs(square, 23), {.scale = 0.5}), 0x1p-50);
 }
 

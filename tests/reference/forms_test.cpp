@@ -130,7 +130,7 @@ TEST(Forms, InverseUndoesAndTransposeIsTheAdjoint) {
 }
 
 // Not 10000^(-i/d), the exponent that is widely copied: its last pair would turn at 0.1 here.
-TEST(ReferenceFrequencies, OfFourFeatures) {
+TEST(ReferenceFrequencies, AreThoseOfFourFeatures) {
   const RotarySpec spec{.head_dim = 4, .base = 10000.0, .pairing = Pairing::interleaved};
   expect_near(frequencies(spec).inv_freq, {1, 0.01L}, 0x1p-60L);
 }

@@ -101,7 +101,7 @@ TEST(ReferenceTensor, TurnsByPositionsBetweenIntegers) {
 
 constexpr long double unit = 0x1p-63L;  // long double ulp of 1
 
-TEST(Angle, OfNothing) {
+TEST(Angle, IsZeroAtPositionZero) {
   EXPECT_EQ(cos_sin(0, 1e300).cos, 1);
   EXPECT_EQ(cos_sin(12345, 0).cos, 1);
   EXPECT_EQ(cos_sin(12345, 0).sin, 0);
@@ -119,7 +119,7 @@ TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
   }
 }
 
-TEST(Angle, BetweenIntegers) {
+TEST(Angle, IsExactBetweenIntegers) {
   EXPECT_EQ(cos_sin(1e-300, 0.5).cos, 1);
   EXPECT_EQ(cos_sin(1e-300, 0.5).sin, static_cast<long double>(1e-300) / 2);
   for (const double position : {0.5, -0.25, 8191.75, 131071.3}) {
