@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for another length or grid: against the definition as a dense matrix, and the transpose.
+// Tables for another length or grid: what is kept, the longest sides, errors. The fuzz target
+// absolute compares tables and gradients with the definition as a dense matrix.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,11 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "reference/absolute.hpp"
 #include "rotary/absolute.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
-#include "support/differences.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
@@ -23,73 +21,10 @@ using test::refused;
 using test::table_of;
 using test::Tensor;
 
-struct Case {
-  TableInterpolation interpolation;
-  std::int64_t from;
-  std::int64_t to;
-};
-
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const std::int64_t kept : {0, 2}) {
-    for (const auto& [from, to] : {std::pair(1, 1), std::pair(1, 5), std::pair(7, 7),
-                                   std::pair(7, 4), std::pair(5, 13), std::pair(31, 3)}) {
-      all.push_back({LinearInterpolation{kept}, kept + from, kept + to});
-    }
-    for (const auto& [from, to] :
-         {std::pair(TableGrid{1, 1}, TableGrid{3, 2}), std::pair(TableGrid{4, 4}, TableGrid{4, 4}),
-          std::pair(TableGrid{4, 3}, TableGrid{9, 5}), std::pair(TableGrid{7, 6}, TableGrid{2, 4}),
-          std::pair(TableGrid{2, 5}, TableGrid{5, 1})}) {
-      for (const double offset : {0.0, 0.1, 0.875}) {
-        all.push_back({BicubicInterpolation{kept, from, to, offset},
-                       kept + from.rows * from.columns, kept + to.rows * to.columns});
-      }
-    }
-  }
-  return all;
-}
-
-reference::Matrix matrix_of(const Case& each) {
-  if (const auto* linear = std::get_if<LinearInterpolation>(&each.interpolation)) {
-    return reference::interpolation_matrix(*linear, each.from, each.to);
-  }
-  return reference::interpolation_matrix(std::get<BicubicInterpolation>(each.interpolation));
-}
-
 Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, test::Layout layout) {
   return moved_to(
       layout,
       test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), 11));
-}
-
-constexpr double largest_activation = 4;
-
-TEST(TableInterpolation, IsTheMatrixOfItsDefinition) {
-  for (const Case& each : cases()) {
-    const auto matrix = matrix_of(each);
-    for (const DType dtype : test::all_dtypes) {
-      for (const auto layout : {test::Layout::bthd, test::Layout::reversed}) {
-        SCOPED_TRACE(std::to_string(each.interpolation.index()) + ": " + std::to_string(each.from) +
-                     " to " + std::to_string(each.to));
-        Tensor src = random_table(dtype, each.from, 130, layout);
-        Tensor dst(test::tokens_shape(dtype, {.tokens = each.to, .features = 130}, layout));
-        test::require(interpolate_table(table_of(dst), table_of(src), each.interpolation));
-        EXPECT_TRUE(dst.guards_intact());
-        for (std::int64_t i = 0; i < each.to; ++i) {
-          for (const std::int64_t f : {0, 1, 64, 129}) {
-            long double exact = 0;
-            for (std::int64_t j = 0; j < each.from; ++j) {
-              exact += matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] *
-                       src.at({.token = j}, f);
-            }
-            const double bound =
-                interpolation_error_bound(dtype, static_cast<double>(exact), largest_activation);
-            ASSERT_LE(std::abs(dst.at({.token = i}, f) - exact), bound) << i << " feature " << f;
-          }
-        }
-      }
-    }
-  }
 }
 
 // The same size is the same table, bit by bit; rows that are kept are copied.
@@ -124,47 +59,6 @@ TEST(TableInterpolation, FindsItsPlaceInTheLongestSides) {
     const double bend = (-0.75 + 0.5) * 2 * t * (1 - t) * (2 * t - 1);
     ASSERT_NEAR(dst.at({.token = i}, 0), x + bend, side * 0x1p-39) << i;
   }
-}
-
-// gradient += matrixᵀ upstream; the map is linear, so its matrix is its derivative, which a finite
-// difference of the library's own map confirms.
-TEST(TableInterpolation, GradientIsTheTranspose) {
-  for (const Case& each : cases()) {
-    const auto matrix = matrix_of(each);
-    Tensor upstream = random_table(DType::f64, each.to, 3, test::Layout::padded);
-    Tensor gradient = random_table(DType::f64, each.from, 3, test::Layout::heads_last);
-    const Tensor before = gradient;
-    test::require(
-        add_interpolation_gradient(table_of(gradient), table_of(upstream), each.interpolation));
-    EXPECT_TRUE(gradient.guards_intact());
-    for (std::int64_t j = 0; j < each.from; ++j) {
-      for (std::int64_t f = 0; f < 3; ++f) {
-        long double exact = before.at({.token = j}, f);
-        for (std::int64_t i = 0; i < each.to; ++i) {
-          exact += matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] *
-                   upstream.at({.token = i}, f);
-        }
-        const double bound = static_cast<double>(each.to) *
-                             interpolation_error_bound(DType::f64, 0, largest_activation);
-        ASSERT_LE(std::abs(gradient.at({.token = j}, f) - exact), bound) << j << " feature " << f;
-      }
-    }
-  }
-}
-
-TEST(TableInterpolation, GradientMatchesFiniteDifferences) {
-  const TableInterpolation interpolation = BicubicInterpolation{1, {3, 2}, {4, 5}};
-  Tensor src = random_table(DType::f64, 7, 2, test::Layout::bthd);
-  Tensor upstream = random_table(DType::f64, 21, 2, test::Layout::bthd);
-  const auto loss = [&] {
-    Tensor dst(test::tokens_shape(DType::f64, {.tokens = 21, .features = 2}));
-    test::require(interpolate_table(table_of(dst), table_of(src), interpolation));
-    return test::sum_of_products(dst, upstream);
-  };
-  Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 7, .features = 2}));
-  test::require(add_interpolation_gradient(table_of(gradient), table_of(upstream), interpolation));
-  // 42 products below 32, each within 2^-39 of its own; divided by the step.
-  test::expect_central_differences(src, gradient, loss, 0x1p-8, 0x1p-24);
 }
 
 struct InterpolateCall {
