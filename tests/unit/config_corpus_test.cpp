@@ -15,7 +15,7 @@ namespace {
 constexpr auto malformed = ErrorCode::malformed_input;
 constexpr auto unsupported = ErrorCode::unsupported;
 
-TEST(ConfigCorpus, WhatMustResolveHasFrequencies) {
+TEST(ConfigCorpus, ConfigsThatMustResolveHaveFrequencies) {
   for (const test::CorpusFile& file : test::corpus_files("config", "y_")) {
     const auto model = resolve(file.bytes);
     ASSERT_TRUE(model) << file.name << ": " << model.error().message;
@@ -27,7 +27,7 @@ TEST(ConfigCorpus, WhatMustResolveHasFrequencies) {
   }
 }
 
-TEST(ConfigCorpus, WhatMustBeRefusedIs) {
+TEST(ConfigCorpus, ConfigsThatMustBeRefusedAre) {
   for (const test::CorpusFile& file : test::corpus_files("config", "n_")) {
     const auto model = resolve(file.bytes);
     ASSERT_FALSE(model) << file.name;

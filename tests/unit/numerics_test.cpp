@@ -204,7 +204,7 @@ TEST(Numerics, GgmlTakesInt32Positions) {
   EXPECT_TRUE(make_rotations(ggml, positions_of(whole)));
 }
 
-TEST(Numerics, WhatGgmlCannotExpress) {
+TEST(Numerics, GgmlRefusesWhatItCannotExpress) {
   RotarySpec spec = spec_of(Numerics::ggml);
   for (const double base : {1e300, 1 + 1e-12}) {
     spec.base = base;

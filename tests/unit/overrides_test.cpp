@@ -60,7 +60,7 @@ Result<ModelSpec> with(std::string_view config, ConfigOverride change) {
 }
 
 // A key that nobody reads would change nothing, and its user would not know.
-TEST(Overrides, OfAKeyThatNobodyReadsAreRefused) {
+TEST(Overrides, MayNotNameAKeyThatNobodyReads) {
   test::refused(with(llama_with(""), {"layer_norm_eps", "1"}),
                 {"one that is read for this model", "got layer_norm_eps"});
   test::refused(with(llama_with(""), {"max_position_embedings", "1"}),
@@ -77,7 +77,7 @@ TEST(Overrides, OfAKeyThatNobodyReadsAreRefused) {
   }
 }
 
-TEST(Overrides, BesideTheLanguageModelNameItsKey) {
+TEST(Overrides, NameTheKeyOfTheLanguageModelBesideIt) {
   const std::string config =
       R"({"model_type": "llava", "text_config": {"model_type": "llama"}, "image_seq_length": 9})";
   test::refused(with(config, {"rope_theta", "5e5"}), {"did you mean text_config.rope_theta?"});
@@ -87,7 +87,7 @@ TEST(Overrides, BesideTheLanguageModelNameItsKey) {
   EXPECT_TRUE(with(config, {"text_config", R"({"hidden_size": 64, "num_attention_heads": 1})"}));
 }
 
-TEST(Overrides, OfKeysThatAreReadInAnotherPlace) {
+TEST(Overrides, NameThePlaceWhereAKeyIsRead) {
   // Gemma 3's dictionary is given to its full layers, and has another path then.
   const std::string gemma = test::model_with("gemma3_text", R"("rope_scaling": {
       "rope_type": "linear", "factor": 8})");
@@ -102,18 +102,18 @@ TEST(Overrides, OfKeysThatAreReadInAnotherPlace) {
 }
 
 // A text_config that only the override makes is not the config of a Llama's language model.
-TEST(Overrides, OfAModelThatIsNoWrapper) {
+TEST(Overrides, ProposeTheKeyOfAModelThatIsNoWrapper) {
   test::refused(with(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2})"),
                      {"text_config.rope_theta", "5e6"}),
                 {"got text_config.rope_theta; did you mean rope_theta?"});
 }
 
-TEST(Overrides, ByNullNeedNoReader) {
+TEST(Overrides, MayRemoveAKeyThatNobodyReads) {
   EXPECT_TRUE(with(llama_with(""), {"no_such_key", "null"}));
   EXPECT_TRUE(with(llama_with(R"("use_ropes": 1)"), {"use_ropes", "null"}));
 }
 
-TEST(Overrides, OfAParamsJsonAreRead) {
+TEST(Overrides, AreReadForAParamsJson) {
   const std::string config = R"({"dim": 64, "n_heads": 1, "n_layers": 2, "rope_theta": 5e5})";
   EXPECT_TRUE(with(config, {"rope_theta", "1e6"}));
   test::refused(with(config, {"norm_eps", "1"}), {"got norm_eps"});

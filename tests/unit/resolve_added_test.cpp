@@ -195,7 +195,7 @@ TEST(Added, NoTableOfLearnedVectors) {
 }
 
 // Relative encodings that ModelSpec cannot say, and convolutions.
-TEST(Added, WhatHasNoRowIsRefused) {
+TEST(Added, AFamilyWithoutARowIsRefused) {
   for (const std::string_view type : {"deberta-v2", "mpnet", "beit", "wav2vec2", "udop", "xlnet"}) {
     test::not_supported(test::model_with(type), {"model_type must be one of", type});
   }

@@ -66,7 +66,7 @@ TEST(Sections, MustAddUpToThePairs) {
   malformed(config("[4, 24, 4]"), {"interleaved deals, 17 for axis 0", "got 4"});
 }
 
-TEST(Sections, ThoseOfTheClassIfTheConfigHasNone) {
+TEST(Sections, AreThoseOfTheClassIfTheConfigHasNone) {
   const ModelSpec model = resolved(
       R"({"model_type": "qwen3_vl_text", "hidden_size": 256, "num_attention_heads": 2,
           "head_dim": 128, "num_hidden_layers": 2})");
@@ -88,7 +88,7 @@ TEST(Sections, ADisagreementOfTheConfigIsSaid) {
             {"mrope_interleaved"});
 }
 
-TEST(Sections, OfAnUnknownFamilyAreDealtAsTheConfigSays) {
+TEST(Sections, AreDealtAsTheConfigSaysForAnUnknownFamily) {
   const ResolveOptions asked{.pairing = Pairing::half};
   const auto arrangement = [&](std::string_view more) {
     const auto members = R"(, "rope_theta": 10000)" + std::string(more);
@@ -161,7 +161,7 @@ constexpr std::string_view pixtral_params =
        {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "image_size": 1540,
         "patch_size": 14, "rope_theta": 1e4}})";
 
-TEST(Parts, OfAParamsJson) {
+TEST(Parts, AreReadForAParamsJson) {
   const auto parts = test::value_of(model_parts(pixtral_params));
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[1].config_part, "vision_encoder");

@@ -101,7 +101,7 @@ TEST(ResolveLayers, LayerTypesMustFitTheLayerCount) {
                   {"layer_types", "array of strings", "[1,2]"});
 }
 
-TEST(ResolveLayers, WithoutACountThereIsNoListAndAWarning) {
+TEST(ResolveLayers, AMissingCountGivesNoListAndAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "llama", "head_dim": 64})");
   EXPECT_TRUE(model.layers.empty());
   EXPECT_EQ(model.rotary.size(), 1U);

@@ -148,7 +148,7 @@ TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
   EXPECT_TRUE(model.warnings.empty());
 }
 
-TEST(OldNames, OfTheBaseAndTheFraction) {
+TEST(OldNames, NameTheBaseAndTheFraction) {
   EXPECT_EQ(resolved_rotary(model_with("stablelm", R"("rope_pct": 0.5)")).rotary_dim, 32);
   EXPECT_EQ(resolved_rotary(model_with("openelm", R"("rope_freq_constant": 20000,
                                                       "rope_max_length": 4096)"))
@@ -229,7 +229,7 @@ TEST(Classes, Phi3YarnIsNotYarn) {
 
 // Families that do not rotate, or that leave it to the config: positions enter by name.
 
-TEST(Encodings, ByFamily) {
+TEST(Encodings, FollowTheFamily) {
   struct Case {
     std::string_view config;
     LayerEncoding encoding;

@@ -35,7 +35,7 @@ void expect_sources(const std::vector<ValueSource>& sources,
     EXPECT_EQ(source_of(sources, value), source) << value;
 }
 
-TEST(Sources, OfALlama) {
+TEST(Sources, NameTheKeysOfALlama) {
   const ModelSpec model = resolved(llama_with(R"("rope_theta": 5e5)"));
   expect_sources(model.rotary.front().sources,
                  {{"base", "stated rope_theta"},
@@ -57,7 +57,7 @@ TEST(Sources, OfALlama) {
             "class_default rope_theta");
 }
 
-TEST(Sources, OfAScalingRule) {
+TEST(Sources, NameTheKeysOfAScalingRule) {
   const std::string yarn = R"("rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 0})";
   expect_sources(resolved(llama_with(yarn)).rotary.front().sources,
                  {{"rope_type", "stated rope_type"},
@@ -78,7 +78,7 @@ TEST(Sources, OfAScalingRule) {
                   {"base", "class_default rope_theta"}});
 }
 
-TEST(Sources, OfKeysThatDecide) {
+TEST(Sources, NameKeysThatDecide) {
   expect_sources(
       resolved(model_with("deepseek_v3", R"("rope_interleave": false, "qk_rope_head_dim": 64)"))
           .rotary.front()
@@ -102,7 +102,7 @@ TEST(Sources, OfKeysThatDecide) {
 }
 
 // As google/gemma-3-4b-it is on the Hub: its text_config leaves out what Gemma3TextConfig says.
-TEST(Sources, OfASparseGemma3) {
+TEST(Sources, NameTheClassOfASparseGemma3) {
   const ModelSpec model = resolved(
       R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
           "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}})");
@@ -121,7 +121,7 @@ TEST(Sources, OfASparseGemma3) {
   EXPECT_EQ(source_of(model.sources, "layer_types"), "class_default layer_types");
 }
 
-TEST(Sources, OfContextsOfGemmasClasses) {
+TEST(Sources, NameContextsOfGemmasClasses) {
   const auto context_of = [](std::string_view members) {
     const std::string config = "{" + std::string(members) + R"(, "num_hidden_layers": 6})";
     return resolved(config).rotary.front().trained_context_tokens;
@@ -145,7 +145,7 @@ TEST(Sources, NameThePartOfAConfig) {
 }
 
 // As llava-hf/llava-1.5-7b-hf is on the Hub.
-TEST(Sources, OfASparseLlava) {
+TEST(Sources, NameTheClassOfASparseLlava) {
   const ModelSpec model = resolved(
       R"({"model_type": "llava", "text_config": {"model_type": "llama",
           "max_position_embeddings": 4096}})");
@@ -158,7 +158,7 @@ TEST(Sources, OfASparseLlava) {
             {"hidden_size and num_attention_heads"});
 }
 
-TEST(Sources, OfWhispersEncoder) {
+TEST(Sources, NameTheKeysOfWhispersEncoder) {
   const ModelSpec model = resolved(
       R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 2})");
   EXPECT_EQ(model.layers.size(), 2U);
@@ -186,7 +186,7 @@ TEST(Sources, OfWhispersEncoder) {
             {"d_model", "dim must be"});
 }
 
-TEST(Sources, OfAParamsJson) {
+TEST(Sources, NameTheKeysOfAParamsJson) {
   const ModelSpec model = resolved(
       R"({"dim": 4096, "n_layers": 2, "n_heads": 32, "multiple_of": 1024, "rope_theta": 5e5,
           "use_scaled_rope": true})");

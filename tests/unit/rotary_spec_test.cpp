@@ -85,7 +85,7 @@ TEST(HeadWindow, RefusesAPairingThatDoesNotExist) {
   }
 }
 
-TEST(Names, OfPairingsAndRules) {
+TEST(Names, ArePrintedForPairingsAndRules) {
   EXPECT_EQ(to_string(Pairing::half), "half");
   EXPECT_EQ(to_string(Pairing::interleaved), "interleaved");
   EXPECT_EQ(to_string(Pairing::interleaved_to_half), "interleaved_to_half");

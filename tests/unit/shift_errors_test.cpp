@@ -29,7 +29,7 @@ Status refusal(const RotatedAt& from, const RotatedAt& to) {
   return test::called::shift(none, from, to);
 }
 
-TEST(ShiftErrors, OfSidesThatDoNotFit) {
+TEST(ShiftErrors, RefuseSidesThatDoNotFit) {
   const Frequencies ours = test::frequencies_of(window);
   const auto with = [&](const Frequencies& from, const Frequencies& to) {
     return refusal({from, places}, {to, new_places});
@@ -57,7 +57,7 @@ TEST(ShiftErrors, OfSidesThatDoNotFit) {
           {"2^-20 to 2^20 times", "512"});
 }
 
-TEST(ShiftErrors, OfOneSideNameIt) {
+TEST(ShiftErrors, NameTheSide) {
   const Frequencies ours = test::frequencies_of(window);
   const auto both_ways = [&](const RotatedAt& wrong, test::Parts parts,
                              ErrorCode code = ErrorCode::invalid_argument) {
@@ -91,7 +91,7 @@ TEST(ShiftErrors, OfOneSideNameIt) {
   both_ways({ours, TokenArray<std::int32_t>{.tokens = 4}}, {"null"});
 }
 
-TEST(ShiftErrors, OfMemoryAndOptions) {
+TEST(ShiftErrors, RefuseMemoryAndOptions) {
   const Frequencies ours = test::frequencies_of(window);
   const Frequencies slower = test::frequencies_of(window, 2);
   const RotatedAt from{ours, places};
@@ -122,7 +122,7 @@ TEST(ShiftErrors, OfMemoryAndOptions) {
   EXPECT_NE(memory, bytes);
 }
 
-TEST(ShiftErrors, OfRotationsThatAreNoShift) {
+TEST(ShiftErrors, RefuseRotationsThatAreNoShift) {
   HeadWindow latent = window;
   latent.pairing = Pairing::interleaved_to_half;
   Frequencies xpos = test::frequencies_of(window);

@@ -22,7 +22,7 @@ using test::tokens_of;
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-TEST(SinusoidalErrors, OfASpec) {
+TEST(SinusoidalErrors, RefuseASpec) {
   const auto made = [](auto change) {
     SinusoidalSpec spec = whisper_sinusoidal(8);
     change(spec);

@@ -41,7 +41,7 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.blocks, expected.blocks);
 }
 
-TEST(SpecJson, WhatMustBeGiven) {
+TEST(SpecJson, MustHaveItsKeys) {
   expect_equal(
       value_of(parse_rotary_spec(R"({"head_dim": 128, "base": 500000, "pairing": "half"})")),
       {.head_dim = 128, .base = 500000.0, .pairing = Pairing::half});

@@ -51,7 +51,7 @@ TEST(Result, MovesWhatCannotBeCopied) {
   EXPECT_EQ(*moved, 3);
 }
 
-TEST(Result, OfAnErrorIsNoError) {
+TEST(Result, MayHoldZero) {
   const Result<int> zero = 0;
   EXPECT_TRUE(zero.has_value());
 }
@@ -89,7 +89,7 @@ TEST(TensorView, AViewToWriteIsAViewToRead) {
   EXPECT_EQ(readable, (ConstHeadsView{&value, DType::f32, extents, strides_bthd(extents)}));
 }
 
-TEST(Positions, OfSpans) {
+TEST(Positions, AreMadeOfSpans) {
   const std::vector<std::int32_t> six(6);
   const auto one_row = positions_of(std::span(six));
   EXPECT_EQ(one_row.data, six.data());

@@ -152,7 +152,7 @@ TEST(TwoAngles, AreNoRotation) {
 }
 
 // As rotate() turns them: one coordinate for all axes of HunYuan-VL's text.
-TEST(TwoAngles, OfOneCoordinateAreARotation) {
+TEST(TwoAngles, AreARotationForOneCoordinate) {
   const TwoAngles angles = test::value_of(hunyuan_vl_two_angles(16, 10000, {2, 2, 2, 2}));
   const Positions text = ConsecutivePositions{.first = 70, .tokens = 5};
   const TwoAngleRows rows = test::value_of(make_two_angle_rows(angles, text));

@@ -32,7 +32,7 @@ HeadsView heads_of(std::array<float, 8>& elements) {
           .strides = {.batch = any, .token = 4, .head = any}};
 }
 
-TEST(UnusedStrides, OfHeadsMeanNothing) {
+TEST(UnusedStrides, MeanNothingForHeads) {
   const Frequencies frequencies =
       test::frequencies_of({.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::half});
   const ConsecutivePositions positions{.first = 3, .tokens = 2};
@@ -60,7 +60,7 @@ TEST(UnusedStrides, OfHeadsMeanNothing) {
 }
 
 // The one sine of dim 1 has no cosine beside it.
-TEST(UnusedStrides, OfTokensMeanNothing) {
+TEST(UnusedStrides, MeanNothingForTokens) {
   const TokenStrides strides{.batch = any, .token = any, .feature = any};
   float x = 0;
   const TokensView view{.data = &x,
@@ -91,7 +91,7 @@ ScoresView column_of(std::array<float, 2>& scores) {
           .strides = {.batch = any, .head = any, .query = 1, .key = any}};
 }
 
-TEST(UnusedStrides, OfScoresMeanNothing) {
+TEST(UnusedStrides, MeanNothingForScores) {
   const Alibi alibi{.heads = 1};
   std::array<float, 2> scores = {5, 5};
   test::require(fill_bias(column_of(scores), alibi, BiasRange{.first_query = 0, .first_key = 0}));
@@ -107,7 +107,7 @@ TEST(UnusedStrides, OfScoresMeanNothing) {
 }
 
 // Queries without features add nothing to scores, whatever their strides and those of a table.
-TEST(UnusedStrides, OfQueriesWithoutFeaturesMeanNothing) {
+TEST(UnusedStrides, MeanNothingForQueriesWithoutFeatures) {
   const HeadsView q{.data = nullptr,
                     .dtype = DType::f32,
                     .extents = {.batch = 1, .tokens = 2, .heads = 1, .features = 0},
@@ -130,7 +130,7 @@ TEST(UnusedStrides, OfQueriesWithoutFeaturesMeanNothing) {
 }
 
 // No key: nothing is added, and no number of a parameter changes.
-TEST(UnusedStrides, OfScoresWithoutKeysMeanNothing) {
+TEST(UnusedStrides, MeanNothingForScoresWithoutKeys) {
   const ScoresView none{.data = nullptr,
                         .dtype = DType::f64,
                         .extents = {.batch = 2, .heads = 1, .queries = 2, .keys = 0},

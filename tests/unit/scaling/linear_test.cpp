@@ -49,7 +49,7 @@ TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
   EXPECT_EQ(of_list.turns, of_rule.turns);
 }
 
-TEST(ExplicitRule, InASpec) {
+TEST(ExplicitRule, IsReadInASpec) {
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1, 0.25, 0]})"),
             Scaling(ExplicitScaling{.inv_freq = {1, 0.25, 0}}));
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1],
@@ -92,7 +92,7 @@ TEST(ClippedRule, Refusals) {
   expect_refused(ClippedScaling{.clipped_pairs = 33}, {"clipped_pairs must be in [1, 32], got 33"});
 }
 
-TEST(ClippedRule, InASpec) {
+TEST(ClippedRule, IsReadInASpec) {
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20})"),
             Scaling(ClippedScaling{.clipped_pairs = 20}));
   EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20,
@@ -165,7 +165,7 @@ void expect_of_the_whole_head(const std::string& config, const ProportionalScali
   EXPECT_EQ(test::value_of(make_frequencies(spec)).window.rotary_dim, 64) << config;
 }
 
-TEST(ProportionalRule, InAConfig) {
+TEST(ProportionalRule, IsReadInAConfig) {
   expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
           "partial_rotary_factor": 0.25, "rope_theta": 1000000.0})"),
                            {.turning_fraction = 0.25});
@@ -182,7 +182,7 @@ TEST(ProportionalRule, InAConfig) {
                            {.turning_fraction = 0.3});
 }
 
-TEST(ProportionalRule, InAConfigOfLayerTypes) {
+TEST(ProportionalRule, IsReadInAConfigOfLayerTypes) {
   const auto model = test::resolved(R"({"model_type": "lfm3", "head_dim": 64,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_type": "proportional",

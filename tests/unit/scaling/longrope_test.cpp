@@ -100,7 +100,7 @@ TEST(LongRopeRule, Refusals) {
   expect_refused(rule, {"long_factor must be finite and > 0, got 0 for pair 7"}, 1);
 }
 
-TEST(LongRopeRule, InASpec) {
+TEST(LongRopeRule, IsReadInASpec) {
   const std::string members = R"({"rope_type": "longrope", "short_factor": [1, 1.5],
       "long_factor": [1, 8], "original_max_position_embeddings": 4096, "factor": 32)";
   LongRopeScaling rule{.short_factor = {1, 1.5},
@@ -136,7 +136,7 @@ LongRopeScaling resolved_rule(const std::string& config) {
   return std::get<LongRopeScaling>(test::resolved_rotary(config).scaling);
 }
 
-TEST(LongRopeRule, InAConfig) {
+TEST(LongRopeRule, IsReadInAConfig) {
   const LongRopeScaling expected{.short_factor = {1, 1.5},
                                  .long_factor = {1, 8},
                                  .original_context_tokens = 4096,

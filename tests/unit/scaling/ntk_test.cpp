@@ -186,7 +186,7 @@ TEST(DynamicNtkRule, IsNoneWithinTheOriginalContext) {
   }
 }
 
-TEST(DynamicNtkRule, BeyondItEachLengthHasItsOwnFrequencies) {
+TEST(DynamicNtkRule, GivesEachLongerContextItsOwnFrequencies) {
   EXPECT_TRUE(depends_on_context(vicuna));
   const Frequencies longer = frequencies_with(vicuna, 4096);
   EXPECT_EQ(longer.contexts, (ContextRange{.first = 4096, .last = 4096}));
@@ -207,7 +207,7 @@ TEST(DynamicNtkRule, Refusals) {
                  std::int64_t{1} << 40);
 }
 
-TEST(DynamicNtkRule, InASpec) {
+TEST(DynamicNtkRule, IsReadInASpec) {
   test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4})",
                        {"original_max_position_embeddings must be given"});
   test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4, "alpha": 2,
@@ -216,7 +216,7 @@ TEST(DynamicNtkRule, InASpec) {
 }
 
 // The original context of a config is max_position_embeddings.
-TEST(DynamicNtkRule, InAConfig) {
+TEST(DynamicNtkRule, IsReadInAConfig) {
   const auto model =
       test::resolved(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
   EXPECT_EQ(model.rotary.front().spec.scaling,
@@ -252,7 +252,7 @@ constexpr std::string_view hunyuan_members =
     R"("type": "dynamic", "alpha": 1000.0, "factor": 1.0, "beta_fast": 32, "beta_slow": 1,
        "mscale": 1.0, "mscale_all_dim": 1.0)";
 
-TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
+TEST(DynamicNtkRule, IsNtkOfThatAlphaForHunYuan) {
   const ModelSpec model = test::resolved(config_of("hunyuan_v1_dense", hunyuan_members));
   EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NtkScaling{.alpha = 1000}));
   ASSERT_EQ(model.warnings.size(), 1U);
@@ -267,7 +267,7 @@ TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
 
 // Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
 // with alpha is refused.
-TEST(DynamicNtkRule, OfOtherFamiliesWithAlphaIsRefused) {
+TEST(DynamicNtkRule, RefusesAlphaOfOtherFamilies) {
   test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
                       {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"});
 }

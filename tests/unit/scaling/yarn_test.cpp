@@ -105,7 +105,7 @@ TEST(YarnRule, KeysOfOthersInAConfig) {
 }
 
 // A context shorter than one turn, one longer than any pair's, and a ramp of no width.
-TEST(YarnRule, WithRampsOutsideThePairs) {
+TEST(YarnRule, AllowsRampsOutsideThePairs) {
   for (const YarnRamp ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {
     for (const std::int64_t context : {std::int64_t{1}, std::int64_t{5}, std::int64_t{1} << 40}) {
       expect_as_reference_for_many_specs(
