@@ -11,6 +11,10 @@ import tempfile
 import unittest
 
 TIDY = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(TIDY.parent))
+sys.dont_write_bytecode = True
+from subjects import refusal  # noqa: E402
+
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 SCRIPT_LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
 
@@ -215,6 +219,15 @@ class TidyTest(unittest.TestCase):
     def test_links(self):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
         self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")
+
+    def test_a_commit_opens_with_an_imperative(self):
+        for subject in ("cli: refuse a FIFO at once", "cuda, docs: pass what is given",
+                        "tests/cli: embed one page"):
+            self.assertIsNone(refusal(subject))
+        for subject in ("attend: rows that are not there", "cuda: a second reading",
+                        "docs: 43 more reports", "cli: refused a FIFO", "cli: refusing a FIFO",
+                        "docs: what GPUs do", "refuse a FIFO"):
+            self.assertRegex(refusal(subject), "^a subject ")
 
     def test_format(self):
         self.assert_finds("cli/x.hpp", LICENCE + "int  a;\n", "cli/x.hpp:2: not formatted")

@@ -12,11 +12,12 @@ from includes import check_includes
 from lengths import check_lengths
 from listed import check_listed
 from schemas import check_schemas, fix_schemas
+from subjects import check_subjects
 from text_rules import check_text
 from tree import Tree
 
 CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format,
-          check_schemas)
+          check_schemas, check_subjects)
 
 
 def main():

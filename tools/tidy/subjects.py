@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subjects of commits: `scope: imperative`, as far as the first word tells."""
+
+import re
+import subprocess
+
+from tree import Finding
+
+# Later commits are checked.
+FIRST_COMMIT = "4628a054bc"
+SUBJECT = re.compile(r"[a-z0-9_.,/ -]+: ([\w'-]+)")
+# Words that end as a participle or a plural does, and are imperatives.
+VERBS = frozenset(
+    "address bring compress cross dismiss embed express feed focus guess miss need pass press "
+    "proceed process seed speed".split())
+NOUNS = frozenset(
+    "a all an and at by each every for how in it its more no not of on one or that the this to two "
+    "what when where which who with".split())
+
+
+def check_subjects(tree):
+    """Checks nothing where git does not know the first commit, as in an archive."""
+    log = subprocess.run(["git", "-C", str(tree.root), "log", "--no-merges", "--format=%h %s",
+                          f"{FIRST_COMMIT}..HEAD"], capture_output=True, text=True)
+    for line in log.stdout.splitlines() if log.returncode == 0 else ():
+        commit, _, subject = line.partition(" ")
+        if message := refusal(subject):
+            yield Finding(f"commit {commit}", 1, f"{message}, got '{subject}'")
+
+
+def refusal(subject):
+    """What is wrong with a subject; None if nothing is."""
+    match = SUBJECT.match(subject)
+    if not match:
+        return "a subject is 'scope: imperative'"
+    word = match[1].lower()
+    is_form = word.endswith(("ed", "ing", "s")) and word not in VERBS
+    if is_form or word in NOUNS or word[0].isdigit():
+        return f"a subject opens with an imperative after its scope, not '{match[1]}'"
+    return None
