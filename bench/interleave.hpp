@@ -20,7 +20,7 @@ enum class Clock { steady, thread_cpu };
 
 [[nodiscard]] std::string_view to_string(Clock clock) noexcept;
 
-// The clock of work that so many threads do.
+// The clock for work on this many threads.
 [[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
 
 // Does its work `calls` times in a row.
@@ -34,8 +34,7 @@ struct Budget {
   double seconds = 0.25;  // of all rounds together; seven rounds are made in any case
   Clock clock = Clock::steady;
   TurnOrder turns = TurnOrder::same;
-  std::function<void(double)> on_progress = {};  // the progress since the last call, as a fraction
-                                                 // of 1
+  std::function<void(double)> on_progress = {};  // the fraction done since the last call
 };
 
 struct Timing {

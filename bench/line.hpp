@@ -26,8 +26,7 @@ enum class RooflineKind { none, scale, copy };
 // Selects the goals of an operation; other: none.
 enum class Family { in_place, out_of_place, rows, append, shift, patches, other };
 
-// Whether a call makes the rows of cos and sin, as the first layer of a step does, or finds them
-// made.
+// The first layer of a step makes the rows of cos and sin; later ones use them.
 enum class RowsAre { made_in_call, made_before };
 
 // The heads of a model.

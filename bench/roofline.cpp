@@ -6,8 +6,8 @@
 namespace rotary::bench {
 namespace {
 
-// The compiler must not see that the scale changes nothing. Two 16-bit elements read as one float
-// are as ordinary a number as the upper element.
+// volatile, so that the compiler does not drop the scale. Two 16-bit elements are read as one
+// float.
 const volatile float one = 1;
 
 constexpr std::size_t cache_line = 64;

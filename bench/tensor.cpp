@@ -9,8 +9,8 @@
 namespace rotary::bench {
 namespace {
 
-// Drawing a number costs more than rotating it, so a large tensor repeats this many numbers. Not a
-// power of 2, so that heads and tokens differ from one another.
+// A large tensor repeats this many numbers, because drawing one costs more than rotating it. Not a
+// power of 2, so that heads and tokens differ.
 constexpr std::int64_t drawn_values = 65'537;
 
 std::shared_ptr<std::byte[]> allocate(std::int64_t bytes) {

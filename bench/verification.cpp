@@ -76,7 +76,7 @@ void check_head(Verification& result, const ConstHeadsView& after, const HeadWin
   }
 }
 
-// The coordinate of a token that is the farthest from 0; bounds grow with it.
+// The token's coordinate that is the farthest from 0; bounds grow with it.
 double farthest(const ExactRotation& rotation, const reference::HeadIndex& of) {
   long double position = 0;
   for (std::int64_t axis = 0; axis < rotation.frequencies.axes.count; ++axis) {

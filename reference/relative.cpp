@@ -112,7 +112,7 @@ struct At {
     return bias;
   }
 
-  // A bump's exponent t is of 4 roundings: an error of e^-t is up to t times theirs.
+  // A bump's exponent t has 4 roundings; they move e^-t by up to t times their size.
   Bias operator()(const Tisa& tisa) const {
     const auto kernels = static_cast<std::size_t>(tisa.kernels);
     const long double relative = real(index.key) - real(index.query);

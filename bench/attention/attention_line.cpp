@@ -11,8 +11,8 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
 constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
 
-// The least that several threads reach of one thread's speed times their number, and of what they
-// read together.
+// The least share that several threads reach: of one thread's speed times their number, and of the
+// bandwidth.
 constexpr double least_speedup = 0.95;
 constexpr double least_of_shared_bandwidth = 0.90;
 

@@ -22,7 +22,7 @@ double work_of(const AttentionLine& line) {
                                              : static_cast<double>(cache_bytes(line));
 }
 
-// Runs part(index) for each index below `parts`: here if there is one.
+// Runs part(index) for each index below `parts`; a single part runs in this thread.
 using Part = std::function<void(std::int64_t index)>;
 void run_parts(const Executor& executor, std::int64_t parts, Part part) {
   if (parts == 1) return part(0);
@@ -31,7 +31,7 @@ void run_parts(const Executor& executor, std::int64_t parts, Part part) {
       [](void* state, std::int64_t index) { (*static_cast<Part*>(state))(index); }, &part);
 }
 
-// The part of a thread, of `threads`.
+// Reads the part of one of `threads` threads.
 void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
   const std::int64_t begin = tensor.bytes() * index / threads;
   const std::int64_t end = tensor.bytes() * (index + 1) / threads;
@@ -39,7 +39,7 @@ void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
              static_cast<std::size_t>(end - begin));
 }
 
-// Each call of the roofline stores its operations or bytes, those of all threads, in work.
+// Each call of the roofline stores in `work` the operations or bytes of all threads.
 Contender roofline_of(const AttentionGroup& group, const AttentionTensors& tensors,
                       const Executor& executor, double& work) {
   const std::int64_t threads = group.threads;
@@ -77,7 +77,7 @@ Status verify_all(const Jobs& jobs, const GroupBudget& budget, GroupMeasurement&
   return {};
 }
 
-// alone: the first job on one thread; null if that is what it is.
+// alone: the first job on one thread; null if it has one thread anyway.
 Status time_all(const Jobs& jobs, const AttentionJob* alone, Contender roofline,
                 const GroupBudget& budget, GroupMeasurement& measured) {
   std::vector<Contender> contenders = {std::move(roofline)};

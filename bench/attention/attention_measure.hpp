@@ -46,8 +46,7 @@ struct GroupMeasurement {
 
 struct GroupBudget {
   double seconds_per_line = 0.25;
-  std::function<void(double)> on_progress = {};  // the progress since the last call, as a fraction
-                                                 // of 1
+  std::function<void(double)> on_progress = {};  // the fraction done since the last call
 };
 
 [[nodiscard]] Result<GroupMeasurement> measure(const AttentionGroup& group,

@@ -35,7 +35,7 @@ AttentionVerification verify_result(const AttentionJob& job) {
   check::for_each_row(call, job.definition(), [&](const check::CheckedRow& row) {
     const std::vector<double> bounds = row.exact.bounds_by_key(call.out.dtype);
     for (std::size_t f = 0; f < bounds.size(); ++f) {
-      // The one value that a query sees may be 0, and so is then its bound.
+      // If a query sees one value, and that is 0, its bound is 0, too.
       const double off = std::abs(row.computed.out[f] - row.exact.out()[f]);
       const double error = off == 0 ? 0 : off / bounds[f];
       ++found.elements;

@@ -18,7 +18,7 @@ int fail(const rotary::Error& error) {
 
 }  // namespace
 
-// A function of its own, with a name that no compiler changes.
+// callgrind knows this function by its name.
 extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation,
                                                rotary::Status* status) {
   *status = operation->call();

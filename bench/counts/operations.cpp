@@ -20,7 +20,7 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-// Any numbers: no kernel's work depends on those that it rotates.
+// No kernel's work depends on the numbers that it rotates.
 Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
                  Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
@@ -89,7 +89,7 @@ class Operations {
                     [dst, src, rows] { return rotate(dst.view(), src.view(), rows); }});
   }
 
-  // Appends keys to a cache [heads, slots, features] and shifts them there by one row for all.
+  // Appends keys to a cache [heads, slots, features], then shifts them.
   Status add_cache(const Frequencies& frequencies, std::int64_t tokens) {
     const ConsecutivePositions positions{.first = 1000, .tokens = tokens};
     auto rotations = make_rotations(frequencies, positions);

@@ -8,7 +8,7 @@
 namespace rotary::bench {
 namespace {
 
-// The second half of a cache, which is then full.
+// A cache whose second half is filled.
 class Cache {
  public:
   explicit Cache(const Line& line)

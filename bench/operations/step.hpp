@@ -11,8 +11,7 @@
 
 namespace rotary::bench {
 
-// The first step begins beyond the contexts that small tables hold, at a multiple of every power of
-// 2 up to this one, as the chunks of a prefill do.
+// Where the first step begins: beyond small tables, and aligned as the chunks of a prefill are.
 inline constexpr std::int64_t first_position = 8192;
 
 class StepRows {
@@ -20,8 +19,7 @@ class StepRows {
   // The rows of the first step.
   [[nodiscard]] static Result<StepRows> make(const Setup& setup);
 
-  // Makes the rows of the next step, which begins where the step before ended; the first call makes
-  // the first step again.
+  // Makes the rows of the next step. The first call makes the first step again.
   [[nodiscard]] Status make_next();
 
   [[nodiscard]] const Rotations& rotations() const { return rotations_; }

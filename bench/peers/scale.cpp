@@ -29,7 +29,7 @@ void scale_part(void* state, std::int64_t index) {
   const auto* const scale = static_cast<const Scale*>(state);
   const auto parts = static_cast<std::size_t>(scale->parts);
   const auto part = static_cast<std::size_t>(index);
-  // Read at run time, so that no compiler sees that the scale changes nothing.
+  // volatile, so that the compiler does not drop the scale.
   const volatile float one = 1;
   for (const Part& tensor : scale->tensors) {
     const std::size_t first = tensor.count * part / parts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of a block as contexts of one thread of the program, each with a stack of its own.
-// They run in turn; one that waits for others gives the turn away. Shared memory is an array that
-// every block finds full of the last one's bytes, as on a device.
+// They run in turn; one that waits for others gives the turn away. Shared memory keeps the bytes of
+// the last block, as on a device.
 #include <ucontext.h>
 
 #include <array>

@@ -11,8 +11,7 @@
 
 namespace rotary::cuda {
 
-// Count adjacent elements as they lie in memory: in words, so that 16 bits of each are taken from a
-// register where they are used, and not moved to one of their own before.
+// Count adjacent elements, kept in words: 16-bit elements are unpacked where they are used.
 template <class T, int Count>
 struct alignas(sizeof(T) * Count) Packed {
   static constexpr int bytes = sizeof(T) * Count;

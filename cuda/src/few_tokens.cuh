@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A decode step: a warp takes few_heads heads of one token, two pairs in each thread, and makes the
-// rows of its pairs for itself. What counts is the way from the launch to the last store: no memory
-// is shared, nobody waits for another warp, and little is computed before the first load.
+// rows of its pairs itself. Latency decides: no memory is shared, no warp waits for another, and
+// little is computed before the first load.
 #pragma once
 
 #include "kernels.hpp"
@@ -43,7 +43,7 @@ struct FewTokens {
     return row;
   }
 
-  // Where these lanes read a head, and where they write it. Of one that does not turn, features.
+  // Where these lanes read and write a head: pairs, or features of a head that does not turn.
   struct Lanes {
     Accesses from;
     Accesses to;

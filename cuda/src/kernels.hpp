@@ -35,7 +35,7 @@ struct KernelChoice {
 
 using StepKernel = void (*)(StepJob);
 
-// Null for a conversion that there is none for.
+// Null if no kernel converts between these dtypes.
 [[nodiscard]] StepKernel kernel_of_f32(const KernelChoice& choice) noexcept;
 [[nodiscard]] StepKernel kernel_of_bf16(const KernelChoice& choice) noexcept;
 [[nodiscard]] StepKernel kernel_of_f16(const KernelChoice& choice) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads whose pairs need nothing of each other, or, held, their mean square alone: these lanes have
-// the whole head in their registers.
+// Heads whose pairs are independent, or need the head's mean square alone (held: the lanes have the
+// whole head in registers).
 #pragma once
 
 #include "kernels.hpp"

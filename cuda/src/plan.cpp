@@ -14,8 +14,8 @@ namespace {
 constexpr std::int32_t warp = 32;
 constexpr std::int32_t most_shared_bytes = 48 << 10;  // what every device gives without being asked
 
-// With fewer threads in all, the heads of a token are given to several blocks, so that a decode
-// step's few tokens are done at once.
+// With fewer threads than this, several blocks share the heads of a token: a decode step has few
+// tokens.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
 bool lies_at_multiples(const void* data, const Strides& strides, std::int64_t count,

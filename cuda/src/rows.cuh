@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cos and sin of a token's pair, on the device: the operations of src/kernels/rows-inl.hpp, in its
-// order, so that a row has the same bits. Compiled without contraction: what fuses, says so.
+// order, so that a row has the same bits. Compiled without contraction: fma is explicit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,7 +25,7 @@ struct Token {
   std::uint32_t token;
 };
 
-// A number on its way from memory: whoever asks for its value waits for it.
+// A number on its way from memory; value() waits for it.
 struct PendingNumber {
   std::uint32_t low;
   std::uint32_t high;  // of an int32: not read

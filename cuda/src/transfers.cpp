@@ -18,7 +18,7 @@
 namespace rotary::cuda {
 namespace {
 
-// A cache is none: the slot of a token may be the memory of another.
+// A cache is never in place: the slot of a token may be the memory of another.
 bool is_in_place(const Transfer& transfer) {
   return !transfer.stored && transfer.src == ConstHeadsView(transfer.dst);
 }

@@ -17,7 +17,7 @@
 
 namespace rotary::cuda {
 
-// Heads on their way from src to dst, which are one view in place.
+// Heads that go from src to dst; in place both are one view.
 struct Transfer {
   std::string_view src_name;
   ConstHeadsView src;

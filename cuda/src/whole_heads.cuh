@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads taken whole, one after the other: with a mean over all heads of a token, longer than what
-// their lanes hold, or with pairs that move while the head is rewritten in place. For every shape
-// rather than for speed.
+// Heads taken whole, one after the other: for a mean over all heads of a token, heads longer than
+// their lanes hold, and pairs that move within a head in place. It takes every shape, slowly.
 #pragma once
 
 #include "pairs.cuh"
@@ -120,7 +119,7 @@ struct WholeHeads {
     store(head.dst + at.y * head.of.to.feature, accesses.y);
   }
 
-  // Writes a head whose pairs moved while others of it were still to be read.
+  // Writes a head whose pairs moved; all of it has been read.
   __device__ void store_staged(const Head& head) const {
     __syncwarp(team.mask());
     for (int f = team.lane() * Count; f < 2 * job.window.pairs; f += team.lanes() * Count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call promises: 64-bit offsets, graphs.
+// Promises of every call: 64-bit offsets, capture in graphs.
 #include <cstring>
 
 #include "cases.hpp"

@@ -15,7 +15,7 @@ def version():
 
 
 def compiled(model, threads, hint):
-    """For one call at a time on so many threads, which sleep between calls."""
+    """For one call at a time; its threads sleep between calls."""
     return openvino.Core().compile_model(model, "CPU", {
         "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": hint})
 
