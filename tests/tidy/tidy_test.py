@@ -14,6 +14,8 @@ TIDY = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(TIDY.parent))
 sys.dont_write_bytecode = True
 from subjects import refusal  # noqa: E402
+from tidy import CHECKS  # noqa: E402
+from tree import Tree  # noqa: E402
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 SCRIPT_LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
@@ -46,9 +48,8 @@ def tidy(planted):
             path = pathlib.Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        command = [sys.executable, "-B", str(TIDY), folder]
-        result = subprocess.run(command, capture_output=True, text=True)
-        return result.returncode, result.stdout
+        findings = [str(each) for check in CHECKS for each in check(Tree(folder))]
+        return (1 if findings else 0), "".join(f"{each}\n" for each in findings)
 
 
 def include(name):
@@ -67,6 +68,14 @@ class TidyTest(unittest.TestCase):
 
     def test_a_clean_tree_has_no_finding(self):
         self.assertEqual(tidy({}), (0, ""))
+
+    def test_the_program_exits_with_1_on_a_finding(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "x.txt").write_text("a \n")
+            done = subprocess.run([sys.executable, "-B", str(TIDY), folder], capture_output=True,
+                                  text=True)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "x.txt:1: white space at the end of the line\n"))
 
     def test_includes_against_the_direction(self):
         refused = {
