@@ -86,7 +86,7 @@ class Computed:
 
 
 class Verification(unittest.TestCase):
-    def test_what_is_right_is_accepted_and_everything_else_refused(self):
+    def test_the_right_encoding_alone_is_accepted(self):
         encodings = ("none", "rope", "alibi", "t5")
         for work in (AttentionWork(Shape(70, 70)), AttentionWork(GROUPED)):
             for computed in encodings:

@@ -110,7 +110,7 @@ class Api(unittest.TestCase):
                 path.write_text(text, encoding="utf-8")
                 self.assertEqual(run("doxygen_filter.py", path).stdout, filtered)
 
-    def test_what_has_no_comment_is_named(self):
+    def test_names_without_a_comment_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "n.xml").write_text(XML, encoding="utf-8")
             done = run("undocumented.py", folder)

@@ -173,7 +173,7 @@ class CompareTest(unittest.TestCase):
                          "CHANGED: q_out[0, 1] must be 2 ± 0.001, got 2.5")
         self.assertIn("and 1 more", self.text([1.0, 1.0], [2.0, 3.0], [0.5, 0.5]))
 
-    def test_what_no_bound_allows(self):
+    def test_no_bound_allows_a_nan_or_another_shape(self):
         self.assertIn("CHANGED", self.text([1.0], [float("nan")], 1e9))
         self.assertIn("must have shape (2,), got (1,)", self.text([1.0, 2.0], [1.0], 1e9))
 
