@@ -229,6 +229,18 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
         self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")
 
+    def test_words(self):
+        for name in ("OfTheElements", "WhatIsWrongIsNamed", "So"):
+            planted = LICENCE + f"TEST_P(Cli, {name}) {{}}\n"
+            self.assert_finds("cli/x.cpp", planted, "x.cpp:2: a test's name is a claim", name[:2])
+        planted = SCRIPT_LICENCE + "def test_when_it_ends(self):\n    g()\n"
+        self.assert_finds("lab/test_x.py", planted, "x.py:2: a test's name is a claim")
+        self.assert_finds("docs/x.txt", "Tokens, so\nmany of them.\n", "x.txt:1: name the number")
+        long = "word " * 36 + "end."
+        self.assert_finds("docs/x.md", f"One.\n* {long}\n", "x.md:2: a sentence has at most 35")
+        self.assert_clean("docs/x.md", f"# {long}\n\n| {long} |\n\n```\n{long}\n```\n")
+        self.assert_clean("docs/x.md", "word " * 20 + "end.\n" + "word " * 20 + "end.\n")
+
     def test_a_commit_opens_with_an_imperative(self):
         for subject in ("cli: refuse a FIFO at once", "cuda, docs: pass what is given",
                         "tests/cli: embed one page"):

@@ -15,9 +15,10 @@ from schemas import check_schemas, fix_schemas
 from subjects import check_subjects
 from text_rules import check_text
 from tree import Tree
+from words import check_words
 
 CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format,
-          check_schemas, check_subjects)
+          check_schemas, check_subjects, check_words)
 
 
 def main():
