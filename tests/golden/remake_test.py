@@ -250,18 +250,18 @@ class HistoryTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             document = pathlib.Path(name, "releases.txt")
             document.write_text("stale\n")
-            self.assertEqual(self.compared(document, histories, "check")[0], 1)
-            self.assertEqual(self.compared(document, histories, "write")[0], 0)
+            self.assertEqual(self.compared(document, histories)[0], 1)
+            self.assertEqual(self.compared(document, histories, write=True)[0], 0)
             self.assertIn("| 1.0 – 1.9 | no pair of 4 slowed; A = 1 | as it began |",
                           document.read_text())
-            self.assertIn("1 tables", self.compared(document, histories, "check")[1])
+            self.assertIn("1 tables", self.compared(document, histories)[1])
             document.write_text(document.read_text().replace("last 2 times", "last 3 times"))
-            self.assertEqual(self.compared(document, histories, "check")[0], 1)
+            self.assertEqual(self.compared(document, histories)[0], 1)
 
-    def compared(self, document, histories, mode):
+    def compared(self, document, histories, write=False):
         with unittest.mock.patch.object(history_table, "DOCUMENT", document), \
                 contextlib.redirect_stdout(io.StringIO()) as output:
-            return history_table.compare_with_document(histories, mode), output.getvalue()
+            return history_table.compare_with_document(histories, write), output.getvalue()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 """Makes the golden files again with a published release of transformers and compares them.
 
     golden.py [--release VERSION] [FOLDER | FILE.json]...
-    golden.py --releases [--check | --write]
+    golden.py --releases [--write]
 
 `./dev golden --onnx [--write]` is onnx_vectors.py.
 """
@@ -31,8 +31,7 @@ def main():
     torch.set_num_threads(1)
     try:
         if arguments.releases:
-            mode = "check" if arguments.check else "write" if arguments.write else "print"
-            return compare_with_document(histories(), mode)
+            return compare_with_document(histories(), arguments.write)
         return compare_files(files_of(arguments.paths), release_of(arguments.release))
     except WheelError as error:
         print(f"golden: {error}", file=sys.stderr)
@@ -47,15 +46,11 @@ def parsed(words):
                         metavar="VERSION",
                         help="a release that releases.json pins, default: %(default)s")
     parser.add_argument("--releases", action="store_true",
-                        help="what the pinned releases make of the same configs, as a table")
-    table = parser.add_mutually_exclusive_group()
-    table.add_argument("--check", action="store_true",
-                       help="with --releases: tests/golden/releases.txt says the same")
-    table.add_argument("--write", action="store_true",
-                       help="with --releases: write it")
+                        help="compare tests/golden/releases.txt with what the pinned releases do")
+    parser.add_argument("--write", action="store_true", help="with --releases: write the file")
     arguments = parser.parse_args(words)
-    if (arguments.check or arguments.write) and not arguments.releases:
-        parser.error("--check and --write need --releases")
+    if arguments.write and not arguments.releases:
+        parser.error("--write needs --releases")
     for path in arguments.paths:
         if not path.exists():
             parser.error(f"{path} must be a folder or a file, got neither")

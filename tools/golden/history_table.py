@@ -7,26 +7,21 @@ import pathlib
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/releases.txt"
 
 
-def compare_with_document(histories, mode):
-    """0, or 1 when a period lacks its cause or the document says something else.
-
-    `histories`: (case, [first release, last release, observation] of each period); `mode`: print,
-    write or check.
-    """
+def compare_with_document(histories, write):
+    """0, or 1 when a period lacks its cause or the document says something else. `histories`:
+    (case, [first release, last release, observation] of each period)."""
     parts, complaints = [], []
     for case, found in histories:
         complaints += complaints_on(case, found)
         parts.append(rendered(case, found))
     text = "\n".join(parts)
-    if mode == "print":
-        print(text, end="")
-    elif mode == "write":
+    if write:
         DOCUMENT.write_text(text, encoding="utf-8")
     elif DOCUMENT.read_text(encoding="utf-8") != text:
         complaints.append(f"{DOCUMENT.name} says something else; ./dev golden --releases --write")
     for complaint in complaints:
         print(f"golden: {complaint}")
-    if mode == "check" and not complaints:
+    if not complaints:
         print(f"{len(parts)} tables of {DOCUMENT.name} are what the releases do")
     return 1 if complaints else 0
 
