@@ -4,6 +4,7 @@
 #include "reference/absolute.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace rotary::reference {
@@ -74,19 +75,15 @@ std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec) {
   return geometric((spec.dim + 1) / 2, -2 * log_base / d);
 }
 
-template <class Number>
-std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, Number position) {
+std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, long double position) {
   std::vector<CosSin> angles;
-  for (const double inv_freq : sinusoidal.inv_freq) {
-    // The sum of the two may leave int64; their angles add.
-    const CosSin p = cos_sin(position, inv_freq);
-    const CosSin o = cos_sin(sinusoidal.spec.position_offset, inv_freq);
-    angles.push_back({.cos = p.cos * o.cos - p.sin * o.sin, .sin = p.sin * o.cos + p.cos * o.sin});
-  }
+  // The sum of both positions may leave int64.
+  const auto offset = static_cast<long double>(sinusoidal.spec.position_offset);
+  for (const double inv_freq : sinusoidal.inv_freq)
+    angles.push_back(
+        cos_sin_of_sum(std::array{Angle{position, inv_freq}, Angle{offset, inv_freq}}));
   return angles;
 }
-template std::vector<CosSin> sinusoidal_angles(const Sinusoidal&, std::int64_t);
-template std::vector<CosSin> sinusoidal_angles(const Sinusoidal&, double);
 
 std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
                                         const std::vector<CosSin>& angles) {

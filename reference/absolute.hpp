@@ -14,10 +14,9 @@ namespace rotary::reference {
 // The spec's frequencies, in long double.
 [[nodiscard]] std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec);
 
-// cos and sin of (position + spec.position_offset) * inv_freq[k] for each k; Number is std::int64_t
-// or double.
-template <class Number>
-[[nodiscard]] std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, Number position);
+// cos and sin of (position + spec.position_offset) * inv_freq[k] for each k.
+[[nodiscard]] std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal,
+                                                    long double position);
 
 // Sines and cosines in the order of a token's features, [dim].
 [[nodiscard]] std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,

@@ -3,8 +3,9 @@
 // correctly rounded, and with 256 bits the second rounding, to long double, changes no result.
 #include "reference/angle.hpp"
 
-#define MPFR_USE_INTMAX_T
 #include <mpfr.h>
+
+#include <array>
 
 namespace rotary::reference {
 namespace {
@@ -25,31 +26,17 @@ class Real {
   mpfr_t value_;
 };
 
-// cos and sin of position * inv_freq; position is overwritten.
-CosSin cos_sin_of_product(Real& position, double inv_freq) {
-  Real cos;
-  Real sin;
-  mpfr_mul_d(position.get(), position.get(), inv_freq, MPFR_RNDN);
-  mpfr_sin_cos(sin.get(), cos.get(), position.get(), MPFR_RNDN);
-  return {.cos = cos.rounded(), .sin = sin.rounded()};
-}
-
 }  // namespace
 
-CosSin cos_sin(std::int64_t position, double inv_freq) {
-  Real angle;
-  mpfr_set_sj(angle.get(), position, MPFR_RNDN);
-  return cos_sin_of_product(angle, inv_freq);
+CosSin cos_sin(long double position, double inv_freq) {
+  return cos_sin_of_sum(std::array{Angle{position, inv_freq}});
 }
 
-CosSin cos_sin(std::same_as<double> auto position, double inv_freq) {
-  Real angle;
-  mpfr_set_d(angle.get(), position, MPFR_RNDN);
-  return cos_sin_of_product(angle, inv_freq);
+CosSin cos_sin_between(const Angle& from, const Angle& to) {
+  return cos_sin_of_sum(std::array{to, Angle{from.position, -from.inv_freq}});
 }
-template CosSin cos_sin(double position, double inv_freq);
 
-// Exact products, and sums as far as 256 bits hold them: errors below 2^-140.
+// The products are exact. Sums are exact as far as 256 bits hold them: errors below 2^-140.
 CosSin cos_sin_of_sum(std::span<const Angle> angles) {
   Real cos;
   Real sin;
@@ -62,22 +49,6 @@ CosSin cos_sin_of_sum(std::span<const Angle> angles) {
     mpfr_add(sum.get(), sum.get(), product.get(), MPFR_RNDN);
   }
   mpfr_sin_cos(sin.get(), cos.get(), sum.get(), MPFR_RNDN);
-  return {.cos = cos.rounded(), .sin = sin.rounded()};
-}
-
-// Two exact products of 64 and 53 bits. The larger is below 2^103, so in 256 bits their difference
-// has an error below 2^-150.
-CosSin cos_sin_between(const Angle& from, const Angle& to) {
-  Real cos;
-  Real sin;
-  Real start;
-  Real end;
-  mpfr_set_ld(start.get(), from.position, MPFR_RNDN);
-  mpfr_mul_d(start.get(), start.get(), from.inv_freq, MPFR_RNDN);
-  mpfr_set_ld(end.get(), to.position, MPFR_RNDN);
-  mpfr_mul_d(end.get(), end.get(), to.inv_freq, MPFR_RNDN);
-  mpfr_sub(end.get(), end.get(), start.get(), MPFR_RNDN);
-  mpfr_sin_cos(sin.get(), cos.get(), end.get(), MPFR_RNDN);
   return {.cos = cos.rounded(), .sin = sin.rounded()};
 }
 

@@ -4,8 +4,6 @@
 // position.
 #pragma once
 
-#include <concepts>
-#include <cstdint>
 #include <span>
 
 namespace rotary::reference {
@@ -15,18 +13,14 @@ struct CosSin {
   long double sin = 0;
 };
 
-// inv_freq: radians per position, finite.
-[[nodiscard]] CosSin cos_sin(std::int64_t position, double inv_freq);
-
-// For a position that may lie between integers; finite. (A template, so that an int does not
-// convert to double.)
-[[nodiscard]] CosSin cos_sin(std::same_as<double> auto position, double inv_freq);
-
 // A position and its frequency; a long double holds every int64 and every double.
 struct Angle {
   long double position = 0;
   double inv_freq = 0;  // radians per position
 };
+
+// Requires finite numbers.
+[[nodiscard]] CosSin cos_sin(long double position, double inv_freq);
 
 // cos and sin of the sum of the angles, position * inv_freq each.
 [[nodiscard]] CosSin cos_sin_of_sum(std::span<const Angle> angles);

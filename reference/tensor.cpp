@@ -33,13 +33,13 @@ PositionShape shape_of(const Positions& positions) {
 }
 
 std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token,
-                       std::int64_t = 0) {
+                       std::int64_t) {
   return positions.first + token;
 }
 
 template <class Number>
 auto number_at(const TokenArray<Number>& positions, std::int64_t batch, std::int64_t token,
-               std::int64_t axis = 0) {
+               std::int64_t axis) {
   const std::int64_t row = positions.batch == 1 ? 0 : batch;
   const std::int64_t plane = positions.axes == 1 ? 0 : axis;
   return positions.data[plane * positions.axis_stride + row * positions.batch_stride +
@@ -107,21 +107,6 @@ AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_fre
             angles.push_back({position_at(positions, b, t, axis), inv_freq[plane + i]});
         }
         rows_.push_back(cos_sin_of_sum(angles));
-      }
-    }
-  }
-}
-
-AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_freq)
-    : batch_(shape_of(positions).batch),
-      tokens_(shape_of(positions).tokens),
-      pairs_(inv_freq.size()) {
-  for (std::int64_t b = 0; b < batch_; ++b) {
-    for (std::int64_t t = 0; t < tokens_; ++t) {
-      for (const double frequency : inv_freq) {
-        rows_.push_back(
-            std::visit([&](const auto& each) { return cos_sin(number_at(each, b, t), frequency); },
-                       positions));
       }
     }
   }

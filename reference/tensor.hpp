@@ -27,13 +27,12 @@ struct TurnedBy {
 // cos and sin of every token and pair, without the attention factor.
 class AngleRows {
  public:
-  // inv_freq: one for each pair. Requires positions that stay within int64.
-  AngleRows(const Positions& positions, std::span<const double> inv_freq);
+  // inv_freq: one for each pair, or as Frequencies has them for several axes. One position may
+  // serve all axes. Requires positions that stay within int64.
+  AngleRows(const Positions& positions, std::span<const double> inv_freq,
+            const PairAxes& axes = {});
   // Multiplies the rows by the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
-
-  // The same for several axes, as Frequencies has them. One position may serve all axes.
-  AngleRows(const Positions& positions, std::span<const double> inv_freq, const PairAxes& axes);
 
   // The angles between two; a batch of 1 goes with any.
   AngleRows(const TurnedBy& from, const TurnedBy& to);

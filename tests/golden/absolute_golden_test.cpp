@@ -76,10 +76,8 @@ TEST(AbsoluteGolden, SinusoidalTables) {
 TEST(AbsoluteGolden, PositionsOfPaddedBatches) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("position_ids")) {
-    std::vector<std::uint8_t> mask;
-    std::vector<std::int64_t> wanted;
-    for (const auto& row : each.at("mask")) mask.insert(mask.end(), row.begin(), row.end());
-    for (const auto& row : each.at("ids")) wanted.insert(wanted.end(), row.begin(), row.end());
+    const auto mask = test::flat<std::uint8_t>(each.at("mask"));
+    const auto wanted = test::flat<std::int64_t>(each.at("ids"));
     std::vector<std::int64_t> positions(mask.size());
     test::require(positions_from_mask(positions, mask, 3));
     for (std::int64_t& position : positions) position += each.at("offset").get<std::int64_t>();
@@ -95,12 +93,8 @@ TEST(AbsoluteGolden, BertsSum) {
     Tensor kinds = rows_of(each.at("token_type_embeddings"));
     Tensor places = rows_of(each.at("position_embeddings"));
     const Tensor wanted = rows_of(each.at("result"));
-    std::vector<std::int64_t> ids;
-    std::vector<std::int64_t> segments;
-    for (const auto& row : each.at("ids")) ids.insert(ids.end(), row.begin(), row.end());
-    for (const auto& row : each.at("segments")) {
-      segments.insert(segments.end(), row.begin(), row.end());
-    }
+    const auto ids = test::flat<std::int64_t>(each.at("ids"));
+    const auto segments = test::flat<std::int64_t>(each.at("segments"));
     const std::array lookups = {Lookup{table_of(words), {positions_of(ids, 2)}},
                                 Lookup{table_of(kinds), {positions_of(segments, 2)}},
                                 Lookup{table_of(places), {ConsecutivePositions{0, 4}}}};

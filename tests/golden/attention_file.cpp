@@ -32,23 +32,14 @@ reference::Heads heads_of(const json& tensor) {
           .values = numbers_of(tensor, "data")};
 }
 
-// [batch][tokens] one after the other.
-std::vector<std::int64_t> flat(const json& rows) {
-  std::vector<std::int64_t> all;
-  for (const json& row : rows) all.insert(all.end(), row.begin(), row.end());
-  return all;
-}
-
 reference::Mask mask_of(const json& mask) {
   reference::Mask made;
   if (mask.at("order") == "causal") made.order = reference::Order::causal;
   if (mask.contains("left")) made.left = mask.at("left").get<std::int64_t>();
   if (mask.contains("right")) made.right = mask.at("right").get<std::int64_t>();
-  if (mask.contains("keys"))
-    for (const std::int64_t key : flat(mask.at("keys")))
-      made.keys.push_back(static_cast<std::uint8_t>(key));
+  if (mask.contains("keys")) made.keys = flat<std::uint8_t>(mask.at("keys"));
   if (mask.contains("documents"))
-    made.query_documents = made.key_documents = flat(mask.at("documents"));
+    made.query_documents = made.key_documents = flat<std::int64_t>(mask.at("documents"));
   return made;
 }
 
@@ -172,8 +163,8 @@ AttentionGolden read_case(const json& file, const json& entry) {
       .d_out = heads_of(tensors.at("d_out")),
       .attention = {.scale = entry.at("scale"),
                     .mask = mask_of(file.at("masks").at(mask)),
-                    .query_positions = flat(entry.at("query_positions")),
-                    .key_positions = flat(entry.at("key_positions"))},
+                    .query_positions = flat<std::int64_t>(entry.at("query_positions")),
+                    .key_positions = flat<std::int64_t>(entry.at("key_positions"))},
       .wanted = {.out = numbers_of(entry, "out"),
                  .log_sum_exp = numbers_of(entry, "log_sum_exp"),
                  .d_q = numbers_of(entry, "d_q"),

@@ -72,9 +72,7 @@ void expect_outputs(const nlohmann::json& file, const RotarySpec& spec,
 // Sections of 16, 24 and 24 pairs; text, then patches, some far away.
 TEST(AxesGolden, QwenTwoVlText) {
   const auto file = test::read_golden("qwen2_vl_mrope");
-  const auto axes = file.at("positions_thw").get<std::vector<std::vector<std::int64_t>>>();
-  std::vector<std::int64_t> ids;
-  for (const auto& axis : axes) ids.insert(ids.end(), axis.begin(), axis.end());
+  const auto ids = test::flat<std::int64_t>(file.at("positions_thw"));
   expect_outputs(file,
                  spec_of(128, 1e6, {.pairs = {16, 24, 24}, .exponents = AxisExponents::shared}),
                  positions_of(ids, 1, 3));
@@ -83,11 +81,7 @@ TEST(AxesGolden, QwenTwoVlText) {
 // Patches in merge-block order, [tokens][2].
 TEST(AxesGolden, QwenTwoVlVisionTower) {
   const auto file = test::read_golden("qwen2_vl_vision_2d");
-  std::vector<std::int32_t> ids;
-  for (const auto& patch : file.at("position_ids_hw")) {
-    ids.push_back(patch.at(0));
-    ids.push_back(patch.at(1));
-  }
+  const auto ids = test::flat<std::int32_t>(file.at("position_ids_hw"));
   const TokenArray<std::int32_t> positions{.data = ids.data(),
                                            .tokens = static_cast<std::int64_t>(ids.size() / 2),
                                            .token_stride = 2,

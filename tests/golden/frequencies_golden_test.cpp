@@ -20,14 +20,6 @@ namespace {
 
 class FrequenciesGolden : public testing::TestWithParam<std::string> {};
 
-void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
-                 double tolerance) {
-  ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    EXPECT_NEAR(got[i], wanted[i], wanted[i] * tolerance) << "pair " << i;
-  }
-}
-
 // The length for which Transformers computed these. Null is the initial state of its class, before
 // any token: frequencies of a context within the original one.
 std::int64_t context_of(const nlohmann::json& result) {
@@ -81,10 +73,10 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   EXPECT_NEAR(got.attention_factor, factor, factor * 4 * 0x1p-52);
   // 4 units in the last place of a double below 2.
   EXPECT_NEAR(rotary.softmax_factor, result.value("softmax_scale_multiplier", 1.0), 1e-15);
-  expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(),
-              test::float32_tolerance);
-  expect_near(got.inv_freq, result.at("inv_freq_f64_reference").get<std::vector<double>>(),
-              reference_tolerance(spec, context));
+  test::expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(),
+                    test::float32_tolerance);
+  test::expect_near(got.inv_freq, result.at("inv_freq_f64_reference").get<std::vector<double>>(),
+                    reference_tolerance(spec, context));
 }
 
 TEST_P(FrequenciesGolden, AgreesWithTransformers) {

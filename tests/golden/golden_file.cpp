@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/golden_file.hpp"
 
+#include <gtest/gtest.h>
+
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -23,10 +25,18 @@ ModelSpec resolved_model(nlohmann::json config, std::string_view model_type) {
   return value_of(resolve(config.dump()));
 }
 
-RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type) {
-  const ModelSpec model = resolved_model(std::move(config), model_type);
+RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type, Numerics numerics) {
+  config.emplace("model_type", model_type);
+  const ModelSpec model = value_of(resolve(config.dump(), {.numerics = numerics}));
   if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
   return model.rotary.front().spec;
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
+                 double tolerance) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], wanted[i], wanted[i] * tolerance) << "pair " << i;
 }
 
 Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout) {

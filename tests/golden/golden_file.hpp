@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "rotary/model_spec.hpp"
 #include "support/tensor.hpp"
@@ -21,7 +22,24 @@ inline constexpr double float32_tolerance = 0x1p-20;
 [[nodiscard]] ModelSpec resolved_model(nlohmann::json config, std::string_view model_type);
 
 // The same, of a model with one rotary embedding.
-[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type);
+[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
+                                       Numerics numerics = Numerics::exact);
+
+// The numbers of nested lists, in order.
+template <class Number>
+[[nodiscard]] std::vector<Number> flat(const nlohmann::json& lists) {
+  if (!lists.is_array()) return {lists.get<Number>()};
+  std::vector<Number> numbers;
+  for (const auto& each : lists) {
+    const auto more = flat<Number>(each);
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  return numbers;
+}
+
+// Each number within `tolerance` of the wanted one, relative to it.
+void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
+                 double tolerance);
 
 // {"shape", "dtype", "data"}, as a tensor of f32, in the layout "B,H,T,D" or "B,T,H,D".
 [[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);

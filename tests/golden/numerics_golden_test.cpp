@@ -47,12 +47,9 @@ Case scaled(Case of, const Scaling& scaling) {
 }
 
 // The case resolved from the file's config; its pairing, sense and rounding come from the family.
-Case resolved(std::string name, std::string_view model_type) {
-  auto config = test::read_golden(name).at("config");
-  config.emplace("model_type", model_type);
-  const ModelSpec model =
-      test::value_of(resolve(config.dump(), {.numerics = Numerics::transformers}));
-  return {std::move(name), model.rotary.at(0).spec};
+Case resolved(const std::string& name, std::string_view model_type) {
+  return {name, test::resolved_spec(test::read_golden(name).at("config"), model_type,
+                                    Numerics::transformers)};
 }
 
 // From the files' configs, or from their notes if they have no config.

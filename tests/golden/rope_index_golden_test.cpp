@@ -72,10 +72,7 @@ TEST(RopeIndexGolden, EveryPublishedFamilyExactly) {
     std::vector<TokenGroup> groups;
     for (const nlohmann::json& group : test_case.at("groups")) groups.push_back(group_of(group));
     const auto got = test::value_of(m_rope_coordinates(groups, convention));
-    std::vector<double> wanted;
-    for (const nlohmann::json& axis : test_case.at("ids"))
-      for (const nlohmann::json& id : axis) wanted.push_back(id.get<double>());
-    EXPECT_EQ(got.positions.numbers, wanted) << test_case.dump();
+    EXPECT_EQ(got.positions.numbers, test::flat<double>(test_case.at("ids"))) << test_case.dump();
     const nlohmann::json& delta = test_case.at("delta");
     EXPECT_EQ(got.delta, delta.is_null() ? got.delta : delta.get<double>()) << test_case.dump();
     if (convention.frame_times == FrameTimes::not_truncated) continue;
@@ -125,25 +122,6 @@ void expect_rows(const Frequencies& frequencies, const Rotations& rotations,
   }
 }
 
-// [axes][tokens] in one row, and the largest of them.
-struct Coordinates {
-  std::vector<double> numbers;
-  std::int64_t axes = 0;
-  double largest = 1;
-};
-
-Coordinates coordinates_of(const nlohmann::json& lists) {
-  Coordinates all;
-  for (const auto& axis : lists) {
-    for (const double each : axis.get<std::vector<double>>()) {
-      all.numbers.push_back(each);
-      all.largest = std::max(all.largest, std::abs(each));
-    }
-    ++all.axes;
-  }
-  return all;
-}
-
 TEST(AxisRowsGolden, EveryClassWithSeveralAxes) {
   const nlohmann::json file = test::read_golden("axis_rows");
   ASSERT_GT(file.at("cases").size(), 60U);
@@ -151,15 +129,17 @@ TEST(AxisRowsGolden, EveryClassWithSeveralAxes) {
     SCOPED_TRACE(each.at("class").get<std::string>() + " " + each.at("config").dump());
     const ModelSpec model = test::value_of(resolve(each.at("config").dump()));
     EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
-    const Coordinates coordinates = coordinates_of(each.at("coordinates"));
+    const auto axes = static_cast<std::int64_t>(each.at("coordinates").size());
+    const auto coordinates = test::flat<double>(each.at("coordinates"));
+    double largest = 1;
+    for (const double coordinate : coordinates) largest = std::max(largest, std::abs(coordinate));
     for (const auto& [label, wanted] : each.at("ropes").items()) {
       const ModelRotary& rotary = rotary_of(model, label);
       const Frequencies frequencies = test::value_of(make_frequencies(rotary.spec, 16384));
-      ASSERT_EQ(frequencies.axes.count, coordinates.axes);
+      ASSERT_EQ(frequencies.axes.count, axes);
       const auto rotations = test::value_of(
-          make_rotations(frequencies, positions_of(coordinates.numbers, 1, coordinates.axes),
-                         {.rows = RowDType::f64}));
-      expect_rows(frequencies, rotations, wanted, coordinates.largest);
+          make_rotations(frequencies, positions_of(coordinates, 1, axes), {.rows = RowDType::f64}));
+      expect_rows(frequencies, rotations, wanted, largest);
     }
   }
 }

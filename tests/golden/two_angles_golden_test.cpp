@@ -32,14 +32,6 @@ TwoAngles angles_of(const nlohmann::json& golden) {
                             golden.at("sections").get<std::vector<std::int64_t>>()));
 }
 
-// [axes][tokens] in one row.
-std::vector<std::int64_t> flat(const nlohmann::json& coordinates) {
-  std::vector<std::int64_t> all;
-  for (const auto& axis : coordinates)
-    for (const auto& each : axis) all.push_back(each.get<std::int64_t>());
-  return all;
-}
-
 void expect_near(const Numbers& wanted, std::span<const double> got, std::size_t token,
                  const std::vector<double>& bounds) {
   ASSERT_EQ(got.size(), wanted[token].size());
@@ -53,7 +45,7 @@ TEST(TwoAnglesGolden, HeadsOfTheirOwnFunctions) {
   for (const auto& golden : file.at("cases")) {
     SCOPED_TRACE(golden.at("model").get<std::string>() + " " + golden.at("head_dim").dump());
     const TwoAngles angles = angles_of(golden);
-    const std::vector<std::int64_t> coordinates = flat(golden.at("coordinates"));
+    const auto coordinates = test::flat<std::int64_t>(golden.at("coordinates"));
     const auto axes = static_cast<std::int64_t>(golden.at("coordinates").size());
     const auto rows =
         test::value_of(make_two_angle_rows(angles, positions_of(std::span(coordinates), 1, axes)));
