@@ -32,19 +32,13 @@ PaddingMask mask_of(const IntegerArray& file) {
   return {file.numbers, file.shape[0]};
 }
 
-void check_size(std::int64_t numbers, const OutputOption& output) {
-  require(output.path || numbers <= most_printed_tokens,
-          "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
-          numbers);
-}
-
 std::vector<Call> calls_of(const BatchOptions& options, const OutputOption& output) {
   if (options.mask) {
     require(options.past.size() <= 1, "--past must be one number beside --mask, got {}",
             options.past.size());
     IntegerArray file = read_integers("--mask", *options.mask);
     const PaddingMask mask = mask_of(file);
-    check_size(std::ssize(file.numbers), output);
+    check_printed_tokens(std::ssize(file.numbers), output);
     const std::int64_t past = options.past.empty() ? 0 : options.past.front();
     Numbers ids = value_or_fail(padded_positions(mask, past));
     Numbers real;
@@ -54,9 +48,9 @@ std::vector<Call> calls_of(const BatchOptions& options, const OutputOption& outp
   }
   const std::int64_t longest = std::max<std::int64_t>(1, std::ranges::max(options.lengths));
   const std::int64_t chunk = options.chunk.value_or(longest);
-  check_size(std::accumulate(options.lengths.begin(), options.lengths.end(), std::int64_t{0}),
-             output);
-  check_size((longest + chunk - 1) / chunk * std::ssize(options.lengths), output);
+  check_printed_tokens(
+      std::accumulate(options.lengths.begin(), options.lengths.end(), std::int64_t{0}), output);
+  check_printed_tokens((longest + chunk - 1) / chunk * std::ssize(options.lengths), output);
   std::vector<Call> calls;
   for (std::int64_t first = 0; first < longest; first += chunk) {
     Numbers past = options.past.empty() ? Numbers{0} : options.past;
@@ -160,6 +154,12 @@ Answer judge(const BatchOptions& options, OutputForm form) {
 }
 
 }  // namespace
+
+void check_printed_tokens(std::int64_t tokens, const OutputOption& output) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  require(output.path || tokens <= most,
+          "an answer has at most {} tokens, got {}; --out FILE takes more", most, tokens);
+}
 
 void declare_batch(OptionParser& parser, BatchOptions& options) {
   const auto add_list = [&parser](const std::string& form, Numbers& target, std::string help) {

@@ -12,7 +12,8 @@
 
 namespace rotary::cli {
 
-inline constexpr std::int64_t most_printed_tokens = std::int64_t{1} << 20;
+// Fails where a terminal cannot take the tokens and there is no --out.
+void check_printed_tokens(std::int64_t tokens, const OutputOption& output);
 
 struct BatchOptions {
   std::optional<std::string> mask, ids;

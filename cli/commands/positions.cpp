@@ -2,6 +2,7 @@
 // rotary positions: the ids of a prompt with text, images and videos on each axis, as a model or an
 // engine counts them, and where decoding goes on; ids of batches are batch_positions.hpp's.
 #include "cli/commands/batch_positions.hpp"
+#include "cli/commands/prompt.hpp"
 #include "rotary/m_rope.hpp"
 
 namespace rotary::cli {
@@ -10,90 +11,14 @@ namespace {
 
 constexpr std::size_t most_lines_of_group = 8;
 
-// An option of a prompt, "--text" "5".
-struct NamedValue {
-  std::string name, value;
-};
-
 struct Arguments {
-  std::vector<TokenGroup> groups;
-  std::vector<NamedValue> options;  // one for each group
+  Prompt prompt;
   std::string convention;
   std::optional<std::int64_t> merge, temporal_merge, ids_per_second, ids_per_chunk;
   BatchOptions batch;
   OutputOption output;
   bool list = false;
 };
-
-// "4x6": so many numbers, each 0 or more.
-template <std::size_t n>
-std::array<std::int64_t, n> parse_sides(const NamedValue& option, std::string_view text,
-                                        std::string_view form) {
-  std::array<std::int64_t, n> sides = {};
-  std::string_view rest = text;
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto end = rest.find('x');
-    require((end == std::string_view::npos) == (i + 1 == n), "{} must be {}, got '{}'", option.name,
-            form, option.value);
-    sides[i] = parse_between(option.name, rest.substr(0, end), {0, most_axis_tokens});
-    if (end != std::string_view::npos) rest.remove_prefix(end + 1);
-  }
-  return sides;
-}
-
-VideoPatches parse_video(const NamedValue& option) {
-  const std::string_view text = option.value;
-  const auto at = text.find('@');
-  const auto sides =
-      parse_sides<3>(option, text.substr(0, at), "FRAMESxROWSxCOLUMNS or FRAMESxROWSxCOLUMNS@S");
-  VideoPatches video{.frames = sides[0], .rows = sides[1], .columns = sides[2]};
-  if (at != std::string_view::npos)
-    video.seconds_per_frame = parse_double(option.name, text.substr(at + 1));
-  return video;
-}
-
-template <class Group>
-Group& group_before(std::vector<TokenGroup>& groups, const NamedValue& option,
-                    std::string_view kind) {
-  if (groups.empty() || !std::holds_alternative<Group>(groups.back()))
-    fail_usage("{} must stand behind {}", option.name, kind);
-  return std::get<Group>(groups.back());
-}
-
-// The image before, which may not have been given slices yet.
-SlicedImage& image_before(std::vector<TokenGroup>& groups, const NamedValue& option) {
-  if (!groups.empty()) {
-    if (const auto* const plain = std::get_if<ImagePatches>(&groups.back()))
-      groups.back() = SlicedImage{.thumbnail = *plain};
-  }
-  return group_before<SlicedImage>(groups, option, "--image");
-}
-
-void add_group(std::vector<TokenGroup>& groups, const NamedValue& option) {
-  const auto count = [&option] {
-    return parse_between(option.name, option.value, {0, most_axis_tokens});
-  };
-  if (option.name == "--text" || option.name == "--audio") {
-    groups.emplace_back(TextTokenRun{count()});
-  } else if (option.name == "--image") {
-    const auto sides = parse_sides<2>(option, option.value, "ROWSxCOLUMNS");
-    groups.emplace_back(ImagePatches{sides[0], sides[1]});
-  } else if (option.name == "--video") {
-    groups.emplace_back(parse_video(option));
-  } else if (option.name == "--frame-text") {
-    group_before<VideoPatches>(groups, option, "--video").text_between_frames = count();
-  } else if (option.name == "--sound") {
-    group_before<VideoPatches>(groups, option, "--video").audio_tokens = count();
-  } else if (option.name == "--newlines") {
-    image_before(groups, option).newlines_after = count();
-  } else {
-    const auto sides = parse_sides<4>(option, option.value, "DOWNxACROSSxROWSxCOLUMNS");
-    SlicedImage& image = image_before(groups, option);
-    image.slices_down = sides[0];
-    image.slices_across = sides[1];
-    image.slice = {sides[2], sides[3]};
-  }
-}
 
 MRopeConvention convention_of(const Arguments& arguments) {
   const std::string& name = arguments.convention;
@@ -107,10 +32,14 @@ MRopeConvention convention_of(const Arguments& arguments) {
   return convention;
 }
 
+struct TokenRange {
+  std::int64_t first = 0, end = 0;
+};
+
 // The ids of a prompt, which there may be no memory to hold twice.
 struct Answer {
   MRopeConvention convention;
-  std::vector<NamedValue> options = {};  // one for each group
+  std::vector<PromptOption> options = {};  // one for each group
   std::vector<std::int64_t> group_ends = {};
   std::int64_t tokens = 0;
   double delta = 0;
@@ -121,29 +50,28 @@ struct Answer {
                       ids);
   }
   [[nodiscard]] bool has_fractions() const { return ids.index() == 1; }
-  [[nodiscard]] std::int64_t group_start(std::size_t group) const {
-    return group == 0 ? 0 : group_ends[group - 1];
+  [[nodiscard]] TokenRange tokens_of(std::size_t group) const {
+    return {group == 0 ? 0 : group_ends[group - 1], group_ends[group]};
   }
   [[nodiscard]] double next() const { return static_cast<double>(tokens) + delta; }
 };
 
 Answer make_answer(const Arguments& arguments) {
-  require(!arguments.groups.empty(),
+  require(!arguments.prompt.groups.empty(),
           "a prompt is required: --text N, --image ROWSxCOLUMNS, --video FRAMESxROWSxCOLUMNS@S, in "
           "its order");
-  Answer answer{.convention = convention_of(arguments), .options = arguments.options};
-  answer.tokens = value_or_fail(m_rope_token_count(arguments.groups, answer.convention));
-  require(arguments.output.path || answer.tokens <= most_printed_tokens,
-          "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
-          answer.tokens);
+  Answer answer{.convention = convention_of(arguments), .options = arguments.prompt.options};
+  answer.tokens = value_or_fail(m_rope_token_count(arguments.prompt.groups, answer.convention));
+  check_grids(arguments.prompt, answer.convention);
+  check_printed_tokens(answer.tokens, arguments.output);
   const auto keep = [&answer](auto made) {
     answer.group_ends = std::move(made.group_ends);
     answer.delta = static_cast<double>(made.delta);
     answer.ids = std::move(made.positions);
   };
   answer.convention.frame_times == FrameTimes::not_truncated
-      ? keep(value_or_fail(m_rope_coordinates(arguments.groups, answer.convention)))
-      : keep(value_or_fail(m_rope_positions(arguments.groups, answer.convention)));
+      ? keep(value_or_fail(m_rope_coordinates(arguments.prompt.groups, answer.convention)))
+      : keep(value_or_fail(m_rope_positions(arguments.prompt.groups, answer.convention)));
   return answer;
 }
 
@@ -152,10 +80,6 @@ std::string_view axis_name(IdAxis axis) {
                                                      "image", "token", "unused"};
   return names.at(static_cast<std::size_t>(axis));
 }
-
-struct TokenRange {
-  std::int64_t first = 0, end = 0;
-};
 
 // Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
@@ -208,8 +132,8 @@ Line line_of(const Answer& answer, const TokenRange& tokens, std::string group) 
 }
 
 void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group) {
-  const TokenRange tokens{answer.group_start(group), answer.group_ends[group]};
-  const NamedValue& option = answer.options[group];
+  const TokenRange tokens = answer.tokens_of(group);
+  const PromptOption& option = answer.options[group];
   const std::string name = printable(fmt::format("{} {}", option.name.substr(2), option.value));
   if (tokens.first == tokens.end) return;
   std::vector<TokenRange> parts = {tokens};
@@ -230,7 +154,7 @@ void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group
 std::string backwards_text(const Answer& answer) {
   double highest = -1;
   for (std::size_t group = 0; group < answer.options.size(); ++group) {
-    const TokenRange tokens{answer.group_start(group), answer.group_ends[group]};
+    const TokenRange tokens = answer.tokens_of(group);
     if (tokens.first == tokens.end || answer.convention.counts[0] != IdAxis::time) continue;
     const double first = answer.id(0, tokens.first);
     if (first <= highest)
@@ -283,10 +207,12 @@ Json json_of(const Arguments& arguments, const Answer& answer) {
   const std::span axes(answer.convention.counts.data(),
                        static_cast<std::size_t>(answer.convention.axes));
   Json groups = Json::array();
-  for (std::size_t group = 0; group < answer.options.size(); ++group)
+  for (std::size_t group = 0; group < answer.options.size(); ++group) {
+    const auto [first, end] = answer.tokens_of(group);
     groups.push_back({{"kind", answer.options[group].name.substr(2)},
-                      {"first_token", answer.group_start(group)},
-                      {"tokens", answer.group_ends[group] - answer.group_start(group)}});
+                      {"first_token", first},
+                      {"tokens", end - first}});
+  }
   Json json = {{"schema_version", 1},
                {"convention", answer.convention.name},
                {"source", answer.convention.source},
@@ -331,33 +257,7 @@ cli::Answer run_positions(const Arguments& arguments, OutputForm form) {
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {
-  const auto read = [&a = arguments](const std::string& name, const std::string& value) {
-    add_group(a.groups, {name, value});
-    if (a.groups.size() > a.options.size())
-      a.options.push_back({name, value});
-    else
-      a.options.back().value += fmt::format(" {} {}", name, value);
-  };
-  const auto add = [&](const std::string& form, std::string help) {
-    parser.add_stored(form, std::move(help), OptionParser::Repeats::yes, read);
-  };
-  add("--text N",
-      "tokens of text, and of markers around images. The prompt is these options in the order in "
-      "which they stand");
-  add("--image HxW", "an image: rows and columns of patches, before merging (image_grid_thw)");
-  add("--video TxHxW@S",
-      "a video: frames of patches, rows and columns before merging (video_grid_thw), and the "
-      "seconds from one frame to the next (second_per_grid_ts; @S may be missing: 1)");
-  add("--audio N", "sound alone: one id for each of its tokens");
-  add("--frame-text N",
-      "of the --video before it: tokens of text between two frames, such as timestamps, for models "
-      "whose frames are groups of their own (0)");
-  add("--sound N",
-      "of the --video before it: tokens of its own sound, interleaved, for the Omni models");
-  add("--slices DxAxHxW",
-      "of the --image before it, which is the thumbnail: slices down and across, rows and columns "
-      "of patches of each; for models with a canvas");
-  add("--newlines N", "of the --image before it: newline tokens behind it, on its canvas (0)");
+  declare_prompt(parser, arguments.prompt);
   parser
       .add("--as CONVENTION", arguments.convention,
            "how a model, or an engine, counts; --list names them all")

@@ -171,6 +171,19 @@ class PositionsTest(ToolTest):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [message], "positions", *arguments)
 
+    def test_a_grid_that_the_merge_does_not_divide_is_refused(self):
+        grid = "must have rows and columns of patches that"
+        for convention, arguments, message in (
+                ("qwen2.5-vl", ["--image", "3x6"], f"--image {grid} 2 divides (--merge), got 3x6"),
+                ("qwen2.5-vl", ["--image", "4x5"], "got 4x5"),
+                ("qwen2.5-vl", ["--image", "4x4", "--merge", "3"], f"{grid} 3 divides"),
+                ("qwen3-vl", ["--video", "2x4x5"], f"--video {grid} 2 divides"),
+                ("ernie-4.5-vl", ["--video", "3x4x4"], "frames that 2 divides (--temporal-merge)"),
+                ("minicpm-v-4.7", ["--image", "8x8", "--slices", "1x1x8x10"],
+                 f"--slices {grid} 4 divides")):
+            with self.subTest(arguments=arguments):
+                self.assert_fails(2, [message], "positions", *arguments, "--as", convention)
+
     def test_groups_that_a_convention_does_not_know(self):
         for convention, arguments in (("qwen2-vl", ["--image", "8x8", "--slices", "1x1x8x8"]),
                                       ("glm-image", ["--video", "2x4x4"]),
