@@ -202,9 +202,8 @@ Figure axes(const Request& request) {
       .title = fmt::format("The axis of each pair, and the scores of a patch in a grid ({})",
                            subject.name),
       .caption =
-          "Each pair turns by one coordinate alone, so pairs of the rows score all columns "
-          "alike. All pairs together score highest at the patch itself, then along its "
-          "row and its column." +
+          "Each pair turns by one coordinate alone, so pairs of the rows score all columns alike. "
+          "All pairs together score highest at the patch itself, then along its row and column." +
           range,
       .panels = {pairs_and_axes(grid)},
       .columns = 2};

@@ -33,14 +33,16 @@ std::vector<std::string> legend_names(const Panel& panel) {
   return names;
 }
 
-// Whether the first panel's legend says all that those of the others would.
+// Whether the first panel's legend serves all panels, which have lines of these names.
 bool shares_legend(const Figure& figure) {
   const std::vector<std::string> first = legend_names(figure.panels.front());
-  return std::ranges::all_of(figure.panels, [&](const Panel& panel) {
-    return std::ranges::all_of(legend_names(panel), [&](const std::string& name) {
-      return std::ranges::find(first, name) != first.end();
-    });
-  });
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::find(first, name) != first.end();
+  };
+  return figure.panels.size() > 1 && std::ranges::all_of(figure.panels, [&](const Panel& panel) {
+           const std::vector<std::string> names = legend_names(panel);
+           return !names.empty() && std::ranges::all_of(names, is_known);
+         });
 }
 
 // The legend is as wide as fits; its height is 0 where there are no names.
@@ -105,17 +107,17 @@ double panel_height(const Panel& panel, const Figure& figure, double width) {
   return figure.columns == 2 ? 340 : 300;
 }
 
-Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend) {
+// room: pixels under the panel that the legends of its row take.
+Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, double room) {
   const Box margins = margins_of(panel);
   Place place{.plot = {.left = cell.left + margins.left,
                        .top = cell.top + margins.top,
                        .right = cell.right - margins.right,
-                       .bottom = cell.bottom - margins.bottom - legend.height},
+                       .bottom = cell.bottom - margins.bottom - room},
               .is_in_space = panel.z.has_value()};
   if (panel.aspect == Aspect::equal) place.plot = with_equal_units(place.plot, panel);
-  if (legend.height > 0) {
-    place.legend = legend_at(legend, (cell.left + cell.right) / 2, cell.bottom - legend.height);
-  }
+  if (legend.height > 0)
+    place.legend = legend_at(legend, (cell.left + cell.right) / 2, cell.bottom - room);
   return place;
 }
 
@@ -188,23 +190,36 @@ Panel with_ranges(Panel panel) {
 
 Layout layout_of(const Figure& figure) {
   Layout layout;
-  const bool has_one_legend = figure.panels.size() > 1 && shares_legend(figure);
+  const bool has_one_legend = shares_legend(figure);
   const bool has_one_scale = shares_scale(figure);
   const double all = layout.width - edge - (has_one_scale ? scale_width - 24 : 0);
   const double width = all / static_cast<double>(figure.columns);
-  double height = 0;
   const auto beside = [&](const Panel& panel) {  // pixels that a scale of its own takes
     return panel.map && !has_one_scale ? scale_width - 24 : 0;
   };
-  for (const Panel& panel : figure.panels)
-    height = std::max(height, panel_height(panel, figure, width - beside(panel)));
-  for (std::size_t index = 0; index < figure.panels.size(); ++index) {
+  const auto legend_of = [&](const Panel& panel, double room) {
+    return has_one_legend ? LegendSize{} : legend_size(legend_names(panel), room);
+  };
+  double height = 0;
+  for (const Panel& panel : figure.panels) {
+    const double own = panel_height(panel, figure, width - beside(panel));
+    height = std::max(height, own + legend_of(panel, width).height);
+  }
+  std::vector<Box> cells;
+  for (std::size_t index = 0; index < figure.panels.size(); ++index)
+    cells.push_back(cell_of(figure, index, width, height));
+  for (std::size_t index = 0; index < cells.size(); ++index) {
     const Panel& panel = figure.panels[index];
-    Box cell = cell_of(figure, index, width, height);
+    Box cell = cells[index];
+    double room = 0;
+    for (std::size_t other = 0; other < cells.size(); ++other) {
+      if (cells[other].top != cell.top) continue;
+      room = std::max(room, legend_of(figure.panels[other], cells[other].width()).height);
+    }
     layout.height = std::max(layout.height, cell.bottom + edge);
+    const LegendSize legend = legend_of(panel, cell.width());
     cell.right -= beside(panel);
-    const LegendSize own = has_one_legend ? LegendSize{} : legend_size(legend_names(panel), width);
-    layout.places.push_back(place_of(panel, cell, own));
+    layout.places.push_back(place_of(panel, cell, legend, room));
     Place& place = layout.places.back();
     if (panel.map && !has_one_scale) place.colors = scale_beside(place.plot);
   }
@@ -216,8 +231,7 @@ Layout layout_of(const Figure& figure) {
   }
   if (has_one_legend) {
     const LegendSize size = legend_size(legend_names(figure.panels.front()), layout.width - 40);
-    if (size.height > 0)
-      layout.places.front().legend = legend_at(size, layout.width / 2, layout.height - 6);
+    layout.places.front().legend = legend_at(size, layout.width / 2, layout.height - 6);
     layout.height += size.height;
   }
   return layout;

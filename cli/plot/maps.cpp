@@ -170,10 +170,10 @@ Figure tables(const Request& request) {
   rotary.x.label = "cos of each pair, then sin";
   return {
       .title = "Positions as tables",
-      .caption =
-          "A sinusoidal table and the rows of a rotary embedding are the same waves, "
-          "from fast to slow; the one is added to embeddings, by the other queries and "
-          "keys are turned. A learned table begins as noise.",
+      .caption = fmt::format(
+          "A sinusoidal table and the rows of a rotary embedding are the same waves, from fast to "
+          "slow. The table is added to embeddings; the rows rotate queries and keys.{}",
+          request.learned ? "" : " A learned table begins as noise."),
       .panels = {table_of("sinusoidal", map_of(positions, sinusoidal_rows(positions, dim))),
                  table_of(request.learned ? "learned" : "learned, untrained", std::move(learned)),
                  std::move(rotary)},
@@ -191,9 +191,9 @@ Figure attention(const Request& request) {
       subject.frequencies, ConsecutivePositions{0, words.count()}, {.tensors = DType::f32}));
   Figure figure{.title = "Attention weights under each encoding: a row for each query",
                 .caption =
-                    "A query's row says how much it takes from each earlier word. Vectors "
-                    "are made from a hash of the word, without a model: equal words draw "
-                    "equally where there are no positions, by distance under the others.",
+                    "A query's row says how much it takes from each earlier word. Vectors are made "
+                    "from a hash of the word, without a model. So equal words get equal weights "
+                    "without positions, and weights by distance with an encoding.",
                 .columns = words.count() > 14 ? std::size_t{2} : std::size_t{3}};
   figure.panels = {
       panel_of("no positions", words, {}),

@@ -2,6 +2,7 @@
 // Rotary embedding turns pairs of features: in the plane and in space, how many tokens a
 // turn takes, what scaling rules change, how exact the angles are.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,7 @@ std::string speed_text(const Frequencies& frequencies, std::size_t pair) {
 }
 
 Panel panel_in_plane(const Frequencies& frequencies, std::size_t pair) {
-  constexpr std::int64_t positions = 7;
+  constexpr std::int64_t positions = 6;
   constexpr double end = 1.15;
   Panel panel{.title = speed_text(frequencies, pair),
               .x = Axis{"first feature of the pair", Scale::linear, -end, end},
@@ -166,10 +167,10 @@ std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType 
 
 Figure rotation(const Request& request) {
   const Subject subject = subject_of(request);
-  return {.title = fmt::format("A pair of features at positions 0 to 6 ({})", subject.name),
+  return {.title = fmt::format("A pair of features at positions 0 to 5 ({})", subject.name),
           .caption =
-              "Position p turns the pair by p times the pair's frequency; its length stays. "
-              "The first pair turns fastest, the others ever less.",
+              "Position p turns the pair by p times the pair's frequency. The length stays. "
+              "The first pair turns fastest, each later one slower.",
           .panels = {panel_in_plane(subject.frequencies, 0),
                      panel_in_plane(subject.frequencies, slower_pair(subject.frequencies, 10))},
           .columns = 2};
@@ -196,8 +197,8 @@ Figure corkscrew(const Request& request) {
   }
   return {.title = fmt::format("Three pairs, turning as the position grows ({})", subject.name),
           .caption =
-              "Each pair is a corkscrew with a pitch of its own, its wavelength. A position "
-              "is the angles of all of them together.",
+              "Each pair is a corkscrew whose pitch is its wavelength. The angles of all pairs "
+              "together tell the position.",
           .panels = {std::move(panel)}};
 }
 
@@ -251,10 +252,26 @@ Figure wavelengths(const Request& request) {
                            .label = fmt::format("{} tokens: {}", tokens, of)});
   }
   return {.title = "Tokens for one turn of each pair",
-          .caption =
-              "Pairs above the line of a context never finish a turn within it: their later "
-              "angles are new to a model that was trained there.",
+          .caption = contexts.empty()
+                         ? "Slow pairs need many tokens for one turn. A pair whose wavelength is "
+                           "longer than the context never finishes one."
+                         : "Pairs above the line of a context never finish a turn within it. Their "
+                           "later angles are new to a model that was trained on that context.",
           .panels = {std::move(panel)}};
+}
+
+// What a rule does to the pairs; "" where it is unlike these.
+std::string_view effect_of(const Scaling& scaling) {
+  const std::string_view rule = rope_type(scaling);
+  if (rule == "default") return "Without a rule every pair stays as it was.";
+  if (rule == "linear") return "Linear scaling slows every pair down alike.";
+  if (rule == "ntk" || rule == "dynamic")
+    return "NTK-aware scaling slows every pair down but the first, the later ones more.";
+  if (rule == "yarn" || rule == "llama3")
+    return "A rule by parts (YaRN, Llama 3) keeps fast pairs, slows the slow ones by the whole "
+           "factor, and has a ramp between.";
+  if (rule == "longrope") return "LongRoPE has a factor for each pair, found by a search.";
+  return {};
 }
 
 // Scaling rules side by side: by how much each pair turns slower than base^(-2i/d), and where in
@@ -264,17 +281,19 @@ Figure scaling(const Request& request) {
                 .y = Axis{"wavelength, times longer", Scale::logarithmic}};
   Panel ramps{.x = Axis{"pair of features"},
               .y = Axis{.label = "share left as it was", .from = -0.05, .to = 1.05}};
+  std::vector<std::string_view> effects;  // of the rules that are shown
   for (const Subject& subject : request.subjects.empty() ? usual_rules() : request.subjects) {
+    const std::string_view effect = effect_of(subject.spec.scaling);
+    const bool is_new = std::ranges::find(effects, effect) == effects.end();
+    if (!effect.empty() && is_new) effects.push_back(effect);
     lengths.series.push_back(lengthening_of(subject));
     ramps.series.push_back(ramp_of(lengths.series.back()));
   }
   return {.title = request.subjects.empty()
                        ? "Scaling rules: 8 times 4096 tokens, d = 128, base 10000"
                        : "Scaling rules, by pair",
-          .caption =
-              "Linear scaling slows every pair down alike, NTK-aware all but the first; the "
-              "others leave fast pairs alone, slow the slow ones by the whole factor, and "
-              "have a ramp between.",
+          .caption = effects.empty() ? "How many times longer a turn of each pair takes."
+                                     : fmt::format("{}", fmt::join(effects, " ")),
           .panels = {std::move(lengths), std::move(ramps)},
           .columns = 2};
 }
@@ -308,8 +327,8 @@ Figure numerics(const Request& request) {
   }
   return {.title = fmt::format("Error against position ({})", subject.name),
           .caption =
-              "A float32 angle loses digits as the position grows; exact numerics reduce "
-              "the angle before they round, and do not.",
+              "A float32 angle loses digits as the position grows. Exact numerics lose none: "
+              "they reduce the angle before they round it.",
           .panels = {std::move(panel)}};
 }
 

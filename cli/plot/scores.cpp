@@ -241,12 +241,13 @@ Figure similarity(const Request& request) {
                         aligned_line(mistake, mistaken.frequencies, far)};
   return {.title = fmt::format("Scores against distance ({})", subject.name),
           .caption = fmt::format(
-              "Only of a key k that equals the query q do scores fall with distance, and with "
-              "bumps. Of random q and k they scatter about 0 at every distance, and a key can be "
-              "made to score best at any. A common mistake takes d_model, the features of a token, "
-              "for the head's dimension, and hides the bumps; where no config says d_model it is "
-              "assumed to be {}.",
-              usual_hidden_size),
+              "Scores fall with distance only if the key k equals the query q, and with bumps. "
+              "Scores of random q and k scatter about 0 at every distance, and some key scores "
+              "best at any distance. A common mistake takes d_model, the features of a token, for "
+              "the head's dimension, and hides the bumps{}.",
+              width.source == "assumed"
+                  ? fmt::format("; no config says d_model here, so it is {}", width.features)
+                  : ""),
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 
@@ -283,8 +284,8 @@ Figure reach(const Request& request) {
   return {.title = fmt::format("How far pairs reach, q = k ({})", subject.name),
           .caption =
               "The score of a query and an equal key. One pair falls to a half in a sixth of its "
-              "turn and comes round after a whole one, again and again: a fast pair scores as high "
-              "far away as near. Pairs of different speed do not come round at once.",
+              "turn and is back after a whole turn, so a fast pair scores as high far away as "
+              "near. Pairs of different speed do not come back at once.",
           .panels = {std::move(alone), std::move(together)},
           .columns = 2};
 }
@@ -310,13 +311,13 @@ Figure clipped(const Request& request) {
                                            distances,
                                            random_phases(request.seed * 1000 + draw, pairs)));
   }
-  return {.title = fmt::format("Clipped angles ({})", subject.name),
-          .caption =
-              "Clipping each pair's relative angle at half a turn makes the score of a query q and "
-              "a key k fall with distance where q = k. For other q and k it goes up and down all "
-              "the same.",
-          .panels = {std::move(aligned), std::move(random)},
-          .columns = 2};
+  return {
+      .title = fmt::format("Clipped angles ({})", subject.name),
+      .caption =
+          "If each pair's relative angle stops at half a turn, the score of a query q and a key "
+          "k falls with distance where q = k. For other q and k it still goes up and down.",
+      .panels = {std::move(aligned), std::move(random)},
+      .columns = 2};
 }
 
 Figure base(const Request& request) {
@@ -337,10 +338,9 @@ Figure base(const Request& request) {
   }
   return {.title = "The base that a context asks for",
           .caption =
-              "The smallest base, tried in steps of 1 %, with which a key that equals the "
-              "query scores no less than a random one, Σ cos(m ω) >= 0, at every distance m "
-              "within the context; the sum is over the frequencies ω of d/2 pairs of features. "
-              "Some larger bases fail again.",
+              "The smallest base, in steps of 1 %, with which a key that equals the query scores "
+              "no less than a random one at every distance m within the context: Σ cos(m ω) >= 0 "
+              "over the frequencies ω of the pairs. Some larger bases fail again.",
           .panels = {std::move(panel)}};
 }
 

@@ -76,9 +76,9 @@ Figure shaw(const Request& request) {
   return {
       .title = fmt::format("Shaw's window, clipped at {} tokens", reach),
       .caption =
-          "Each distance within the window has a learned vector of its own; all that "
-          "lies farther shares the vector of the window's end. It is attended to all the same: a "
-          "window mask is what hides it.",
+          "Each distance within the window has a learned vector of its own. All farther "
+          "distances share the vector of the window's end. They are attended to all the same: only "
+          "a mask hides them.",
       .panels = {window_matrix(last + 1, window), std::move(steps)},
       .columns = 2};
 }
@@ -96,6 +96,7 @@ Figure t5(const Request& request) {
 }
 
 Figure alibi(const Request& request) {
+  constexpr std::int64_t most_lines = 6;  // of a panel, for the eye to follow
   const std::int64_t heads = request.dim.value_or(8);
   require(heads <= 32, "--dim of alibi, its heads, must be at most 32, got {}", heads);
   const std::int64_t last = request.last.value_or(256);
@@ -105,24 +106,27 @@ Figure alibi(const Request& request) {
   ok_or_fail(fill_distances(view, Alibi{.heads = heads}, -last));
   Integers distances = evenly(last, 100);
   for (std::int64_t& distance : distances) distance -= last;
-  Panel panel{.x = Axis{"distance, key - query (tokens)"},
-              .y = Axis{.label = "added to the score", .from = -20, .to = 0.5}};
+  const std::int64_t panels = (heads + most_lines - 1) / most_lines;
+  Figure figure{
+      .title = fmt::format("Biases that ALiBi adds to scores, {} heads", heads),
+      .caption =
+          "In each head a score falls with distance, by the slope of that head. Softmax leaves "
+          "nothing of a score that lost 20, so a head sees 20 / slope tokens back.",
+      .columns = panels > 1 ? std::size_t{2} : std::size_t{1}};
   for (std::int64_t head = 0; head < heads; ++head) {
+    if (head * panels / heads == std::ssize(figure.panels)) {
+      figure.panels.push_back({.x = Axis{"distance, key - query (tokens)"},
+                               .y = Axis{.label = "added to the score", .from = -20, .to = 0.5}});
+    }
     const auto bias_at = [&](std::int64_t distance) {
       return biases[static_cast<std::size_t>(head * (last + 1) + last + distance)];
     };
-    panel.series.push_back(
+    figure.panels.back().series.push_back(
         {.name = fmt::format("head {}, slope {:.3g}", head, bias_at(0) - bias_at(-1)),
          .x = as_doubles(distances),
          .y = numbers_of(distances, bias_at)});
   }
-  return {
-      .title = fmt::format("What linear biases (ALiBi) add to scores, {} heads", heads),
-      .caption =
-          "In each head a score falls with distance by the slope of that head: the first sees "
-          "a few tokens back, the last hundreds; of what has lost 20 softmax leaves nothing. With "
-          "more heads slopes lie between these.",
-      .panels = {std::move(panel)}};
+  return figure;
 }
 
 Figure sinusoidal(const Request& request) {
@@ -140,10 +144,12 @@ Figure sinusoidal(const Request& request) {
   Panel waves{.title = "what is added to an embedding",
               .x = Axis{"position (tokens)"},
               .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
-  // Even ones are sines; each is followed by its cosine.
+  // Even ones are sines; each is followed by its cosine. The fastest has six positions a turn: a
+  // line through these would show a wave that is not there.
   for (const std::int64_t feature : {std::int64_t{0}, dim / 8 * 2, dim / 4 * 2}) {
     waves.series.push_back(
         series_of(fmt::format("feature {}", feature), [&](auto row) { return row[feature]; }));
+    if (feature == 0) waves.series.back().style = Style::points;
   }
   Panel likeness{.title = "how alike two positions are",
                  .x = Axis{"distance r (tokens)"},

@@ -113,6 +113,8 @@ class EveryFigureTest(PlotTest):
             self.assertTrue(figure["caption"].endswith("."))
             for panel in figure["panels"]:
                 self.assertTrue(panel["x"]["label"] or panel["x"].get("ticks"))
+                named = [series for series in panel["series"] if series["name"]]
+                self.assertLessEqual(len(named), 6, name)
                 for series in panel["series"]:
                     self.assertEqual(len(series["x"]), len(series["y"]))
             shown = SCHEMAS.parent / "figures" / f"{name}.svg"
@@ -144,7 +146,7 @@ class PictureTest(PlotTest):
         self.run_ok("plot", "rotation", "-o", "lines.svg")
         picture = (self.path / "lines.svg").read_text()
         dashes = set(re.findall(r"stroke-dasharray='([^']*)'", picture))
-        self.assertEqual(len(dashes), 7)  # 6 lines that are not solid, and the circle
+        self.assertEqual(len(dashes), 6)  # 5 lines that are not solid, and the circle
         config = self.write_config(LLAMA)
         self.run_ok("plot", "wavelengths", config, "llama-3.1-8b", "-o", "points.svg")
         uses = re.findall(r"href='#(gpPt\d+)'", (self.path / "points.svg").read_text())
