@@ -14,23 +14,23 @@ std::string score_words(const RowsDifference& rows) {
   std::string text;
   if (rows.largest_score_change)
     text =
-        fmt::format("; scores of unit vectors change by up to {:.4g}", *rows.largest_score_change);
-  return text + fmt::format("; scores of random q and k correlate {:.4g} at distance {}",
+        fmt::format(" Scores of unit vectors change by up to {:.4g}.", *rows.largest_score_change);
+  return text + fmt::format(" Scores of random q and k correlate {:.4g} at distance {}.",
                             rows.least_correlation, rows.least_correlation_distance);
 }
 
 std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) {
   if (!rows.first_position)
-    return fmt::format("rows agree within 2^-8 at each of the {} positions", context_tokens);
-  std::string text =
-      fmt::format("the first difference is at position {}, where rows are {:.4g} apart",
-                  *rows.first_position, rows.at_first);
-  if (!rows.same_features) return text + "; other features turn together" + score_words(rows);
+    return fmt::format("cos and sin agree within 2^-8 at each of the {} positions.",
+                       context_tokens);
+  std::string text = fmt::format("cos and sin first differ at position {}, by {:.4g}.",
+                                 *rows.first_position, rows.at_first);
+  if (!rows.same_features) return text + " Other features turn together." + score_words(rows);
   if (rows.pairs.empty()) return text;
   const bool is_half = rows.largest_angle_error >= std::numbers::pi;
   return text +
-         fmt::format("; pairs {} differ, pair {} by {}", runs_text(rows.pairs),
-                     rows.largest_angle_pair,
+         fmt::format(" Pairs {} differ; the largest angle error, of pair {}, is {}.",
+                     runs_text(rows.pairs), rows.largest_angle_pair,
                      is_half ? "half a turn or more"
                              : fmt::format("{:.4g} radians", rows.largest_angle_error)) +
          score_words(rows);
@@ -38,12 +38,12 @@ std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) 
 
 std::string embedding_words(const RotaryDifference& pair, std::int64_t context_tokens) {
   const std::string where =
-      pair.layers.empty() ? "" : fmt::format("Layers {}: ", runs_text(pair.layers));
-  if (pair.not_comparable) return where + *pair.not_comparable + ".";
-  std::string text = where + rows_words(pair.rows, context_tokens) + ".";
+      pair.layers.empty() ? "In all layers " : fmt::format("In layers {} ", runs_text(pair.layers));
+  if (pair.not_comparable) return fmt::format("{}there are {}.", where, *pair.not_comparable);
+  const std::string text = where + rows_words(pair.rows, context_tokens);
   if (!pair.after_longer_call) return text;
-  return text + fmt::format(" In a short call after one of the whole context {}.",
-                            rows_words(*pair.after_longer_call, context_tokens));
+  return text + " In a short call after one of the whole context " +
+         rows_words(*pair.after_longer_call, context_tokens);
 }
 
 }  // namespace

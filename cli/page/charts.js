@@ -131,8 +131,8 @@ function chartOptions(xLabel) {
   };
 }
 
-// A chart in its card: heading, caption, legend, canvas, and the numbers as a table, which is
-// filled when it is opened.
+// A chart in its card: heading, caption, canvas, legend, and the numbers as a table, which is filled
+// when it is opened.
 function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
   const heading = element("h3", {}, title);
@@ -141,7 +141,7 @@ function makePanel(title, caption, classes = "") {
   const marks = element("ul", { class: "marks" });
   const card = element("article", { class: "panel" }, heading);
   if (caption !== "") card.append(element("p", { class: "caption" }, caption));
-  card.append(legend.fold, element("div", { class: `canvas ${classes}` }, canvas), marks, table);
+  card.append(element("div", { class: `canvas ${classes}` }, canvas), legend.box, marks, table);
   const panel = {
     card, canvas, table, legend, marks, title, caption, heading,
     chart: null, filled: null, chosen: new Map(), legendKey: "",
@@ -184,7 +184,6 @@ function drawLines(panel) {
   panel.chart.data.datasets = entries.flatMap((entry) => entry.datasets);
   panel.chart.update("none");
   listMarks(panel);
-  countLines(panel, entries.length);
   const shown = entries.map((entry) => entry.name).join("; ") || "nothing";
   panel.canvas.setAttribute("aria-label",
     `${panel.title}. ${panel.caption} Shown: ${shown}. The numbers are in the table below.`);

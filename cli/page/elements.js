@@ -20,6 +20,11 @@ function printable(text) {
   });
 }
 
+// The name of a key, which breaks behind a dot or an underscore and within no word.
+function breakable(name) {
+  return name.split(/(?<=[._])/).flatMap((part) => [part, element("wbr")]);
+}
+
 function isObject(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }

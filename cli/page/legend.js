@@ -3,13 +3,8 @@
 // screen reader says which are shown.
 "use strict";
 
-// Folded where it would push the chart away: of many lines, and of three on a narrow screen. As a
-// reader opens or folds it, it stays.
 function makeLegend(title) {
-  const summary = element("summary");
-  const lines = element("fieldset");
-  const fold = element("details", { class: "legend" }, summary, lines);
-  return { fold, summary, lines, title };
+  return { box: element("fieldset", { class: "legend" }), title };
 }
 
 // Draws the legend anew where it changed, and otherwise leaves it, so that it keeps the focus.
@@ -17,20 +12,12 @@ function drawLegend(panel, redraw) {
   const { entries } = panel.content;
   const key = JSON.stringify(entries.map(({ name, look }) => [name, look]));
   if (key === panel.legendKey) return;
-  const { fold, lines, title } = panel.legend;
-  fold.hidden = entries.length < 2;
-  if (panel.legendKey === "") {
-    fold.open = entries.length <= (window.matchMedia("(min-width: 50rem)").matches ? 5 : 2);
-  }
+  const { box, title } = panel.legend;
+  box.hidden = entries.length < 2;
   panel.legendKey = key;
-  lines.replaceChildren(
+  box.replaceChildren(
     element("legend", { class: "visually-hidden" }, `Lines of ${title}`),
     ...entries.map((entry) => legendItem(panel, entry, redraw)));
-}
-
-function countLines(panel, shown) {
-  panel.legend.summary.textContent =
-    `Legend: ${shown} of ${panel.content.entries.length} lines shown`;
 }
 
 function legendItem(panel, entry, redraw) {

@@ -104,15 +104,10 @@ void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequ
 std::string first_sentence(const ModelSpec& model, std::size_t index) {
   const std::string layers = layers_with_rotary(model, index);
   const auto& type = model.rotary[index].layer_type;
-  const std::string who = fmt::format("{}{}", layers.empty() ? "The layers" : "In " + layers,
-                                      type ? fmt::format(" ({})", *type) : "");
-  return layers.empty()
-             ? fmt::format("{} turn queries and keys by their position (rotary embedding, RoPE).",
-                           who)
-             : fmt::format(
-                   "{} queries and keys are turned by their position (rotary embedding, RoPE); "
-                   "values are not.",
-                   who);
+  return fmt::format(
+      "Rotary embedding (RoPE) rotates each query and each key by angles that grow with its "
+      "position{}{}{}. Values are not rotated.",
+      layers.empty() ? "" : ", in ", layers, type ? fmt::format(" ({})", *type) : "");
 }
 
 std::string axes_sentence(const Axes& axes) {

@@ -122,7 +122,7 @@ class ReportPage(PageTest, MadeRuns):
     def test_the_numbers_as_tables(self):
         self.open()
         self.browser.evaluate(
-            "document.querySelector('.panel details:not(.legend) > summary').click()")
+            "document.querySelector('.panel details > summary').click()")
         self.browser.settle()
         heads = self.browser.evaluate(
             "[...document.querySelectorAll('.panel thead th')].map((one) => one.textContent)")

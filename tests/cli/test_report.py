@@ -151,7 +151,7 @@ class ReportTest(ToolTest):
                          ("config.json", "other.json", False))
         [sentence] = found["sentences"]
         self.assertTrue(sentence.startswith(
-            "Layers 0-2: the first difference is at position 1, where"))
+            "In layers 0-2 cos and sin first differ at position 1, by "), sentence)
         self.assertEqual(self.data(name)["differences"], [])
 
     def test_where_two_engines_part(self):

@@ -93,10 +93,14 @@ function entriesOf(parts, x) {
   });
 }
 
+const mostLines = 6;  // that an eye follows in one chart
+
 // With several encodings in a chart, guides wait to be asked for, and of many lines all but the
-// first two of each encoding: of similarity they are what its caption is about.
+// first two of each encoding, or the first one: of similarity they are what its caption is about.
 function isUsual(panel, series, ordinal, encodings) {
-  return series.style !== "dashed" && (panel.series.length * encodings <= 8 || ordinal < 2);
+  const shown = encodings * 2 <= mostLines ? 2 : 1;
+  return series.style !== "dashed"
+    && (panel.series.length * encodings <= mostLines || ordinal < shown);
 }
 
 // Chart.js takes what is undefined, and not null, for what the data need.

@@ -49,7 +49,7 @@ function writeFields(section) {
   const all = [...labels.values()].map((field) => fieldRow(field));
   const rows = [...all.filter(differs), ...all.filter((row) => !differs(row))];
   const head = element("tr", {}, element("th", { scope: "col" }, "What it is"),
-    ...report.subjects.map((subject) => element("th", { scope: "col" }, subject.name)));
+    ...report.subjects.map((subject) => element("th", { scope: "col" }, ...breakable(subject.name))));
   if (report.subjects.length > 1) {
     document.getElementById("words").before(section);
     section.append(differencesControl(rows));
@@ -62,7 +62,7 @@ function fieldRow(field) {
   const values = report.subjects.map((subject) =>
     subject.fields.find((other) => other.label === field.label)?.value ?? "\u2013");
   const differing = values.some((value) => value !== values[0]);
-  const heading = element("th", { scope: "row" }, field.label);
+  const heading = element("th", { scope: "row" }, ...breakable(field.label));
   if (differing) heading.append(element("span", { class: "badge" }, "differs"));
   heading.append(element("small", {}, field.meaning));
   return element("tr", differing ? { class: "differs" } : {},
@@ -105,7 +105,7 @@ function keyRow(key) {
     element("div", {}, `${change}: `, element("ul", {},
       ...results.map((result) => element("li", {}, result)))));
   return element("tr", {},
-    element("th", { scope: "row" }, key.path, element("small", {}, key.value)),
+    element("th", { scope: "row" }, ...breakable(key.path), element("small", {}, key.value)),
     element("td", {}, key.meaning), element("td", {}, element("em", {}, key.use), ...effects));
 }
 

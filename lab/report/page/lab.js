@@ -172,7 +172,7 @@ function drawAll(experiment, view, panels) {
     // The arms have one list for all charts; what else there is has its own.
     if (one.group === "rules") one.panel.caption = `${view.ruled}: ${one.caption}`;
     drawPanel(one.panel, content);
-    if (one.group !== "rules") one.panel.legend.fold.hidden = true;
+    if (one.group !== "rules") one.panel.legend.box.hidden = true;
   }
 }
 
