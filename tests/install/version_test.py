@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every file that must spell the version out spells that of version.hpp.
+
+ROTARY_SOURCE: the repository.
+"""
+import os
+import pathlib
+import re
+import unittest
+
+SOURCE = pathlib.Path(os.environ["ROTARY_SOURCE"])
+PLACES = {
+    "CHANGELOG.md": r"^## ([\d.]+)",
+    "CITATION.cff": r"^version: ([\d.]+)$",
+    "docs/python.md": r"rotary-([\d.]+)-cp310",
+}
+
+
+class VersionTest(unittest.TestCase):
+    def setUp(self):
+        header = (SOURCE / "include/rotary/version.hpp").read_text()
+        self.version = re.search(r'VERSION_STRING "(.*)"', header)[1]
+        self.numbers = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
+
+    def test_the_numbers_are_the_string(self):
+        self.assertEqual(self.version, ".".join(self.numbers))
+
+    def test_each_file_begins_with_this_version(self):
+        for name, pattern in PLACES.items():
+            with self.subTest(name):
+                found = re.search(pattern, (SOURCE / name).read_text(), re.M)
+                self.assertEqual(self.version, found[1])
+
+    def test_consumers_ask_for_this_minor_version(self):
+        minor = ".".join(self.numbers[:2])
+        files = [SOURCE / "README.md", SOURCE / "docs/how-to/link-rotary.md",
+                 *SOURCE.glob("tests/consumers/*/CMakeLists.txt")]
+        for file in files:
+            for asked in re.findall(r"find_package\(rotary ([\d.]+)", file.read_text()):
+                self.assertEqual(minor, asked, file)
+
+
+if __name__ == "__main__":
+    unittest.main()
