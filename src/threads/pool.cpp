@@ -18,6 +18,9 @@ thread_local bool in_task = false;
 // Number of forks of this process and its ancestors since the first pool.
 constinit std::atomic<int> forks{0};
 
+#ifdef _WIN32
+int forks_so_far() { return 0; }  // Windows does not fork.
+#else
 void count_fork() noexcept { ++forks; }
 
 // Two first pools at once may both register the handler; a fork then counts twice, which does no
@@ -29,6 +32,7 @@ int forks_so_far() {
   are_counted = true;
   return forks;
 }
+#endif
 
 // Waits until the condition holds, but at most 10 us, which is less than the cost of falling asleep
 // and being woken (docs/decisions.md, 0004). Yields to every thread that has work.

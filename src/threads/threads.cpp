@@ -21,12 +21,13 @@ constexpr std::int64_t max_concurrency = 1024;
 // not read on every system. sched_getaffinity fails on systems with more processors than cpu_set_t
 // holds.
 std::int64_t usable_processors() noexcept {
+  std::int64_t count = std::thread::hardware_concurrency();
+#ifdef CPU_COUNT
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) {
-    return std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, max_concurrency);
-  }
-  return std::clamp<std::int64_t>(CPU_COUNT(&mask), 1, max_concurrency);
+  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) count = CPU_COUNT(&mask);
+#endif
+  return std::clamp<std::int64_t>(count, 1, max_concurrency);
 }
 
 }  // namespace
