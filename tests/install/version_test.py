@@ -13,6 +13,7 @@ PLACES = {
     "CHANGELOG.md": r"^## ([\d.]+)",
     "CITATION.cff": r"^version: ([\d.]+)$",
     "docs/python.md": r"rotary-([\d.]+)-cp310",
+    "packaging/vcpkg/rotary/vcpkg.json": r'"version": "([\d.]+)"',
 }
 
 
