@@ -51,6 +51,21 @@ def test_logits_are_those_of_float64_at_any_offset(smollm2):
         assert abs(of_rotary(model, tokens, offset) - wanted).max() < 3e-4, offset
 
 
+def test_a_moved_chunk_answers_as_if_it_was_computed_there(smollm2):
+    pytest.importorskip("torch")
+    sys.path.insert(0, str(ROOT / "examples"))
+    from move_cached_chunk import SETTINGS, compare
+    from real_model import RealModel
+
+    model = RealModel(str(smollm2))
+    spec = model.positions.rotary[0].spec
+    for name, changes in SETTINGS.items():
+        model.frequencies[None] = spec.replace(**changes).frequencies()
+        errors = dict(compare(model, range(1000, 1040), range(2000, 2020), range(3000, 3004)))
+        assert errors["keys"] < 1e-5 and errors["logits"] < 3e-4, (name, errors)
+        assert errors["logits without the shift"] > 0.1, (name, errors)
+
+
 def test_another_architecture_is_refused_by_name(tmp_path):
     path = tmp_path / "model.gguf"
     writer = gguf.GGUFWriter(path, "mamba")
