@@ -3,8 +3,8 @@
 # other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
 # and the library held against them; --classes: every rotary class of a release beside the tool;
 # --dialects: the numbers of other engines, from what PyPI has of them; --evidence: engines on each
-# family's configs in each form; --gguf: GGUF files that others made. It needs the network, once for
-# each wheel.
+# family's configs in each form; --gguf: GGUF files that others made; --peers: the functions of other
+# libraries beside the tool. It needs the network, once for each wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
@@ -35,6 +35,11 @@ cmd_golden() {
     --gguf)
       build release native bin/rotary
       /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
+      ;;
+    --peers)
+      install_packages "${packages_classes[@]}"
+      build release native bin/rotary
+      /usr/bin/python3 -B tools/golden/peers/peers.py
       ;;
     --onnx)
       install_packages "${packages_golden[@]}"
