@@ -102,6 +102,7 @@ class RealModel:
         out = rotary.attend(
             q, keys[:, :seen], values[:, :seen], layout="bthd", causal=True,
             scale=layer.rotary.softmax_factor * self.head_dim**-0.5, q_rotations=rotations,
+            cached_keys=self.frequencies[layer.rotary.layer_type],
             left=self.window - 1 if sliding else None, softcap=self.positions.softcap)
         return self._linear(number, "attn_output", out.reshape(len(x), -1))
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Perplexity of SmolLM2 by position, on one text longer than its training, under scaling rules.
+
+    positions.py SmolLM2.gguf TEXT FOLDER LENGTH [RULE...]    losses of each token, into FOLDER
+    positions.py FOLDER LENGTH OUT.svg                        a table and a figure of them
+
+LENGTH is in tokens; the rules stretch the trained length to it. dynamic knows the whole length from
+the first token on. A run that was stopped goes on: its cache lies in FOLDER until it has ended.
+Packages: those of examples/real_model.py; gnuplot draws the figure.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+
+TRAINED, PIECE, BIN = 8192, 512, 2048
+RULES = {
+    "none": {"rope_type": "default"},
+    "linear": {"rope_type": "linear", "factor": None},
+    "NTK": {"rope_type": "ntk", "alpha": None},
+    "dynamic": {"rope_type": "dynamic", "factor": None,
+                "original_max_position_embeddings": TRAINED},
+    "YaRN": {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": TRAINED}}
+
+
+def opened(path, shape, dtype):
+    """On disk: what a stopped run has left, else NaN."""
+    if path.exists():
+        return np.lib.format.open_memmap(path, "r+")
+    numbers = np.lib.format.open_memmap(path, "w+", dtype, shape)
+    numbers[...] = np.nan
+    return numbers
+
+
+def run(model, tokens, rule, folder):
+    length = len(tokens) - 1
+    scaling = {key: length / TRAINED if value is None else value
+               for key, value in RULES[rule].items()}
+    spec = model.positions.rotary[0].spec.replace(scaling=scaling)
+    model.frequencies[None] = spec.frequencies(length)
+    losses = opened(folder / f"{rule}-{length}.npy", (length,), np.float64)
+    held = folder / f"{rule}-{length}.cache.npy"
+    done = int(np.isfinite(losses).sum())
+    caches = opened(held, model.caches(length).shape, np.float32) if done < length else None
+    for first in range(done, length, PIECE):
+        last = min(first + PIECE, length)
+        logits = model.logits(model.run(tokens[first:last], caches, first)).astype(np.float64)
+        caches.flush()
+        logits -= logits.max(-1, keepdims=True)
+        losses[first:last] = (np.log(np.exp(logits).sum(-1)) -
+                              logits[np.arange(last - first), tokens[first + 1:last + 1]])
+        print(f"{rule} {last} of {length}: {np.exp(losses[first:last].mean()):.2f}", flush=True)
+    held.unlink(missing_ok=True)
+
+
+def report(folder, length, out):
+    firsts, curves = range(0, int(length), BIN), {}
+    print("| from position |", *(f"{first:,} |" for first in firsts))
+    print("|---" * (len(firsts) + 1) + "|")
+    for rule in RULES:
+        path = pathlib.Path(folder, f"{rule}-{length}.npy")
+        if path.exists() and np.isfinite(np.load(path)).all():
+            curves[rule] = [np.exp(np.load(path)[first:first + BIN].mean()) for first in firsts]
+            print(f"| {rule} |", *(f"{each:.3g} |" for each in curves[rule]))
+    lines = ", ".join(f"'-' with linespoints linewidth 2 title '{rule}'" for rule in curves)
+    points = "".join("".join(f"{first + BIN / 2} {each}\n" for first, each in zip(firsts, curve))
+                     + "e\n" for curve in curves.values())
+    subprocess.run(["gnuplot"], text=True, check=True, input=(
+        f"set terminal svg size 760,420 background 'white' font 'sans-serif,14'\n"
+        f"set output '{out}'\nset logscale y\nset yrange [3:*]\nset grid\nset key top left\n"
+        f"set xlabel 'position (trained to {TRAINED})'\nset ylabel 'perplexity'\n"
+        f"set arrow from {TRAINED}, graph 0 to {TRAINED}, graph 1 nohead dashtype 2\n"
+        f"plot {lines}\n{points}"))
+
+
+def main(path, text, folder, length, *rules):
+    from real_model import RealModel
+    from transformers import AutoTokenizer
+    file, folder = pathlib.Path(path), pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    tokens = np.array(tokenizer(pathlib.Path(text).read_text(encoding="utf-8")).input_ids)
+    for rule in rules or RULES:
+        run(RealModel(path), tokens[:int(length) + 1], rule, folder)
+
+
+if __name__ == "__main__":
+    (report if len(sys.argv) == 4 else main)(*sys.argv[1:])
