@@ -42,8 +42,8 @@ packages_python=(
 # g++ for Windows (GPL-3.0+ with its runtime exception), and what runs its programs (LGPL-2.1+).
 packages_windows=(g++-mingw-w64-x86-64-posix wine wine64)
 
-# Bare trees, where the wheels are run.
-packages_wheels=(debootstrap git)
+# Bare trees, where the wheels are run; advzip packs a wheel tighter (GPL-3.0, nothing links it).
+packages_wheels=(debootstrap git advancecomp)
 
 # pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
 packages_golden=(python3 python3-pip python3-torch python3-numpy)

@@ -71,6 +71,7 @@ wheels_build() {
   local glibc="$wheels_folder/glibc/$1"
   wheels_c_library "$1"
   stage "wheels: build for $1"
+  rm -f -- "$wheels_folder"/{built,dist}/*_"$1".whl
   # g++ asks for libraries with the symbols of its own glibc, which the others need not have.
   LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
     CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" \
@@ -81,19 +82,24 @@ wheels_build() {
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json" "${@:2}"
   stage "wheels: check for $1"
-  PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --zip-compression-level 9 \
-    --plat "manylinux_${wheels_glibc/./_}_$1" --wheel-dir "$wheels_folder/dist" \
+  # It names the oldest glibc that serves: the pattern of the next line matches no other.
+  PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$wheels_folder/dist" \
     "$wheels_folder"/built/*_"$1".whl
-  "$tools/bin/abi3audit" --strict "$wheels_folder"/dist/*_"$1".whl
+  local wheel=("$wheels_folder"/dist/rotary-*-manylinux_"${wheels_glibc/./_}_$1".whl)
+  advzip --recompress --shrink-extra --quiet "${wheel[0]}"
+  (($(stat --format=%s "${wheel[0]}") <= 5000000)) || die "a wheel must have 5 MB at most"
+  "$tools/bin/abi3audit" --strict "${wheel[0]}"
 }
 
-# The sdist, and a wheel from it without a network, its dependencies given.
+# The sdist, and a wheel from it without a network, its dependencies given: what `pip install .`
+# costs without a cache of a compiler.
 wheels_make_sdist() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   stage "wheels: the sdist, and a wheel from it without a network"
   "$tools/bin/python" -c 'import sys, scikit_build_core.build as backend
 backend.build_sdist(sys.argv[1])' "$wheels_folder/dist"
-  PATH="$tools/bin:$PATH" CXX="${CXX:-c++}" unshare --net "$tools/bin/pip" --quiet wheel \
+  TIMEFORMAT='processor time: %U s + %S s'
+  time CCACHE_DISABLE=1 PATH="$tools/bin:$PATH" unshare --net "$tools/bin/pip" --quiet wheel \
     "$wheels_folder"/dist/rotary-*.tar.gz --no-index --no-build-isolation --no-deps \
     --wheel-dir "$wheels_folder/from_sdist" \
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
