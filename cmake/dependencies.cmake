@@ -95,6 +95,17 @@ if(ROTARY_PYTHON)
     USER module
     HELD contained
     WHY "the Python module's functions, classes and arrays")
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # python/CMakeLists.txt links it into the module and the tool.
+    rotary_third_party(libstdc++
+      VERSION "${CMAKE_CXX_COMPILER_VERSION}"
+      LICENCE "GPL-3.0-or-later WITH GCC-exception-3.1"
+      COPYRIGHT "1985-2022 Free Software Foundation, Inc."
+      HOME https://gcc.gnu.org
+      USER module
+      HELD contained
+      WHY "the C++ standard library: that of a machine may be older than the compiler's")
+  endif()
 endif()
 
 if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)

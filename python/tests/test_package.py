@@ -100,7 +100,8 @@ def test_the_wheel():
         assert any(name.endswith(".data/scripts/rotary") for name in names)
         assert not [name for name in names if ".libs/" in name], "nothing is loaded from beside it"
         notices = wheel.read("rotary/THIRD-PARTY-NOTICES.md").decode()
-        for party in ("Highway", "JSON for Modern C++", "nanobind", "fmt", "CLI11", "Chart.js"):
+        for party in ("Highway", "JSON for Modern C++", "nanobind", "libstdc++", "fmt", "CLI11",
+                      "Chart.js"):
             assert party in notices
         metadata, = (n for n in names if n.endswith(".dist-info/METADATA"))
         requires = [line for line in wheel.read(metadata).decode().splitlines()
