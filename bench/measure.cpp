@@ -8,21 +8,7 @@
 
 namespace rotary::bench {
 
-Result<Measurement> measure(const Line& line, double seconds) {
-  auto frequencies = frequencies_of(line);
-  if (!frequencies) return frequencies.error();
-  std::optional<Threads> threads;
-  if (line.threads > 1) {
-    auto started = Threads::start(line.threads);
-    if (!started) return started.error();
-    threads = *std::move(started);
-  }
-  const Setup setup{.line = line,
-                    .frequencies = *std::move(frequencies),
-                    .executor = threads ? threads->executor() : Executor{}};
-  const auto prepared = line.operation->prepare(setup);
-  if (!prepared) return prepared.error();
-  Job& job = **prepared;
+Result<Measurement> measure(Job& job, std::int64_t threads, double seconds) {
   const auto verification = job.verify();
   if (!verification) return verification.error();
   Measurement measurement{.verification = *verification, .timing = {}};
@@ -36,7 +22,7 @@ Result<Measurement> measure(const Line& line, double seconds) {
       return Status();
     });
   }
-  const Clock clock = clock_of(line.threads);
+  const Clock clock = clock_of(threads);
   const auto timing = interleave(contenders, {.seconds = seconds, .clock = clock});
   if (!timing) return timing.error();
   measurement.timing = {.clock = clock,
@@ -46,6 +32,23 @@ Result<Measurement> measure(const Line& line, double seconds) {
                         .roofline_ns_per_call = {}};
   if (has_roofline) measurement.timing->roofline_ns_per_call = timing->ns_per_call.back();
   return measurement;
+}
+
+Result<Measurement> measure(const Line& line, double seconds) {
+  auto frequencies = frequencies_of(line);
+  if (!frequencies) return frequencies.error();
+  std::optional<Threads> threads;
+  if (line.threads > 1) {
+    auto started = Threads::start(line.threads);
+    if (!started) return started.error();
+    threads = *std::move(started);
+  }
+  const Setup setup{.line = line,
+                    .frequencies = *std::move(frequencies),
+                    .executor = threads ? threads->executor() : Executor{}};
+  const auto job = line.operation->prepare(setup);
+  if (!job) return job.error();
+  return measure(**job, line.threads, seconds);
 }
 
 }  // namespace rotary::bench

@@ -29,7 +29,10 @@ struct Measurement {
   std::optional<LineTiming> timing;  // absent when the result is wrong
 };
 
-// Takes about `seconds`, and at least seven rounds, with threads of rotary::threads.
+// Takes about `seconds`, and at least seven rounds.
+[[nodiscard]] Result<Measurement> measure(Job& job, std::int64_t threads, double seconds);
+
+// With the frequencies of frequencies_of() and threads of rotary::threads.
 [[nodiscard]] Result<Measurement> measure(const Line& line, double seconds);
 
 }  // namespace rotary::bench
