@@ -5,8 +5,7 @@
 //   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
 //   reading.model.rotary.front().spec;   // with YaRN's factor replaced
 //   reading.acted.front()->sentence;     // why
-//   reading.evidence.kind;               // how we know that the engine follows the config
-//   elsewhere
+//   reading.evidence.kind;               // how we know that it follows the config elsewhere
 #ifndef ROTARY_DIALECT_HPP
 #define ROTARY_DIALECT_HPP
 

@@ -87,6 +87,8 @@ ARRAYS = {
     "identify --before": ((8, 4, 128), lambda name: [*IDENTIFY, "--before", name, "--after", name]),
     "identify --ours": ((8, 4, 128), lambda name: [*IDENTIFY, "--ours", name, "--theirs", name,
                                                    "--first-position", "0"]),
+    "identify --other": ((8, 4, 128), lambda name: [*IDENTIFY, "--before", name, "--after", name,
+                                                    "--other", name]),
     "identify --cos": ((8, 64), lambda name: [*IDENTIFY, "--cos", name, "--sin", name]),
     "identify --inv-freq": ((64,), lambda name: [*IDENTIFY, "--inv-freq", name]),
     "identify --positions": ((1, 8), lambda name: [*IDENTIFY, "--cos", "cos.npy", "--sin",

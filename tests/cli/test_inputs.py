@@ -50,6 +50,7 @@ CALLS = {
 } | {("identify", option): [f"identify {option} ?{ending} {other}"
                             for ending in ("", ".npz", ".safetensors")]
      for option, other in {"--before": "--after q.npy", "--after": "--before q.npy",
+                           "--other": "--before q.npy --after q.npy --config c.json",
                            "--ours": "--theirs q.npy --config c.json --first-position 0",
                            "--theirs": "--ours q.npy --config c.json --first-position 0",
                            "--cos": "--sin x.npy", "--sin": "--cos x.npy",
