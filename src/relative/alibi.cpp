@@ -12,7 +12,7 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// The h-th of n heads has slope 2^(-bias_max * numerator / denominator).
+// Head h of n has the slope 2^(-bias_max * numerator / denominator).
 struct Fraction {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;

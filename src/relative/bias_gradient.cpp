@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums in one order whatever the strides. Where the bias depends on the distance alone, the
-// gradients of a head that share one are summed first, over batch rows, rows and columns, and each
-// distance is evaluated once; FIRE goes row by row; else pair by pair, over batch rows, rows,
-// columns and heads.
+// Gradients are summed in an order that does not depend on strides. If the bias depends on the
+// distance alone, the score gradients of a head are first summed for each distance, over batch
+// rows, rows and columns, and then each distance is evaluated once. FIRE is summed row by row. The
+// others are summed pair by pair, over batch rows, rows, columns and heads.
 #include <algorithm>
 #include <vector>
 
@@ -91,7 +91,8 @@ void add_all(std::span<double> gradients, const Evaluator& evaluate, const Const
   add_by_pair(gradients, evaluate, d_bias, positions);
 }
 
-// Row by row, and head by head in each.
+// Adds the gradients of all rows, one row after the other and within a row one head after the
+// other.
 void add_all(std::span<double> gradients, const FireEvaluator& evaluate,
              const ConstScoresView& d_bias, const PairPositions& positions) {
   const ScoresExtents& n = d_bias.extents;

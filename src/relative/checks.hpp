@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requirements of operations on scores on their views, checked before anything is written. Each
-// check names the view it speaks of.
+// The requirements of operations on scores on their views. Checked before anything is written; each
+// error names the view.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace rotary::relative {
 
-// A view of any kind, and the same as four axes.
+// A view of any kind, turned into a view of four axes, and its name in messages.
 struct NamedView {
   std::string_view name;
   ConstHeadsView memory;
@@ -29,22 +29,24 @@ struct NamedView {
 [[nodiscard]] NamedView named(std::string_view name, const ConstTableView& view);
 [[nodiscard]] NamedView named(std::string_view name, std::span<double> values);
 
-// A known dtype, extents of 0 or more, a span that fits the address space, aligned memory.
+// Checks that the dtype is known, no extent is negative, the memory fits the address space and data
+// is aligned.
 [[nodiscard]] Status check_memory(const NamedView& view);
 
-// The same, and no two indices name one element.
+// As check_memory(), and checks that no two indices name the same element.
 [[nodiscard]] Status check_destination(const NamedView& view);
 
-// check_memory of source, check_destination of destination, no element in common.
+// Checks destination with check_destination(), source with check_memory(), and that they share no
+// element.
 [[nodiscard]] Status check_apart(const NamedView& destination, const NamedView& source);
 
-// Scores and heads of one call: batch, queries, heads agree.
+// Checks that scores and heads of one call have the same batch, queries and heads.
 [[nodiscard]] Status check_same_rows(std::string_view name, const ConstScoresView& scores,
                                      const ConstHeadsView& heads);
 
-// The same elements by strides that mean something alone: those of single indices, and all of a
-// view without elements, are 0. A sum of strides, one step beyond the last element included, then
-// stays within int64. Each requires a view that has been checked.
+// The same view with the strides that are never used set to 0: those of axes with one index, and
+// all of a view without elements. Sums of strides, even one step past the last element, then stay
+// within int64. Requires a checked view.
 using rotary::with_used_strides;
 [[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
 [[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;
@@ -54,7 +56,8 @@ using rotary::with_used_strides;
   return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;
 }
 
-// The largest magnitude of a learned number: no sum of the formulas leaves double.
+// The largest magnitude that learned numbers may have, so that no sum in the formulas overflows a
+// double.
 inline constexpr double largest_parameter = 0x1p256;
 
 [[nodiscard]] inline std::size_t to_size(std::int64_t count) noexcept {

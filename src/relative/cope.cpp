@@ -17,7 +17,7 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// Without overflow: 0 of -Inf, 1 of +Inf.
+// 1 / (1 + exp(-score)), without overflow: 0 for -Inf, 1 for +Inf.
 double logistic(double score) noexcept {
   if (score < 0) {
     const double e = std::exp(score);
@@ -26,7 +26,8 @@ double logistic(double score) noexcept {
   return 1 / (1 + std::exp(-score));
 }
 
-// A position p between rows lower and upper: p = lower + share. share is NaN where p is.
+// Where a position p lies between the rows lower and upper of the table: p = lower + share. If p is
+// NaN, so is share.
 struct TablePlace {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
@@ -40,11 +41,12 @@ TablePlace place_of(double position) noexcept {
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
-// One row: gates, positions, and where each position lies between two rows of the table. Holds the
-// table and the buffers; made once for a call.
+// One row of scores at a time: its gates, its positions, and where each position lies between two
+// rows of the table. Holds the table and buffers, and is made once per call.
 class ContextualRow {
  public:
-  // Requires checked arguments. A position is at most the number of keys.
+  // Requires checked arguments. Reads as many rows of the table as positions can reach, which are
+  // at most the number of keys.
   ContextualRow(const Cope& cope, const ConstScoresView& scores)
       : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
         last_position_(static_cast<double>(cope.table.rows - 1)),
@@ -62,11 +64,13 @@ class ContextualRow {
     }
   }
 
-  // Makes the row at `at` current: products of its query with the table, gates, positions.
+  // Makes the row at `at` the current one: computes the products of its query with the table, its
+  // gates and its positions.
   void read(const ConstScoresView& scores, const ConstHeadsView& q, const ScoreIndex& at,
             std::int64_t keys) {
     load_features(query_, q, at);
-    // Each a sum over the features in order, side by side for the compiler to vectorise.
+    // Every product sums its features in order; the loops run over products inside, so that the
+    // compiler vectorises them.
     std::fill(products_.begin(), products_.end(), 0.0);
     for (std::size_t f = 0; f < query_.size(); ++f) {
       const auto column = std::span(columns_).subspan(f * products_.size(), products_.size());
@@ -87,7 +91,8 @@ class ContextualRow {
     const TablePlace& at = place(key);
     return (1 - at.share) * products_[to_size(at.lower)] + at.share * products_[to_size(at.upper)];
   }
-  // ∂bias/∂position: 0 on whole numbers, which clipped positions are.
+  // The derivative of a key's bias with respect to its position. 0 at whole numbers, so also where
+  // the position was clipped.
   [[nodiscard]] double slope(std::int64_t key) const noexcept {
     const TablePlace& at = place(key);
     return products_[to_size(at.upper)] - products_[to_size(at.lower)];
@@ -100,7 +105,7 @@ class ContextualRow {
   [[nodiscard]] std::span<const double> table_row(std::int64_t row) const noexcept {
     return std::span(table_).subspan(to_size(row) * query_.size(), query_.size());
   }
-  // Rows of the table that a row of this block can reach.
+  // How many rows of the table this block can reach.
   [[nodiscard]] std::int64_t table_rows() const noexcept { return table_rows_; }
 
  private:
@@ -114,7 +119,8 @@ class ContextualRow {
   std::vector<TablePlace> places_;  // [keys]
 };
 
-// A row without its own key would count positions from somewhere else.
+// The positions of a block. An error if the keys end before the last query: positions are counted
+// from a query's own key, so that key must be there.
 Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& range) {
   auto positions = PairPositions::of(n, range);
   if (!positions || n.queries == 0 || n.keys == 0) return positions;
@@ -125,7 +131,8 @@ Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& 
                           ", got keys up to ", last_key);
 }
 
-// visit(at, keys) for every row of every head that has keys up to its query.
+// Calls visit(at, keys) for every row of every head. keys: how many of the row's keys are at or
+// before its query.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, const PairPositions& positions, Visit visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -197,7 +204,7 @@ Status check_gradients(const CopeGradients& gradients, const CopeInputs& inputs,
   return {};
 }
 
-// The gradients of one row, from those of its written scores.
+// Computes the gradients of one row from the gradients of its scores.
 class RowGradient {
  public:
   RowGradient(CopeGradients out, const ContextualRow& row)

@@ -11,8 +11,8 @@
 namespace rotary::relative {
 namespace {
 
-// To float32 by truncation with the last bit set where anything was cut off (rounding to odd), so
-// that the rounding to 16 bits which follows is that of the double. Not for NaN.
+// Cuts a double off to float32 and sets the last bit if anything was lost (rounding to odd).
+// Rounding the result to 16 bits then gives what rounding the double itself would. Not for NaN.
 float to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
@@ -22,7 +22,7 @@ float to_odd(double value) noexcept {
   return std::bit_cast<float>((bits - away) | 1U);
 }
 
-// `like` says which: value, rounded to its type.
+// `value`, rounded to the type of `like`.
 float rounded(double value, float /*like*/) noexcept { return static_cast<float>(value); }
 
 double rounded(double value, double /*like*/) noexcept { return value; }
@@ -52,13 +52,14 @@ void put(void* data, std::int64_t index, double value) noexcept {
               &element, sizeof element);
 }
 
-// Elements first, first + stride, ...
+// The elements first, first + stride, first + 2 * stride, ...
 struct Run {
   std::int64_t first = 0;
   std::int64_t stride = 0;
 };
 
-// step(i, index) for each of count elements; a stride of 1 apart, for the compiler to vectorise.
+// Calls step(i, index) for each of the run's `count` elements. A stride of 1 has its own loop, so
+// that the compiler vectorises it.
 template <class Step>
 void for_each_index(std::size_t count, const Run& run, const Step& step) noexcept {
   if (run.stride == 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of strided views, one at a time or a row of keys at once, as doubles: read exactly,
-// rounded once to nearest even on store.
+// Reads and writes elements of strided views as doubles, one at a time or a row of keys at once.
+// Reading is exact; writing rounds once, to nearest even.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace rotary::relative {
 
-// Element `index` from data. Requires a known dtype.
+// Element `index` of `data`. Requires a known dtype.
 [[nodiscard]] double load(const void* data, DType dtype, std::int64_t index) noexcept;
 void store(void* data, DType dtype, std::int64_t index, double value) noexcept;
 
@@ -35,13 +35,14 @@ inline void add(const ScoresView& view, const ScoreIndex& at, double value) noex
   store(view.data, view.dtype, element, load(view.data, view.dtype, element) + value);
 }
 
-// The scores of one query, from at.key on as many as the span has: its first is column at.key.
+// Reads or writes row.size() scores of one query: those of the keys from at.key on.
 void load_scores(std::span<double> row, const ConstScoresView& view, const ScoreIndex& at) noexcept;
 void store_scores(const ScoresView& view, const ScoreIndex& at,
                   std::span<const double> row) noexcept;
 void add_scores(const ScoresView& view, const ScoreIndex& at, std::span<const double> row) noexcept;
 
-// To elements without gaps, of values.size() times the dtype's size.
+// Rounds values to the dtype and writes them to adjacent elements: values.size() times the dtype's
+// size in bytes.
 void round_elements(std::span<std::byte> elements, DType dtype,
                     std::span<const double> values) noexcept;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluator for each encoding: what a call computes once, then the bias in two steps, a term
-// that all heads share and each head's use of it, and the gradient (of FIRE: fire_row.cpp).
-// Scalars only: views, dtypes and loops are in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
+// One evaluator for each encoding. It is made once per call and computes a bias in two steps: a
+// term that all heads share (shared_term), and each head's value of it (value). It also adds
+// gradients (those of FIRE: fire_row.cpp). It handles single numbers; views, dtypes and loops are
+// in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace rotary::relative {
 
-// Each refuses what the encoding's header says it refuses.
+// Each returns the errors that the encoding's public header states.
 [[nodiscard]] Status check(const T5Bias& bias);
 [[nodiscard]] Status check(const Alibi& bias);
 [[nodiscard]] Status check(const KerpleLog& bias);
@@ -26,7 +27,8 @@ namespace rotary::relative {
 [[nodiscard]] Status check(const Sandwich& bias);
 [[nodiscard]] Status check(const Tisa& bias);
 
-// Refuses the first number that is out of its parameter's bounds, in the order of Describe.
+// An error for the first number that is out of its parameter's bounds, in the order of the
+// encoding's Describe.
 template <class Encoding>
 [[nodiscard]] Status check_numbers(const Encoding& bias) {
   Status status;
@@ -47,17 +49,19 @@ template <class Encoding>
   return status;
 }
 
-// In [0, buckets). Requires checked buckets.
+// The bucket of a relative position, in [0, buckets). Requires checked buckets.
 [[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
                                      const T5Buckets& buckets) noexcept;
 
 // The slope of one head of a checked bias.
 [[nodiscard]] double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept;
 
-// The inputs of the term that all heads share.
+// The inputs of the term that all heads share: the distance of query and key, the key, or both
+// positions.
 enum class Dependence { distance, key, pair };
 
-// One head's score in the sums of gradients: gradient is that of the loss in the score.
+// One score of a head, as gradients are summed. gradient: the derivative of the loss with respect
+// to that score.
 struct Upstream {
   PairOfPositions pair;
   double term = 0;  // shared_term(pair)
@@ -92,7 +96,8 @@ class AlibiEvaluator {
   std::vector<double> slopes_;
 };
 
-// Formulas of the signed distance key - query and the numbers of a head, which share nothing else.
+// Formulas that take the signed distance key - query and a head's learned numbers. Heads share
+// nothing but the distance.
 [[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const Tisa& of, std::int64_t head, double relative) noexcept;
@@ -121,7 +126,7 @@ class FormulaEvaluator {
   const Bias& bias_;
 };
 
-// slope x + offset.
+// The straight line slope * x + offset.
 struct StraightPiece {
   double slope = 0;
   double offset = 0;
@@ -131,14 +136,14 @@ struct StraightPiece {
   return {.slope = a.slope + b.slope, .offset = a.offset + b.offset};
 }
 
-// Pieces from begin on, before end.
+// The pieces begin, begin + 1, ..., end - 1.
 struct PieceRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-// A head's bias is a function of x in straight pieces, which meet where a hidden unit begins or
-// ends to count: at the same x for all heads.
+// Each head's bias is a function of x made of straight pieces. They meet where a hidden unit starts
+// or stops to count, at the same x for all heads.
 class FireEvaluator {
  public:
   explicit FireEvaluator(const Fire& bias);
@@ -146,7 +151,7 @@ class FireEvaluator {
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
 
-  // x is one by the other; the reach is max(query, |threshold|).
+  // x = numerator / denominator. The reach of a query is max(query, |threshold|).
   [[nodiscard]] double numerator(double distance) const noexcept;
   [[nodiscard]] double denominator(std::int64_t query) const noexcept;
   [[nodiscard]] double reach(std::int64_t query) const noexcept;
@@ -157,10 +162,10 @@ class FireEvaluator {
            (piece == breaks_.size() || x <= breaks_[piece]);
   }
   [[nodiscard]] StraightPiece piece(std::int64_t head, std::size_t piece) const noexcept;
-  // Values of x, ascending: piece p ends at breaks()[p].
+  // The values of x where pieces meet, ascending: piece p ends at breaks()[p].
   [[nodiscard]] std::span<const double> breaks() const noexcept { return breaks_; }
   [[nodiscard]] std::size_t piece_count() const noexcept { return breaks_.size() + 1; }
-  // On which a hidden unit counts.
+  // The pieces on which a hidden unit counts.
   [[nodiscard]] PieceRange pieces_of(std::size_t unit) const noexcept { return ranges_[unit]; }
   [[nodiscard]] const Fire& fire() const noexcept { return bias_; }
 
@@ -176,8 +181,8 @@ class SandwichEvaluator {
   explicit SandwichEvaluator(const Sandwich& bias);
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
-  // The same of distances from `first` on, by products of turns: each cosine within 2^-44, and a
-  // function of its distance alone.
+  // The shared terms of terms.size() successive distances from `first` on, computed by multiplying
+  // rotations. Each cosine is within 2^-44, and its bits depend on the distance alone.
   void fill_terms(std::int64_t first, std::span<double> terms) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bias depends on the distance alone, or on the key alone, each head's value of each is
-// computed once, rounded, and copied to where it stands: the bits that evaluating each element
-// would give. What depends on more is evaluated row by row. Buffers are made before anything is
-// written.
+// If the bias depends on the distance alone or on the key alone, each head's value for each
+// distance or key is computed and rounded once, then copied to the elements that need it. The bits
+// are those of evaluating each element. Other biases are evaluated row by row. Buffers are
+// allocated before anything is written.
 #include <cstring>
 #include <vector>
 
@@ -18,7 +18,8 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// One head's values of all distances, or of all keys, in double and as elements.
+// One head's biases for all distances, or for all keys, as doubles and as elements of the
+// destination's dtype.
 class Line {
  public:
   Line(DType dtype, std::int64_t count)
@@ -28,7 +29,7 @@ class Line {
         values_(to_size(count)),
         elements_(to_size(count) * element_bytes_) {}
 
-  // From pair(i): what all heads share.
+  // Computes what all heads share: the term of pair(i) for each element i of the line.
   template <class Evaluator, class Pair>
   void set_terms(const Evaluator& evaluate, const Pair& pair) {
     for (std::size_t i = 0; i < terms_.size(); ++i)
@@ -39,7 +40,7 @@ class Line {
     for (std::size_t i = 0; i < terms_.size(); ++i) values_[i] = evaluate.value(head, terms_[i]);
     round_elements(elements_, dtype_, values_);
   }
-  // Elements index(0), index(1), ... of the line to a row.
+  // Copies the elements index(0), index(1), ... of the line to a row of scores.
   template <class Index>
   void copy(const ScoresView& out, const ScoreIndex& at, const Index& index) const {
     switch (element_bytes_) {
@@ -51,7 +52,7 @@ class Line {
         return copy_words<std::uint64_t>(out, at, index);
     }
   }
-  // Those from first on.
+  // Copies the elements first, first + 1, ... of the line to a row of scores.
   void copy_from(const ScoresView& out, const ScoreIndex& at, std::int64_t first) const {
     if (out.strides.key != 1)
       return copy(out, at, [&](std::int64_t column) { return first + column; });
@@ -80,7 +81,7 @@ class Line {
   std::vector<std::byte> elements_;
 };
 
-// visit(at) for every row of one head, of all batch rows.
+// Calls visit(at) for every row of one head, in all batch rows.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, std::int64_t head, const Visit& visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -116,7 +117,8 @@ void fill_by_key(const ScoresView& out, const Evaluator& evaluate, const PairPos
   }
 }
 
-// Row has read(query row) and values(head).
+// Fills scores that may differ for every pair of query and key. Row has two functions: read(query)
+// prepares a query's row, values(head) then returns its biases for one head, one per key.
 template <class Row>
 void fill_by_pair(const ScoresView& out, Row row) {
   const ScoresExtents& n = out.extents;
@@ -130,7 +132,7 @@ void fill_by_pair(const ScoresView& out, Row row) {
   }
 }
 
-// Each pair by itself.
+// A Row that evaluates the bias of every pair of query and key, with no result reused.
 template <class Evaluator>
 class PlainRow {
  public:

@@ -11,7 +11,7 @@
 namespace rotary::relative {
 namespace {
 
-// When a hidden unit counts, which is when it is more than 0, of all x >= 0.
+// For which x >= 0 a hidden unit counts, that is, has an output above 0.
 enum class Counts { never, always, above, below };
 
 Counts counts(const Fire& fire, std::size_t unit) noexcept {
@@ -22,7 +22,8 @@ Counts counts(const Fire& fire, std::size_t unit) noexcept {
   return weight > 0 ? Counts::above : Counts::below;
 }
 
-// A unit counts for greater x, or up to x.
+// A place where a hidden unit starts or stops to count. A unit that counts "above" does so for
+// inputs greater than x; one that counts "below", for inputs up to x.
 struct Break {
   double x = 0;
   std::size_t unit = 0;
@@ -42,16 +43,16 @@ std::vector<Break> breaks_of(const Fire& fire) {
   return breaks;
 }
 
-// Adds a unit that counts to one head's piece.
+// Adds the straight line of a hidden unit that counts to a piece of one head.
 void add_unit(StraightPiece& to, const Fire& fire, std::size_t head, std::size_t unit) noexcept {
   const double weight = fire.output_weight[head * fire.hidden_weight.size() + unit];
   to.slope += weight * fire.hidden_weight[unit];
   to.offset += weight * fire.hidden_bias[unit];
 }
 
-// One head's pieces, one more than breaks. Sums of the units that count and of no others, so that
-// nothing is left of a unit that has ended: those that begin are summed upwards, those that end
-// downwards.
+// Sets the straight pieces of one head, one more than there are breaks. Each piece is the sum of
+// just the units that count there. No unit is ever subtracted, which would leave rounding errors:
+// units that begin are summed from the first piece up, those that end from the last piece down.
 void set_pieces(std::span<StraightPiece> pieces, const Fire& fire, std::size_t head,
                 std::span<const Break> breaks) noexcept {
   StraightPiece always{.offset = fire.output_bias[head]};

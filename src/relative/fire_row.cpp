@@ -55,7 +55,7 @@ namespace {
 
 double sign(double value) noexcept { return value > 0 ? 1 : (value < 0 ? -1 : 0); }
 
-// Where each kind of parameter begins among the gradients.
+// Where the gradients of each parameter begin in the array of all gradients.
 struct Places {
   std::size_t hidden_weight = 2;  // after c and threshold
   std::size_t hidden_bias = 0;
@@ -92,7 +92,7 @@ void FireGradient::add(const FireRow& row, std::int64_t head, std::span<const do
   }
 }
 
-// x = numerator / denominator.
+// Here x = numerator / denominator, as in FireEvaluator.
 void FireGradient::finish_row(std::span<double> sums, const FireRow& row,
                               const PairPositions& positions, std::int64_t query) {
   const Fire& fire = evaluate_.fire();

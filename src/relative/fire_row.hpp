@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of FIRE for all heads: x of each key, and which keys in a row lie on the same straight
-// piece of the network. And the gradient of its parameters, row by row.
+// One row of FIRE scores for all heads: the x of each key, and which successive keys lie on the
+// same straight piece of the network. Also the gradients of FIRE's parameters, summed row by row.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ class FireRow {
  public:
   FireRow(const FireEvaluator& evaluate, const PairPositions& positions, const ScoresExtents& n);
 
-  // Makes the query of this row current.
+  // Makes `query` the current row.
   void read(std::int64_t query);
   // The biases of the row's keys, valid until the next call.
   [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
 
-  // Keys up to `end`, from where the one before ends.
+  // Successive keys on the same straight piece: from the end of the stretch before to `end`.
   struct Stretch {
     std::size_t end = 0;
     std::size_t piece = 0;
@@ -31,7 +31,7 @@ class FireRow {
   [[nodiscard]] std::span<const Stretch> stretches() const noexcept {
     return std::span(stretches_).first(stretch_count_);
   }
-  // x of each key.
+  // The x of each key in the current row.
   [[nodiscard]] std::span<const double> terms() const noexcept { return terms_; }
 
  private:
@@ -47,19 +47,21 @@ class FireRow {
   std::size_t stretch_count_ = 0;
 };
 
-// On a straight piece of the network each head needs two sums over its scores, of the gradients g
-// and of g x; what each hidden unit gets follows from those at the end.
+// Sums the gradients of FIRE's parameters. For each straight piece and head it keeps two sums over
+// the scores: of the gradients g, and of g * x. The gradients of the hidden units are computed from
+// these at the end.
 class FireGradient {
  public:
-  // keys: of a row.
+  // keys: how many keys a row has.
   FireGradient(const FireEvaluator& evaluate, std::int64_t keys);
 
-  // One head of the row that is current; d_bias holds the gradients of its keys.
+  // Adds one head of the current row; d_bias[key] is the gradient of that key's score.
   void add(const FireRow& row, std::int64_t head, std::span<const double> d_bias);
-  // After all heads of a row, which stands at `query`: c and threshold, of their gradients.
+  // Call after all heads of a row. Adds the row's share of the gradients of c and threshold to
+  // sums.
   void finish_row(std::span<double> sums, const FireRow& row, const PairPositions& positions,
                   std::int64_t query);
-  // After all rows: the network's.
+  // Call after all rows. Adds the gradients of the network's weights and biases to sums.
   void finish(std::span<double> sums) const;
 
  private:

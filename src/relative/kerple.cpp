@@ -49,7 +49,7 @@ double formula(const KerplePower& of, std::int64_t head, double relative) noexce
   return -of.a[to_size(head)] * std::pow(std::fabs(relative), of.p[to_size(head)]);
 }
 
-// At distance 0 nothing depends on a or p.
+// Adds the gradients of a and p. At distance 0 the bias does not depend on them.
 void add_gradient(const KerplePower& of, std::span<double> sums,
                   const Upstream& upstream) noexcept {
   const std::size_t head = to_size(upstream.head);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the rows and columns of a block of scores stand, and that every distance fits int64.
+// The positions of the rows (queries) and columns (keys) of a block of scores, checked so that
+// every distance fits int64.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@
 
 namespace rotary::relative {
 
-// A query and a key.
+// The positions of a query and a key.
 struct PairOfPositions {
   std::int64_t query = 0;
   std::int64_t key = 0;
 
-  // key - query, as T5 counts.
+  // key - query, the sign that T5 uses.
   [[nodiscard]] std::int64_t relative() const noexcept { return key - query; }
-  // |query - key|; beyond 2^53 the nearest double.
+  // |query - key|, rounded to the nearest double above 2^53.
   [[nodiscard]] double distance() const noexcept {
     const std::int64_t difference = query - key;
     return static_cast<double>(difference < 0 ? -difference : difference);
   }
 };
 
-// The distances key - query that a block has or could have, consecutive.
+// A range of successive distances key - query that contains all of a block's.
 struct Distances {
   std::int64_t lowest = 0;
   std::int64_t count = 0;
@@ -33,13 +34,13 @@ struct Distances {
   [[nodiscard]] std::int64_t index_of(const PairOfPositions& pair) const noexcept {
     return pair.relative() - lowest;
   }
-  // A pair that has the one at index.
+  // A pair of positions whose distance is the one at `index`.
   [[nodiscard]] PairOfPositions pair(std::int64_t index) const noexcept {
     return {.query = 0, .key = lowest + index};
   }
 };
 
-// Positions of rows and columns, consecutive or given one by one.
+// The positions of rows and columns: consecutive, or given one by one.
 class PairPositions {
  public:
   [[nodiscard]] static Result<PairPositions> of(const ScoresExtents& extents,
@@ -56,11 +57,12 @@ class PairPositions {
   [[nodiscard]] std::int64_t key(std::int64_t column) const noexcept {
     return keys_ == nullptr ? range_.first_key + column : keys_[column];
   }
-  // Equal distances lie on diagonals.
+  // Whether positions are consecutive; equal distances then lie on diagonals of the block.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
-  // Those between the lowest and the highest, where there are no more than pairs and no more than
-  // a few rows and columns would hold: always of a range. Requires a block that is not empty.
+  // All distances from the lowest to the highest. Nothing if they are more than the block has
+  // pairs, or more than a few rows and columns would hold; that never happens with consecutive
+  // positions. Requires a block that is not empty.
   [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Angles are whole turns and a 64-bit fraction of one, so that no distance is too large.
+// Angles are kept as a 64-bit fraction of a turn (whole turns drop out), so that no distance is too
+// large.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +18,7 @@
 namespace rotary::relative {
 namespace {
 
-// The angle of a phase, in 2^-64 turns without whole ones: radians, around 0.
+// The angle in radians, between -pi and pi, of a phase in units of 2^-64 turns.
 double angle_of(std::uint64_t phase) noexcept {
   constexpr double radians = 2 * std::numbers::pi * 0x1p-64;
   return static_cast<double>(static_cast<std::int64_t>(phase)) * radians;
@@ -35,11 +36,12 @@ struct Turn {
   }
 };
 
-// A distance is a multiple of 32 * 32, a multiple of 32 below that, and a number below 32.
+// A distance is split into a multiple of 32 * 32, a multiple of 32 below that, and a number below
+// 32.
 constexpr std::size_t digit = 32;
 
-// The turns by 0, 1, ... times a phase. Each is a product of two that are half as far, so that the
-// error of the first, at most 8 * 2^-53, becomes 32 times as large, and roundings add up 5 times.
+// cos and sin of 0, 1, ... times a phase. Each is the product of two rotations by half as much. So
+// the error of the first, at most 8 * 2^-53, grows at most 32 times, and 5 roundings add up.
 struct Multiples {
   std::array<double, digit> cos = {1};
   std::array<double, digit> sin = {0};
@@ -55,7 +57,7 @@ struct Multiples {
   [[nodiscard]] Turn at(std::size_t i) const noexcept { return {.cos = cos[i], .sin = sin[i]}; }
 };
 
-// Adds the cosines of the distances from `first` on.
+// Adds the cosine of each distance first, first + 1, ... to its term.
 void add_cosines(std::uint64_t turns_per_distance, std::uint64_t first,
                  std::span<double> sums) noexcept {
   const Multiples ones(turns_per_distance);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query the rows of the window that its keys fall into are met once, and no others: by its
-// products with them (scores), or by the sum of the weights that fall into each (values, gradient).
+// For each query only the rows of the table that its keys use are visited, each once: to compute
+// the query's product with it (scores), or to sum the weights of the keys that use it (values,
+// gradient).
 #include "rotary/shaw.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// The rows of the table that a block reaches, read once: [rows][features].
+// The rows of the table that a block uses, read once: [rows][features].
 struct ReachedRows {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -37,7 +38,7 @@ std::int64_t row_of(const ShawWindow& window, const PairOfPositions& pair) noexc
   return row_of(window, pair.relative());
 }
 
-// None of an empty block. The lowest distance is that of the last query and the first key.
+// No rows for an empty block. The lowest distance is that of the last query and the first key.
 ReachedRows reached(const ShawWindow& window, const ScoresExtents& n,
                     const PairPositions& positions) {
   if (is_empty(n)) return {};
@@ -56,8 +57,8 @@ void read(ReachedRows& rows, const ConstTableView& table) {
   }
 }
 
-// The same, [features][rows]: the products of a query with neighbouring rows are sums over the
-// features side by side, each in their order, which the compiler vectorises.
+// The same rows as [features][rows]. The products of a query with neighbouring rows are then summed
+// side by side, each over the features in order, and the compiler vectorises the loop.
 std::vector<double> transposed(const ReachedRows& rows) {
   std::vector<double> columns(rows.values.size());
   const std::size_t features = to_size(rows.features);
@@ -87,7 +88,7 @@ Status check_table(const ShawTable& table, std::int64_t features) {
   return check_memory(named("table", table.table));
 }
 
-// The part that all three functions share: rows of scores and of heads, and their positions.
+// The part that the three functions share: rows of scores, rows of heads, and their positions.
 struct Block {
   ConstScoresView scores;
   ConstHeadsView heads;
@@ -95,7 +96,7 @@ struct Block {
   PairPositions positions;
 };
 
-// visit(at) for every query of every head, in order.
+// Calls visit(at) for every query of every head, in order.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, Visit visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -106,8 +107,8 @@ void for_each_row(const ScoresExtents& n, Visit visit) {
   }
 }
 
-// The rows that the keys of one query fall into: so many keys in the first of them, one in each of
-// the next, the rest in the last.
+// The rows of the table that one query's keys use. Several keys use the first row, one key uses
+// each row in between, and the remaining keys use the last.
 struct MetRows {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -119,7 +120,7 @@ struct MetRows {
 MetRows met_rows(const Block& block, std::int64_t query) {
   const std::int64_t keys = block.scores.extents.keys;
   const PairOfPositions first = block.positions.at(query, 0);
-  // Before the window's left edge. A distance may be any but -2^63.
+  // How far before the window's left edge the first key is. A distance may be any int64 but -2^63.
   const std::int64_t left = -block.window.left;
   const std::int64_t before = first.relative() < left ? left - first.relative() : 0;
   return {.first = row_of(block.window, first),
@@ -127,7 +128,8 @@ MetRows met_rows(const Block& block, std::int64_t query) {
           .keys_in_first = to_size(std::min(before, keys - 1) + 1)};
 }
 
-// sums[row - met.first] = Σ of the scores that fall into each row that is met, keys in order.
+// For each row that is used: sums[row - met.first] = the sum of the scores of the keys that use it,
+// in the order of keys.
 std::span<const double> sum_by_row(std::span<double> sums, std::span<const double> scores,
                                    const MetRows& met) {
   const auto of_met = sums.first(met.count());
@@ -142,7 +144,8 @@ std::span<const double> sum_by_row(std::span<double> sums, std::span<const doubl
   return of_met;
 }
 
-// Gives each key the product of its row; of_met holds the products of the rows that are met.
+// Gives each key the product of the row it uses; of_met holds one product for each row that is
+// used.
 void spread(std::span<double> keys, std::span<const double> of_met, const MetRows& met) {
   const auto others = keys.subspan(met.keys_in_first);
   const auto steps = std::min(others.size(), met.count() - 1);
@@ -205,7 +208,8 @@ void add_table_gradient(std::span<double> table, const Block& block, const Reach
   });
 }
 
-// A call that adds to the written view from the other one and a table. heads_name: as messages say.
+// A call that reads one view and a table and adds to the other view. heads_name: the name of the
+// heads in messages.
 struct TableCall {
   NamedView written;
   NamedView read;
@@ -215,7 +219,7 @@ struct TableCall {
   const ShawTable& table;
 };
 
-// add(block, rows), once all is checked, unless there is nothing to add.
+// Checks the call, then calls add(block, rows), unless there is nothing to add.
 template <class Add>
 Status add_rows(const TableCall& call, const BiasRange& range, const Add& add) {
   const std::int64_t features = call.heads.extents.features;

@@ -9,10 +9,12 @@
 namespace rotary {
 namespace {
 
-// A float32 that rounds to the same bf16 or f16 as value does: 14 bits of value's significand, the
-// last one set if lower bits were lost (round to odd), which never is a tie for the 11 bits or
-// fewer that follow. Every such number from 2^-136 on is a float32; smaller ones round to 0 in both
-// types. Here and below only integers and no branches, so that loops are vectorised.
+// Returns a float32 that rounds to the same bf16 or f16 as `value` does. It keeps 14 bits of the
+// significand and sets the last of them if any lower bit was lost ("round to odd"). The types have
+// at most 11 bits, so the result is never halfway between two of their numbers unless `value` is.
+// Results of at least 2^-136 are exact in float32; smaller ones round to 0 in both types. This
+// function and those below use integers and no branches, so that the compiler can vectorise the
+// loops.
 float rounded_to_odd(double value) noexcept {
   constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);

@@ -195,16 +195,18 @@ struct DistanceFormulaJob {
   float* values;  // unaligned; up to lane_multiple beyond the last one are written
 };
 
-// Floats of one row of SoftmaxState::sums_of_weights. Margins of at least lane_multiple floats
-// before and after the places belong to the first and the last place.
+// The floats in one row of SoftmaxState::sums_of_weights. The places have a margin of at least
+// lane_multiple floats on each side. What is added in the margin before them counts for the first
+// place, in the margin after them for the last.
 [[nodiscard]] constexpr std::int64_t sums_of_weights_size(std::int64_t places) {
   return rounded_up(places, lane_multiple) + 2 * lane_multiple;
 }
 
-// The softmax of some rows so far: the largest score, the sum of 2^(score - max), and that sum
-// weighted by each key's values. Initially -inf, 0 and 0. At the end, where sum > 0, log-sum-exp =
-// (max + log2(sum)) * ln(2). On request also the sums of the weights that fall on each place (a
-// distance of key and query), initially 0; calls must then give keys in rising order.
+// The softmax of some rows over the keys seen so far: the largest score (max), the sum of 2^(score
+// - max), and the sum of 2^(score - max) times each key's values. They start as -inf, 0 and 0.
+// After the last key, where sum > 0, the log-sum-exp is (max + log2(sum)) * ln(2). If wanted, the
+// weights are also summed for each place (a distance of key and query), from 0; the calls must then
+// give the keys in ascending order.
 struct SoftmaxState {
   float* max;                        // [rows]
   float* sum;                        // [rows]
