@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
 
-// Reads tokens in order: of a run each stands as far off, or as far behind the token before.
+// Reads the positions of tokens in order. Within a run each token usually is as far from its
+// expected position as the token before, or one behind it, or at the same position; these are tried
+// first.
 class Reader {
  public:
   explicit Reader(const Turning& turning) : reader_(turning) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every token of a dump beside an operation that explains the sample: where it stands.
+// Finds the position of every token of a dump, given an operation that explains the sample.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace rotary::identification {
 
-// The position of the sample's first token that holds something, less its own index.
+// The position of the sample's first token that is not all zeros, less that token's index.
 [[nodiscard]] double first_position_of(const Turning& turning, const Sample& sample);
 
-// The positions of all tokens of a sample, read with a readable operation; absent where a token
-// stands at none.
+// The positions of all tokens of a sample, found with the turning of a readable operation. Absent
+// if no position explains one of the tokens.
 [[nodiscard]] std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                                      const Sample& sample);
 
-// An operation, and what else all tokens of the sample have in common.
+// An operation and what else is the same for all tokens of the sample.
 struct Reading {
   const Operation& operation;  // readable but for an offset and a factor of positions
   const Turning& turning;
-  // A rotation that `before` already has.
+  // A rotation that `before` already contains and that is undone first; null: none.
   const Turning* undone = nullptr;
-  // Where the positions are not given: that of the first token of each row.
+  // The position of the first token of each row, if the caller gave no positions.
   double first_position = 0;
   DType dtype = DType::f32;
 };

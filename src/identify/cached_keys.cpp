@@ -18,12 +18,14 @@ namespace {
 
 constexpr double keys_roundings = 2;  // as they are stored and as they are moved
 
-// Rounding leaves no larger share of the length between tokens that were moved alike.
+// Tokens that were moved by the same angles differ by at most this share of their length, because
+// of rounding.
 constexpr double most_apart = 0.05;
 
-// A pair has at most so many times the mean share of noise. Roundings of floating-point numbers are
-// three times as large along a pair's vector as across it, those to steps of one size are alike.
-// More roundings are too much to be known as such.
+// Bounds for noise to count as repeated rounding. No pair may have more than most_uneven times the
+// mean noise. Rounding of floating-point numbers is three times as large along a pair's vector as
+// across it; rounding to steps of one size is equally large. Noise of more than most_roundings
+// roundings cannot be told from other errors.
 constexpr double most_uneven = 8;
 constexpr double least_along = 0.7;
 constexpr double most_along = 4.5;
@@ -31,7 +33,7 @@ constexpr double most_roundings = 1000;
 
 using Complex = std::complex<double>;
 
-// The pairs of all configured rotations, which write where this reads.
+// A rotation that reads and writes the features which the configured rotation wrote.
 Turning nothing_more(const Start& start) {
   Turning further = start.turning;
   further.attention_factor = 1;

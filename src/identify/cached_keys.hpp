@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a cache that were moved to other positions.
+// Finds mistakes in keys of a cache that were moved to other positions after they were rotated.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,19 @@
 
 namespace rotary::identification {
 
-// The sample as what was done to it after the configured rotation, if that is one for all tokens,
-// which are then heads of one.
+// The change of the sample after the configured rotation, if that was the same for all tokens: a
+// sample of one token, whose heads are the heads of all tokens.
 [[nodiscard]] std::optional<Sample> moved_alike(const Start& start);
 
-// Keys that were moved by the frequencies of an edit, whose turning this is, in place of their own.
+// An edit for keys that were moved with other frequencies than they were rotated with: those of
+// `edit`, whose turning is `other`.
 [[nodiscard]] std::optional<Edit> shift_by_other(const Start& start, const Sample& moved,
                                                  const Edit& edit, const Turning& other);
 
-// That each number was rounded more than once, as keys are that are shifted again and again: the
-// configured rotation and noise in every pair, along the pair's vector and across it. A wrong angle
-// errs across it alone, a wrong factor along it. Absent for anything else.
+// An edit for numbers that were rounded more than once, like keys that are shifted again and again.
+// The sample then is the configured rotation with noise in every pair, both along the pair's vector
+// and across it. (A wrong angle errs only across the vector, a wrong factor only along it.) Absent
+// for anything else.
 [[nodiscard]] std::optional<Edit> more_roundings(const Start& start);
 
 }  // namespace rotary::identification

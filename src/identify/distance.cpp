@@ -8,7 +8,7 @@
 namespace rotary::identification {
 namespace {
 
-// The vector of the sample that says most: padding is 0.
+// The longest vector of the sample. Vectors of padding are 0 and say nothing.
 struct Longest {
   std::size_t token = 0;
   std::size_t head = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two explanations of the same numbers part.
+// Finds from which position on two explanations of the same numbers differ.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace rotary::identification {
 
-// How far the vectors of both are apart at one position, for the first head of the sample, relative
-// to its length.
+// The distance between the results of two operations at one position, for the first head of the
+// sample, relative to its length.
 class Distance {
  public:
   Distance(const Operation& one, const Operation& other, const Start& start);
 
-  // The smallest position, or grid of coordinates from it on, at which rounding does not hide the
-  // difference.
+  // The smallest position at which the difference is larger than rounding. on_grid: the smallest
+  // first coordinate of a grid of positions.
   [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
 
  private:

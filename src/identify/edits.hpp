@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single mistakes as changes of an operation. A hypothesis is a row of one table (hypotheses.cpp)
-// with the function that lists its values; a value is an Edit.
+// Single mistakes, each written as a change of an operation (an Edit). A hypothesis is a kind of
+// mistake: a row of the table in hypotheses.cpp, with the function that lists its edits.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@
 
 namespace rotary::identification {
 
-// The parts that an edit changes; two edits go together if they change different things.
+// The parts of an operation that an edit changes. Two edits can be combined if they have no part in
+// common.
 enum Aspect : std::uint32_t {
   pairing_aspect = 1U << 0,
   window_aspect = 1U << 1,
@@ -48,24 +49,26 @@ enum Aspect : std::uint32_t {
       base_aspect | rule_aspect | original_aspect | ramp_aspect | exponent_aspect | blend_aspect,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
-  // A Turning has nothing of the others.
+  // The parts on which a Turning depends. It does not depend on the excluded ones.
   turning_aspects = all_aspects & ~(order_aspect | swap_aspect | stretch_aspect | offset_aspect |
                                     counted_aspect | coordinate_aspect),
 };
 
-// Structure, positions and what needs several features of a head are not in tables.
+// The contents of a sample that a hypothesis needs. nothing: frequencies will do. rows: at least
+// rows of cos and sin. heads: features before and after the rotation.
 enum class Needs { nothing, rows, heads };
 
 struct Edit {
   const Hypothesis* hypothesis = nullptr;
   std::uint32_t aspects = 0;
   std::function<void(Operation&)> apply;
-  // For parts that no spec has, behind the fields in which the specs differ.
+  // A field to report after those in which the two specs differ, for an edit of something that no
+  // spec states.
   std::optional<FieldDifference> field = {};
   const DialectRule* rule = nullptr;
 };
 
-// The beginning of every edit.
+// The start of every edit: the sample and the configured operation.
 struct Start {
   const ModelSpec& model;  // of which one embedding is looked at
   std::size_t rotary = 0;  // its index
@@ -76,16 +79,16 @@ struct Start {
   std::optional<std::int64_t> context_tokens = {};
 };
 
-// Factors that configs name most.
+// The scaling factors that configs use most.
 inline constexpr std::array common_factors = {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 64.0};
 
-// A field of rows that no spec has.
+// A difference in a property of rows that no spec states.
 [[nodiscard]] inline FieldDifference rows_field(std::string_view name, std::string one,
                                                 std::string other) {
   return {std::string(name), std::move(one), std::move(other), FieldEffect::rows};
 }
 
-// Fields in which two specs differ.
+// The fields in which two specs differ.
 [[nodiscard]] std::vector<FieldDifference> differences(const RotarySpec& one,
                                                        const RotarySpec& other);
 
@@ -114,7 +117,7 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// A hypothesis and the values that it may have.
+// A hypothesis and the function that lists its edits.
 struct HypothesisRow {
   Hypothesis facts;
   Needs needs = Needs::nothing;
@@ -126,7 +129,7 @@ struct HypothesisRow {
 // The edits of all hypotheses that this sample can show.
 [[nodiscard]] std::vector<Edit> edits_of(const Start& start);
 
-// The functions of the table, by group.
+// The functions named in the table of hypotheses, by group.
 void list_pairings(const Start& start, EditList& list);
 void list_windows(const Start& start, EditList& list);
 void list_blocks(const Start& start, EditList& list);

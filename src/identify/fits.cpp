@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that are measured rather than looked up.
+// Finds numbers by measurement: a base, an offset or a factor that no table of candidates contains.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@
 namespace rotary::identification {
 namespace {
 
-// With what norms show in place of what was configured.
+// The operation with the window, pairing and factor that norms show, in place of the configured
+// ones.
 Operation with_structure(const Start& start, Operation operation) {
   const FoundStructure& structure = start.structure;
   if (start.sample.observed == Observed::heads) {
@@ -29,7 +30,7 @@ class BaseFit {
   BaseFit(const Start& start, const Operation& operation)
       : start_(start), operation_(with_structure(start, operation)) {}
 
-  // Exact as far as `enough`.
+  // The relative error with this base. Exact up to `enough`; larger errors only exceed it.
   double residual(double base, double enough = 2) {
     operation_.spec.base = base;
     const auto turning = turning_of(operation_, start_.context_tokens);
@@ -40,7 +41,8 @@ class BaseFit {
     return std::sqrt(error) / norm;
   }
 
-  // The best of `count` bases, evenly spread over ln(middle) ± width.
+  // The best of the bases whose logarithms are evenly spread over ln(middle) ± width, in `count`
+  // steps.
   double best_around(double middle, double width, int count) {
     double best = middle;
     double least = residual(middle);

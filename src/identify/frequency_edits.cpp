@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of hypotheses about frequencies: base, exponents, scaling rule, engines, other layers.
+// The edits of hypotheses about frequencies: base, exponents, scaling rule, engines, other layers.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -29,7 +29,8 @@ std::int64_t original_of(const Scaling& scaling, std::int64_t otherwise) {
   return otherwise;
 }
 
-// The rules that configs name most, with this factor and the other numbers as configured.
+// The scaling rules that configs use most, with this factor. Their other numbers are the configured
+// ones.
 std::vector<Scaling> rules_with(double factor, const Scaling& configured) {
   const std::int64_t original = original_of(configured, 8192);
   YarnScaling yarn;
@@ -52,7 +53,8 @@ bool same_rule(const Scaling& one, const Scaling& other) {
 void add_rule(const Start& start, const Scaling& rule, EditList& list) {
   if (same_rule(rule, start.operation.spec.scaling)) return;
   list.add(rule_aspect, [rule](Operation& operation) { operation.spec.scaling = rule; });
-  // The frequencies of one rule with the factor A of the other: A is often computed elsewhere.
+  // The frequencies of one rule with the attention factor A of the other, since code often computes
+  // A in another place.
   Operation changed = start.operation;
   changed.spec.scaling = rule;
   const auto turning = turning_of(changed, start.context_tokens);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of hypotheses. Reports of each kind, from engines' own trackers:
-// docs/how-to/find-the-mistake.md.
+// The table of hypotheses. docs/how-to/find-the-mistake.md lists public bug reports of each kind.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -58,7 +58,7 @@ using identification::Start;
 
 constexpr std::size_t most_explanations = 2000;
 constexpr std::size_t closest_shown = 5;
-// Residual of a first position: frequencies may not be the very ones yet.
+// The largest residual for a first position. It is large, since frequencies may still be wrong.
 constexpr double most_unfitting = 0.35;
 constexpr double assumed_base = 10000;
 
@@ -86,7 +86,8 @@ Status check_options(const IdentifyOptions& options) {
   return {};
 }
 
-// Tables have pairs alone: of what they hold, half a head apart is one way to write it.
+// A table of cos and sin has one number per pair and no head. The spec says how its pairs are
+// written: as for heads whose paired features are half a head apart.
 Status use_table_window(RotarySpec& spec, const Sample& sample) {
   auto window = head_window(spec);
   if (!window) return std::move(window).error();
@@ -102,7 +103,7 @@ Status use_table_window(RotarySpec& spec, const Sample& sample) {
   return {};
 }
 
-// Without a model one that norms and angles suggest.
+// The model to start from if the caller gives none: the one that norms and angles suggest.
 ModelSpec suggested_model(const Sample& sample) {
   const auto structure = identification::structures_of(sample, {}).front();
   const HeadWindow& window = structure.window;
@@ -163,8 +164,8 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
   return start;
 }
 
-// Positions p0, p0 + 1, … for the p0 of the first mistake by which all tokens turn, or else that
-// which fits best.
+// Finds the first token's position, adds it to all positions and returns it: that of the first
+// mistake under which every token has a position, or else the one that fits best.
 std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
   Search search(start, 1);
   std::optional<double> found;
@@ -209,7 +210,7 @@ Cause cause_of(const identification::Edit& edit, const Operation& before, const 
               .fields = identification::differences(before.spec, after.spec),
               .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
               .sentence = sentence_of(edit, before, after)};
-  // Its own words for a structure are all that a person needs.
+  // For a mistake of structure the edit's own field says it all.
   if (edit.field && edit.hypothesis->group == CauseGroup::structure) cause.fields.clear();
   if (edit.field) cause.fields.push_back(*edit.field);
   return cause;
@@ -279,7 +280,7 @@ Identification identification_of(const Search& search, const Start& start, bool 
   return found;
 }
 
-// Compares what explains the sample with every token.
+// Compares every token of the dump with the operation that explains the sample.
 void check_tokens(const Dump& dump, const Search& search, const Start& start,
                   const identification::Turning* undone, Identification& found) {
   if (found.tied == 0) return;
@@ -353,7 +354,7 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options,
   return found;
 }
 
-// Heads, or rows of cos and sin.
+// Identifies a dump of heads, or of rows of cos and sin.
 Result<Identification> identified_dump(const Result<Dump>& dump, const IdentifyOptions& options) {
   if (!dump) return dump.error();
   auto sample = identification::sample_of(*dump);

@@ -33,7 +33,7 @@ double exponent(const Operation& operation, const HeadWindow& window, std::size_
   return 2 * i / d;
 }
 
-// Llama 3's rule follows the wavelength; the others follow the pair.
+// Llama 3's rule depends on a pair's wavelength; the other rules depend on the pair's number.
 double llama3_scaled(const Llama3Scaling& rule, double frequency) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * frequency / (2 * 3.14159265358979323846);
@@ -60,7 +60,8 @@ void round_frequencies(DType dtype, Turning& turning) {
   for (double& frequency : turning.inv_freq) frequency = rounded_to(dtype, frequency);
 }
 
-// The rule of what slow pairs get, where a rule blends that with the unscaled frequencies.
+// The rule that gives the frequencies of slow pairs, for a rule that blends them with unscaled
+// frequencies. Nothing for other rules.
 std::optional<Scaling> slow_end(const Scaling& rule) {
   if (const auto* const yarn = std::get_if<YarnScaling>(&rule)) return LinearScaling{yarn->factor};
   if (const auto* const llama3 = std::get_if<Llama3Scaling>(&rule))
@@ -75,8 +76,8 @@ std::optional<Scaling> slow_end(const Scaling& rule) {
 
 bool are_alike(double one, double other) { return std::abs(one - other) <= 1e-9 * std::abs(one); }
 
-// slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). Where x is 1, float32 would
-// leave 1 - x a rounding instead of 0.
+// Computes slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). Uses doubles, because
+// in float32 1 - x would not be exactly 0 where x should be 1.
 Status reverse_blend(const Operation& operation, std::optional<std::int64_t> context_tokens,
                      Turning& turning) {
   Operation exact{
@@ -126,8 +127,8 @@ struct CosSin {
   double sin = 0;
 };
 
-// The rows of one token and head: cos and sin of each pair, twice where the features of a pair have
-// frequencies of their own.
+// The cos and sin of each pair, for one token and head. Two of each if the two features of a pair
+// have different frequencies.
 class Rows {
  public:
   Rows(const Prediction& prediction, const Sample& sample)
@@ -193,7 +194,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // Features 2i and 2i + 1, or i and i + d/2, of the window.
+  // The row of a pair's first feature. A pair has features 2i and 2i + 1 of the window, or i and i
+  // + d/2.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;
@@ -225,7 +227,8 @@ class HeadPredictor {
         sample_(sample),
         rows_(prediction, sample) {}
 
-  // y holds the head before; the features that turn are written. Heads in order, from 0.
+  // y holds the head before the rotation; overwrites the features that turn. Call for heads in
+  // order, from 0.
   void predict(std::size_t token, std::size_t head, std::span<double> y) {
     if (head == 0 || by_head_) rows_.make(token, head);
     const auto x = sample_.row(sample_.before, token, head);
@@ -374,10 +377,11 @@ double angle_noise(const Operation& operation, const Turning& turning, const Sam
     sum += positions * frequencies;
   }
   const auto count = static_cast<double>(turning.inv_freq.size() * sample.tokens);
-  // A frequency that is multiplied by a factor is rounded once more, unless that is a power of 2.
+  // A frequency multiplied by a factor is rounded once more, unless the factor is a power of 2.
   int exponent = 0;
   if (std::abs(std::frexp(operation.position_factor, &exponent)) != 0.5) sum *= 2;
-  // Beyond, the angles of float32 say nothing, and nothing is to be accepted for it.
+  // Limited, because angles with a larger error say nothing, and must not make every candidate
+  // acceptable.
   return smaller(std::sqrt(sum / count) * 0x1p-24, 0.02);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation: a RotarySpec, and the mistakes that no spec can say.
+// An operation is a RotarySpec and the mistakes that a spec cannot state.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace rotary::identification {
 
-// The exponents of the unscaled frequencies base^-e, for pair i of d features.
+// The exponent e of the unscaled frequency base^-e of pair i, where d features turn.
 enum class Exponents {
   of_spec,       // 2i / d
   half_rate,     // i / d
@@ -23,14 +23,15 @@ enum class Exponents {
   hidden_size,   // 2i / divisor
 };
 
-// The part x of a rule that blends fast pairs' frequencies with slow ones'.
+// The number that replaces x where a scaling rule blends frequencies: slow + x * (fast - slow).
 enum class Blend {
   right,
   reversed,          // 1 - x for x
   reversed_between,  // but where x is 0 or 1
 };
 
-// The number that angles are counted by.
+// The number by which angles grow: the token's position, the head's number, or the position of the
+// first token for all.
 enum class Counted { token, head, first_token };
 
 struct Operation {
@@ -41,8 +42,8 @@ struct Operation {
   Exponents exponents = Exponents::of_spec;
   double divisor = 0;
   Blend blend = Blend::right;
-  // The frequency of each feature is that of its index / 2 for half a head apart, and of its index
-  // modulo d/2 for neighbours.
+  // Each feature takes its frequency as in the other layout: the one numbered index / 2 if pairs
+  // are half a head apart, the one numbered index modulo d/2 if pairs are neighbours.
   bool other_table = false;
   std::optional<double> attention_factor = {};  // in place of the spec's own
   double attention_power = 1;                   // A applied so often
@@ -51,7 +52,7 @@ struct Operation {
   double position_offset = 0;
   Counted counted = Counted::token;
   std::vector<std::size_t> coordinate_of_axis = {};  // empty: its own
-  // [axes][tokens] of the sample, in place of its own.
+  // Positions [axes][tokens] to use in place of the sample's own; null: the sample's.
   std::shared_ptr<const std::vector<double>> positions = {};
   std::optional<DType> positions_rounded = {};
   std::optional<DType> frequencies_rounded = {};
@@ -60,7 +61,8 @@ struct Operation {
   double roundings = 1;                                    // of each number to its dtype
 };
 
-// The features of each pair, where a rotation reads and where it writes them.
+// The indices of a pair's two features: where a rotation reads them (in) and where it writes them
+// (out).
 struct PairFeatures {
   std::size_t first_in = 0;
   std::size_t second_in = 0;
@@ -79,10 +81,12 @@ struct Turning {
   std::vector<PairFeatures> features;      // [pairs]
 };
 
-// Whether the rule has a Blend.
+// Whether the scaling rule blends the frequencies of fast pairs with those of slow ones (YaRN,
+// Llama 3, NTK-by-parts).
 [[nodiscard]] bool blends(const Scaling& rule);
 
-// Error: that of make_frequencies(), of an operation that cannot be.
+// The operation as numbers, for a sequence of context_tokens (if the frequencies depend on it).
+// Error: the one of make_frequencies(), where no such operation exists.
 [[nodiscard]] Result<Turning> turning_of(const Operation& operation,
                                          std::optional<std::int64_t> context_tokens);
 
@@ -95,19 +99,20 @@ struct Prediction {
   FoundArithmetic arithmetic = FoundArithmetic::exact;
 };
 
-// [tokens][heads][features], into `predicted`. What rounds the result to the dtype is left to the
-// caller, but under every_step.
+// Writes the result [tokens][heads][features] of the operation on sample.before to `predicted`.
+// Only FoundArithmetic::every_step rounds it to the sample's dtype; otherwise the caller has to.
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted);
 
-// The squares of what is predicted less what was seen, summed as far as `enough`.
+// The sum of the squared differences between the prediction and sample.after. Stops adding once the
+// sum exceeds `enough`.
 [[nodiscard]] double squared_error(const Prediction& prediction, const Sample& sample,
                                    double enough);
 
-// Turns sample.before back.
+// Replaces sample.before by its inverse rotation.
 void undo(const Turning& turning, Sample& sample);
 
-// Relative error of the result that one rounding of each angle to float32 explains: that angle's
-// root mean square over tokens and pairs, times 2^-24.
+// The relative error of the result to expect if each angle is rounded to float32 once: the root
+// mean square of the angles over tokens and pairs, times 2^-24.
 [[nodiscard]] double angle_noise(const Operation& operation, const Turning& turning,
                                  const Sample& sample);
 

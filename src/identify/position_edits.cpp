@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of hypotheses about positions, and about 16-bit formats.
+// The edits of hypotheses about positions, and about 16-bit formats.
 #include <array>
 #include <string>
 #include <vector>

@@ -17,7 +17,7 @@ namespace rotary::identification {
 namespace {
 
 constexpr std::size_t most_runs = 8;
-// Rows of a table: shorter periods are those of chunks.
+// The fewest rows that a table of positions is taken to have. A shorter period is a chunk's.
 constexpr double shortest_table = 256;
 
 // The tokens of one batch row, on one axis.
@@ -38,7 +38,7 @@ Row row_of(const ReadPositions& p, std::size_t row) {
           std::span(p.found).subspan(row * tokens, tokens)};
 }
 
-// Whether it holds for each row that is not right.
+// Whether holds(row) is true for every row whose positions are not all right.
 template <class Holds>
 bool each_wrong_row(const ReadPositions& p, Holds holds) {
   for (std::size_t row = 0; row < rows_of(p); ++row) {
@@ -58,7 +58,7 @@ bool is_constant(std::span<const double> positions) {
   return std::ranges::all_of(positions, [&](double each) { return each == positions.front(); });
 }
 
-// Tokens before the first that is followed by its successors alone.
+// How many tokens come before the part in which every position is the one before plus 1.
 std::size_t prefix_of(std::span<const double> positions) {
   std::size_t first = positions.size() - 1;
   while (first > 0 && positions[first] == positions[first - 1] + 1) --first;
@@ -169,7 +169,7 @@ bool is_first_decoded(const ReadPositions& p) {
   });
 }
 
-// Axes of one batch row whose positions are not right.
+// How many axes have wrong positions.
 std::size_t wrong_axes(const ReadPositions& p) {
   std::size_t wrong = 0;
   for (std::int64_t axis = 0; axis < p.axes; ++axis) {
@@ -265,8 +265,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run from this token on: all stand at one position, or expected and found positions
-// each stand still or count up.
+// The longest run that starts with this token. In a run all tokens are at one position, or expected
+// and found positions each stay the same or grow by 1.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {

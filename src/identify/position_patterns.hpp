@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions that are not those expected, in words: runs of tokens, and the mistake that leaves such
-// a pattern.
+// Describes positions that differ from the expected ones: runs of tokens, and the mistake that
+// leaves such a pattern.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,12 @@
 
 namespace rotary::identification {
 
-// The name of the hypothesis whose pattern this is; "token_positions" where none is. Requires a
-// token that stands elsewhere.
+// The name of the hypothesis that leaves this pattern; "token_positions" if none does. Requires at
+// least one token at another position than expected.
 [[nodiscard]] std::string_view pattern_of(const ReadPositions& positions);
 
-// The runs of tokens that stand elsewhere in one way, the first of each row and axis first.
+// The runs of tokens that differ from their expected positions in the same way, the first run of
+// each row and axis first.
 [[nodiscard]] std::vector<FieldDifference> runs_of(const ReadPositions& positions);
 
 }  // namespace rotary::identification

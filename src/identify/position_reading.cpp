@@ -16,24 +16,25 @@ using Complex = std::complex<double>;
 constexpr double turn = 2 * std::numbers::pi;
 constexpr double farthest = 0x1p20;
 constexpr double farthest_back = 0x1p12;
-// Turns of the slowest pair that are tried.
+// How many whole turns of the slowest pair are tried.
 constexpr double most_turns = 0x1p14;
-// Beyond, the pairs are too few to tell one from another.
+// With more candidates than this, there are too few pairs to tell them apart.
 constexpr std::size_t most_candidates = 1000;
-// A token's residual beside the mean that rounding leaves: a token has few numbers, and some
-// arithmetic rounds three times.
+// How many times the mean rounding error a token's residual may be: a token has few numbers, and
+// some arithmetic rounds three times.
 constexpr double token_margin = 2.5;
-// Two positions differ if the squares of their residuals do, by this multiple of one feature's
-// share of the squared tolerance. Heads do not count: rounded rows err alike in all of them.
+// Two positions are told apart if their squared residuals differ by this multiple of one feature's
+// share of the squared tolerance. More heads do not help, because rounded cos and sin rows have the
+// same error in all of them.
 constexpr double told_apart = 10;
-// Shorter than this share of the longest, a pair's angle is noise; from the second share on no
-// noise turns it by more than half a radian.
+// The angle of a pair shorter than the first share of the longest pair is noise. From the second
+// share on, noise changes the angle by half a radian at most.
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
-// The relative error of angles that float32 gives the fast pairs, which decide a position. The
-// exponent's rounding counts up to ln(base) / 4 times; power, reciprocal, factor, position and
-// product round once each.
+// The relative error of the angles of fast pairs, which decide a position, in float32. The rounding
+// of the exponent counts up to ln(base) / 4 times; power, reciprocal, factor, position and product
+// are rounded once each.
 constexpr double angle_error = 8 * 0x1p-24;
 
 double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn); }
@@ -92,7 +93,7 @@ void PositionReader::measure(const Sample& sample, std::size_t token) {
     }
   }
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    // Heads that disagree are apart at any position.
+    // Differences between heads remain at any position.
     fixed_ += 2 * a * larger(0.0, pairs_[i].length - std::abs(sums[i]));
     pairs_[i] = {.angle = std::arg(sums[i]) - (turning_.phases.empty() ? 0 : turning_.phases[i]),
                  .length = std::abs(sums[i]),
@@ -115,7 +116,7 @@ double PositionReader::residual(double misfits) const {
   return after_ > 0 ? std::sqrt((fixed_ + misfits) / after_) : std::sqrt(fixed_ + misfits);
 }
 
-// The pairs of an axis whose angles are no noise, the slowest first.
+// The pairs of an axis whose angles are more than noise, the slowest first.
 std::vector<std::size_t> PositionReader::measured_pairs(std::size_t axis) const {
   double longest = 0;
   for (const std::size_t i : pairs_of_axis_[axis]) longest = larger(longest, pairs_[i].length);
@@ -125,7 +126,8 @@ std::vector<std::size_t> PositionReader::measured_pairs(std::size_t axis) const 
   return measured;
 }
 
-// The position near this one that fits the pairs; absent where a clear one refuses it.
+// The position near this one that fits the pairs; absent if a pair with a clear angle contradicts
+// it.
 std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pairs,
                                               double position) const {
   double longest = 0;
@@ -141,7 +143,7 @@ std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pa
   return position;
 }
 
-// Another whole number beside this one, or a better real one, that fits as well.
+// A neighbouring whole number, or a better real one, that fits as well as this position.
 std::optional<double> PositionReader::neighbour(std::size_t axis, double position) const {
   const double here = misfit(axis, position);
   for (const double step : {1.0, -1.0})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions solved from angles: a pair that turned by φ at frequency ω stands at (φ + 2π k) / ω.
-// The slowest pair gives few candidates, and each faster one narrows them.
+// Finds positions from angles. A pair of frequency ω that turned by φ is at a position (φ + 2π k) /
+// ω for some whole k. The slowest pair gives few candidates, and each faster pair leaves fewer.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,35 @@
 
 namespace rotary::identification {
 
-// A token as it was rotated.
+// A finding for one token: the position at which it was rotated.
 struct TokenReading {
   std::vector<double> found;  // [axes of the operation]; whole numbers where they explain it
   double residual = 0;        // |predicted - seen| / |seen| there
   double seen = 0;            // |seen|
   double tolerance = 0;       // what rounding explains
-  // The nearest other position of an axis that explains it as well.
+  // The nearest other position that explains the token as well, on the first axis that has one.
   std::optional<double> alias = {};
 
   [[nodiscard]] bool is_exact() const noexcept { return residual <= tolerance; }
 };
 
-// Whether each pair turns by one angle of its token, so that positions can be read.
+// Whether every pair turns by an angle that depends on its token alone, so that positions can be
+// found.
 [[nodiscard]] bool is_readable(const Operation& operation) noexcept;
 
 class PositionReader {
  public:
-  // Requires a readable operation; `turning` is its own.
+  // turning: of an operation that is_readable().
   explicit PositionReader(const Turning& turning);
 
   [[nodiscard]] std::size_t axes() const noexcept { return pairs_of_axis_.size(); }
 
-  // [axes]: the sample's own positions of a token.
+  // The positions [axes] that the sample states for a token.
   [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
 
-  // Where a token stands: at the first of `hints` [][axes] that explains it; otherwise it is
-  // solved. Of positions that explain it equally well, the nearest to the last hint.
+  // Finds the position of a token. Takes the first of `hints` (each [axes]) that explains what was
+  // measured; if none does, solves for it. Of positions that explain it equally well, takes the
+  // nearest to the last hint.
   [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token,
                                   const std::vector<std::vector<double>>& hints);
 

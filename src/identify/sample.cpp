@@ -22,7 +22,8 @@ struct Places {
   std::vector<std::int64_t> heads;
 };
 
-// Runs of neighbours at both ends, whose angles differ by one step, and tokens between them.
+// The tokens to look at: a run of neighbours at both ends, whose angles differ by one step, and
+// some tokens between them.
 std::vector<std::int64_t> chosen_tokens(std::int64_t tokens) {
   std::vector<std::int64_t> chosen;
   if (tokens <= most_tokens) {
@@ -103,7 +104,8 @@ void take_positions(const Positions& positions, const std::vector<TokenIndex>& t
   }
 }
 
-// Whether double holds the squares of such numbers and their products. NaN would pass comparisons.
+// Whether squares and products of such numbers stay finite in double. Written so that NaN is not in
+// range.
 bool is_in_range(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 
 template <class Element>
@@ -131,7 +133,7 @@ Status check_elements_of(std::string_view name, const ConstHeadsView& view) {
   return {};
 }
 
-// All of them: also those that nobody looks at may be wrong.
+// Checks all elements, because those outside the sample may be wrong, too.
 Status check_elements(std::string_view name, const ConstHeadsView& view) {
   return with_element(
       view.dtype, [&]<class Element>(Element) { return check_elements_of<Element>(name, view); });
@@ -147,7 +149,8 @@ Status check_not_zero(const Sample& sample) {
       "the tokens looked at");
 }
 
-// People often save 16-bit numbers as float32.
+// Sets the dtype to a 16-bit one if every float32 number fits it: such numbers are often saved as
+// float32.
 void narrow_dtype(Sample& sample) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     if (size_in_bytes(dtype) > size_in_bytes(sample.dtype)) continue;
@@ -198,7 +201,7 @@ Result<Dump> dump_of_views(const Names& names, const ConstHeadsView& before,
               .positions = options.positions};
 }
 
-// cos and sin as what (1, 0) becomes.
+// Takes cos and sin as the result of rotating (1, 0).
 void turn_into_heads(Sample& sample) {
   std::vector<double> after;
   std::vector<double> before;
@@ -251,7 +254,7 @@ Sample Dump::part(std::int64_t row, std::int64_t first, std::int64_t count) cons
   Places places;
   for (std::int64_t t = first; t < first + count; ++t)
     places.tokens.push_back({.batch = row, .token = t});
-  // A head that all share is one.
+  // A view with a head stride of 0 has one head.
   const bool is_shared = before.strides.head == 0 && after.strides.head == 0;
   const std::int64_t heads = is_shared ? 1 : before.extents.heads;
   for (std::int64_t head = 0; head < heads; ++head) places.heads.push_back(head);
@@ -300,7 +303,7 @@ Result<Sample> sample_of(std::span<const double> inv_freq, double attention_fact
       return invalid_argument("inv_freq must have finite numbers of float32's range, got ",
                               inv_freq[i], " at ", i);
   }
-  // The slow pairs show at the far ones, the fast ones everywhere.
+  // Slow pairs turn noticeably only at the far positions; fast pairs turn at all of them.
   constexpr std::array places = {1.0, 2.0, 5.0, 17.0, 64.0, 257.0, 1024.0, 4096.0};
   Sample sample{.observed = Observed::frequencies,
                 .dtype = DType::f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that are looked at: some tokens and heads of the caller's views, as doubles.
+// The numbers that identify() looks at: some tokens and heads of the caller's views, as doubles.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace rotary::identification {
 inline constexpr std::int64_t most_tokens = 48;
 inline constexpr std::int64_t most_heads = 4;
 
-// The kind of numbers, which decides the hypotheses that can be tried.
+// The kind of numbers given, which decides which hypotheses can be tried.
 enum class Observed { heads, rows, frequencies };
 
 struct Sample {
@@ -27,7 +27,7 @@ struct Sample {
   std::vector<double> before;  // [tokens][heads][features]
   std::vector<double> after;
   std::size_t axes = 1;
-  // [axes][tokens]. Of tokens whose positions are not known 0, 1, …, from the first one.
+  // [axes][tokens]. If positions are not known: 0, 1, …, from the first token on.
   std::vector<double> positions;
   bool has_positions = true;
   std::vector<double> head_indices;  // [heads], within the caller's view
@@ -42,7 +42,7 @@ struct Sample {
   }
 };
 
-// The caller's views, checked: every element is finite.
+// The caller's views after checks: every element is finite.
 struct Dump {
   Observed observed = Observed::heads;
   ConstHeadsView before;  // rows: cos, whose features are pairs
@@ -52,8 +52,8 @@ struct Dump {
   [[nodiscard]] std::int64_t rows() const noexcept { return before.extents.batch; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return before.extents.tokens; }
 
-  // `count` tokens of a batch row from one on, all heads. Tokens whose positions are not given have
-  // 0, 1, … in each row.
+  // The tokens first, first + 1, ... of a batch row, `count` in all, with all heads. If positions
+  // are not given, each row has 0, 1, ….
   [[nodiscard]] Sample part(std::int64_t row, std::int64_t first, std::int64_t count) const;
 };
 
@@ -61,21 +61,22 @@ struct Dump {
 [[nodiscard]] Result<Dump> dump_of(const ConstHeadsView& before, const ConstHeadsView& after,
                                    const IdentifyOptions& options);
 
-// Rows as a rotation of (1, 0) in each pair, half a head apart.
+// Rows of cos and sin, taken as the result of rotating (1, 0) in each pair, with paired features
+// half a head apart.
 [[nodiscard]] Result<Dump> dump_of(const CosSinView& rows, std::int64_t pairs,
                                    const IdentifyOptions& options);
 
-// Some tokens and heads of it. Error: zeros alone.
+// Some tokens and heads of the dump. Error: all its numbers are 0.
 [[nodiscard]] Result<Sample> sample_of(const Dump& dump);
 
-// Frequencies as the rows of some positions.
+// A sample made of frequencies: the rows of cos and sin that they give at some positions.
 [[nodiscard]] Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor);
 
-// The rest that one rounding to the dtype leaves: |rounded - exact| / |exact| over many numbers,
-// measured, with the few roundings of float32 that come before it.
+// The relative error |rounded - exact| / |exact|, over many numbers, of one rounding to the dtype
+// and the few roundings in float32 before it. Measured values.
 [[nodiscard]] double rounding_noise(DType dtype) noexcept;
 
-// The nearest number of the dtype.
+// The number of the dtype nearest to value.
 [[nodiscard]] double rounded_to(DType dtype, double value) noexcept;
 
 }  // namespace rotary::identification

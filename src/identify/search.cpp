@@ -19,11 +19,13 @@
 namespace rotary::identification {
 namespace {
 
-// How far beyond the noise of the dtype a residual may lie: the noise is a mean over many numbers.
+// A residual may be this many times the noise of the dtype, which is a mean over many numbers.
 constexpr double margin = 1.3;
-// Candidates that explain and are this near to the best are not told apart by residuals.
+// Candidates that explain the sample with a residual up to this many times the best one are not
+// told apart by residuals.
 constexpr double most_alike = 1.1;
-// A share of equal bits from which the arithmetic is known, and shares of others count.
+// If the best candidate gives at least known_bits of the numbers bit by bit, its arithmetic is
+// known, and candidates with fewer (by more than alike_bits) are ranked behind.
 constexpr double known_bits = 0.99;
 constexpr double alike_bits = 0.01;
 constexpr std::size_t most_named = 2000;
@@ -49,7 +51,8 @@ bool are_whole(const std::vector<double>& positions) {
   return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
 }
 
-// Any rotation is near one of them whose positions are real numbers.
+// Whether the positions are real numbers that are not whole: such an operation is near any
+// rotation.
 bool fits_anything(const Operation& operation) {
   return operation.positions && !are_whole(*operation.positions);
 }
@@ -91,7 +94,8 @@ const Turning* Search::turning_of_edit(std::size_t edit) {
   return *known ? &**known : nullptr;
 }
 
-// An edit that changes nothing of a Turning takes that of the others.
+// The turning of a combination. Edits that change no part of a Turning are left out, so that a
+// known one can be taken.
 std::optional<Turning> Search::turning_of_combination(const Combination& combination,
                                                       const Operation& operation) {
   Combination turns;
@@ -115,7 +119,7 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
                  angle_noise(operation, *turning, start_.sample));
   const double tolerance = margin * noise;
   const double norm = start_.sample.norm;
-  // The nearest single mistakes are shown, too.
+  // Single mistakes are computed in full, since the nearest ones are shown to the user, too.
   const double enough =
       combination.size() < 2 ? 4 * norm * norm : near * near * tolerance * tolerance * norm * norm;
   const double error = squared_error({operation, *turning}, start_.sample, enough);
@@ -123,7 +127,8 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
       .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
 }
 
-// Whether an edit of a rule's parameter finds a rule that has it.
+// Whether an edit changes anything beside another: one of a rule's parameter does not if the rule
+// lacks it.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
   if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;
@@ -139,7 +144,7 @@ void Search::try_singles(std::size_t from) {
   }
 }
 
-// Pairs of edits that change nothing but these aspects.
+// Tries pairs of edits that change only these aspects.
 void Search::try_pairs(std::uint32_t aspects) {
   for (std::size_t j = 1; j < edits_.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -184,7 +189,7 @@ std::optional<std::vector<double>> Search::positions_beside(const Combination& c
   return turning ? positions_of_sample(*turning, start_.sample) : std::nullopt;
 }
 
-// An edit that explains the sample beside this combination.
+// Adds an edit that explains the sample together with this combination.
 bool Search::add_beside(Combination combination, Edit edit) {
   combination.push_back(edits_.size());
   edits_.push_back(std::move(edit));
@@ -198,7 +203,7 @@ bool Search::add_beside(Combination combination, Edit edit) {
   return false;
 }
 
-// Positions of single tokens.
+// Adds an edit that gives each token a position of its own.
 bool Search::add_token_positions(const Combination& combination,
                                  const std::vector<double>& positions) {
   if (start_.sample.observed == Observed::frequencies) return false;
@@ -261,7 +266,7 @@ void Search::find_arithmetic(Candidate& candidate) {
   }
 }
 
-// Only candidates that may explain are tried with it.
+// Tries other arithmetic, for candidates that are near enough to explain the sample.
 void Search::find_arithmetics() {
   sort_by(candidates_,
           [](const Candidate& each) { return std::pair(!each.is_near(), each.edits.size()); });
@@ -273,13 +278,14 @@ void Search::find_arithmetics() {
   }
 }
 
-// Positions of single tokens fit whatever a rule of positions fits.
+// How many mistakes a candidate counts as. Positions of single tokens count more, because they fit
+// whatever a rule of positions fits.
 double Search::causes_of(const Candidate& candidate) const {
   const double read = operation_of(candidate.edits).positions ? 1.5 : 0;
   return static_cast<double>(candidate.edits.size()) + read;
 }
 
-// Those that explain, and cannot be told from the best, come first.
+// Sorts candidates. First come those that explain the sample and cannot be told from the best.
 void Search::rank() {
   double least = -1;
   double least_tolerance = 0;
@@ -312,7 +318,7 @@ void Search::rank() {
   merge_equal();
 }
 
-// The first of tied candidates that are one operation stays.
+// Keeps only the first of tied candidates that are the same operation.
 void Search::merge_equal() {
   std::vector<std::pair<double, Operation>> kept;
   const auto is_kept = [&](const Candidate& each) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mistake, and every pair of them, beside the numbers that were seen.
+// Compares every mistake, and every pair of mistakes, with the sample.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,11 @@
 
 namespace rotary::identification {
 
-// Indices into the edits of a search: none, one or two.
+// Up to two mistakes, as indices into the edits of a search.
 using Combination = std::vector<std::size_t>;
 
-// Candidates within this multiple of the tolerance are tried with other arithmetic.
+// Candidates whose residual is at most this many times the tolerance are tried with other
+// arithmetic.
 inline constexpr double near = 4;
 
 struct Candidate {
@@ -35,7 +36,7 @@ class Search {
  public:
   Search(Start start, std::int64_t most_causes);
 
-  // The best first.
+  // Runs the search and sorts the candidates, the best first.
   void run();
 
   [[nodiscard]] const std::vector<Candidate>& candidates() const noexcept { return candidates_; }
@@ -73,7 +74,8 @@ class Search {
   std::vector<Candidate> candidates_;
   std::size_t pairs_ = 0;
   std::size_t tied_ = 0;
-  // One for each single edit, as far as they were asked for; none where there is no such rotation.
+  // The turning of each edit by itself. The outer optional is empty until it is asked for, the
+  // inner one if there is no such rotation.
   std::vector<std::optional<std::optional<Turning>>> turnings_;
   std::vector<double> predicted_;  // memory of tried()
 };
@@ -81,10 +83,10 @@ class Search {
 // |predicted - seen| / |seen|.
 [[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
 
-// The base that fits, which no table has; with the structure that norms show.
+// The base that fits the sample best, with the structure that norms show; need not be a usual one.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
 
-// One offset or one factor by which all positions of a sample differ from those that were read.
+// An edit of one offset or one factor, if it turns the sample's positions into `positions`.
 [[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
                                                     const std::vector<double>& positions);
 

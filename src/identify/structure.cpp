@@ -16,7 +16,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Radians a token; scaling rules leave pairs alone that turn faster.
+// In radians per token. Scaling rules leave pairs that turn faster unchanged.
 constexpr double fast_turn = 0.02;
 constexpr std::ptrdiff_t most_structures = 6;
 
@@ -43,7 +43,7 @@ std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
 
 double length(double x, double y) { return std::sqrt(x * x + y * y); }
 
-// A is that which fits best.
+// The structure with this window and the attention factor A that fits best.
 FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
   const auto pairs = pair_features(window);
   std::vector<bool> turns(sample.features);
@@ -74,8 +74,8 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
           .deviation = std::sqrt(rest + smaller(sums.outside, multiplied)) / sample.norm};
 }
 
-// Windows that hold all features that changed: from the first feature or the first changed one on,
-// of every width.
+// The windows that contain all features that changed: of every width, from the first feature or
+// from the first changed one on.
 std::vector<HeadWindow> candidate_windows(const Sample& sample,
                                           const std::optional<HeadWindow>& expected) {
   const auto features = static_cast<std::int64_t>(sample.features);
@@ -117,7 +117,7 @@ bool are_neighbours(const Sample& sample, std::size_t token) {
   return true;
 }
 
-// Widths that models have.
+// Whether the window has a width that models use.
 bool is_preferred(const FoundStructure& structure, const Sample& sample) {
   const auto features = static_cast<std::int64_t>(sample.features);
   const std::int64_t width = structure.window.rotary_dim;

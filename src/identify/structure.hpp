@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings without a hypothesis: which features turn together, from norms; and how fast, from
-// angles.
+// Findings without a hypothesis: from norms, which features turn together; from angles, how fast.
 #pragma once
 
 #include <optional>
@@ -11,24 +10,24 @@
 
 namespace rotary::identification {
 
-// Layouts whose pairs keep their norms, the one that deviates least first; `expected`, if any,
-// comes before others that do as well. Not empty. Where nothing turned, one that is not rotated.
+// The layouts whose pairs keep their norms, sorted by deviation; of equally good ones `expected`,
+// if given, is first. Never empty: if nothing turned, it has one layout that is not rotated.
 [[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
                                                         const std::optional<HeadWindow>& expected);
 
-// Radians that each pair turns from one token to the next; empty where no two tokens have positions
-// that differ by 1.
+// How many radians each pair turns from one token to the next; empty if no two tokens have
+// positions that differ by 1.
 [[nodiscard]] std::vector<double> measured_turns(const Sample& sample, const HeadWindow& window);
 
-// The smallest angle that can be told from none.
+// The smallest angle, in radians, that rounding does not hide.
 [[nodiscard]] double smallest_turn(const Sample& sample) noexcept;
 
-// The base of frequencies base^(-2i/d) that fits the fast pairs best; absent where fewer than 3 of
+// The base of the frequencies base^(-2i/d) that fits the fast pairs best; absent if fewer than 3 of
 // them can be measured.
 [[nodiscard]] std::optional<double> base_of_turns(const std::vector<double>& turns,
                                                   double smallest);
 
-// The number within `relative` of this one that has the fewest digits.
+// The number with the fewest digits whose relative distance from this one is at most `relative`.
 [[nodiscard]] double with_few_digits(double number, double relative) noexcept;
 
 }  // namespace rotary::identification

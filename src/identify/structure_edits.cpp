@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of hypotheses about structure, the factor A, signs and axes.
+// The edits of hypotheses about structure, the attention factor A, signs and axes.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -19,7 +19,8 @@ void set_window(Operation& operation, std::int64_t width, std::int64_t first) {
   operation.spec.blocks = 1;
 }
 
-// Gemma 4's rule beside partial rotary embedding: the same features turn, at other speeds.
+// Gemma 4's proportional rule in place of partial rotary embedding: the same features turn, at
+// other speeds.
 void list_proportional(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   const Scaling& rule = start.operation.spec.scaling;
@@ -42,8 +43,9 @@ void list_proportional(const Start& start, EditList& list) {
   }
 }
 
-// Halves of the whole head, of whose pairs only the first ones turn: frequencies filled up with 0.
-// Axes are dropped: the tokens of a text have the same coordinate on each.
+// Pairs made of the two halves of the whole head, of which only the first ones turn, as if
+// frequencies were filled up with 0. Axes are dropped, because tokens of text have the same
+// coordinate on each.
 void list_filled(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   if (!is_partial(window) || window.first_feature != 0 || window.pairing != Pairing::half) return;
@@ -68,20 +70,22 @@ std::optional<double> factor_of(const Scaling& scaling) {
   return std::nullopt;
 }
 
-// The relative error of a factor that is measured from lengths.
+// The relative error of a factor that was measured from the lengths of vectors.
 double spread_of(const Start& start) {
   const auto count = static_cast<double>(start.sample.before.size());
   return 3 * rounding_noise(start.sample.dtype) / std::sqrt(count) + 1e-7;
 }
 
-// One factor of all lengths; absent where they changed otherwise.
+// The factor by which the lengths of all vectors changed; absent if they did not all change by one
+// factor.
 std::optional<double> measured_factor(const Start& start) {
   const FoundStructure& seen = start.structure;
   const bool keeps_lengths = seen.deviation <= 2 * rounding_noise(start.sample.dtype);
   return seen.rotated && keeps_lengths ? std::optional(seen.attention_factor) : std::nullopt;
 }
 
-// A as mistakes make it of the configured one, and by YaRN's formula, once and twice.
+// Whether a factor is an attention factor A that mistakes make: 1, the configured A, its square or
+// its inverse, or YaRN's formula for a usual factor, applied once or twice.
 bool is_attention_factor(double seen, const Start& start) {
   const double configured = start.turning.attention_factor;
   std::vector<double> known = {1, configured, configured * configured, 1 / configured};
@@ -96,8 +100,9 @@ bool is_attention_factor(double seen, const Start& start) {
                              [&](double each) { return std::abs(seen - each) <= alike * each; });
 }
 
-// Features that do not turn show whose factor it is. Where all turn, a known A is one, and what
-// makes vectors shorter is not.
+// Whether a factor may be of whole vectors, or of the rows of cos and sin. Features that do not
+// turn would show which it is. If all turn, a known A, or a factor above 1, may be of rows; any
+// factor but a known A may be of vectors.
 bool may_be_of_vectors(double seen, const Start& start) {
   return is_partial(start.turning.window) || !is_attention_factor(seen, start);
 }
@@ -205,7 +210,7 @@ void list_attention_factors(const Start& start, EditList& list) {
     add(formula, 1e-9);
     add(formula * formula, 1e-9);
   }
-  // The measured one, where it is another.
+  // Also the measured factor, if it is another one.
   const auto seen = measured_factor(start);
   if (!seen || !may_be_of_rows(*seen, start)) return;
   add(with_few_digits(*seen, spread_of(start)), 2 * spread_of(start));
