@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what families add to the scores of their layers. Each function is a BiasReader of
-// families.hpp.
+// Reads the biases that families add to attention scores. Each function is a BiasReader of
+// families.hpp; its comment names the file of Transformers that it follows.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ namespace rotary {
 // Baichuan 13B: slopes times the distance.
 [[nodiscard]] std::optional<RelativeBias> baichuan_bias(const ModelConfig& config,
                                                         Sources& sources);
-// t5/modeling_t5.py, _relative_position_bucket: of a model with an encoder, and of a decoder alone.
+// t5/modeling_t5.py, _relative_position_bucket: for models with an encoder, and for those that are
+// only a decoder.
 [[nodiscard]] std::optional<RelativeBias> t5_encoder_bias(const ModelConfig& config,
                                                           Sources& sources);
 [[nodiscard]] std::optional<RelativeBias> t5_decoder_bias(const ModelConfig& config,

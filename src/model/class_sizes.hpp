@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes in the configuration classes of Transformers. A language model's config inside another
-// config may leave them out (LLaVA 1.5, Qwen2-Audio, Idefics); a config of its own must state them.
+// Sizes (layers, heads, ...) that configuration classes of Transformers have by default. The config
+// of a language model inside another config may leave them out (LLaVA 1.5, Qwen2-Audio, Idefics). A
+// config that stands alone must state them.
 #pragma once
 
 #include <cstdint>

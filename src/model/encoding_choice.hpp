@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose config chooses how positions enter: the key that decides, and the meaning of its
-// absence. Each function is an EncodingReader of families.hpp.
+// Families whose config chooses how positions enter the model. Each function is an EncodingReader
+// of families.hpp; its comment names the key that decides and says what its absence means.
 #pragma once
 
 #include "model/json/reader.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a model family's implementation assumes and its config does not say, as data: one
-// row for each model_type, in families/. Taken from the model and configuration files of Hugging
-// Face Transformers at c49429ed (5.16.0.dev0), and held against every class of 5.24.0 since
-// (./dev golden --classes), unless the row says otherwise.
+// Facts that a model family's code assumes and its config does not say, as data: one row for each
+// model_type, in families/. Unless the row says otherwise, it was taken from the model and
+// configuration files of Hugging Face Transformers at c49429ed (5.16.0.dev0), and has since been
+// compared with every class of 5.24.0 (./dev golden --classes).
 #pragma once
 
 #include <array>
@@ -18,35 +18,38 @@
 
 namespace rotary {
 
-// The type of a layer, counted from 0, of a class whose layers follow no interval.
+// Returns the type of a layer (counted from 0), for classes whose layer types do not repeat at an
+// interval.
 using TypeOfLayer = std::string_view (*)(std::int64_t layer, std::int64_t layers);
 
-// Reads how a layer's positions enter from the config of a family that offers a choice.
+// Reads from the config how positions enter a layer, for families that offer a choice.
 using EncodingReader = LayerEncoding (*)(Reader& config);
 
 struct ModelConfig;
 
-// The start of a sinusoidal table: fairseq's count from behind the row of padding, whose id the
-// config says.
+// Where a sinusoidal table starts. padding: as in fairseq, after the row of the padding token,
+// whose id the config states.
 enum class CountsFrom { spec, padding };
 
-// A sinusoidal table of so many features.
+// How a family makes its sinusoidal table. of(dim): the table with dim features.
 struct SinusoidalForm {
   SinusoidalSpec (*of)(std::int64_t dim) = nullptr;
   CountsFrom counts_from = CountsFrom::spec;
 };
 
-// Reads what the layers of a family add to their scores; nothing where the config lacks a size.
+// Reads the bias that a family's layers add to attention scores; nothing if the config lacks a
+// size.
 using BiasReader = std::optional<RelativeBias> (*)(const ModelConfig& config,
                                                    std::vector<ValueSource>& sources);
 
-// A family whose config says which features are paired: rotate_half for false, `if_true` for true.
+// For a family whose config says which features are paired: rotate_half if the key is false,
+// `if_true` if it is true.
 struct PairingSwitch {
   std::string_view key = {};  // absent from a config: Family::pairing
   Pairing if_true = Pairing::interleaved_to_half;
 };
 
-// The base of the frequencies.
+// Where a family's base (theta) comes from.
 struct BaseForm {
   std::optional<double> otherwise = {};  // if the config gives none; absent: the config must
   std::string_view key = "rope_theta";
@@ -55,7 +58,7 @@ struct BaseForm {
   std::string_view ratio_key = {};  // multiplies the base
 };
 
-// How a family determines rotary_dim.
+// How a family determines rotary_dim, the number of features that rotate.
 enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
   fraction_if_scaled,  // as fraction, but rope_type default ignores the fraction
@@ -63,7 +66,7 @@ enum class PartialRotary {
   whole_axes,          // as many features as give each axis the same number of pairs
 };
 
-// Meaning of the key rotary_dim for families that use a fraction.
+// The meaning of the key rotary_dim for families that use a fraction.
 enum class RotaryDimKey {
   ignored,
   read,       // replaces an absent fraction
@@ -71,7 +74,7 @@ enum class RotaryDimKey {
   disputed,   // other programs read it, Transformers does not
 };
 
-// Position of the rotated features in the head if not all rotate.
+// Where the rotated features are in the head if not all rotate: first or last.
 enum class Window { leading, trailing };
 
 // The part of a head that rotates.
@@ -85,15 +88,15 @@ struct RotatedPart {
   Window window = Window::leading;
 };
 
-// Multi-head latent attention rotates a tensor of its own. These defaults apply if the config does
-// not give qk_rope_head_dim and qk_nope_head_dim.
+// The sizes of multi-head latent attention, where the rotated features of a head are a tensor of
+// their own. Used if the config does not give qk_rope_head_dim and qk_nope_head_dim.
 struct LatentAttention {
   std::int64_t rope_dim = 64;
   std::int64_t nope_dim = 128;
   std::int64_t sliding_nope_dim = 0;  // of sliding layers if it differs
 };
 
-// The number of features of a head.
+// How many features a head has.
 struct HeadForm {
   std::int64_t dim = 0;                // if the config gives none; 0: hidden size / heads
   std::int64_t multiple = 1;           // times hidden size / heads
@@ -125,13 +128,13 @@ enum class AxisShares {
   thirds,       // nowhere: a third for each axis but the first, which has the rest (Wan)
 };
 
-// The axes of a family's positions: Axes, as data.
+// The axes of a family's positions: what is needed to make an Axes, as data.
 struct AxesForm {
   AxisShares given_by = AxisShares::one_axis;
   std::int64_t count = 2;     // of AxisShares::equal
   std::string_view key = {};  // of AxisShares::features
-  // The class has these if the config gives none, in the order in which pairs are dealt; zeros:
-  // nothing is known.
+  // The pairs of each axis if the config gives none, in the order in which pairs are dealt out to
+  // the axes. Zeros: not known.
   std::array<std::int64_t, 4> otherwise = {};
   AxisArrangement arrangement = AxisArrangement::blocks;
   AxisExponents exponents = AxisExponents::shared;
@@ -140,17 +143,18 @@ struct AxesForm {
   std::int64_t blocks = 1;                           // RotarySpec::blocks
 };
 
-// The labels that the dictionaries of a nested config use.
+// The names that a config with several dictionaries gives them.
 enum class RopeLabels {
   layer_types,
   main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
   per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
 };
 
-// Layers that an un-nested dictionary applies to.
+// Which layers a dictionary of rope parameters applies to that is not split by layer type.
 enum class ScaledLayers { full, all };
 
-// Classes with dictionaries of layer types, given rope_parameters that hold for all layers.
+// The behaviour of a class that expects one dictionary per layer type, if rope_parameters is a
+// single dictionary.
 enum class FlatParameters {
   ignored,
   refused,
@@ -160,7 +164,8 @@ enum class FlatParameters {
 // Which dictionaries a class reads.
 enum class Dictionaries { both, rope_parameters, none };
 
-// For families whose full and sliding layers have different bases, given beside the dictionary.
+// For families whose full and sliding layers have different bases (theta), each under a config key
+// of its own, outside rope_parameters.
 struct TwoBases {
   std::string_view full_type = "full_attention";
   std::string_view full_key;
@@ -184,7 +189,7 @@ struct RopeForm {
   std::optional<TwoBases> two_bases = {};
 };
 
-// Which layers of each `interval` are the full ones.
+// Which of each `interval` successive layers has full attention. i is the layer's number, from 0.
 enum class FullLayer {
   last,           // (i + 1) % interval == 0
   first,          // i % interval == 0
@@ -194,7 +199,7 @@ enum class FullLayer {
 inline constexpr std::int64_t all_alike = 0;
 inline constexpr std::int64_t must_be_listed = -1;
 
-// The layer types if the config lists none.
+// The type of each layer if the config has no list of layer types.
 struct LayerPattern {
   std::string_view interval_key = {};
   std::int64_t interval = all_alike;
@@ -218,7 +223,7 @@ enum class RotaryLayers {
   with_parameters,      // those whose type has a dictionary, and not null
 };
 
-// The config keys for a family's factor on its queries.
+// The config keys that give the factor by which a family scales its queries with position.
 enum class TemperatureKeys {
   none,    // queries do not grow
   llama4,  // attn_temperature_tuning, floor_scale, attn_scale: layers that do not rotate
@@ -234,7 +239,8 @@ struct LayerForm {
   TemperatureKeys temperature = TemperatureKeys::none;
 };
 
-// Whether a usual name stands for the same where a config lacks the family's own.
+// If a config lacks a family's own key for a value, whether the usual key means the same value or
+// another one.
 enum class UsualNames { the_same, another };
 
 // The names that a family's config uses for values every config has. If they are absent, the usual
@@ -249,7 +255,7 @@ struct ConfigKeys {
   std::string_view head_dim = "head_dim";
 };
 
-// A sinusoidal encoder of a model whose decoder has another encoding.
+// The encoder of a model if it has sinusoidal positions and its decoder has another encoding.
 struct EncoderForm {
   SinusoidalSpec (*sinusoidal)(std::int64_t dim);
   std::string_view layers_key = "encoder_layers";
@@ -289,14 +295,14 @@ struct Family {
   std::string_view source = {};
 };
 
-// Names in published files for families that Transformers, or this table, calls otherwise.
+// Another name that published files use for a family of this table.
 struct Alias {
   std::string_view model_type;
   std::string_view family;
   std::string_view note;  // for people
 };
 
-// The family that this name means; without an alias the name itself.
+// The family that a name means: the name itself unless it is an alias.
 [[nodiscard]] std::string_view family_of(std::string_view model_type);
 
 // Null if the family is unknown.
@@ -313,7 +319,7 @@ struct Alias {
 // Every model_type that find_family() knows.
 [[nodiscard]] std::vector<std::string_view> family_names();
 
-// The rows by topic, one file each in families/.
+// The rows by topic. Each function is in a file of its own in families/.
 [[nodiscard]] std::span<const Family> llama_like_families();
 [[nodiscard]] std::span<const Family> partial_families();
 [[nodiscard]] std::span<const Family> interleaved_families();
@@ -328,13 +334,14 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// A known model that no spec describes.
+// A known model that a ModelSpec cannot describe, and the reason.
 struct Refusal {
   std::string_view model_type;
   std::string_view needs;
 };
 
-// Says what the model would need; empty for a name that is not known.
+// Says what the library would need to describe the model; empty if the name is not one of the
+// refused models.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The name that the config uses for a value: the family's, or else the usual one.
+// The key that the config has for a value: the family's own, or else the usual one.
 std::string_view present(const Reader& config, std::string_view own, std::string_view usual) {
   return config.find(own) == nullptr && config.find(usual) != nullptr ? usual : own;
 }
@@ -26,7 +26,7 @@ void read_encoding(Reader& config, ModelConfig& result) {
   note(result.model_sources, "encoding",
        has_key ? stated_if(config.find(family.encoding_key) != nullptr) : Origin::family,
        family.encoding_key);
-  // Other encodings have no use for these keys.
+  // Rope keys matter only to families that rotate.
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }
 
@@ -55,7 +55,7 @@ void read_layers(Reader& config, ModelConfig& result) {
   }
 }
 
-// Hidden size / heads (times HeadForm::multiple). The quotient must be whole.
+// The head_dim from hidden size / heads (times HeadForm::multiple), which must be a whole number.
 std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const bool has_usual = family.keys.usual_size == UsualNames::the_same;
@@ -95,7 +95,8 @@ std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   return *hidden_size / *heads / std::max<std::int64_t>(divisor, 1) * family.head.multiple;
 }
 
-// The rotated tensor counts as the head; the config's own head_dim means something else.
+// For latent attention the rotated tensor counts as the head. The config's own head_dim means
+// something else.
 void read_latent_dims(Reader& config, const LatentAttention& usual, ModelConfig& result) {
   result.head_dim = config.integer("qk_rope_head_dim").value_or(usual.rope_dim);
   result.nope_head_dim = config.integer("qk_nope_head_dim").value_or(usual.nope_dim);
@@ -154,7 +155,7 @@ void read_head_dim(Reader& config, ModelConfig& result) {
   note(result.full_head_sources, "head_dim", stated_if(given.has_value()), head.full_dim_key);
 }
 
-// The value of the first of two keys that is present.
+// The value of the first of two keys, or of the second if the first is absent.
 std::optional<double> read_either(Reader& config, std::string_view key,
                                   std::string_view other_key) {
   const auto value = config.number(key);
@@ -181,7 +182,8 @@ void read_lengths(Reader& config, ModelConfig& result) {
     note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
   result.original_max_position_embeddings = config.integer("original_max_position_embeddings");
-  // Their classes have a default, which wins over the rope dictionary as a stated value does.
+  // The classes of these families have a default, which overrides the rope dictionary just as a
+  // stated value does.
   const std::string_view family = result.family.model_type;
   if (!result.original_max_position_embeddings &&
       (family == "phi3" || family == "phi4_multimodal")) {
@@ -199,7 +201,7 @@ void read_rotary_dim(Reader& config, ModelConfig& result) {
   result.rotary_dim = config.integer(key);
 }
 
-// Reads the base beside the dictionary, unless it belongs to one layer type.
+// Reads the base that the config gives outside the dictionary, unless it is that of one layer type.
 void read_base(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const BaseForm& base = family.base;
@@ -242,7 +244,7 @@ void read_pairing(Reader& config, ModelConfig& result) {
        is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
-// A base beside dictionaries none of which has it.
+// Warns about a base outside the dictionaries of layer types, none of which has it.
 void warn_about_base_beside(Reader& config, const ModelConfig& result) {
   const auto& ropes = result.layout.ropes;
   const bool is_used = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {

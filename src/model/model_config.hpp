@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a config beside its rope dictionaries, read under the names that its family uses.
+// The values of a config outside its rope dictionaries, read under the names that its family uses.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace rotary {
 
-// Far beyond any model; keeps everything that is made per layer small.
+// Far more layers than any model has. Limits the memory that is needed per layer.
 inline constexpr std::int64_t max_layers = 100'000;
 
 struct ModelConfig {
@@ -49,7 +49,8 @@ struct ModelConfig {
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 
-// A size that configs, under a name of the family's, and classes have; value: its name in sources.
+// A size that is read from a config, under its family's name, or else taken from the class. value:
+// the name under which Sources notes it.
 struct SizeFacts {
   std::string_view value;
   std::string_view ConfigKeys::*key;
@@ -59,7 +60,8 @@ struct SizeFacts {
 inline constexpr SizeFacts hidden_size_facts = {"dim", &ConfigKeys::hidden_size,
                                                 &ClassSizes::hidden_size};
 
-// Nothing where neither the config nor a class whose sizes hold has it. An error if it is below 1.
+// Reads a size from the config, or else from the class if its sizes apply. Nothing if neither has
+// it. Below 1 is an error.
 [[nodiscard]] std::optional<std::int64_t> read_size(const ModelConfig& config,
                                                     const SizeFacts& facts, Sources& sources);
 

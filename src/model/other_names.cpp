@@ -15,7 +15,7 @@ struct OtherName {
   std::string_view name;
 };
 
-// From the families in families/, and configs that came with code of their own.
+// Names that families in families/ use, and configs that came with their own code.
 constexpr std::array other_names = {
     OtherName{"hidden_size", "d_model"},
     OtherName{"hidden_size", "n_embd"},

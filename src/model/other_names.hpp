@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that configs of models nobody here knows have for the keys that a resolver needs.
+// The names under which configs of unknown models may have the keys that resolve() needs.
 #pragma once
 
 #include <span>
@@ -10,12 +10,13 @@
 
 namespace rotary {
 
-// "; in the tool add --key hidden_size=d_model, if ...": of the names in the config that other
-// models use for one of `keys`. Empty if the config has none.
+// The end of a message: "; in the tool add --key hidden_size=d_model, if ...". Proposes keys of the
+// config that other models use as another name for one of `keys`. Empty if there are none.
 [[nodiscard]] std::string other_names_in(const Reader& config,
                                          std::span<const std::string_view> keys);
 
-// The way round one key of an unknown model: the key that it stands for, or null.
+// The part of a message that says how to get round a key of an unknown model: rename it to the key
+// that it stands for, or set it to null.
 [[nodiscard]] std::string way_round(const Reader& config, std::string_view name);
 
 }  // namespace rotary

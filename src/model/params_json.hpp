@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// params.json, published beside the weights by Meta and Mistral in their own formats. There the
-// features of a pair are neighbours, even for models whose Hugging Face weights were permuted to
-// halves.
+// Reads params.json, which Meta and Mistral publish with weights in their own formats. In these the
+// features of a pair are neighbours, even if the same model's Hugging Face weights were reordered
+// to halves.
 #pragma once
 
 #include "model/json/reader.hpp"

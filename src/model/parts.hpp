@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a model beside its language model: towers that read images or sound, whose configs are
-// within the model's.
+// Parts of a model other than its language model: towers that read images or sound. Their configs
+// are inside the model's config.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace rotary {
 
-// The config of a part. Errors: a config without such a part, which names those that it has.
+// The config of a part. Error: the config has no such part; the message names those that it has.
 [[nodiscard]] PartConfig find_part(const Reader& config, ModelPart part);
 
 // The parts of a config, the main one first.

@@ -20,7 +20,7 @@ bool contains(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Names of position_embedding_type for an encoding; the first is shown.
+// The values of position_embedding_type that mean an encoding. Messages show the first.
 Names names_of(LayerEncoding encoding) {
   static constexpr std::array<std::string_view, 2> rotary = {"rope", "rotary"};
   static constexpr std::array<std::string_view, 3> learned = {"absolute", "learned",
@@ -47,7 +47,7 @@ Names names_of(LayerEncoding encoding) {
   return none;
 }
 
-// The words of a key, between underscores.
+// The words of a key, which underscores separate.
 std::vector<std::string_view> words_of(std::string_view key) {
   std::vector<std::string_view> words;
   while (true) {
@@ -67,14 +67,14 @@ constexpr auto words_of_positions = std::to_array<std::string_view>(
     {"position", "positions", "positional", "pos", "alibi", "nope", "relative", "rel", "distance",
      "head", "heads", "headdim", "layer", "layers", "pattern", "interval"});
 
-// Words of keys about other parts of a model: norms, experts, images, values, outputs.
+// Words that occur in keys about other parts of a model: norms, experts, images, values, outputs.
 constexpr auto words_of_others = std::to_array<std::string_view>(
     {"norm",    "layernorm", "eps",       "epsilon", "moe",    "mlp",   "ffn",   "expert",
      "experts", "dense",     "image",     "vision",  "visual", "video", "audio", "speech",
      "mm",      "kv",        "value",     "v",       "lm",     "cls",   "id",    "ids",
      "drop",    "dropout",   "layerdrop", "pruned",  "nextn",  "mtp",   "logits"});
 
-// Names that stand for what nobody set.
+// Whether a value means that nothing was set.
 bool is_empty(const Json& value) {
   return value.is_null() || value == Json(false) ||
          ((value.is_array() || value.is_object()) && value.size() == 0);
@@ -103,7 +103,8 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
   const DualChunk map{.chunk = object->required_integer("chunk_size"),
                       .local = object->required_integer("local_size")};
   const auto original = object->integer("original_max_position_embeddings");
-  // The sparse attention of the same servers leaves keys out; positions are the same.
+  // The sparse attention of the same servers leaves out keys and values but does not change
+  // positions.
   constexpr std::array<std::string_view, 3> sparse = {
       "sparse_attention_config", "sparse_attention_enabled", "sparse_attention_threshold"};
   object->accept(sparse);
@@ -128,7 +129,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
 }
 
 void refuse_other_position_keys(Reader& config, const std::set<std::string>& asked) {
-  // Read only where head_dim is absent; which layers have a window.
+  // The first is read only if head_dim is absent. The second says which layers have a window.
   std::vector<std::string_view> known = {"num_attention_heads", "max_window_layers"};
   for (const std::string& each : asked) {
     if (each.substr(0, config.path().size()) == config.path()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
-// (modeling_rope_utils.py). Where that warns about or ignores something it does not understand,
-// this refuses it.
+// Values override each other as in RotaryEmbeddingConfigMixin of Transformers 5
+// (modeling_rope_utils.py). What that does not understand it ignores or warns about; here it is an
+// error.
 #include <set>
 #include <string>
 #include <utility>
@@ -52,7 +52,8 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
                               suggestion.empty() ? "." : suggestion, next_step);
 }
 
-// use_mla: whether attention is latent. Only DeepSeek-V2's own code has a choice.
+// The family, after the key use_mla, which says whether attention is latent. Only DeepSeek-V2's own
+// code has that choice.
 const Family* choose_attention(Reader& config, const Family* known) {
   constexpr std::string_view key = "use_mla";
   const auto is_latent = config.boolean(key);
@@ -75,7 +76,7 @@ const Family* choose_attention(Reader& config, const Family* known) {
   return &deepseek_without_latent_attention();
 }
 
-// A pairing in the options overrides the family and its config.
+// A pairing in the options overrides that of the family and its config.
 void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   if (!options.pairing || config.encoding != LayerEncoding::rotary) return;
   note(config.rotary_sources, "pairing", Origin::asked);
@@ -88,7 +89,8 @@ void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   config.pairing = *options.pairing;
 }
 
-// One entry for each dictionary of the config: one for all layers, or one for each layer type.
+// Adds one rotary embedding for each dictionary of the config: one for all layers, or one for each
+// layer type.
 void resolve_rotaries(const ModelConfig& config, const ResolveOptions& options, ModelSpec& model) {
   for (const LayerTypeRope& each : config.layout.ropes) {
     auto rotary = resolve_rotary(config, each, options);
@@ -105,7 +107,7 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                 *config.max_position_embeddings);
 }
 
-// null is stated, and none.
+// A key that is null states that there is no soft cap.
 void resolve_softcap(const ModelConfig& config, ModelSpec& model) {
   constexpr std::string_view key = "attn_logit_softcapping";
   Reader& reader = config.reader;
@@ -206,7 +208,8 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   if (auto status = check_options(options); !status) return std::move(status).error();
   std::set<std::string> asked;
   Findings findings;
-  // A pairing may be that of a family nobody knows, whose unread keys are looked at.
+  // With a pairing in the options the family may be unknown; then the keys that nobody asked for
+  // are examined.
   if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
   const Reader reader(config, "", findings);
   const bool is_params = is_params_json(reader) && options.part == ModelPart::text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve() of a config that is parsed, and has its overrides.
+// resolve() for a config that is already parsed and has its overrides applied.
 #pragma once
 
 #include <vector>
@@ -17,12 +17,13 @@ struct ResolvedConfig {
   std::vector<Dispute> disputes;
 };
 
-// An override whose key the config's family does not read is an error; none is applied here.
+// Overrides are not applied here, only checked: one whose key the config's family does not read is
+// an error.
 [[nodiscard]] Result<ResolvedConfig> resolve_json(const Json& config,
                                                   const ResolveOptions& options);
 
-// Determines what models that do not rotate add to embeddings and to scores.
-// Fills model.sinusoidal, model.relative_bias and model.encoder.
+// For models that do not rotate: determines what they add to embeddings and scores. Fills
+// model.sinusoidal, model.relative_bias and model.encoder.
 void resolve_added(const ModelConfig& config, ModelSpec& model);
 
 }  // namespace rotary

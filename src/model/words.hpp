@@ -17,7 +17,7 @@ constexpr void for_each_word(std::string_view words, Use use) {
   }
 }
 
-// The word as a part of the list; empty if the list lacks it.
+// The word as a view into the list; empty if the list does not have it.
 [[nodiscard]] constexpr std::string_view find_word(std::string_view words, std::string_view word) {
   std::string_view found;
   for_each_word(words, [&](std::string_view each) {

@@ -172,7 +172,8 @@ const Wrapper* find_wrapper(std::string_view model_type) {
   return found == list.end() ? nullptr : found;
 }
 
-// Rope keys outside the language model's config have no effect; warns if they disagree with it.
+// Warns if rope keys outside the language model's config differ from those in it: they have no
+// effect.
 void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   for (const auto& [key, value] : outer.members()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;
@@ -183,10 +184,10 @@ void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   }
 }
 
-// Whether the language model's keys are beside the wrapper's own, as in older files. qwen2_vl
-// contains a qwen2_vl_text; llava and llava_llama contain a model, but the files of LLaVA's authors
-// are flat and a Llama's; older files of ColPali have no vlm_config but the text_config that
-// belongs into it.
+// Whether the wrapper's config has the language model's keys directly in it, as in older files.
+// qwen2_vl contains a qwen2_vl_text. llava and llava_llama contain a model, but the files of
+// LLaVA's authors are flat and have the keys of a Llama. Older files of ColPali have no vlm_config,
+// but the text_config that belongs in it.
 bool is_flat(const Wrapper& wrapper, const Reader& config) {
   const std::string_view text = wrapper.text_model_type;
   if (text.substr(0, wrapper.model_type.size()) == wrapper.model_type) return true;
@@ -202,8 +203,9 @@ std::string_view key_of(const Wrapper& wrapper, const Reader& config) {
   return has_other ? wrapper.authors_key : wrapper.key;
 }
 
-// The inner config if its model_type equals the outer one, or it has none and the outer one no
-// sizes: Ministral 3 in MLC's list of models, where the published config says mistral3 outside.
+// The inner config if its model_type equals the outer one's, or if it has none and the outer config
+// has no sizes. Ministral 3 is like that in MLC's list of models; its published config says
+// mistral3 outside.
 const Json* language_model_of_same_type(const PartConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
@@ -214,7 +216,8 @@ const Json* language_model_of_same_type(const PartConfig& found) {
   return family != nullptr && !is_whole ? inner : nullptr;
 }
 
-// Enters the configs around a language model's that are known to have one. False after an error.
+// Steps from wrapper to inner config as long as the model_type is a known wrapper's. False after an
+// error.
 bool enter_wrappers(std::vector<PartConfig>& levels) {
   while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
     PartConfig& found = levels.back();
@@ -243,7 +246,8 @@ bool has_sizes(const Reader& config) {
                              [&](std::string_view key) { return config.find(key) != nullptr; });
 }
 
-// The key of the language model's config in one around it whose model_type nobody here knows.
+// The key under which a config with an unknown model_type has the config of its language model;
+// empty if it has none.
 std::string_view key_within_unknown(const PartConfig& found) {
   const bool is_known = found.model_type.empty() || find_family(found.family) != nullptr ||
                         !reason_to_refuse(found.family).empty() || has_sizes(found.reader);
@@ -256,8 +260,8 @@ std::string_view key_within_unknown(const PartConfig& found) {
   return {};
 }
 
-// Enters the language model's config in a file whose own model_type is unknown, and keeps that
-// name: what engines do with the inner family says nothing about theirs.
+// Steps into the language model's config in a file whose own model_type is unknown. Keeps that
+// unknown name, because what engines do with the inner family says nothing about the outer one.
 bool enter_unknown(std::vector<PartConfig>& levels) {
   PartConfig& found = levels.back();
   const std::string_view key = key_within_unknown(found);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of images or sound around a language model, whose config contains the language model's.
+// Models of images or sound built around a language model. Their config contains the language
+// model's config.
 #pragma once
 
 #include <span>
@@ -23,7 +24,7 @@ struct Wrapper {
 
 [[nodiscard]] std::span<const Wrapper> wrappers();
 
-// The config of a language model, of a tower, or of what is around them.
+// The config of a language model, of a tower, or of the model around them.
 struct PartConfig {
   Reader reader;
   std::string model_type;             // as in the config; empty if it has none
@@ -32,12 +33,14 @@ struct PartConfig {
   const ClassSizes* sizes = nullptr;  // of the class of a config within another
 };
 
-// A config by itself; assumed_type: if it says none. Diffusers' name for it is _class_name.
+// A config and its model_type (in Diffusers' files: _class_name); assumed_type if the config states
+// none.
 [[nodiscard]] PartConfig part_config(Reader config, std::string_view assumed_type);
 
-// The config of the language model last: the config itself, or the one inside its wrappers, which
-// are before it, the outermost first. A wrapper with a language model of its own kind may be flat,
-// as in older files. At least one; after an error the last is not the language model's.
+// The config and those nested in it, the outermost first; the last is the language model's. Just
+// one if the config is a language model's itself. A wrapper may also be flat, as in older files, if
+// it has a language model of its own kind. Never empty; after an error the last is not the language
+// model's.
 [[nodiscard]] std::vector<PartConfig> nested_configs(const Reader& config);
 
 }  // namespace rotary

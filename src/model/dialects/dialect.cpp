@@ -40,7 +40,7 @@ constexpr std::array transformers_releases = {
     EngineVersion{4, 51}, EngineVersion{4, 53}, EngineVersion{4, 55}, EngineVersion{4, 57},
     EngineVersion{5, 0},  EngineVersion{5, 8},  EngineVersion{5, 13}, EngineVersion{5, 24}};
 
-// There is no release between this and the next major number.
+// The last release before 5.0.
 constexpr EngineVersion last_transformers_4 = {4, 57};
 
 constexpr std::array vllm_releases = {EngineVersion{0, 33}};
@@ -131,8 +131,8 @@ void note(const DialectRule& rule, DialectReading& reading) {
     reading.acted.push_back(&rule);
 }
 
-// Applies the rule to each embedding. A rule may be about the model alone: one without any
-// embedding is given to it, too.
+// Applies the rule to each embedding of the model. If it has none, the rule is applied once,
+// because it may change other things of the model.
 void apply(const DialectRule& rule, const StatedKeys& stated, const EngineVersion& version,
            DialectReading& reading) {
   ModelRotary nothing{.layer_type = {},
@@ -170,7 +170,7 @@ void take(const Json* value, std::optional<Number>& target) {
     target = value->integer();
 }
 
-// path: "text_config", "a.b"; empty: the config itself.
+// The object at a path such as "text_config" or "a.b"; the config itself if the path is empty.
 Json& object_at(Json& config, std::string_view path) {
   Json* object = &config;
   while (!path.empty()) {
@@ -209,7 +209,8 @@ StatedKeys stated_keys(const Json& part) {
   return stated;
 }
 
-// Edits the part of the config that was resolved, by the rules that change keys.
+// Applies the rules that change keys to the part of the config that was resolved. Returns those
+// that changed something.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
   ConfigEdit target{part.object(), model.model_type, version_of(dialect)};
@@ -256,7 +257,7 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   StatedKeys stated = stated_keys(part);
   stated.engine_keys = engine_keys;
   apply_rules(stated, dialect, reading);
-  // Numbers were compared of configs without such keys.
+  // The recorded comparisons of numbers were made with configs without such keys.
   if (engine_keys != EngineKeys{} && reading.evidence.kind == Evidence::run)
     reading.evidence = {Evidence::read, message("the source of ", to_string(dialect.engine),
                                                 " was read for keys that Transformers lacks")};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of rope dictionaries that some engine reads and Transformers does not. resolve() refuses
-// them, and a comparison of engines is about them.
+// them; comparisons of engines show what they change.
 #include <array>
 #include <string_view>
 #include <utility>
@@ -33,7 +33,8 @@ bool is_of_type(const Json& dictionary, std::string_view rope_type) {
 
 }  // namespace
 
-// Two dictionaries with different values keep the second, which is refused.
+// If two dictionaries have different values, the second keeps its value, which resolve() then
+// refuses.
 EngineKeys take_engine_keys(Json& config) {
   EngineKeys taken;
   std::vector<Json*> left = {&config};

@@ -42,7 +42,8 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// Where these were not tried apart, they were cases of the form without rope_scaling.
+// Forms of a config. In rows that do not list them, they were tried as part of the form without
+// rope_scaling.
 constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
 
 bool has_own_head_dim(const Json& part) {
@@ -60,7 +61,8 @@ bool lacks_base(const ModelRotary& rotary) {
   });
 }
 
-// Cells that the evidence must cover: the form with each rule, and keys in two places.
+// The cells of the table that the evidence must cover: the config's form with each of its rules,
+// and keys that are given in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
   const Json* const parameters = filled_object(part, "rope_parameters");
@@ -86,7 +88,7 @@ struct FormWords {
   std::string_view words;
 };
 
-// "rope_scaling.rope_type yarn", for "scaling_rope_type:yarn".
+// A cell in words: "rope_scaling.rope_type yarn" for "scaling_rope_type:yarn".
 std::string words_of(const std::string& cell) {
   constexpr std::array forms = {
       FormWords{"plain", "no rope_scaling,"},
@@ -127,7 +129,7 @@ bool was_looked_at(const Dialect& dialect) {
          std::ranges::find(releases, *dialect.version) != releases.end();
 }
 
-// "4.45 and 4.48 were": the releases around one that was not.
+// The nearest releases that were tried before and after one that was not: "4.45 and 4.48 were".
 std::string nearest_releases(const Dialect& dialect) {
   const auto releases = facts_of(dialect.engine).releases;
   const auto after = std::ranges::find_if(
@@ -145,8 +147,8 @@ std::string name_of(const Dialect& dialect) {
   return message(engine, " ", version.major, ".", version.minor);
 }
 
-// Whether no release of Transformers has the family: a checkpoint's own code runs there, which is
-// no answer of the engine's.
+// Whether the family is in no release of Transformers. Then the code in the checkpoint runs, which
+// says nothing about the engine.
 bool comes_with_checkpoint(std::string_view family, const Dialect& dialect) {
   return dialect.engine == Engine::transformers &&
          std::ranges::none_of(evidence_rows(), [&](const EvidenceRow& row) {

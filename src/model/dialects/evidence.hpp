@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of what was looked at: engine, releases, family, forms of configs. Its rows are
+// A table of what was tried: engine, releases, family, forms of configs. Its rows are in
 // evidence.txt.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// Lists are words with a space before and behind each.
+// Lists are words, with a space before and after each word.
 struct EvidenceRow {
   Engine engine;
   EngineVersion first;  // both inclusive; 0.0: the engine has no releases
@@ -21,10 +21,10 @@ struct EvidenceRow {
   std::string_view families;
 };
 
-// Made of evidence.txt by the build.
+// The rows, which the build makes from evidence.txt.
 [[nodiscard]] std::span<const EvidenceRow> evidence_rows();
 
-// How the reading of the config's object `part` as `model` is known.
+// How it is known that the engine reads the config's object `part` as `model`.
 [[nodiscard]] ReadingEvidence evidence_of(const Json& part, const ModelSpec& model,
                                           const Dialect& dialect);
 

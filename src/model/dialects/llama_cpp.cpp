@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), by the GGUF that its own
-// converter makes of the config.
+// The rules of llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), running the
+// GGUF file that its own converter makes from the config.
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace {
 
 using dialects::is_of;
 
-// Families whose class of the converter writes more or fewer keys than most.
+// Families for which the converter's class writes more or fewer keys than for most.
 constexpr std::string_view scaling_unwritten =
     "RefinedWeb RefinedWebModel bitnet cohere cohere2 dbrx deepseek eurobert exaone_moe falcon "
     "gemma gemma2 gpt_neox mellum minicpm3 neobert orion";
@@ -64,8 +64,8 @@ void forget_theta(RuleTarget& target) {
     set(target, target.rotary.spec.base, Required<double>(10000.0));
 }
 
-// Latent attention with mscale_all_dim: A is 1, whatever mscale says, and the softmax scale has the
-// rest. Others: 0.1 ln(factor) + 1.
+// YaRN's attention factor A: 0.1 ln(factor) + 1. For latent attention with mscale_all_dim A is 1,
+// whatever mscale says, and the softmax scale takes the rest.
 void compute_yarn_factor(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   if (yarn == nullptr) return;

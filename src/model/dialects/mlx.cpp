@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and what each model's own
-// file reads of a config. ./dev golden --dialects mlx runs them all.
+// The rules of mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and what each
+// model's own file reads from a config. `./dev golden --dialects mlx` runs them all.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 using dialects::drop_scaling;
 using dialects::is_of;
 
-// long_mscale is not passed on.
+// Takes the long list for all positions. long_mscale is not passed on.
 void take_long_list(RuleTarget& target) {
   dialects::compute_longrope_attention_factor(target);
   auto* const longrope = rule_of<LongRopeScaling>(target);
@@ -42,7 +42,8 @@ constexpr std::string_view part_read =
     "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
     "step3p5";
 
-// The theta of a file for a config that gives none; few of these read one in rope_parameters.
+// The theta that an mlx-lm file uses if the config has no rope_theta. Few of these files look for
+// one in rope_parameters.
 struct ThetaOtherwise {
   double theta;
   std::string_view model_types;
@@ -65,7 +66,7 @@ constexpr std::string_view theta_required =
     "exaone4 gemma3n_text glm4 glm4_moe granite granitemoe helium hunyuan llama4_text "
     "longcat_flash mimo_v2_flash minimax minimax_m2 olmo3 qwen3_moe qwen3_next "
     "qwen3_vl_moe_text recurrent_gemma solar_open stablelm";
-// Within rope_parameters or beside.
+// Families that must give a theta, inside rope_parameters or outside.
 constexpr std::string_view some_theta_required = "qwen3 qwen3_vl_text";
 constexpr std::string_view theta_of_parameters =
     "exaone_moe granitemoehybrid lfm2 lfm2_moe muse_glimmer_text olmo_hybrid";
@@ -95,12 +96,13 @@ void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
   set(target, spec.rotary_dim, std::optional(spec.head_dim));
 }
 
-// A model that was not read from a config states nothing.
+// Whether the config has no theta outside its dictionary. False for a model that was not read from
+// a config, of which this is not known.
 bool lacks_theta_beside(const RuleTarget& target) {
   return target.stated.has_scaling_key && !target.stated.theta_beside;
 }
 
-// The dictionary of the config is rope_parameters, for all layers.
+// Whether the config's dictionary is rope_parameters, one for all layers.
 bool is_of_parameters(const RuleTarget& target) {
   return target.stated.has_parameters && !target.stated.has_scaling && !target.rotary.layer_type;
 }
@@ -129,7 +131,7 @@ void refuse_other_head_dim(RuleTarget& target) {
     refuse(target, "its class must have head_dim times num_attention_heads = hidden_size");
 }
 
-// Files of Phi read it beside the dictionary; MiniCPM3's takes 4096 for it.
+// Files of Phi read the original context outside the dictionary only; MiniCPM3's file uses 4096.
 void want_longrope_original_within(RuleTarget& target) {
   auto* const longrope = rule_of<LongRopeScaling>(target);
   const bool is_within = target.stated.original_inside.value_or(true);
@@ -157,13 +159,14 @@ constexpr std::string_view heads_divided =
     "phi3small phimoe qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text recurrent_gemma stablelm "
     "starcoder2";
 
-// 0: absent, or not an integer.
+// The integer under a key; 0 if it is absent or not an integer.
 std::int64_t integer_at(const Json::Object& keys, std::string_view key) {
   const auto found = keys.find(key);
   return found != keys.end() && found->second.is_integer() ? found->second.integer() : 0;
 }
 
-// Without head_dim the class of Transformers divides, too, but for two families.
+// Replaces head_dim by hidden_size / heads. If head_dim is absent, Transformers divides as well,
+// except in two families.
 bool divide_heads(ConfigEdit& config) {
   const std::int64_t hidden = integer_at(config.keys, "hidden_size");
   const std::int64_t heads = integer_at(config.keys, "num_attention_heads");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vLLM 0.33.0 and 0.22.1 to 0.29.0, SGLang 0.5.23, and the model builder of onnxruntime-genai
-// 0.18.0.
+// The rules of vLLM 0.33.0 and 0.22.1 to 0.29.0, of SGLang 0.5.23, and of the model builder of
+// onnxruntime-genai 0.18.0.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,12 +23,13 @@ constexpr Seen sglang_run{Engine::sglang, Evidence::run};
 constexpr Seen builder_read{Engine::onnxruntime, Evidence::read, {0, 18}, {0, 18}};
 constexpr Seen builder_run{Engine::onnxruntime, Evidence::run, {0, 18}, {0, 18}};
 
-// Latent attention has a class of its own in vLLM, which reads mscale as Transformers does.
+// YaRN's attention factor in vLLM. Its class for latent attention reads mscale as Transformers
+// does, so nothing changes there.
 void compute_yarn_factor_of_vllm(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0) dialects::compute_yarn_attention_factor(target);
 }
 
-// DeepseekScalingRotaryEmbedding.
+// As DeepseekScalingRotaryEmbedding does.
 void scale_as_deepseek(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0 || dialects::is_of(target, "minicpm3")) return;
   dialects::compute_yarn_factor_of_mscales(target);
@@ -100,7 +101,7 @@ void drop_yarn_attention_factor(RuleTarget& target) {
   if (yarn != nullptr) set(target, yarn->attention_factor, std::optional<double>());
 }
 
-// Once, for factor times the trained length, which makes it the base of all lengths.
+// Computes the base once, for factor times the trained length; all lengths then use it.
 void fix_dynamic_base(RuleTarget& target) {
   const auto* const dynamic = rule_of<DynamicNtkScaling>(target);
   if (dynamic == nullptr) return;
@@ -173,7 +174,7 @@ void compute_yarn_factor_of_builder(RuleTarget& target) {
   set(target, yarn->attention_factor, alone ? std::optional(mscale) : std::optional<double>());
 }
 
-// LlamaModel.make_rope_init, of its subclasses, too, replaces that of all models.
+// LlamaModel.make_rope_init, which its subclasses inherit, replaces the one of other models.
 void drop_scaling_of_llama(RuleTarget& target) {
   constexpr std::string_view likes_llama = "internlm3 iquestcoder llama nemotron smollm3";
   const bool is_llama3 = rule_of<Llama3Scaling>(target) != nullptr;

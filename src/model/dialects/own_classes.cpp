@@ -37,7 +37,7 @@ struct LastRelease {
   EngineVersion last = {};
 };
 
-// hidden_size / num_attention_heads until then.
+// Families that compute head_dim as hidden_size / num_attention_heads up to a release.
 constexpr std::array heads_divided = {
     LastRelease{"chameleon dbrx falcon modernbert", always},
     LastRelease{"mistral", {4, 42}},
@@ -59,7 +59,7 @@ struct BaseOfClass {
   double base = 0;
 };
 
-// Where later releases have another.
+// Bases of classes that later releases changed.
 constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
                               BaseOfClass{"falcon_h1 kyutai_speech_to_text", always, 100000},
                               BaseOfClass{"qwen3_vl_moe_text qwen3_vl_text", always, 5e6},
@@ -82,7 +82,7 @@ constexpr std::array rules_of_classes = {
                  R"({"rope_type": "yarn", "factor": 32.0, "truncate": false,
                      "original_max_position_embeddings": 4096})"}};
 
-// Their class writes its own fraction over that of the dictionary.
+// Families whose class replaces the dictionary's fraction by its own.
 constexpr std::string_view fixed_fractions = "qwen3_next qwen3_5_text qwen3_5_moe_text solar_open";
 
 template <class Rows>
@@ -99,7 +99,7 @@ bool forget(ConfigEdit& config, std::string_view key) {
   return true;
 }
 
-// A key that a family of the rows does not read until a release.
+// Whether the target's family has a row and its release does not read the row's key yet.
 template <class Rows>
 bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   const LastRelease* const row = row_of(rows, config.model_type);

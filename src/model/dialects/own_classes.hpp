@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of Transformers whose class reads a config otherwise for some releases: their modeling
-// and configuration files, seen in every minor release of 4 and in most of 5.
+// Families of Transformers whose class reads a config differently in some releases. Taken from
+// their modeling and configuration files in every minor release of 4 and in most of 5.
 #pragma once
 
 #include <string_view>
@@ -17,10 +17,10 @@ enum class OwnClass {
   longest_call,   // the same, of the longest call
 };
 
-// The class of the target's family in the target's version.
+// The class that a family has in a version of Transformers.
 [[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);
 
-// DialectRule::edit.
+// A function for DialectRule::edit.
 bool forget_rope_parameters(ConfigEdit& config);
 bool forget_keys_inside(ConfigEdit& config);
 bool forget_rules(ConfigEdit& config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of a dialect's rule: one rotary embedding of a model at a time.
+// The target that a dialect's rule changes: one rotary embedding of a model at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct EngineKeys {
   friend bool operator==(const EngineKeys&, const EngineKeys&) = default;
 };
 
-// Keys of a config that ModelSpec does not have; absent, too, where there is no config.
+// Facts about a config that ModelSpec does not have. Absent also if there is no config.
 struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
   std::optional<std::int64_t> hidden_size = {};
@@ -36,13 +36,13 @@ struct StatedKeys {
   bool has_parameters = false;               // rope_parameters is there, and not empty
   bool has_scaling = false;                  // rope_scaling is
   std::optional<bool> has_scaling_key = {};  // it may be null or empty
-  // original_max_position_embeddings is in the rope dictionary; beside it.
+  // Whether original_max_position_embeddings is inside the rope dictionary; whether it is outside.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
   EngineKeys engine_keys = {};
 };
 
-// The object of a config that has the model's keys, before it is resolved.
+// The object of a config that has the model's keys, for rules that change it before it is resolved.
 struct ConfigEdit {
   Json::Object& keys;
   std::string_view model_type;
@@ -59,13 +59,13 @@ struct RuleTarget {
   bool acted = false;
 };
 
-// The rule of the embedding, if it is of this type.
+// The scaling rule of the embedding if it is of this type, else nullptr.
 template <class Rule>
 [[nodiscard]] Rule* rule_of(RuleTarget& target) {
   return std::get_if<Rule>(&target.rotary.spec.scaling);
 }
 
-// Sets a member, and notes whether that changed it.
+// Sets a member and records whether that changed it.
 template <class Value, class New>
 void set(RuleTarget& target, Value& member, const New& value) {
   if (member == value) return;
@@ -73,49 +73,51 @@ void set(RuleTarget& target, Value& member, const New& value) {
   target.acted = true;
 }
 
-// Rules that several engines have.
+// Changes that rules of several engines make.
 namespace dialects {
 
-// model_types: "llama qwen2".
+// Whether the target's family is in a list such as "llama qwen2".
 [[nodiscard]] bool is_of(const RuleTarget& target, std::string_view model_types);
 [[nodiscard]] bool is_of(const ConfigEdit& config, std::string_view model_types);
-// Nothing is scaled.
+// Removes the scaling rule.
 void drop_scaling(RuleTarget& target);
-// The dictionary that a configuration class has where the config has none is not known.
+// Removes the dictionary that a configuration class supplies if the config has none: the engine
+// does not know it.
 void drop_default_scaling(RuleTarget& target);
-// YaRN's ramp ends at whole pairs, whatever the config says.
+// Makes YaRN's ramp end at whole pairs, whatever the config says.
 void round_yarn_ramp(RuleTarget& target);
-// A is 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
+// Sets A to 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
 void compute_yarn_attention_factor(RuleTarget& target);
-// A follows from mscale, 1 where the config has none, and mscale_all_dim, 0 there; each acts
+// Computes A from mscale (1 if not given) and mscale_all_dim (0 if not given); each has an effect
 // without the other.
 void compute_yarn_factor_of_mscales(RuleTarget& target);
-// LongRoPE's factor is max_position_embeddings / original_max_position_embeddings.
+// Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// The same, and A follows from it alone, but for lists with an A of their own.
+// The same, and computes A from that factor alone, except for lists with an A of their own.
 void compute_longrope_attention_factor(RuleTarget& target);
-// The list is chosen once, for the longest context.
+// Chooses LongRoPE's list once, for the longest context.
 void choose_longrope_list_once(RuleTarget& target);
-// Dynamic NTK scaling is not there.
+// Removes dynamic NTK scaling, which the engine does not have.
 void drop_dynamic(RuleTarget& target);
-// partial_rotary_factor is read for models whose own class does not.
+// Applies partial_rotary_factor to models whose own class does not read it.
 void read_partial_rotary_factor(RuleTarget& target);
-// rotary_dim is read for models whose class of Transformers does not.
+// Applies rotary_dim to models whose class in Transformers does not read it.
 void read_rotary_dim(RuleTarget& target);
-// Removes them from the config.
+// Takes the keys of EngineKeys out of the config.
 [[nodiscard]] EngineKeys take_engine_keys(Json& config);
-// They change nothing.
+// For engines in which the keys of EngineKeys change nothing.
 void ignore_engine_keys(RuleTarget& target);
-// attn_factor multiplies the computed A.
+// Multiplies the computed A by attn_factor.
 void multiply_by_attn_factor(RuleTarget& target);
-// extrapolation_factor multiplies the weight of the frequencies that are not divided.
+// Multiplies the weight of the unscaled frequencies by extrapolation_factor.
 void mix_by_extrapolation_factor(RuleTarget& target);
-// alpha enlarges the base.
+// Enlarges the base by alpha.
 void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// An engine's releases, both inclusive (0.0: all), and how what they do is known.
+// The first and last release of an engine with a rule, both inclusive (0.0: all), and how that is
+// known.
 struct Seen {
   Engine engine;
   Evidence kind;
@@ -123,7 +125,7 @@ struct Seen {
   EngineVersion last = {};
 };
 
-// change: DialectRule::apply or DialectRule::edit.
+// Makes a rule. change: a function for DialectRule::apply or DialectRule::edit.
 template <class Change>
 [[nodiscard]] constexpr DialectRule rule(const Seen& seen, std::string_view name,
                                          std::string_view sentence, std::string_view source,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Releases of Hugging Face Transformers; tests/golden/releases.txt shows what each does. A rule
-// begins in the minor version that the change came with.
+// The rules of releases of Hugging Face Transformers; tests/golden/releases.txt shows what each
+// release does. A rule starts at the minor version that brought the change.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -21,13 +21,13 @@ bool is_scaled(const RuleTarget& target) {
   return !std::holds_alternative<NoScaling>(target.rotary.spec.scaling);
 }
 
-// Phi-3 and its like pass the length on to their lists.
+// Whether the class passes the length on to LongRoPE's lists, like Phi-3's.
 bool passes_length(const RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   return family.starts_with("phi") && family != "phi";
 }
 
-// Whether the family's class of this release has nothing but linear and dynamic.
+// Whether the family's class in this release knows linear and dynamic scaling only.
 bool has_two_rules(const RuleTarget& target) {
   const OwnClass kind = own_class(target.model.model_type, target.version);
   return kind == OwnClass::last_call || kind == OwnClass::longest_call ||
@@ -64,7 +64,8 @@ void refuse_null_factor(RuleTarget& target) {
   target.acted = true;
 }
 
-// Classes that keep head_dim null, and functions of scaled rules that multiply it.
+// Adds a refusal if head_dim is null: some classes keep it null, and the functions of scaled rules
+// multiply it.
 void refuse_null_head_dim(RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   if (family != "mistral" && family != "mixtral" && family != "minimax") return;
@@ -122,14 +123,15 @@ void remember_lengths(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) != nullptr) set(target, target.lengths, policy);
 }
 
-// The same of classes of this kind alone, or of every class until a release.
+// The same, only for classes of this kind, or for every class up to a release.
 template <LengthPolicy policy, OwnClass kind, EngineVersion last>
 void remember_lengths_of(RuleTarget& target) {
   if (own_class(target.model.model_type, target.version) == kind || target.version <= last)
     remember_lengths<policy>(target);
 }
 
-// Parameters by layer type remember their lengths by its name, those of the whole model by None.
+// With parameters per layer type the lengths are remembered under its name, with one dictionary
+// under None.
 void forget_lengths(RuleTarget& target) {
   if (target.rotary.layer_type && target.model.model_type != "olmo3")
     remember_lengths<LengthPolicy::kept_above_trained>(target);

@@ -106,7 +106,7 @@ std::string text_named(const std::vector<NamedText>& list, std::string_view name
   return found == list.end() ? std::string(absent) : found->text;
 }
 
-// Parameters of both rules, those of one alone beside "none".
+// Adds the parameters of both rules. One that only one rule has is compared with "none".
 void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields) {
   const auto mine = parameter_texts(one);
   const auto theirs = parameter_texts(other);
@@ -120,7 +120,8 @@ void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields)
     fields.add(name, text_named(mine, name), text_named(theirs, name), FieldEffect::rows);
 }
 
-// Numbers within the spacing of float32, in which other formats store them, are alike.
+// Whether two numbers are equal within the spacing of float32, the format in which other files
+// store them.
 bool alike(double one, double other) {
   const double size = larger(std::abs(one), std::abs(other));
   return std::isfinite(size) && std::abs(one - other) <= 0x1p-23 * size;
@@ -155,7 +156,7 @@ struct TemperatureText {
   }
 };
 
-// Runs of equal layers in which the two differ: "layers 0-3".
+// A run of successive layers in which the two models differ in the same way: "layers 0-3".
 struct LayerRun {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -185,7 +186,7 @@ void add_layer_runs(const ModelSpec& one, const ModelSpec& other, Value ModelLay
   }
 }
 
-// A text and the numbers in it: as text two NaN are equal.
+// A text and the numbers it was made of. Compared as text, so that two NaN are equal.
 struct TextOfNumbers {
   std::string text;
   std::vector<double> numbers;
@@ -243,7 +244,8 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  // Both read neighbours, and q and k are written to the same features.
+  // Scores are the same if both pair neighbours, wherever the results are written, since q and k
+  // are written alike.
   const bool same_scores = mine.pairing != Pairing::half && theirs.pairing != Pairing::half;
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
              same_scores ? FieldEffect::nothing : FieldEffect::rows);

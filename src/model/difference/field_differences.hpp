@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields that differ, as text.
+// Lists the fields in which two embeddings or models differ, as text.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace rotary {
 
-// Two rotary embeddings: members of the spec, parameters of the rule, and what stands beside them.
+// The fields in which two rotary embeddings differ: members of the spec, parameters of the rule,
+// and the other members of ModelRotary.
 [[nodiscard]] std::vector<FieldDifference> field_differences(const ModelRotary& one,
                                                              const ModelRotary& other);
 
-// Two models, apart from their rotary embeddings.
+// The fields in which two models differ, without those of their rotary embeddings.
 [[nodiscard]] std::vector<FieldDifference> field_differences(const ModelSpec& one,
                                                              const ModelSpec& other);
 

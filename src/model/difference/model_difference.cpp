@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t usual_context = 4096;
 constexpr std::int64_t longest_context = std::int64_t{1} << 31;
-// So many rows of a rule that has frequencies of their own for each are compared one by one.
+// How many rows are compared one by one where every row has its own frequencies.
 constexpr std::int64_t single_rows = 1 << 16;
 
 Status check_context(std::int64_t tokens) {
@@ -37,24 +37,25 @@ struct OriginalContext {
   void operator()(const ParameterFacts& /*facts*/, const Value& /*value*/) {}
 };
 
-// The length beyond which a rule that depends on the context acts.
+// The context length beyond which the frequencies of a rule change; nothing if they never do.
 std::optional<std::int64_t> trained_tokens(const Scaling& scaling) {
   std::optional<std::int64_t> tokens;
   if (depends_on_context(scaling)) for_each_parameter(scaling, OriginalContext{tokens});
   return tokens;
 }
 
-// An embedding, and the lengths that its engine passes to it.
+// An embedding and the sequence lengths that its engine passes to it.
 struct Side {
   const RotarySpec& spec;
   LengthPolicy policy;
 
-  // In a sequence that grows token by token, when the row of the position is made.
+  // The frequencies with which the row of `position` is made in a sequence that grows token by
+  // token to `context` tokens.
   [[nodiscard]] Result<Frequencies> at(std::int64_t position, std::int64_t context) const {
     const bool whole = policy == LengthPolicy::whole_context;
     return make_frequencies(spec, whole ? context : position + 1);
   }
-  // The first position behind `position` that may have other frequencies.
+  // The first later position that may have other frequencies than these.
   [[nodiscard]] std::int64_t valid_until(const Frequencies& frequencies,
                                          std::int64_t context) const {
     if (policy == LengthPolicy::whole_context) return context;
@@ -62,8 +63,9 @@ struct Side {
   }
 };
 
-// The next position to look at, where each has frequencies of its own: the next one while these
-// may tell which is the first wrong one, then powers of two.
+// The next position to compare where every row has its own frequencies: the one that follows while
+// the first wrong row may still be found (for single_rows at most), otherwise the next power of two
+// or the last position.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
@@ -91,7 +93,9 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
   return std::move(rows).result();
 }
 
-// A call of half the trained context, after one of the whole context.
+// Compares a call of half the trained context that follows a call of the whole context. Empty
+// unless the longer call can matter to one side alone: both have the same trained context, which is
+// shorter than `context`, and different policies, neither of them whole_context.
 Result<std::optional<RowsDifference>> compare_after_longer(const Side& one, const Side& other,
                                                            std::int64_t context) {
   const auto trained = trained_tokens(one.spec.scaling);
@@ -126,7 +130,8 @@ void add_layer(std::vector<RotaryDifference>& pairs, std::size_t one, std::size_
   if (layer) found->layers.push_back(*layer);
 }
 
-// The embeddings of each layer, where both know their layers; else those of one name, or place.
+// Which embeddings to compare: those of the same layer if both models list their layers, else those
+// of the same name, or at the same place.
 std::vector<RotaryDifference> embedding_pairs(const ModelSpec& one, const ModelSpec& other) {
   std::vector<RotaryDifference> pairs;
   if (!one.layers.empty() && one.layers.size() == other.layers.size()) {
@@ -178,8 +183,8 @@ std::int64_t context_of(const ModelSpec& one, const ModelSpec& other) {
   return std::clamp<std::int64_t>(longest.value_or(usual_context), 1, longest_context);
 }
 
-// The model as its checkpoint has it: a file's q and k may have their rows in another order, in
-// which they turn by the same angles.
+// The model with q and k in the order of its checkpoint. A file may have their rows in another
+// order, with the same angles.
 ModelSpec of_checkpoint(ModelSpec model) {
   if (!model.gguf || !model.gguf->checkpoint_pairing) return model;
   for (ModelRotary& rotary : model.rotary) rotary.spec.pairing = *model.gguf->checkpoint_pairing;
@@ -196,7 +201,8 @@ bool is_permuted(const ModelSpec& model) {
   return model.gguf && model.gguf->rows == ProjectionRows::permuted && !model.rotary.empty();
 }
 
-// As make_frequencies() makes them: beyond, comparisons of rows say nothing.
+// Checks that frequencies are such as make_frequencies() makes; comparisons of other rows would
+// mean nothing.
 Status check_frequencies(std::string_view side, const Frequencies& frequencies) {
   const double factor = frequencies.attention_factor;
   if (!(factor >= 0x1p-20 && factor <= 0x1p20))

@@ -13,16 +13,16 @@ namespace {
 
 bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
 
-// Whether pair i of both reads the same two features. Features that it is written to are those of
-// q and k alike, and change no score.
+// Whether pair i of both reads the same two features. Where it is written does not matter: it is
+// the same for q and k, so scores do not change.
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
          one.blocks == other.blocks &&
          reads_neighbours(one.pairing) == reads_neighbours(other.pairing);
 }
 
-// One position for all axes: where pairs turn by the sum over axes, they turn by the sum of their
-// frequencies.
+// The frequencies for one position on all axes. If pairs turn by the sum over axes, their
+// frequencies are summed.
 template <class Number>
 std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Number>& table) {
   if (!frequencies.axes.is_dense()) return table;
@@ -41,7 +41,7 @@ std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
   return {begin, begin + half};
 }
 
-// 1, 2, 4, … and the last one.
+// The distances 1, 2, 4, … below `tokens`, and the last one.
 std::vector<std::int64_t> distances_below(std::int64_t tokens) {
   std::vector<std::int64_t> distances;
   for (std::int64_t distance = 1; distance < tokens - 1; distance *= 2)
@@ -67,7 +67,8 @@ void RowsComparison::add(const Frequencies& one, const Frequencies& other, Posit
 }
 
 void RowsComparison::find_first(const std::vector<DriftingPair>& pairs, PositionSpan span) {
-  // Beyond √2 times the tolerance one of two components is above it.
+  // If two points are farther than √2 times the tolerance apart, one of their two components
+  // differs by more than the tolerance.
   for (const DriftingPair& pair : pairs) {
     const auto sure = pair.first_beyond(std::numbers::sqrt2 * row_tolerance * (1 + 0x1p-30), span);
     if (sure) span.last = *sure + 1;

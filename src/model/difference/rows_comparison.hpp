@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the rows of two Frequencies over a span of positions after the other, because a rule
-// may give each span frequencies of its own.
+// Compares the rows of two Frequencies, one span of positions after the other, because a rule may
+// give each span other frequencies.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ namespace rotary {
 
 class RowsComparison {
  public:
-  // Requires windows of one head_dim.
+  // Requires windows with the same head_dim.
   RowsComparison(const HeadWindow& one, const HeadWindow& other);
 
-  // The rows of the span, and scores of queries at its last position. Requires frequencies of the
-  // windows.
+  // Compares the rows of a span, and the scores of queries at its last position. Requires
+  // frequencies that fit the windows.
   void add(const Frequencies& one, const Frequencies& other, PositionSpan span);
 
   [[nodiscard]] bool found_first() const noexcept { return found_.first_position.has_value(); }
   [[nodiscard]] RowsDifference result() &&;
 
  private:
-  // A feature takes cos of turns times factor from itself, and sin from its partner.
+  // How a feature is rotated: factor * cos(turns) times itself, and factor * sin(turns) times its
+  // partner.
   struct Feature {
     std::uint64_t turns = 0;
     double factor = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants that llama.cpp's code has for each architecture, beyond the keys of files, as data:
-// rows for the names of llama-arch.cpp. Read from llama.cpp at gguf_commit(): rope types from
-// llama_model_rope_type (src/llama-model.cpp), the rest from src/models/*.cpp, permutations from
-// conversion/*.py.
+// The choices that llama.cpp's code, not the file, makes for each architecture, as data: rows for
+// the names in llama-arch.cpp. Taken from llama.cpp at gguf_commit(): rope types from
+// llama_model_rope_type (src/llama-model.cpp), permutations from conversion/*.py, the rest from
+// src/models/*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rotary {
 
-// Which pairs ggml's operation turns together, and on which axes.
+// Which features ggml's operation pairs, and which axis each pair follows.
 enum class RopeType {
   none,           // the graph has no rope operation
   norm,           // (2i, 2i + 1)
@@ -25,7 +25,8 @@ enum class RopeType {
   neox_or_mrope,
 };
 
-// When a model has sliding layers, which a row's period, or an array of the file, tells apart.
+// When a model has sliding layers. Which layers they are follows from SlidingForm::period or from
+// an array in the file.
 enum class SlidingIf {
   never,
   always,
@@ -34,7 +35,7 @@ enum class SlidingIf {
   of_64,     // with 64 layers (EXAONE 4 32B)
 };
 
-// The base of sliding layers.
+// Where sliding layers take their base (theta) from.
 enum class SlidingBase {
   of_full,       // rope.freq_base_swa, else rope.freq_base
   ten_thousand,  // rope.freq_base_swa, else 10000
@@ -42,7 +43,7 @@ enum class SlidingBase {
   ignored,       // rope.freq_base, although the file may have the other key
 };
 
-// How the scaling rule holds for sliding layers.
+// Which scaling rule sliding layers have.
 enum class SlidingRule {
   as_full,   // as for full layers
   unscaled,  // factor 1
@@ -57,7 +58,7 @@ struct SlidingForm {
   SlidingRule rule = SlidingRule::as_full;
 };
 
-// The layers whose q and k are rotated.
+// Which layers rotate q and k. A layer's number counts from 0.
 enum class Rotating {
   all,
   sliding,            // only those, where the model has any
@@ -74,11 +75,13 @@ enum class GgufTemperature {
   keys,      // temperature_scale and temperature_length
 };
 
-// Which layers have no attention, beside those with attention.head_count_kv 0: those of
-// attention.recurrent_layers, else all but each fourth or eighth (full_attention_interval); or all.
+// Which layers have no attention. by_head_count: those with attention.head_count_kv 0; with the
+// other values, these and more. interval_4, interval_8: those listed in attention.recurrent_layers,
+// or without that list all but every 4th or 8th layer (the file may give another number as
+// full_attention_interval). all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
-// A converted checkpoint's q and k.
+// Whether the converter reordered the rows of q and k.
 enum class Converted {
   kept,      // the pairing of the checkpoint is that of the file
   permuted,  // rows from half to interleaved
@@ -106,7 +109,8 @@ struct GgufArchitecture {
   std::string_view refusal = {};      // why no spec describes it; empty: it is read
 };
 
-// The row of one architecture, with its name alone; absent if llama.cpp did not know it.
+// The row of an architecture, with only this name in it; absent if llama.cpp does not know the
+// architecture.
 [[nodiscard]] std::optional<GgufArchitecture> find_gguf_architecture(std::string_view name);
 
 // Every name, sorted.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file front to back through a window of its bytes and keeps the first error, so that a
-// function that reads ten numbers checks nothing, and its caller checks once.
+// Reads a file front to back through a window of its bytes. Keeps the first error, so that a caller
+// can read ten numbers and check for an error once at the end.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@
 
 namespace rotary {
 
-// Bytes of a file as messages show them: at most 60, those that are no printable ASCII as \xNN.
+// Bytes of a file as messages show them: at most 60, with bytes that are not printable ASCII as
+// \xNN.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
 class FileWindow {
@@ -27,11 +28,11 @@ class FileWindow {
   explicit FileWindow(const ByteSource& source)
       : source_(source), window_(std::make_unique<std::array<std::byte, size>>()) {}
 
-  // Every read and skip stays within left(); one that does not is an error, and gives 0.
+  // Reading or skipping more than left() bytes is an error, and gives 0.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] std::uint64_t left() const noexcept { return source_.size_bytes - position_; }
 
-  // Numbers are then read so.
+  // Sets the byte order of the numbers that are read from here on.
   void set_byte_order(std::endian order) noexcept { order_ = order; }
 
   template <std::unsigned_integral T>
@@ -51,7 +52,7 @@ class FileWindow {
   // Requires position <= the size of the file.
   void move_to(std::uint64_t position) noexcept { position_ = position; }
 
-  // Messages end with the position at which the reader is.
+  // Adds an error, whose message ends with the current position.
   template <class... Parts>
   void malformed(const Parts&... parts) {
     fail(malformed_input("GGUF: ", parts..., " (byte ", position_, ")"));
@@ -68,7 +69,7 @@ class FileWindow {
   static constexpr std::size_t size = std::size_t{1} << 15;
 
   void read(std::byte* bytes, std::size_t count);
-  // Fills the window with the bytes at the position.
+  // Fills the window with the bytes from the current position on.
   bool fill();
   [[nodiscard]] bool has_left(std::uint64_t bytes);
   void fail(Error error) {

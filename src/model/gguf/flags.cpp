@@ -20,7 +20,7 @@ struct NumberFlag {
   std::optional<double> LlamaCppFlags::*value;
   double unset;  // this number and those below it leave the file's
 };
-// llama.cpp takes 0, or any number below 0, for one that was not given.
+// llama.cpp treats 0, or any negative number, as not given.
 constexpr double below_zero = -0x1p-149;
 constexpr std::array number_flags = {
     NumberFlag{"--rope-scale", "factor", &LlamaCppFlags::factor, 0},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run beside its GGUF file: keys of the file with other values, and llama.cpp's flags.
+// The changes that a run of llama.cpp makes to a GGUF file: other values of its keys, and flags.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// Absent: as the file says (common/arg.cpp, src/llama-context.cpp).
+// The flags of llama.cpp; absent: the file decides (common/arg.cpp, src/llama-context.cpp).
 struct LlamaCppFlags {
   std::optional<std::string> scaling = {};  // none, linear, yarn
   std::optional<double> factor = {};        // of --rope-scale, or 1 / --rope-freq-scale
@@ -29,7 +29,8 @@ struct LlamaCppFlags {
   friend bool operator==(const LlamaCppFlags&, const LlamaCppFlags&) = default;
 };
 
-// The flag that sets a parameter of a rule, its rope_type or its base, where it was given.
+// The name of the flag that was given and sets this parameter (of a rule, or rope_type, or base);
+// empty if none was.
 [[nodiscard]] std::string_view flag_of(const LlamaCppFlags& flags, std::string_view parameter);
 
 struct GgufChanges {
@@ -37,7 +38,7 @@ struct GgufChanges {
   std::vector<ConfigOverride> keys = {};  // by their full names
 };
 
-// Sorts overrides into flags and keys, which are set in the metadata. Error: invalid_argument.
+// Sorts overrides into flags and keys, and sets the keys in the metadata. Error: invalid_argument.
 [[nodiscard]] Result<GgufChanges> apply_gguf_overrides(std::span<const ConfigOverride> overrides,
                                                        std::string_view architecture,
                                                        GgufMetadata& metadata);

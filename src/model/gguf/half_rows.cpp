@@ -29,7 +29,7 @@ constexpr std::array halves = std::to_array<GgufArchitecture>({
              "phi2 phi3 phimoe plamo plamo2 qwen qwen2 qwen2moe qwen3 qwen3moe rnd1 "
              "seed_oss stablelm starcoder2 talkie",
      .rope = RopeType::neox},
-    // The graph of deepseek2, which here passes NEOX whatever the type of the architecture is.
+    // Uses the graph of deepseek2, which passes NEOX for this architecture.
     {.name = "deepseek2-ocr", .rope = RopeType::neox, .yarn_in_softmax = true},
     {.name = "exaone-moe",
      .rope = RopeType::neox,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of one architecture in a GGUF file, by the names that follow its own.
+// The keys of one architecture in a GGUF file, under their names without the architecture's:
+// rope.freq_base for llama.rope.freq_base.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace rotary {
 
-// A key's value, and what a note about it says.
+// The value of a key, and its name for notes about where the value comes from.
 template <class T>
 struct Stated {
   std::optional<T> value;
@@ -24,8 +25,8 @@ struct Stated {
   [[nodiscard]] T or_else(T other) const { return value.value_or(other); }
 };
 
-// Writers of files differ in the widths of numbers: every integer type serves for an integer and
-// every floating type for a number. Mistyped values are errors.
+// Writers of files use different widths of numbers, so every integer type is accepted for an
+// integer and every floating-point type for a number. Other types are errors.
 class GgufKeys {
  public:
   GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings);
@@ -35,21 +36,21 @@ class GgufKeys {
   [[nodiscard]] Stated<bool> boolean(std::string_view name) const;
   [[nodiscard]] Stated<std::string> text(std::string_view name) const;
   [[nodiscard]] Stated<std::vector<std::int64_t>> integers(std::string_view name) const;
-  // Integers, or one for all.
+  // A list of integers, one for each layer, or one integer for all.
   [[nodiscard]] Stated<std::vector<std::int64_t>> one_or_each(std::string_view name,
                                                               std::int64_t count) const;
-  // Must be given and at least 1.
+  // An integer that must be given and at least 1.
   [[nodiscard]] Stated<std::int64_t> count(std::string_view name) const;
 
   [[nodiscard]] bool has(std::string_view name) const { return find(full(name)) != nullptr; }
   [[nodiscard]] bool is_array(std::string_view name) const;
-  // "llama.rope.freq_base".
+  // The full name of a key: "llama.rope.freq_base".
   [[nodiscard]] std::string full(std::string_view name) const {
     return prefix_ + std::string(name);
   }
   [[nodiscard]] Findings& findings() const { return findings_; }
 
-  // Messages that begin with "GGUF: ".
+  // Adds an error or a warning whose message begins with "GGUF: ".
   template <class... Parts>
   void malformed(const Parts&... parts) const {
     findings_.fail(malformed_input("GGUF: ", parts...));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths, base and scaling of a kind of layers, as llama.cpp takes them from the keys:
+// Widths, base and scaling of full or sliding layers, as llama.cpp takes them from the keys:
 // llama_model_base::load_hparams in src/llama-model.cpp, load_arch_hparams in src/models/*.cpp, and
 // the YaRN factor in src/llama-context.cpp.
 #include <cmath>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
-// attention.key_length, or its name for latent attention, else the width of a head.
+// The width of a head's keys: attention.key_length, or its key for latent attention, else
+// embedding_length / head_count.
 std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {
@@ -66,8 +67,9 @@ void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
 }
 
-// A graph with bases of its own for sliding layers takes their factor and base from the file, too:
-// get_rope_freq_base and get_rope_freq_scale in src/llama-model.cpp.
+// Whether flags change the base and factor of these layers. Graphs that read a base of their own
+// for sliding layers take both from the file, whatever the flags say: get_rope_freq_base and
+// get_rope_freq_scale in src/llama-model.cpp.
 bool follows_flags(const GgufModelFile& file, LayerKind kind) {
   return kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
 }
@@ -87,7 +89,7 @@ double growth(double factor, double multiplier) {
   return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
 }
 
-// rope_yarn_log_mul, in float32 as llama.cpp divides it.
+// rope_yarn_log_mul, divided in float32 as in llama.cpp.
 double yarn_multiplier(const GgufModelFile& file) {
   const bool is_mistral3 = file.row.temperature == GgufTemperature::mistral3;
   if (!file.row.has_yarn_multiplier && !is_mistral3) return 0;
@@ -96,7 +98,8 @@ double yarn_multiplier(const GgufModelFile& file) {
   return is_mistral3 ? double{stated} : double{stated / 0.1F};
 }
 
-// The factor that a context gives to YaRN, before rope.scaling.attn_factor.
+// YaRN's attention factor as llama.cpp's context computes it, before it is multiplied by
+// rope.scaling.attn_factor.
 double yarn_factor(const GgufModelFile& file, double factor) {
   const double all = yarn_multiplier(file);
   if (all == 0) return growth(factor, 1);
@@ -104,7 +107,7 @@ double yarn_factor(const GgufModelFile& file, double factor) {
   return growth(factor, one) / growth(factor, all);
 }
 
-// YaRN is off for another type, unless a flag turns it on.
+// Reads YaRN's parameters. For another rope type YaRN is off unless a flag turns it on.
 void read_yarn(const GgufModelFile& file, std::string_view type, LayerRope& layer) {
   const GgufKeys& keys = file.keys;
   const LlamaCppFlags& flags = file.flags;
@@ -172,8 +175,8 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
     layer.attention_factor = attention * flags.attn_factor.value_or(1);
     return;
   }
-  // The operation multiplies by growth of the layer's own factor, the context divides by that of
-  // the full layers'.
+  // The operation multiplies by the growth for the layer's own factor; the context divides by the
+  // growth for the factor of full layers.
   const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
   layer.attention_factor =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers of a GGUF file's model slide, rotate and attend at all.
+// Which layers of a GGUF file's model have sliding attention, which rotate, and which have
+// attention at all.
 #pragma once
 
 #include <string>

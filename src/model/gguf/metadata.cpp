@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of a GGUF file: header, keys, list of tensors, and the numbers of three tensors. Rules
-// and their order are those of gguf_init_from_reader in ggml/src/gguf.cpp of llama.cpp at 0c1e5709.
+// Reads a GGUF file: header, keys, list of tensors, and the numbers of the rope tensors. Checks
+// what gguf_init_from_reader checks, in its order (ggml/src/gguf.cpp of llama.cpp at 0c1e5709).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -57,7 +57,7 @@ void read_version(FileWindow& file, GgufMetadata& metadata) {
   file.not_supported("version must be 2 or 3, got ", version);
 }
 
-// count: of something with at least this many bytes each.
+// Reads a count of things that take at least this many bytes each.
 std::uint64_t read_count(FileWindow& file, std::string_view of, std::uint64_t most,
                          std::uint64_t bytes_each) {
   const auto count = file.number<std::uint64_t>();
@@ -72,7 +72,7 @@ std::uint64_t read_count(FileWindow& file, std::string_view of, std::uint64_t mo
   return count;
 }
 
-// general.alignment, of the tensors' data.
+// The alignment of the tensors' data in bytes: general.alignment.
 std::uint64_t alignment_of(FileWindow& file, const std::vector<GgufKey>& keys) {
   constexpr std::string_view name = "general.alignment";
   const auto found =
@@ -89,7 +89,7 @@ std::uint64_t alignment_of(FileWindow& file, const std::vector<GgufKey>& keys) {
   return 32;
 }
 
-// How many numbers a tensor has; nothing if that is no int64.
+// Reads a tensor's extents and returns how many numbers it has; nothing if that does not fit int64.
 std::optional<std::int64_t> read_extents(FileWindow& file, std::string_view name) {
   const auto dimensions = file.number<std::uint32_t>();
   if (dimensions > most_dimensions) {
@@ -131,7 +131,7 @@ void check_rope_tensor(FileWindow& file, const RopeTensor& tensor, std::int32_t 
   }
 }
 
-// One entry of the list; keeps it if it is a rope tensor.
+// Reads one entry of the list of tensors. Keeps it if it is a rope tensor.
 void read_tensor(FileWindow& file, std::uint64_t alignment, std::vector<RopeTensor>& kept) {
   const auto name_bytes = file.number<std::uint64_t>();
   if (name_bytes > most_tensor_name_bytes) {
@@ -156,7 +156,7 @@ void read_tensor(FileWindow& file, std::uint64_t alignment, std::vector<RopeTens
   }
 }
 
-// start: of the tensors' data.
+// Reads the numbers of a tensor. start: where the tensors' data starts in the file.
 GgufTensor read_values(FileWindow& file, const RopeTensor& tensor, std::uint64_t start) {
   GgufTensor read{.name = tensor.name, .values = {}};
   const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.values) * sizeof(float);
@@ -216,8 +216,8 @@ Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept {
     read_magic(file);
     if (!file.failed()) read_version(file, metadata);
     if (file.failed()) return file.error();
-    // A tensor has at least a length, dimensions, type and offset; a key a length, a byte, a type
-    // and a byte.
+    // The fewest bytes. A tensor takes a length, dimensions, a type and an offset; a key takes a
+    // length, a byte, a type and a byte.
     metadata.tensors = read_count(file, "tensors", most_gguf_tensors, 24);
     const std::uint64_t keys = read_count(file, "keys", most_gguf_keys, 14);
     if (!file.failed()) metadata.keys = read_gguf_keys(file, keys);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Architectures that the rope operation is no part of, and those that are refused.
+// Architectures without the rope operation, and those that are refused.
 #include <array>
 
 #include "model/gguf/architecture_rows.hpp"

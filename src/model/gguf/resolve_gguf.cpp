@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the keys of a GGUF file to a ModelSpec: what llama.cpp computes of them.
+// Makes a ModelSpec from the keys of a GGUF file, as llama.cpp reads them.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view architecture_key = "general.architecture";
 constexpr std::string_view commit = "0c1e5709";
 
-// The keys of a model are in the first of split files.
+// An error for any but the first of split files, which alone has the model's keys.
 Status check_split(const GgufMetadata& metadata) {
   const GgufKey* const number = find_gguf_key(metadata, "split.no");
   const GgufKey* const count = find_gguf_key(metadata, "split.count");
@@ -60,7 +60,8 @@ Result<GgufArchitecture> find_row(const GgufMetadata& metadata) {
                      "': ", row->refusal);
 }
 
-// ggml's bias is the slope times minus the distance, on whatever side the key is.
+// The model's ALiBi. ggml's bias is -slope * distance, whether the key is before or after the
+// query.
 std::optional<RelativeBias> alibi_of(const GgufModelFile& file, std::int64_t heads,
                                      Sources& sources) {
   constexpr double usual = 8;
@@ -113,7 +114,7 @@ void resolve_bias(const GgufModelFile& file, ModelSpec& model) {
                             : t5_of(file, heads.value->front(), model.sources);
 }
 
-// The encoding of layers that have no rope operation. Baichuan 13B has ALiBi instead.
+// The encoding of layers without a rope operation. Baichuan 13B has ALiBi instead.
 LayerEncoding encoding_without_rope(const GgufModelFile& file, ModelSpec& model) {
   resolve_bias(file, model);
   if (file.row.encoding != LayerEncoding::alibi || model.relative_bias) return file.row.encoding;
@@ -173,7 +174,7 @@ void fill_layers(const GgufModelFile& file, const GgufLayers& layers, LayerEncod
   }
 }
 
-// Full layers' first, then sliding layers', where they differ.
+// Adds the rotary embedding of full layers, then that of sliding layers if it differs.
 void resolve_rotaries(const GgufModelFile& file, const GgufLayers& layers, ModelSpec& model) {
   const auto has = [&](bool slides) {
     return std::any_of(layers.each.begin(), layers.each.end(), [&](const GgufLayer& each) {
@@ -219,7 +220,7 @@ GgufModel describe_file(const GgufModelFile& file, const ModelSpec& model) {
   return said;
 }
 
-// Gemma 2's, which llama.cpp has where the key is absent, too.
+// The soft cap on scores. llama.cpp applies Gemma 2's even if the key is absent.
 void resolve_softcap(const GgufModelFile& file, ModelSpec& model) {
   if (file.row.name != "gemma2") return;
   const auto stated = file.keys.number("attn_logit_softcapping");

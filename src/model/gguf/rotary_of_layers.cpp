@@ -15,7 +15,7 @@
 namespace rotary {
 namespace {
 
-// Converters write this for a pair that does not turn.
+// The factor that converters write for a pair that does not turn.
 constexpr float standing_still = 1e30F;
 
 const GgufTensor* find_tensor(const GgufMetadata& metadata, std::string_view name) {
@@ -24,7 +24,8 @@ const GgufTensor* find_tensor(const GgufMetadata& metadata, std::string_view nam
   return found == metadata.rope_tensors.end() ? nullptr : &*found;
 }
 
-// The first numbers of the tensor, one for each pair; Step 3.5 has those of its widest layers.
+// The factors in a tensor, one for each pair of the layer. The tensor of Step 3.5 is as long as its
+// widest layers need; the other layers take its first numbers.
 std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tensor,
                               const LayerRope& layer) {
   const auto pairs = static_cast<std::size_t>(layer.rotary_dim / 2);
@@ -45,8 +46,9 @@ std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tenso
   return factors;
 }
 
-// ω_i as the operation has them, for what no rule of the library says: factors of a tensor beside
-// YaRN, part of YaRN, or a factor on cos and sin beside them.
+// The frequencies as ggml's operation computes them, listed one by one. For combinations that no
+// rule of the library describes: a tensor's factors together with YaRN, YaRN in part, or a tensor's
+// factors with a factor on cos and sin.
 ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& factors) {
   const auto dimension = static_cast<double>(layer.rotary_dim);
   const auto pair_that_turns = [&](double turns) {
@@ -69,7 +71,7 @@ ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& fa
   return rule;
 }
 
-// How many pairs turn, if the factors say no more than that the others stand still.
+// How many pairs turn, if the factors only say which pairs turn and which do not.
 std::optional<std::int64_t> turning_pairs(const std::vector<float>& factors) {
   const auto still =
       std::find_if(factors.begin(), factors.end(), [](float factor) { return factor != 1; });
@@ -118,7 +120,7 @@ Scaling longrope_of(const GgufModelFile& file, const LayerRope& layer, const Ggu
   }
   const std::int64_t context_tokens = file.keys.integer("context_length").or_else(0);
   const auto context = static_cast<double>(context_tokens);
-  // A flag is for YaRN: lists are chosen by the file's.
+  // The flag for the original context is for YaRN only; the list is chosen by the file's.
   const auto original_tokens =
       file.keys.integer("rope.scaling.original_context_length").or_else(context_tokens);
   const auto original = static_cast<double>(original_tokens);
@@ -154,8 +156,8 @@ Scaling scaling_of(const GgufModelFile& file, const LayerRope& layer) {
   return scaling_without_factors(layer);
 }
 
-// Pairs of each axis, by the operation's own loop (ggml_mrope_cache_init in ops.cpp); the fourth
-// coordinate of M-RoPE, which texts and images leave at 0, is `standing`.
+// The axis of each pair, as the loop of ggml's operation deals them out (ggml_mrope_cache_init in
+// ops.cpp). `standing` is the fourth coordinate of M-RoPE, which is 0 for text and images.
 struct DealtPairs {
   std::vector<std::int64_t> of_axis = {0, 0, 0, 0};
   std::vector<std::int64_t> standing = {};
@@ -178,7 +180,7 @@ DealtPairs deal(const std::vector<std::int64_t>& sections, std::int64_t pairs, b
   return dealt;
 }
 
-// Three or four sizes, padded with 0.
+// The sections in the file: three or four sizes, filled up with 0.
 std::optional<std::vector<std::int64_t>> sections_of(const GgufModelFile& file) {
   auto stated = file.keys.integers("rope.dimension_sections");
   if (!stated.value) return {};
@@ -279,7 +281,7 @@ void note_base(const GgufModelFile& file, LayerKind kind, Sources& sources) {
   note_key(sources, "base", file.keys.number(own ? "rope.freq_base_swa" : "rope.freq_base"));
 }
 
-// Parameters come from keys of these names, from tensors, or from llama.cpp's code.
+// Records where the rule's parameters come from: keys of these names, tensors, or llama.cpp's code.
 void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& sources) {
   struct Named {
     std::string_view parameter;
@@ -328,7 +330,8 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
   for_each_parameter(scaling, note_parameter);
 }
 
-// With YaRN of the flags llama.cpp takes another n_ctx_train: llama_init_from_model.
+// If flags turn YaRN on, llama.cpp uses another trained context (n_ctx_train):
+// llama_init_from_model.
 void stretch_context(const GgufModelFile& file, const LayerRope& layer, ModelRotary& rotary) {
   if (!file.flags.factor || layer.ext_factor == 0) return;
   const double tokens = static_cast<double>(layer.original_context_tokens) * *file.flags.factor;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rotary embeddings of a GGUF file's model: what llama.cpp computes from its keys and tensors.
+// Makes the rotary embeddings of a GGUF file's model, as llama.cpp computes them from its keys and
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace rotary {
 
-// A file while its rotary embeddings are read.
+// The facts about a file while its rotary embeddings are read.
 struct GgufModelFile {
   const GgufMetadata& metadata;
   const GgufArchitecture& row;
@@ -24,7 +25,7 @@ struct GgufModelFile {
 
 enum class LayerKind { full, sliding };
 
-// Widths and scaling of one kind of layers.
+// The widths and scaling of full or of sliding layers.
 struct LayerRope {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
@@ -46,11 +47,11 @@ struct LayerRope {
 // Errors and warnings go to file.keys.findings().
 [[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind);
 
-// sources: of the values that both kinds of layers share.
+// The rotary embedding of one kind of layers. sources: the origins of values that both kinds share.
 [[nodiscard]] std::optional<ModelRotary> rotary_of(const GgufModelFile& file,
                                                    const LayerRope& layer, LayerKind kind);
 
-// The rope type of this file, for the types that depend on its sections.
+// The rope type of this file. For some architectures it depends on the file's sections.
 [[nodiscard]] RopeType rope_type_of(const GgufModelFile& file);
 
 }  // namespace rotary

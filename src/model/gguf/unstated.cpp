@@ -23,7 +23,8 @@ bool has_tensor(const GgufModelFile& file, std::string_view name) {
                      [&](const GgufTensor& each) { return each.name == name; });
 }
 
-// The shortest decimal number that rounds to the same float32, where it is another one.
+// Says which base the checkpoint probably had: the shortest decimal number that rounds to the
+// file's float32, if it is another number.
 void add_base(const GgufModelFile& file, std::string_view name, std::vector<std::string>& said) {
   const auto stated = file.keys.number(name);
   if (!stated.value) return;
@@ -60,7 +61,8 @@ void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
       "drops it");
 }
 
-// Keys that llama.cpp reads for every architecture, and keys of attention that change no position.
+// Keys that llama.cpp reads for every architecture, and keys about attention that do not change
+// positions.
 constexpr std::string_view read_for_others =
     " rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.attn_factor "
     "rope.scaling.factor rope.scaling.finetuned rope.scaling.original_context_length "
@@ -94,7 +96,7 @@ std::string value_text(const GgufKey& key) {
   return std::visit(text, key.value);
 }
 
-// Lengths and factors as a file states them.
+// The lengths and factors that a file states.
 struct StatedStretch {
   Stated<std::int64_t> original;
   Stated<std::int64_t> context;
@@ -165,7 +167,7 @@ void warn_about_lists(const StatedStretch& stated, Findings& findings) {
 void warn_about_missing(const GgufModelFile& file, const StatedStretch& stated) {
   Findings& findings = file.keys.findings();
   const auto& [original, context, factor, attention, type, has_lists] = stated;
-  // Vocabularies have no tensors at all. For longrope the lists are asked for elsewhere.
+  // Files of a vocabulary have no tensors at all. The lists of longrope are checked elsewhere.
   if (stated.is("longrope") || (file.metadata.tensors == 0 && !stated.is("yarn"))) return;
   constexpr std::string_view lists =
       "tensors rope_factors_long.weight and rope_factors_short.weight";

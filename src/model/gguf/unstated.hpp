@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what a GGUF file cannot say of the checkpoint that it was made from, what it lacks, and
-// what it says in vain.
+// Finds what a GGUF file cannot state about the checkpoint it was made from, what it lacks, and
+// what it states without effect.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace rotary {
 
 [[nodiscard]] std::vector<std::string> unstated_in(const GgufModelFile& file);
 
-// Warns of YaRN's keys that llama.cpp does not read although the converter writes them, and of
-// tensors that llama.cpp would refuse to load the file without.
+// Warns about keys of YaRN that the converter writes and llama.cpp does not read, and about missing
+// tensors without which llama.cpp refuses to load the file.
 void warn_about_yarn(const GgufModelFile& file);
 
-// Warns of lengths, factors and tensors that cannot all be meant.
+// Warns about lengths, factors and tensors that contradict each other.
 void warn_about_contradictions(const GgufModelFile& file);
 
-// Warns of flags without effect.
+// Warns about flags without effect.
 void warn_about_flags(const GgufModelFile& file);
 
-// Warns of keys about rope and attention that no reader before looked for and that llama.cpp does
-// not read for something else.
+// Warns about keys of rope and attention that no reader has looked for and that llama.cpp does not
+// read for anything else. Call last.
 void warn_about_unread(const GgufModelFile& file);
 
 }  // namespace rotary

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// Bytes of a value; at least, of strings. 0: an array, which is none of a fixed size.
+// The bytes of a value; for strings the fewest. 0 for arrays, which have no fixed size.
 constexpr std::uint64_t bytes_of(GgufType type) {
   switch (type) {
     case GgufType::uint8:
@@ -72,7 +72,7 @@ double floating_number(FileWindow& file, GgufType type) {
   return std::bit_cast<double>(file.number<std::uint64_t>());
 }
 
-// Integers and booleans; those of uint64 modulo 2^64.
+// Reads an integer or a boolean. Values of uint64 above 2^63 - 1 wrap round.
 std::int64_t whole_number(FileWindow& file, GgufType type) {
   switch (type) {
     case GgufType::uint8:
@@ -139,7 +139,7 @@ void read_elements(FileWindow& file, GgufKey& key) {
   if (fits) key.value = std::move(values);
 }
 
-// strings: those that may still be walked.
+// Reads an array. strings: how many strings may still be read; reduced by those of this array.
 void read_array(FileWindow& file, GgufKey& key, std::uint64_t& strings) {
   key.element_type = read_type(file, key);
   if (!key.element_type) return;

@@ -24,19 +24,20 @@ struct Describe<GgufType> {
       NamedEnumerator{GgufType::float64, "float64"}};
 };
 
-// Own limits, beside the bytes left, which every count is held against before anything is allocated
-// or repeated. Published files have at most a hundredth of each.
+// Limits of this library. Every count is compared with them, and with the bytes left in the file,
+// before anything is allocated or repeated. Published files have at most a hundredth of each.
 inline constexpr std::uint64_t most_gguf_keys = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t most_gguf_tensors = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_gguf_name_bytes = (std::uint64_t{1} << 16) - 1;
 inline constexpr std::uint64_t most_gguf_text_bytes = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t most_gguf_kept_bytes = std::uint64_t{1} << 24;
-// Each string of an array is walked. A vocabulary has a few hundred thousand.
+// A limit, because every string of an array is read to find its end. A vocabulary has a few hundred
+// thousand.
 inline constexpr std::uint64_t most_gguf_strings = std::uint64_t{1} << 23;
 inline constexpr std::uint64_t most_kept_text_bytes = 1024;
 inline constexpr std::uint64_t most_kept_elements = 4096;
 
-// The next `count` keys.
+// Reads the next `count` keys.
 [[nodiscard]] std::vector<GgufKey> read_gguf_keys(FileWindow& file, std::uint64_t count);
 
 }  // namespace rotary

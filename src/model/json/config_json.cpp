@@ -23,7 +23,7 @@ std::string in_ascii(std::string_view text) {
   return shown;
 }
 
-// Builds the tree from the parser's events and stops at the first thing that is refused.
+// Builds the tree from the parser's events and stops at the first error.
 class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   StrictHandler(std::string_view document, std::span<const NonFinite> non_finite)
@@ -122,7 +122,8 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::string_view document_;
   std::span<const NonFinite> non_finite_;  // those still to come
   std::size_t strings_ = 0;                // keys included
-  // Only the innermost open container is added to, so these pointers stay valid.
+  // The open containers, outermost first. Values are added to the innermost only, so these pointers
+  // stay valid.
   std::vector<Json*> open_;
   std::string key_;
   Json root_;
@@ -136,7 +137,7 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
     return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
                            text.size());
   }
-  // The parser would take it for the end of the text and ignore what follows.
+  // The parser would take a NUL for the end of the text and ignore what follows.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON for configs. nlohmann/json parses; duplicate keys, of which it
-// keeps the last, and unlimited depth are refused here.
+// Strict JSON for configs. nlohmann/json does the parsing. Refused here: duplicate keys, of which
+// it would keep the last, and too many levels of nesting.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ inline constexpr int max_config_depth = 64;
 [[nodiscard]] Result<Json> parse_config(std::string_view text,
                                         std::string_view document = "config");
 
-// Outside text as messages show it: its first bytes, in whole characters, without control
-// characters that a terminal obeys.
+// Text from outside as messages show it: its first bytes, cut between characters, without control
+// characters that would affect a terminal.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest = 60);
 
 // A value as messages show it: its JSON text, shortened.

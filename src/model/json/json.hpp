@@ -42,7 +42,7 @@ class Json {
   [[nodiscard]] bool is_array() const { return holds<Array>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
 
-  // Each requires the type in its name; numbers are converted.
+  // Each function requires a value of the type in its name; numbers are converted.
   [[nodiscard]] bool boolean() const { return std::get<bool>(value_); }
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] double number() const;

@@ -16,7 +16,7 @@ constexpr std::array<std::pair<std::string_view, double>, 3> spellings = {
      {"Infinity", infinity},
      {"-Infinity", -infinity}}};
 
-// Walks the text as a parser does, as far as it is JSON.
+// Steps through the text as a parser does, up to the first place that is not JSON.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : found_{.text = std::string(text), .numbers = {}} {}

@@ -19,8 +19,8 @@ struct NonFiniteNumbers {
   std::vector<NonFinite> numbers;
 };
 
-// Replaces the numbers where a value stands, so that a JSON parser accepts the text and its
-// positions stay right. Without any the returned text is empty.
+// Replaces such numbers, where they are values, by others of the same length, so that a JSON parser
+// accepts the text and reports the right positions. The returned text is empty if there are none.
 [[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
 
 }  // namespace rotary

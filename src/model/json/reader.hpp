@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of JSON objects in turn and keeps the first error, so that a function that reads
-// ten keys checks nothing, and its caller checks once.
+// Reads the keys of JSON objects one by one. Keeps the first error, so that a caller can read ten
+// keys and check for an error once at the end.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace rotary {
 
-// An engine, in the releases that read something otherwise than resolve() does.
+// An engine and those of its releases that read something differently from resolve().
 struct DisputedBy {
   Engine engine = Engine::transformers;
   EngineVersion first = {};  // both inclusive
@@ -28,14 +28,15 @@ struct DisputedBy {
 inline constexpr DisputedBy transformers_5 = {Engine::transformers, {5, 0}, {9999, 0}};
 inline constexpr DisputedBy every_transformers = {Engine::transformers, {}, {9999, 0}};
 
-// A warning that an engine computes something else, which no rule of its dialect shows.
+// A warning that an engine computes something else, of a kind that the rules of its dialect cannot
+// show.
 struct Dispute {
   DisputedBy by;
   std::string text;
 };
 
-// Results of reading one document beside its values. After an error, values may be missing, so work
-// that needs them asks failed() first.
+// The results of reading a document besides its values: the first error and the warnings. After an
+// error values may be missing, so code that needs them asks failed() first.
 struct Findings {
   std::optional<Error> error;  // the first
   std::vector<std::string> warnings;
@@ -50,7 +51,8 @@ struct Findings {
   void warn(const Parts&... parts) {
     warnings.push_back(message(parts...));
   }
-  // Warns, and no comparison with that engine calls the two the same.
+  // Adds a warning that an engine differs; comparisons with that engine then never report the two
+  // as the same.
   template <class... Parts>
   void dispute(const DisputedBy& by, const Parts&... parts) {
     warn(parts...);
@@ -58,17 +60,18 @@ struct Findings {
   }
 };
 
-// One object of a document. Keys must be string literals: the reader remembers which were asked
-// for.
+// Reads one object of a document. Keys must be string literals, because the reader remembers which
+// were asked for.
 class Reader {
  public:
-  // path: the object's name before its keys in messages: "" for a whole config, "rope_scaling."
-  // inside it.
+  // path: what messages write before the object's keys: "" for a whole config, "rope_scaling." for
+  // an object in it.
   Reader(const Json& object, std::string path, Findings& findings)
       : object_(&object), path_(std::move(path)), findings_(&findings) {}
 
-  // Nothing if the key is absent, null or mistyped; a mistyped value is also an error. Integers may
-  // be written with a zero fraction (8192.0); booleans and strings are not numbers.
+  // The value of a key. Nothing if it is absent, null or of another type; another type is also an
+  // error. Integers may be written with a zero fraction (8192.0); booleans and strings are not
+  // numbers.
   std::optional<double> number(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
@@ -76,30 +79,30 @@ class Reader {
   std::optional<std::vector<double>> numbers(std::string_view key);
   std::optional<Reader> object(std::string_view key);
 
-  // Absence is an error; the result is then 0 or empty.
+  // As above, but an absent key is an error, and the result is then 0 or empty.
   double required_number(std::string_view key) { return required(key, number(key)); }
   std::int64_t required_integer(std::string_view key) { return required(key, integer(key)); }
   std::vector<double> required_numbers(std::string_view key) { return required(key, numbers(key)); }
 
-  // The value of a key; nullptr if it is absent or null. Families use the key "" for keys they do
-  // not have: it is never found, whatever the config has under it.
+  // The value of a key; nullptr if it is absent or null. The key "" is never found, even if the
+  // config has it: families use it for keys that they do not have.
   [[nodiscard]] const Json* find(std::string_view key) const;
-  // Whether the key is there, be its value null.
+  // Whether the key is present, even if its value is null.
   [[nodiscard]] bool has(std::string_view key) const { return look_for(key) != nullptr; }
   [[nodiscard]] bool is_null(std::string_view key) const {
     return has(key) && object_->find(key)->is_null();
   }
 
-  // Counts keys as asked for.
+  // Marks keys as asked for, so that they are not reported as unknown.
   void accept(std::span<const std::string_view> keys);
-  // Text that error_about_others() adds to its message about this key.
+  // Sets the text that error_about_others() adds to its message about this key.
   void explain(std::string_view key, std::string_view why) { explanations_.emplace_back(key, why); }
-  // The error for the first key with a value that was never asked for: "<key><is_not><the keys
-  // asked for>", with the nearest of these.
+  // The error for the first key that has a value and was never asked for; nothing if there is none.
+  // Its message: "<key><is_not><the keys asked for>", with the most similar of these.
   [[nodiscard]] std::optional<Error> error_about_others(ErrorCode code,
                                                         std::string_view is_not) const;
 
-  // Messages that begin with the object's path.
+  // Adds an error or a warning whose message begins with the object's path.
   template <class... Parts>
   void malformed(const Parts&... parts) {
     findings_->fail(malformed_input(path_, parts...));
@@ -129,7 +132,7 @@ class Reader {
     if (findings_->asked != nullptr) findings_->asked->insert(message(path_, key));
     return object_->find(key);
   }
-  // find(), and remembers that the key was asked for.
+  // As find(), and remembers that the key was asked for.
   const Json* ask(std::string_view key);
   void mistyped(std::string_view key, const Json& value, std::string_view wanted);
 
@@ -146,7 +149,7 @@ class Reader {
   std::vector<std::pair<std::string_view, std::string_view>> explanations_;
 };
 
-// For messages about a value that must be there.
+// A number, or "none", for messages about a value that must be given.
 [[nodiscard]] inline std::string text_or_none(std::optional<std::int64_t> value) {
   return value ? to_text(*value) : "none";
 }

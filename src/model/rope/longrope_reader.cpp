@@ -7,8 +7,8 @@
 namespace rotary {
 namespace {
 
-// The factor of a config as in Transformers 5: the key factor, or else the ratio of the lengths.
-// Transformers 4.57, vLLM and llama.cpp use the ratio whatever factor says.
+// The factor of a config as Transformers 5 reads it: the key factor, or else the ratio of the
+// lengths. Transformers 4.57, vLLM and llama.cpp ignore the key and use the ratio.
 double config_factor(RopeReader& reader, std::int64_t original) {
   const auto factor = reader.number("factor");
   const auto longest = reader.context().max_position_embeddings;

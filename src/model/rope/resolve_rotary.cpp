@@ -37,7 +37,7 @@ Dimension partial_dimension(double fraction, std::int64_t head_dim, const ModelC
   return dimension;
 }
 
-// The effect of the key rotary_dim in families that use a fraction: none, or to replace the
+// Applies the key rotary_dim in families that use a fraction: it has no effect, or it replaces the
 // fraction.
 Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
                    std::optional<double> fraction) {
@@ -175,7 +175,7 @@ double softmax_factor(const ModelConfig& config, Reader& dictionary) {
   return g * g;
 }
 
-// Notes where the parameters of a rule come from, under the names that configs have for them.
+// Records where the parameters of a rule come from, under the names that configs use for them.
 struct ParameterSources {
   const ModelConfig& config;
   const LayerTypeRope& rope;
@@ -189,7 +189,8 @@ struct ParameterSources {
     }
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
-    // Nobody else looks for other keys there, so a key to set there must be refused.
+    // Only these keys are looked for outside the dictionary: an override that sets another key
+    // there must be refused, as no reader asks for it.
     const bool may_be_beside = key == original || (key == "partial_rotary_factor" && !found);
     const bool is_beside =
         may_be_beside && !config.layout.is_nested && config.reader.find(key) != nullptr;
@@ -211,7 +212,8 @@ struct ParameterSources {
   const Scaling& scaling;
 };
 
-// Qwen 1 has a switch beside the dictionary, which its files do not have.
+// Whether use_dynamic_ntk of Qwen 1 is on: a switch outside the dictionary, which its published
+// files leave out.
 bool doubles(const ModelConfig& config) {
   return config.family.rope.dialect == RopeDialect::qwen &&
          config.reader.boolean("use_dynamic_ntk").value_or(false);
@@ -242,7 +244,7 @@ Scaling nomic_rule(const ModelConfig& config) {
   return rule;
 }
 
-// Notes the rule of one embedding and what its family fixes.
+// Records the rule of one embedding and what its family fixes.
 void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scaling& scaling,
                Sources& sources) {
   const bool is_named =
@@ -262,7 +264,8 @@ void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scali
   note(sources, "rounding", Origin::family);
 }
 
-// ggml's operation has one position for each token. A text has the same on every axis.
+// With ggml's numerics, drops the axes and warns: text has the same position on every axis, and
+// ggml's operation takes one position per token.
 void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
   if (rotary.spec.numerics != Numerics::ggml || !rotary.spec.axes) return;
   if (rotary.spec.axes->exponents != AxisExponents::shared) return;
@@ -272,8 +275,8 @@ void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
   rotary.spec.axes.reset();
 }
 
-// Checks the rules' own requirements and reports a broken one as the config's fault. Any context
-// serves to check a rule; the requested one is the best.
+// Checks the requirements of the scaling rule and reports a broken one as an error of the config.
+// Uses the requested context if there is one; any other would do.
 void check_spec(const RotarySpec& spec, const ModelConfig& config, const ResolveOptions& options,
                 const Reader& dictionary) {
   const auto context =

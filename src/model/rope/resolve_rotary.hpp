@@ -9,8 +9,8 @@
 
 namespace rotary {
 
-// The result is validated: make_frequencies() accepts its spec. Nothing, with an error, if it
-// cannot be.
+// The result is checked: make_frequencies() accepts its spec. Otherwise nothing, and an error is
+// added.
 [[nodiscard]] std::optional<ModelRotary> resolve_rotary(const ModelConfig& config,
                                                         const LayerTypeRope& rope,
                                                         const ResolveOptions& options);

@@ -38,7 +38,7 @@ void take_sections(LayerTypeRope& rope, Reader& reader) {
   }
 }
 
-// Reads a rope type that names the axes, and no rule, as the rule that remains.
+// Replaces a rope type that names axes and no rule by the rule that applies.
 void replace_type(LayerTypeRope& rope, std::string_view type, std::string_view rule) {
   for (const std::string_view key : {"rope_type", "type"}) {
     const auto found = rope.dictionary.object().find(key);
@@ -47,8 +47,8 @@ void replace_type(LayerTypeRope& rope, std::string_view type, std::string_view r
   }
 }
 
-// compute_axial_rope_parameters is what every class of towers calls; others' rules change the
-// frequencies of a whole head.
+// Adds an error for a rope type other than axial or default. All classes of towers call
+// compute_axial_rope_parameters; other rules change the frequencies of a whole head.
 void check_axial(const LayerTypeRope& rope, Reader& reader) {
   for (const std::string_view key : {"rope_type", "type"}) {
     const Json* const found = rope.dictionary.find(key);
@@ -61,8 +61,8 @@ void check_axial(const LayerTypeRope& rope, Reader& reader) {
   }
 }
 
-// Ming's video_rope: sections for time, height and width, of which height and width take turns for
-// the fastest pairs. Makes them those of AxesForm::order, in which pairs are dealt.
+// Ming's video_rope: sections for time, height and width, where height and width take turns for the
+// fastest pairs. Puts the sections in the order of AxesForm::order, in which pairs are dealt out.
 void take_video_rope(LayerTypeRope& rope, Reader& reader) {
   const auto is_video = [&](std::string_view key) {
     const Json* const found = rope.dictionary.find(key);
@@ -90,7 +90,8 @@ void check_sum(const Counts& counts, std::string_view key, std::int64_t pairs, R
   reader.malformed(key, " must add up to the pairs of a head, ", pairs, "; got ", sum);
 }
 
-// Pairs of the axes in the order in which they are dealt. Empty: text alone.
+// How many pairs each axis has, in the order in which pairs are dealt out. Empty: read for text
+// alone.
 struct Shares {
   Counts counts = {};
   Origin origin = Origin::family;
@@ -103,8 +104,8 @@ Counts without_zeros(const AxesForm& form) {
   return counts;
 }
 
-// Cuts the sections of a class that deals its pairs in turn, as its slices do, where a head has
-// another number of pairs: no axis but the first gets more than every n-th of them.
+// Limits the sections of a class that deals pairs out in turn, for heads with another number of
+// pairs, as the class's slices do: no axis but the first gets more than every n-th pair.
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;
@@ -210,7 +211,7 @@ Shares shares_of(const ModelConfig& config, const LayerTypeRope& rope, std::int6
   return {};
 }
 
-// An unknown family has what its config says.
+// How pairs are arranged. For an unknown family the config decides.
 AxisArrangement arrangement_of(const ModelConfig& config, const LayerTypeRope& rope) {
   const AxisArrangement own = config.family.axes.arrangement;
   if (!rope.interleaves) return own;

@@ -10,12 +10,14 @@
 
 namespace rotary {
 
-// Moves the keys about axes out of the dictionary, so that the reader of the rule meets none of
-// them: mrope_section and what belongs to it, and the rope types that say nothing else.
+// Takes the keys about axes (mrope_section and those that go with it, and rope types that mean axes
+// and nothing else) out of the dictionary, so that the reader of the scaling rule does not meet
+// them.
 void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings);
 
-// The axes of an embedding that turns so many pairs; nothing for positions of one axis. A family
-// whose axes cannot be told is read for text alone, with a warning. Errors: lists that do not fit.
+// The axes of an embedding that turns `pairs` pairs; nothing if positions have one axis. If a
+// family's axes are not known, the model is read for text alone, with a warning. An error in
+// `sources`: lists that do not fit the pairs.
 [[nodiscard]] std::optional<Axes> resolve_axes(const ModelConfig& config, const LayerTypeRope& rope,
                                                std::int64_t pairs, Sources& sources);
 

@@ -27,7 +27,7 @@ bool contains(const std::array<std::string_view, n>& keys, std::string_view key)
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// Switches, each with the value that states the default anyway.
+// Switches, each with the value that is the default and so changes nothing.
 struct Switch {
   std::string_view key;
   bool harmless;
@@ -45,7 +45,7 @@ constexpr std::array<Switch, 12> switches = {Switch{"rope", true},
                                              Switch{"use_layer3d_rope", false},
                                              Switch{"position_embedding_xdrope", false}};
 
-// Which kernels rotate, not how: original files of Phi, ERNIE, Megatron.
+// Keys that choose which kernels rotate, not how (in original files of Phi, ERNIE, Megatron).
 constexpr std::array<std::string_view, 3> kernel_choices = {"flash_rotary", "fuse_rope",
                                                             "apply_rope_fusion"};
 
@@ -87,13 +87,13 @@ bool reads_label_key(const Family& family, std::string_view key) {
   return false;
 }
 
-// Keys that some family reads, so a config may have inherited them.
+// Keys that some family reads. Configs of others may have inherited them.
 constexpr std::array<std::string_view, 12> known = {
     "swa_rope_theta",  "rope_theta",      "rope_scaling",          "rope_parameters",
     "rotary_pct",      "rotary_emb_base", "partial_rotary_factor", "rotary_dim",
     "rope_interleave", "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
-// Sizes of the grids, and what training drops, of the attention to memories of SAM 2.
+// Keys of SAM 2's attention to memories: the sizes of its grids, and what training leaves out.
 constexpr std::array<std::string_view, 6> of_memories = {"memory_attention_rope_feat_sizes",
                                                          "memory_attention_rope_q_sizes",
                                                          "memory_attention_rope_k_sizes",
@@ -161,7 +161,7 @@ void check_rope_keys(Reader& config, const Family& family) {
       config.accept({&name, 1});  // the config's tree outlives its reader
       continue;
     }
-    // For an unknown model nobody can say whether it reads the key.
+    // For an unknown model it is not known whether it reads the key.
     if (family.model_type.empty()) {
       refuse_rope_key(config, key, value, way_round(config, key));
       return;

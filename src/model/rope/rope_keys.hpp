@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config keys that speak of rotary embedding: each is read, known to have no effect, or refused by
+// Config keys about rotary embedding. Each is read, is known to have no effect, or is refused by
 // name.
 #pragma once
 
@@ -18,11 +18,12 @@ namespace rotary {
 // Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
 
-// Refuses a key that nobody here understands; next_step, the end of the message, says what to do.
+// Adds an error for a key that is not understood. next_step: the end of the message, which says
+// what to do.
 void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
                      std::string_view next_step);
 
-// Warns about keys that only other families read; refuses unknown ones.
+// Warns about keys that only other families read. Adds an error for an unknown one.
 void check_rope_keys(Reader& config, const Family& family);
 
 }  // namespace rotary

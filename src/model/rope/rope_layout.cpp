@@ -25,14 +25,15 @@ struct Dictionary {
   Origin origin = Origin::stated;
 };
 
-// Whether the class has a dictionary for each layer type, or label.
+// Whether the class reads a dictionary for each layer type, or for each other label.
 bool reads_types(const Family& family) {
   const bool has_defaults = family.rope.otherwise.find('{', 1) != std::string_view::npos;
   return family.rope.two_bases || has_defaults || family.rope.labels != RopeLabels::layer_types ||
          family.layers.rotating == RotaryLayers::with_parameters;
 }
 
-// For classes that name the layer types themselves, so that a model may lack layers of a type.
+// Whether a labelled dictionary may be for no layer at all. That is so in classes whose code names
+// the layer types, because a model may lack layers of a type.
 bool may_be_unused(const Family& family, std::string_view label) {
   constexpr std::array<std::string_view, 5> labels = {full, sliding, "indexed_attention", "hybrid",
                                                       "hybrid_sliding"};
@@ -46,7 +47,8 @@ bool is_nested(const Json& dictionary) {
   });
 }
 
-// null for a layer type means that it has no dictionary. Classes pass over what is beside them.
+// Keeps only the dictionaries of layer types; classes ignore other entries. null means that a layer
+// type has no dictionary.
 void keep_types(Reader& config, const Family& family, Dictionary& found) {
   Json::Object& members = found.json.object();
   const auto is_object = [](const auto& member) { return member.second.is_object(); };
@@ -66,7 +68,8 @@ void keep_types(Reader& config, const Family& family, Dictionary& found) {
   });
 }
 
-// A base beside the dictionaries fills gaps before those of the class do.
+// Fills gaps in the dictionaries of layer types: first with a base that the config gives outside
+// them, then with the class's defaults.
 void fill_types(Reader& config, const Family& family, Dictionary& found) {
   const auto defaults = parse_json(family.rope.otherwise, "RopeForm::otherwise");
   if (!defaults) return;
@@ -80,9 +83,8 @@ void fill_types(Reader& config, const Family& family, Dictionary& found) {
   if (found.path.empty()) found.path = message(config.path(), "rope_parameters.");
 }
 
-// The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
-// empty. Without either, the default of the family's class, which an empty rope_parameters
-// replaces.
+// The dictionary that applies: rope_scaling (the older name) if it is not empty, else
+// rope_parameters, even an empty one. Without either, the default of the family's class.
 Dictionary find_dictionary(Reader& config, const Family& family) {
   Dictionary found;
   if (!family.rope.is_read) return found;
@@ -168,7 +170,8 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Sets the dictionary's base, if it has none, to the one beside the dictionaries.
+// Sets the dictionary's base, if it has none, to the one that the config gives outside the
+// dictionaries.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
@@ -182,7 +185,8 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
-// rope_scaling adds this to a dictionary that has a rope_type. An older type does not replace it.
+// The keys that rope_scaling adds to a dictionary that has a rope_type. The older key `type` does
+// not replace that.
 Json added_by(Reader& scaling) {
   Json added = scaling.json();
   const Json* const type = scaling.find("type");
@@ -201,7 +205,7 @@ void refuse_flat(Reader& config, const Family& family, const Dictionary& flat) {
       flat.json.size() > 0 ? shorten(flat.json.text()) : "none");
 }
 
-// UltraBERT: a list of bases stands for rope_parameters, and one base does not.
+// UltraBERT: a list of bases takes the place of rope_parameters, a single base does not.
 void check_bases(Reader& config, const Family& family, const Dictionary& dictionary) {
   const bool is_given = config.find("rope_parameters") != nullptr;
   const Json* const base = config.find("rope_theta");
@@ -212,7 +216,7 @@ void check_bases(Reader& config, const Family& family, const Dictionary& diction
   }
 }
 
-// rope_parameters that hold for all layers, where the class wants a dictionary for each layer type.
+// Handles rope_parameters that are one dictionary, in a class that expects one for each layer type.
 void find_flat(Reader& config, const Family& family) {
   const Json* const flat = config.find("rope_parameters");
   if (flat == nullptr || flat->size() == 0) return;
@@ -225,7 +229,7 @@ void find_flat(Reader& config, const Family& family) {
   }
 }
 
-// convert_rope_params_to_dict of Gemma 3 and similar: rope_scaling adds to the dictionaries.
+// As convert_rope_params_to_dict of Gemma 3 and similar: rope_scaling is added to the dictionaries.
 void add_scaling(Reader& config, const TwoBases& bases, Json::Object& types) {
   auto scaling = config.object("rope_scaling");
   if (!scaling || scaling->members().empty()) return;
@@ -243,7 +247,7 @@ void add_scaling(Reader& config, const TwoBases& bases, Json::Object& types) {
   }
 }
 
-// Full and sliding layers with different bases.
+// The layout of a family whose full and sliding layers have different bases.
 RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary found,
                           const std::vector<std::string>& types) {
   const TwoBases& bases = *family.rope.two_bases;
@@ -284,7 +288,7 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary found
   return layout;
 }
 
-// Moves the growth of queries out of the dictionary.
+// Moves the keys about the growth of queries out of the dictionary.
 void take_beta(LayerTypeRope& rope, Findings& findings) {
   Reader reader(rope.dictionary, rope.path, findings);
   rope.llama_4_scaling_beta = reader.number("llama_4_scaling_beta").value_or(0);

@@ -27,7 +27,7 @@ struct LayerTypeRope {
   std::vector<std::string_view> assumed = {};  // those that are the class's in any case
   std::string_view base_key = "rope_theta";    // that states the base
 
-  // Where the value of a key comes from, whether or not the key is there.
+  // Where the value of a key comes from. Also valid for keys that the dictionary does not have.
   [[nodiscard]] Origin origin_of(std::string_view key) const {
     const bool is_assumed = dictionary.find(key) == nullptr ||
                             std::find(assumed.begin(), assumed.end(), key) != assumed.end();
@@ -41,7 +41,8 @@ struct RopeLayout {
   bool is_nested = false;             // false: one dictionary; keys beside it may add to it
 };
 
-// layer_types: one per layer, or empty. After an error the layout is incomplete.
+// Reads the layout. layer_types: the type of each layer, or empty. After an error the layout is
+// incomplete.
 [[nodiscard]] RopeLayout read_rope_layout(Reader& config, const Family& family,
                                           const std::vector<std::string>& layer_types);
 

@@ -14,8 +14,8 @@ constexpr double default_base = 10000;            // configuration_step3p7.py, d
 constexpr double default_compress_base = 160000;  // configuration_deepseek_v4.py
 constexpr std::size_t max_bases = 16;             // models have two
 
-// Collects the list's entry for each layer type; layers of one type must agree, because the class
-// takes the first.
+// Copies the list's entry to the dictionary of each layer type. Layers of one type must have the
+// same entry, because the class takes the first.
 void spread(Reader& config, std::string_view list_key, std::string_view key,
             const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
   const auto values = config.numbers(list_key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs whose layers have rope parameters in other forms than one dictionary per layer type.
+// Reads configs that give the rope parameters of layers in other forms than one dictionary per
+// layer type.
 #pragma once
 
 #include <string>
@@ -23,15 +24,16 @@ struct Labelled {
   bool assumes_factor = false;        // the class sets compress's attention_factor
 };
 
-// DeepSeek-V4: "main" for sliding layers, unscaled; "compress" for the others, with
-// compress_rope_theta and the rule, whose attention factor defaults to 1.
+// DeepSeek-V4: "main" for sliding layers, without scaling; "compress" for the others, with
+// compress_rope_theta and the scaling rule, whose attention factor is 1 if not given.
 [[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
                                          const std::vector<std::string>& layer_types);
 
-// Molmo 2: layers out of the list under this key have the base of the dictionary and no scaling.
+// Molmo 2: layers that are not in the list under this key have the base of the dictionary and no
+// scaling.
 void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout);
 
-// layer_rope_theta: one dictionary for each base other than 0.
+// Configs with layer_rope_theta: makes one dictionary for each base other than 0.
 [[nodiscard]] RopeLayout layer_bases(Reader& config, const Json& dictionary,
                                      const std::string& path);
 

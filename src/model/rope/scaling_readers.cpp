@@ -40,7 +40,7 @@ Scaling read_llama3(RopeReader& reader) {
   return rule;
 }
 
-// HunYuan's "dynamic" with alpha has a fixed base. The other keys of its files have no effect.
+// HunYuan's "dynamic" with alpha: a fixed base. The other keys in its files have no effect.
 Scaling read_hunyuan(RopeReader& reader, double alpha) {
   std::vector<std::string_view> ignored;
   for (const std::string_view key :
@@ -54,7 +54,7 @@ Scaling read_hunyuan(RopeReader& reader, double alpha) {
   return NtkScaling{.alpha = alpha};
 }
 
-// max_position_embeddings is the original context of this rule.
+// The original context of the dynamic rule: max_position_embeddings.
 std::int64_t dynamic_original(RopeReader& reader) {
   constexpr std::string_view original = "original_max_position_embeddings";
   reader.explain(original, "max_position_embeddings is the original context of this rule");
@@ -81,7 +81,8 @@ Scaling read_dynamic(RopeReader& reader) {
   return rule;
 }
 
-// The fraction belongs to the rule and does not make rotary_dim smaller.
+// The proportional rule. Its partial_rotary_factor is a parameter of the rule and does not make
+// rotary_dim smaller.
 Scaling read_proportional(RopeReader& reader) {
   const double beside = reader.context().partial_rotary_factor.value_or(1);
   ProportionalScaling rule{.turning_fraction =
@@ -91,8 +92,8 @@ Scaling read_proportional(RopeReader& reader) {
   return rule;
 }
 
-// Reads the parameters of a spec by their facts. A number that a rule with nothing set has as 0,
-// and a list that it has empty, must be given.
+// Reads the parameters of a spec as ParameterFacts describe them. A number must be given if it is 0
+// in a default-made rule, a list if it is empty there.
 struct ParameterReader {
   RopeReader& reader;
 
@@ -131,7 +132,7 @@ struct RopeType {
   std::optional<RopeDialect> dialect = {};  // in this dialect the name means this rule
 };
 
-// The rules that configs have, some under more than one name.
+// The rope types that configs name. Some rules have more than one name.
 constexpr std::array config_rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -174,8 +175,8 @@ std::string read_rope_type(RopeReader& reader) {
   return name ? *name : old_name.value_or("default");
 }
 
-// Refuses every key that the rule has not read. This error replaces that of a missing key, since
-// the unknown key may be its misspelling.
+// Adds an error for a key that the rule has not read. It replaces the error for a missing key,
+// because the unknown key may be a misspelling of it.
 void refuse_other_keys(const RopeReader& reader, std::string_view rope_type) {
   const bool is_named = reader.find("rope_type") != nullptr || reader.find("type") != nullptr;
   const bool is_config = reader.document() == Document::config;
@@ -243,7 +244,7 @@ Scaling read_spec_scaling(const Reader& dictionary) {
     fail_unknown_rope_type(reader, rope_types(), *name);
     return NoScaling{};
   }
-  // YaRN's forms in a config are accepted, too.
+  // A spec may also use the forms that configs have for YaRN.
   Scaling scaling = *std::move(found);
   if (std::holds_alternative<YarnScaling>(scaling)) {
     scaling = read_yarn(reader);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dictionary that describes scaling: rope_scaling (older files) or rope_parameters (since
-// Transformers 5) of a config, scaling of a spec. One reader for each rope_type of configs reads
-// the keys that it knows; all others are refused by name. Defaults and precedence follow
-// modeling_rope_utils.py of Transformers 5. In specs the facts of each rule's parameters are read.
+// Reads the dictionary that describes scaling: in a config rope_scaling (older files) or
+// rope_parameters (since Transformers 5), in a spec scaling. For configs there is one reader for
+// each rope_type. It reads the keys that it knows; others are refused by name. Defaults and
+// precedence follow modeling_rope_utils.py of Transformers 5. Specs are read by the ParameterFacts
+// of each rule.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace rotary {
 // The kind of file that the dictionary is in.
 enum class Document { config, spec };
 
-// The values outside the dictionary that rules need. The second overrides the one inside it, the
-// third fills a gap in it.
+// The values outside the dictionary that rules need. The second overrides the value inside the
+// dictionary, the third is used if the dictionary has none.
 struct RopeContext {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
@@ -28,17 +29,17 @@ struct RopeContext {
   bool scales = true;  // false: every rule but default is refused
 };
 
-// Reads the dictionary; knows the values outside it.
+// Reads the dictionary and knows the values outside it.
 class RopeReader : public Reader {
  public:
   RopeReader(Reader dictionary, Document document, const RopeContext& context)
       : Reader(std::move(dictionary)), document_(document), context_(context) {}
 
-  // original_max_position_embeddings. The value beside the dictionary wins over the one inside;
-  // without both, the trained context is used.
+  // original_max_position_embeddings: the value outside the dictionary, else the one inside, else
+  // the trained context.
   std::int64_t original_context();
 
-  // A factor should make the context longer; below 1 it is legal but suspicious.
+  // Warns if a factor is below 1: that is allowed, but a factor should make the context longer.
   void warn_below_one(double factor);
 
   [[nodiscard]] Document document() const { return document_; }
@@ -49,8 +50,8 @@ class RopeReader : public Reader {
   RopeContext context_;
 };
 
-// Meaning of partial_rotary_factor: the part of the head that the rule applies to, or a parameter
-// of a rule that applies to all of it.
+// The meaning of partial_rotary_factor: the part of the head that rotates, or a parameter of a rule
+// for the whole head.
 enum class PartialRotaryFactor { sets_rotary_dim, is_of_the_rule };
 
 struct RopeParameters {
@@ -70,7 +71,7 @@ struct RopeParameters {
 // rule's keys. Errors as above, but malformed_input for an unknown key.
 [[nodiscard]] Scaling read_spec_scaling(const Reader& dictionary);
 
-// Readers with a file of their own.
+// Readers that are in files of their own.
 [[nodiscard]] Scaling read_longrope(RopeReader& reader);
 [[nodiscard]] Scaling read_phi3_yarn(RopeReader& reader);  // "yarn" in RopeDialect::phi3
 [[nodiscard]] Scaling read_yarn(RopeReader& reader);

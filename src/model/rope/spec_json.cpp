@@ -30,8 +30,8 @@ constexpr std::array<std::string_view, 6> axes_keys = {"pairs", "arrangement", "
                                                        "order", "bases",       "scales"};
 constexpr std::array<std::string_view, 2> xpos_keys = {"scale_base", "center"};
 
-// Values that a config gives under another name, often inside the dictionary. A spec has one place
-// for each, so two cannot disagree.
+// A key of configs that a spec has under another name, or in another place. A spec has one place
+// for each value, so that two cannot disagree.
 struct ConfigKey {
   std::string_view path;
   std::string_view name;
@@ -45,7 +45,7 @@ constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
                                     ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
                                     ConfigKey{"scaling.", "type", "rope_type"}};
 
-// Unlike in a config, null differs from absence here: no key may be null.
+// Adds an error for a key that is null. In a config null means absent; in a spec it is not allowed.
 void refuse_null(Reader& from) {
   for (const auto& [key, value] : from.members()) {
     if (!value.is_null()) continue;
@@ -120,8 +120,8 @@ std::vector<std::int64_t> read_integers(Reader& from, std::string_view key) {
   return integers;
 }
 
-// A list that is given has an entry for each axis, which make_frequencies() checks; [] would be
-// taken for none.
+// Adds an error for an empty list, which would be taken for no list. Other lists are checked by
+// make_frequencies(): they need an entry for each axis.
 void refuse_empty(Reader& axes) {
   for (const std::string_view key : {"order", "bases", "scales"}) {
     const Json* const value = axes.find(key);

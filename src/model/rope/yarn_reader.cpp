@@ -17,7 +17,8 @@ void warn_about_ratio(RopeReader& reader, const YarnScaling& rule) {
               "; factor is used");
 }
 
-// truncate is a key of configs and specs; ramp, of specs only, has a name for each shape.
+// Reads the shape of the ramp: from truncate (configs and specs) or ramp (specs only), which names
+// it.
 YarnRamp read_ramp(RopeReader& reader) {
   if (reader.is_null("truncate")) reader.malformed("truncate must be true or false, got null");
   const auto truncate = reader.boolean("truncate");
