@@ -113,7 +113,7 @@ enum class Verdict : std::int32_t {
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // relative error of A times the lengths before
+  double deviation = 0;  // of lengths after from A times the lengths before, relative
   bool rotated = true;   // false: no feature changed
 };
 

@@ -117,8 +117,8 @@ enum class NextPosition : std::int32_t {
 enum class VisionTokens : std::int32_t {
   grid,   // one for each merged patch, from p on each axis
   lines,  // each row ends in one more token; rows and columns from 0
-  // SlicedImage; time is p throughout, the next group starts past the longer side, + 1. With
-  // VideoFrames::none or own_groups.
+  // As for SlicedImage. All tokens have time p; the next group starts 1 beyond the end of the
+  // longer side. Only with VideoFrames::none or own_groups.
   canvas,
 };
 

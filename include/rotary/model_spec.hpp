@@ -91,8 +91,8 @@ struct ModelEncoder {
   std::vector<ValueSource> sources = {};  // layers, dim, positions; sinusoidal: base and spacing
 };
 
-// Whether a converter reordered the rows of the q and k projections. If so, the checkpoint's scores
-// need another pairing than the checkpoint's.
+// Whether a converter reordered the rows of the q and k projections. If it did, the file needs
+// another pairing than the checkpoint to give the same scores.
 enum class ProjectionRows : std::int32_t {
   kept = 1,      // as in the checkpoint
   permuted = 2,  // each head's from half to interleaved, or from interleaved to half

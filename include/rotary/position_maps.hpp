@@ -53,7 +53,8 @@ struct SelfExtend {
   friend bool operator==(const SelfExtend&, const SelfExtend&) = default;
 };
 
-// Dual chunk attention, An et al. 2024, arXiv 2402.17463. Strides have c = chunk - local positions.
+// Dual chunk attention, An et al. 2024, arXiv 2402.17463. Positions are cut into strides of c =
+// chunk - local positions. A query at i and a key at j then have the distance
 //     Δ                                j in the stride of i, i / c = j / c;
 //     min(i % c + c, chunk) - j % c    j in the stride before;
 //     min(2 c - 1, chunk) - j % c      j farther back.

@@ -152,7 +152,8 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
     if (auto status = check_transfer(dst, dst); !status) return status;
     for (std::size_t i = 0; i < lookups.size(); ++i) {
       if (check_lookup("", lookups[i], dst)) continue;
-      // Only now, because its name takes heap memory.
+      // Repeats the failed check with the lookup's name, which takes heap memory that good calls
+      // save.
       return check_lookup(message("lookups[", i, "]: "), lookups[i], dst);
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {

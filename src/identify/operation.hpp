@@ -51,7 +51,7 @@ struct Operation {
   double position_factor = 1;                   // p' = factor * p + offset
   double position_offset = 0;
   Counted counted = Counted::token;
-  std::vector<std::size_t> coordinate_of_axis = {};  // empty: its own
+  std::vector<std::size_t> coordinate_of_axis = {};  // empty: axis i takes coordinate i
   // Positions [axes][tokens] to use in place of the sample's own; null: the sample's.
   std::shared_ptr<const std::vector<double>> positions = {};
   std::optional<DType> positions_rounded = {};

@@ -74,8 +74,8 @@ class PositionReader {
   std::vector<std::vector<std::size_t>>
       pairs_of_axis_;        // the slowest first; none that stands still
   std::vector<Pair> pairs_;  // of the token
-  double fixed_ = 0;         // the square of the residual but for angles, not yet relative
-  double after_ = 0;         // squares of the features after
+  double fixed_ = 0;         // squared error that no position can reduce
+  double after_ = 0;         // the sum of the squares of sample.after
   double slack_ = 0;         // misfits that differ by less are alike
 };
 

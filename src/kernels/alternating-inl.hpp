@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates bf16 where machines narrow it by integers, two elements of a 32-bit lane together. Pairs
-// (2i, 2i + 1) lie like that. Of pairs (i, i + d/2) two vectors of elements are loaded as one,
-// whose even elements make the first vector and whose odd ones the second: that takes two
-// instructions to widen and two to narrow where the order of elements takes four and four. The
-// operations on a pair, and so its bits, are those of Turn. Compiled once for each instruction set
-// (kernel_table.cpp).
+// Rotates bf16 on machines that narrow it with integer instructions. Two elements share a 32-bit
+// lane. Pairs (2i, 2i + 1) already lie like that. For pairs (i, i + d/2) two vectors of elements
+// are loaded as one: its even elements make the first vector, its odd elements the second. That
+// takes two instructions to widen and two to narrow; in the order of elements it takes four and
+// four. A pair sees the operations of Turn, so its bits are the same. Compiled once for each
+// instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP

@@ -19,7 +19,7 @@ struct Int8Job {
   std::int64_t heads;
   std::int64_t features;       // per head
   std::int64_t first_feature;  // first rotated feature
-  std::int64_t blocks;         // one behind the other, each with the next of the row's pairs
+  std::int64_t blocks;         // blocks of a head, in order; each has the row's next pairs
   std::int64_t pairs;          // of a block
   const float* rows;           // for token 0: [lane_stride] cos, [lane_stride] sin
   std::int64_t row_stride;     // elements from one token's row to the next

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of what positions are made of. Within them no sum or product of this folder overflows.
+// Bounds for the arguments that positions are made of. Within them no sum or product in this folder
+// overflows.
 #pragma once
 
 #include <array>

@@ -129,7 +129,7 @@ void Threads::Pool::serve() {
     lock.unlock();
     call.take_tasks();
     lock.lock();
-    call_ = nullptr;  // still this call: the next one waits until all threads are out
+    call_ = nullptr;  // it is this call: the next one waits until all threads are out
     if (--threads_in_ == 0) done_.notify_one();
     lock.unlock();
     stay_awake_for(is_needed);

@@ -50,7 +50,8 @@ class MergedResult {
 
   Extents extents_;
   std::vector<float> values_;
-  // In double: every merge rounds it again, and a score's error is absolute.
+  // Double, because every merge rounds it again, and its absolute error is a relative error of
+  // weights.
   std::vector<double> log_sum_exp_;
 };
 

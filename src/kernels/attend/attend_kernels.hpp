@@ -136,7 +136,7 @@ struct BiasTable {
   std::int64_t count = 0;
 };
 
-// Numbers of a mask, to be multiplied by log2(e). Finite results beyond largest_bias become that.
+// Numbers of a mask, to be multiplied by log2(e). Finite results are clamped to ±largest_bias.
 struct MaskNumbersJob {
   const void* first;    // of the kernel's type
   std::int64_t stride;  // elements

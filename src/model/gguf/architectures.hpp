@@ -63,7 +63,7 @@ enum class Rotating {
   all,
   sliding,            // only those, where the model has any
   not_every_fourth,   // (layer + 1) % 4 != 0: a constant of llama.cpp
-  not_first_of_four,  // layer % 4 != 0, where attention.sliding_window is not 0; a constant
+  not_first_of_four,  // layer % 4 != 0 if attention.sliding_window is not 0; else all
   rope_pattern,       // attention.rope_pattern
   if_finetuned,       // all, unless rope.scaling.finetuned is false
 };

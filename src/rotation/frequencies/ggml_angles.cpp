@@ -39,7 +39,8 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base base'; pair 1 holds it as base'^(-2/d).
+  // The converter writes the larger base base', which follows from pair 1: its frequency is
+  // base'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }
