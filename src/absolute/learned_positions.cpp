@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// index + offset if that is a row of the table; otherwise nothing, overflow included.
+// The row index + offset if the table has it; otherwise nothing, also if the sum overflows.
 std::optional<std::int64_t> row_at(const TableRows& rows, std::int64_t index, std::int64_t count) {
   std::int64_t row = 0;
   if (__builtin_add_overflow(index, rows.offset, &row) || row < 0 || row >= count) return {};
@@ -63,7 +63,7 @@ Status check_rows_exist(std::string_view name, const TableRows& rows, const Toke
   return {};
 }
 
-// name: the beginning of messages.
+// Checks the indices of a lookup. name: the beginning of messages.
 Status check_indices(std::string_view name, const TableRows& rows, const TokenExtents& n,
                      std::int64_t count) {
   if (std::holds_alternative<TokenArray<double>>(rows.indices)) {
@@ -122,7 +122,7 @@ ConstElementRun run_of(const ConstTokensView& view, const RunIndex& at) {
   return run_of(view, at.batch, at.token, at.feature, at.count);
 }
 
-// The table row of a token. Requires checked indices.
+// A run of features in the table row of a token. Requires checked indices.
 ConstElementRun run_of(const Lookup& lookup, const RunIndex& at) {
   const std::int64_t row = row_of(lookup.rows, at.batch, at.token);
   return run_of(tokens_view(lookup.table), 0, row, at.feature, at.count);

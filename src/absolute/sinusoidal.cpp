@@ -99,8 +99,8 @@ void finish_last_feature(const Task& task, const TokenIndex& at, Operation opera
   store_run(&value, run_of(task.dst, at.batch, at.token, spec.dim - 1, 1));
 }
 
-// How positions are interpreted. Added offsets and rows of zeros apply to encodings, not to
-// distances.
+// How a position becomes angles: the offset added to it, and the position whose encoding is all
+// zeros. Both apply to encodings, not to distances.
 struct Turned {
   std::int64_t offset = 0;
   std::optional<std::int64_t> zero_position;

@@ -17,7 +17,7 @@ std::string_view to_string(SinusoidalSpacing spacing) noexcept { return name_or_
 
 namespace {
 
-// Far beyond any model; limits the memory that a few bytes of a spec can ask for to 8 MiB.
+// More features than any model has. Limits the memory that a small spec can ask for to 8 MiB.
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {

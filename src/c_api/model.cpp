@@ -31,7 +31,7 @@ int64_t size_of(const std::vector<T>& entries) {
   return static_cast<int64_t>(entries.size());
 }
 
-// nullptr if there is no such entry.
+// The entry of a list; nullptr if there is none with this index.
 template <class T>
 const T* entry(const std::vector<T>& entries, int64_t index) {
   if (index < 0 || index >= size_of(entries)) return nullptr;

@@ -38,7 +38,7 @@ template <class Handle>
   return std::ref(handle->value);
 }
 
-// use(values...), or the first error.
+// Returns use(values...), or the first error among the values.
 template <class Use, class... Values>
 [[nodiscard]] auto with(const Use& use, const Result<Values>&... values)
     -> decltype(use(*values...)) {

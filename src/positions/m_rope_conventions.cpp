@@ -129,9 +129,9 @@ constexpr std::array conventions = {
         [](MRopeConvention& it) { it.axes = 4; }),
 };
 
-// Releases of Transformers that count as a row says, both inclusive. Only models of which some
-// release counts otherwise; found by running get_rope_index of each release (./dev golden
-// --classes).
+// The first and last release of Transformers that counts as a row says, both inclusive. Listed only
+// for models that some release counts in another way; found by running get_rope_index of each
+// release (./dev golden --classes).
 struct Releases {
   std::string_view model;
   int first;  // 100 * major + minor
@@ -163,7 +163,7 @@ constexpr std::array releases = {
     Releases{"qwen3.5", 504, 524, "qwen3.5"},
 };
 
-// 100 * major + minor of "5.3"; 0: no release.
+// The number 100 * major + minor for a text such as "5.3"; 0 if it is no release.
 int release_of(std::string_view text) {
   const std::size_t dot = text.find('.');
   const auto number = [](std::string_view digits) {
@@ -177,7 +177,7 @@ int release_of(std::string_view text) {
   return major > 0 && minor >= 0 && minor < 100 ? 100 * major + minor : 0;
 }
 
-// The name of the row by which the release of "qwen2.5-vl-5.3" counts; empty: none is known.
+// The name of the row for a model and a release such as "qwen2.5-vl-5.3"; empty if none is known.
 std::string_view name_of_release(std::string_view text) {
   const std::size_t dash = text.rfind('-');
   if (dash == std::string_view::npos) return {};

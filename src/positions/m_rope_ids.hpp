@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ids of groups, written one token after the other. Groups and convention have been checked.
+// Writes the ids of groups, one token after the other. Requires checked groups and a checked
+// convention.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ namespace rotary::positions {
   return places;
 }
 
-// Grid of the tokens that remain of patches.
+// The grid of tokens that patches are merged into.
 [[nodiscard]] inline PatchGrid merged(const PatchGrid& patches, std::int64_t merge) noexcept {
   return {
       .frames = patches.frames, .rows = patches.rows / merge, .columns = patches.columns / merge};
@@ -154,7 +155,8 @@ class MRopeIds {
     return convention_.ids_per_second * static_cast<std::int64_t>(static_cast<float>(seconds));
   }
 
-  // Each frame at the time start * factor; beyond 2^53 it is one that the caller refuses.
+  // Adds the rows of each frame at the time start * factor. Times beyond 2^53 may be rounded; the
+  // caller refuses them.
   void add_repeated_rows(const PatchGrid& patches, std::int64_t factor) {
     const PatchGrid grid = merged(patches, convention_.merge);
     const bool is_far = factor > 0 && next_ > number(largest_position / factor);
@@ -167,7 +169,7 @@ class MRopeIds {
     next_ = sum(next_, number(std::max(grid.rows, grid.columns)));
   }
 
-  // Ids of one token, which stands at these coordinates.
+  // Writes the ids of one token, which has these coordinates.
   void put(const std::array<Number, 3>& place, Number image) {
     for (std::int64_t axis = 0; axis < convention_.axes; ++axis) {
       Number id = 0;
@@ -234,7 +236,8 @@ class MRopeIds {
     }
   }
 
-  // A video's tokens and those of its sound, by number, from where both start.
+  // The numbers of a video's tokens and of its sound's tokens, and the position at which both
+  // start.
   struct Sound {
     PatchGrid grid;
     const std::vector<Number>& times;
@@ -279,7 +282,8 @@ class MRopeIds {
     add_markers();
   }
 
-  // Where each chunk ends. A chunk that the times skip takes one token of the chunk after it.
+  // Finds where each chunk ends. A chunk with no time of its own takes one token from the next
+  // chunk.
   template <class TimeOf>
   [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
                                                      TimeOf time_of_token) const {

@@ -79,7 +79,7 @@ Result<Numbers> packed(NumbersView lengths, NumbersView past) {
   return ids;
 }
 
-// The right ids, [batch][tokens]; none where nothing is known.
+// The right ids, [batch][tokens]; empty if nothing is known about them.
 struct Wanted {
   std::int64_t batch = 1;
   std::int64_t cached = 0;  // tokens of a mask before those of the ids
@@ -124,7 +124,7 @@ struct Row {
   NumbersView mask;    // empty where all tokens are real
 
   [[nodiscard]] bool is_real(std::size_t token) const { return mask.empty() || mask[token] != 0; }
-  // Those of all tokens where none is real.
+  // The ids of real tokens; of all tokens if none is real.
   [[nodiscard]] Numbers real_ids() const {
     Numbers ids;
     for (std::size_t token = 0; token < seen.size(); ++token)
@@ -137,7 +137,7 @@ struct Row {
   }
 };
 
-// A row beside what it must be.
+// Compares a row with the ids that it must have.
 std::optional<PositionFinding> against(const Row& row) {
   std::optional<std::size_t> first;
   bool has_padding = false;
@@ -165,7 +165,7 @@ std::optional<PositionFinding> against(const Row& row) {
   return row.finding("other", at, where);
 }
 
-// A row of which nothing else is known.
+// Examines a row about which nothing else is known.
 std::optional<PositionFinding> alone(const Row& row) {
   for (std::size_t i = 1; i < row.seen.size(); ++i) {
     const std::int64_t step = row.seen[i] - row.seen[i - 1];
@@ -206,7 +206,7 @@ std::string described(const std::vector<Row>& rows) {
   return message(most, " consecutive positions a row, from ", list_of(firsts, 4));
 }
 
-// Ids that have been a type without neighbours.
+// Finds ids of a 16-bit type that are so large that the type does not have every whole number.
 std::optional<PositionFinding> rounded(const PositionIds& ids, std::optional<DType> dtype) {
   if (dtype != DType::bf16 && dtype != DType::f16) return std::nullopt;
   const std::int64_t most = dtype == DType::bf16 ? 256 : 2048;
@@ -220,7 +220,8 @@ std::optional<PositionFinding> rounded(const PositionIds& ids, std::optional<DTy
                                  ", which has no odd numbers beyond ", most)};
 }
 
-// Text behind an image stands elsewhere than its place says.
+// Whether the ids are those of text alone: equal on all axes. Only then must they be the numbers of
+// the tokens, since text after an image has other ids.
 bool is_text(const PositionIds& ids) {
   const auto axis = [&](std::int64_t i) { return row_of(ids.numbers, ids.axes, i); };
   for (std::int64_t i = 1; i < ids.axes; ++i)

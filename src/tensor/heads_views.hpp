@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other views as views of heads, so that memory is checked in one place. Strides along extents of
-// 1, which mean nothing, are 0.
+// Turns other views into views of heads, so that memory is checked in one place. Strides along
+// extents of 1 are never used and become 0.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ template <class Number>
           .batch = array.batch_stride, .token = array.token_stride, .head = array.axis_stride}});
 }
 
-// The numbers of positions or slots: nothing of consecutive ones.
+// The memory of positions or slots as a view; empty for consecutive ones, which have no memory.
 template <class... Kinds>
 [[nodiscard]] ConstHeadsView heads_view(const std::variant<Kinds...>& numbers) noexcept {
   return std::visit(

@@ -74,7 +74,7 @@ template <class Data, class Scale>
   return heads;
 }
 
-// Templates below spare the heads that append() writes a copy for each check.
+// The functions below are templates, so that mutable heads need no copy for each check.
 template <class Data, class Scale>
 [[nodiscard]] ElementsView elements_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   return {.data = heads.data,
