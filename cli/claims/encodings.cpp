@@ -118,7 +118,7 @@ std::vector<Evidence> centred() {
              {{"mean", mean(table), about(0.267, 0.0005)},
               {"mean of the sines", mean_of_every_second(table, 0), about(0.167, 0.001)},
               {"mean of the cosines", mean_of_every_second(table, 1), about(0.367, 0.0005)},
-              {"mean of the last cosine", last_cosine, about(0.9995, 0.0001)},
+              {"mean of the last cosine", last_cosine, about(0.9995, 0.00005)},
               {"least element", least, {-1, -0.99}},
               {"largest element", most, {0.99, 1}}}),
       as_claimed(

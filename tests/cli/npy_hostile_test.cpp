@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files with false content, each refused with an error that says why. They cover the classes of
-// faults that public readers of the format have had: lengths beyond the buffer, products that
-// overflow, allocation before checking, pickles.
+// False NPY files that a test makes in a loop or a table. Those of fuzz/corpus/npy are in
+// npy_corpus_test.cpp.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -49,48 +48,12 @@ TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
   }
 }
 
-TEST(HostileNpy, MagicAndVersion) {
-  const std::string file = npy_file(npy_header("<f4", "(1,)"), "abcd");
-  refused(read_text("PK\x03\x04 an archive"), {"must begin with"}, malformed);
-  for (const char version : {'\0', '\4', '\xFF'}) {
-    std::string changed = file;
-    changed[6] = version;
-    refused(read_text(changed), {"version must be 1.0, 2.0 or 3.0"}, unsupported);
-  }
-  std::string minor = file;
-  minor[7] = 1;
-  refused(read_text(minor), {"got 1.1"}, unsupported);
-}
-
-TEST(HostileNpy, HeaderLengths) {
-  const std::string magic_2("\x93NUMPY\x02\x00", 8);
-  const std::string magic_1("\x93NUMPY\x01\x00", 8);
-  refused(read_text(magic_2 + test::little_endian(0xFFFFFFF0, 4) + "{}"),
-          {"at most 65536 bytes, got 4294967280"}, malformed);
-  refused(read_text(magic_2 + test::little_endian(60000, 4) + "{}"),
-          {"60000 bytes it announces, got 2"}, malformed);
-  refused(read_text(magic_1 + test::little_endian(0xFFFF, 2) + "{}"),
-          {"65535 bytes it announces, got 2"}, malformed);
-  refused(read_text(magic_1 + test::little_endian(0, 2)), {"Python dict"}, malformed);
-}
-
 TEST(HostileNpy, ShapesThatOverflow) {
-  for (const char* shape : {
-           "(4294967296, 4294967296)",     // 2^64 elements
-           "(4611686018427387904, 4)",     // 2^64 elements, product 0 in 64 bits
-           "(4611686018427387905, 4)",     // product 4 in 64 bits
-           "(9223372036854775807,)",       // bytes overflow, elements do not
-           "(0, 9223372036854775807, 4)",  // a 0 does not hide it
-           "(9223372036854775807, 4, 0)",  //
-           "(2305843009213693952,)",       // exactly 2^63 bytes
-       }) {
-    EXPECT_TRUE(fails(read_text(npy_file(npy_header("<f4", shape), "")), malformed,
-                      {"fewer than 2^63 bytes"}))
-        << shape;
+  constexpr auto exactly_2_63_bytes = "(2305843009213693952,)";
+  for (const char* shape : {exactly_2_63_bytes, "(9223372036854775807, 4, 0)"}) {
+    refused(read_text(npy_file(npy_header("<f4", shape), "")), {"fewer than 2^63 bytes"},
+            malformed);
   }
-  // Large, but only refused for the missing data: nothing of that size is allocated.
-  refused(read_text(npy_file(npy_header("<f4", "(2305843009213693951,)"), "abcd")),
-          {"must have 9223372036854775804 bytes, got 4"}, malformed);
 }
 
 TEST(HostileNpy, DimensionsThatAreNone) {
@@ -118,20 +81,10 @@ TEST(HostileNpy, DimensionsThatAreNone) {
   }
 }
 
-TEST(HostileNpy, TooManyDimensions) {
-  std::string shape = "(";
-  for (int i = 0; i < 33; ++i) shape += "1,";
-  refused(read_text(npy_file(npy_header("<f4", shape + ")"), "abcd")), {"at most 32 dimensions"},
-          malformed);
-}
-
 TEST(HostileNpy, TypesThatAreRefused) {
   const auto read_type = [](std::string_view descr) {
     return read_text(npy_file(npy_header(descr, "(1,)"), "abcdefgh"));
   };
-  refused(read_type("|O"), {"pickles"}, unsupported);
-  refused(read_type("<O8"), {"pickles"}, unsupported);
-  refused(read_type(">f4"), {"little-endian", "newbyteorder"}, unsupported);
   for (const char* descr :
        {"<f16", "<f1", "<u4", "|b1", "|u1", "|S8", "<U2", "|V8", "<c16", "=f4"}) {
     EXPECT_TRUE(fails(read_type(descr), unsupported, {"'<f8', '<u2'", descr})) << descr;
@@ -141,14 +94,12 @@ TEST(HostileNpy, TypesThatAreRefused) {
   }
 }
 
-TEST(HostileNpy, StructuredTypesAndFortranOrder) {
+TEST(HostileNpy, StructuredTypes) {
   for (const char* descr : {"[('a', '<f4')]", "('<f4', (2,))", "[["}) {
     const std::string header =
         "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
     EXPECT_TRUE(fails(read_text(npy_file(header, "abcd")), unsupported, {"structured"})) << descr;
   }
-  refused(read_text(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd")),
-          {"np.ascontiguousarray"}, unsupported);
 }
 
 TEST(HostileNpy, DictsThatAreWrong) {

@@ -193,9 +193,6 @@ class EnginesTest(DiffTool):
                           "mlx")
         self.assert_fails(2, ["a dialect must be transformers,"], "diff", config, "--between",
                           "mlx,tensorrt")
-        self.assert_fails(2, ["OTHER or --between"], "diff", config)
-        self.assert_fails(2, ["OTHER or --between"], "diff", config, config, "--between",
-                          "mlx,vllm")
 
 
 class DumpsTest(DiffTool):

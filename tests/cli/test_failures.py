@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every exit code, and no output touched by anything that fails."""
 
-import json
 import os
 import subprocess
 import zipfile
@@ -9,42 +8,6 @@ import zipfile
 import numpy as np
 
 from tool import LLAMA, TOOL, ToolTest
-
-
-class UsageTest(ToolTest):
-    def test_the_command_line(self):
-        name = self.write_config(LLAMA)
-        for arguments, part in [
-            (["bogus"],
-             "inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, "
-             "report, "
-             "models, permute, identify, trace, stretch, bench, "
-             "help, completions, got 'bogus'"),
-            (["--bogus"], "got '--bogus'"),
-            (["inspect"], "CONFIG is required"),
-            (["inspect", name, "more"], "no further argument 'more'"),
-            (["inspect", name, "--bogus"], "no option '--bogus'"),
-            (["inspect", name, "--context", "0"], "at least 1, got 0"),
-            (["inspect", name, "--context", "1e5"], "--context must be an integer"),
-            (
-                ["inspect", name, "--pairing", "neox"],
-                "half, interleaved, interleaved_to_half, got 'neox'",
-            ),
-            (["inspect", name, "--pairing"], "--pairing"),
-            (["table", name], "config.json needs --positions"),
-        ]:
-            with self.subTest(arguments=arguments):
-                self.assert_fails(2, [part], *arguments)
-
-    def test_without_a_command(self):
-        result = self.run_tool()
-        self.assertEqual((result.returncode, result.stdout), (2, b""))
-        self.assertIn(b"a command is required: one of inspect, ", result.stderr)
-
-    def test_errors_name_the_command_and_the_way_out(self):
-        result = self.run_tool("inspect")
-        self.assertTrue(result.stderr.startswith(b"rotary inspect: "), result.stderr)
-        self.assertIn(b"rotary inspect --help", result.stderr)
 
 
 class InputOutputTest(ToolTest):
@@ -93,36 +56,6 @@ class InputOutputTest(ToolTest):
         self.assert_fails(5, ["ABACUS"], *arguments, environment=environment)
 
 
-class ConfigTest(ToolTest):
-    def check(self, code, parts, config):
-        self.assert_fails(code, parts, "inspect", self.write_config(config))
-
-    def test_json_that_is_none(self):
-        for text in ["", "{", "[]", "nul", '{"model_type":"llama",}', "[" * 100000,
-                     '{"a":' * 100000, '{"rope_theta":1e400}', '{"model_type":"llama" /**/}']:
-            with self.subTest(text=text[:30]):
-                self.check(3, ["config.json: "], text)
-
-    def test_duplicate_keys(self):
-        text = json.dumps(LLAMA)[:-1] + ', "rope_theta": 5.0}'
-        self.check(3, ["rope_theta"], text)
-
-    def test_numbers_that_cannot_be(self):
-        odd = {"model_type": "gptj", "n_embd": 64, "n_head": 4, "n_layer": 2, "rotary_dim": 7}
-        self.check(3, ["rotary_dim", "even", "7"], odd)
-        self.check(3, ["rotary_dim", "18"], odd | {"rotary_dim": 18})
-        self.check(3, ["rope_theta"], LLAMA | {"rope_theta": "10000"})
-        self.check(3, ["base"], LLAMA | {"rope_theta": -1.0})
-        self.check(3, ["rope_theta must be a number", "got NaN"],
-                   json.dumps(LLAMA | {"rope_theta": float("nan")}))
-
-    def test_rules_and_keys_that_are_not_known(self):
-        rule = {"rope_type": "novel", "factor": 2.0}
-        self.check(5, ["rope_type", "novel"], LLAMA | {"rope_scaling": rule})
-        rule = {"rope_type": "linear", "factor": 2.0, "novelty": 1}
-        self.check(5, ["novelty"], LLAMA | {"rope_scaling": rule})
-
-
 class RotateFailureTest(ToolTest):
     def setUp(self):
         super().setUp()
@@ -137,10 +70,7 @@ class RotateFailureTest(ToolTest):
 
     def check_q(self, code, parts, array, *arguments, **options):
         """array as --q, with an output that would be replaced."""
-        if isinstance(array, bytes):
-            (self.path / "x.npy").write_bytes(array)
-        else:
-            np.save(self.path / "x.npy", array)
+        np.save(self.path / "x.npy", array)
         outputs = ["--out-q", "old.npy", "--force"]
         self.check(code, parts, "--q", "x.npy", *outputs, *arguments, **options)
 
@@ -175,10 +105,7 @@ class RotateFailureTest(ToolTest):
         self.check_q(2, ["'<f8' for --dtype f64, got '<f4'"], ones, "--dtype", "f64")
         self.check_q(2, ["'<f4' for --dtype f32, got '<f2'"], ones.astype(np.float16),
                      "--dtype", "f32")
-        self.check_q(5, ["'<f16'"], ones.astype(np.longdouble))
-        self.check_q(5, ["newbyteorder"], ones.astype(">f4"))
         self.check_q(5, ["ascontiguousarray"], np.asfortranarray(ones))
-        self.check_q(5, ["pickles"], np.array([None], object))
 
     def test_q_and_k_must_have_the_same_type(self):
         for wide, narrow in [(np.float64, np.float32), (np.float32, np.float16)]:
@@ -208,13 +135,6 @@ class RotateFailureTest(ToolTest):
         ]:
             np.save(self.path / "p.npy", positions)
             self.check(code, [part], *q)
-
-    def test_npy_files_cut_short_or_grown(self):
-        good = (self.path / "q.npy").read_bytes()
-        for size in [0, 5, 9, 60, len(good) - 1]:
-            self.check_q(3, ["x.npy: "], good[:size])
-        self.check_q(3, ["must have 512 bytes, got 513"], good + b"x")
-        self.check_q(3, ["begin with"], b"PK\x03\x04" + good)
 
     def test_configs_that_fail(self):
         q = ["--q", "q.npy", "--out-q", "old.npy", "--force"]

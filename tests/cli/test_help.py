@@ -132,6 +132,4 @@ class HelpTest(ToolTest):
         self.assert_fails(2, ["bash, zsh, fish", "'tcsh'"], "completions", "tcsh")
 
     def test_what_is_mistyped_is_found(self):
-        self.assert_fails(2, ["'inspct'", "did you mean inspect?"], "inspct", "config.json")
-        self.assert_fails(2, ["'--contxt'", "did you mean --context?"], "inspect", "--contxt", "3")
         self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "atention")

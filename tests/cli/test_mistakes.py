@@ -12,6 +12,9 @@ from tool import LLAMA, ToolTest
 # command line, exit code, parts of the answer
 MISTAKES = [
     ([], 2, ["a command is required", "inspect", "`rotary --help`"]),
+    (["bogus"], 2,
+     ["inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, report, "
+      "models, permute, identify, trace, stretch, bench, help, completions, got 'bogus'"]),
     (["inspct", "config.json"], 2, ["'inspct'", "did you mean inspect?", "`rotary --help`"]),
     (["explain", "rotation"], 2, ["explain rotation needs a CONFIG, or numbers to rotate"]),
     (["diff", "config.json", "config.json", "--between", "vllm,mlx"], 2, ["got both"]),
@@ -21,12 +24,13 @@ MISTAKES = [
     (["TABLE", "config.json"], 2, ["'TABLE'", "did you mean table?"]),
     (["--inspect", "config.json"], 2, ["'--inspect'", "did you mean inspect?"]),
     (["help", "tabel"], 2, ["'rotary tabel'", "did you mean rotary table?"]),
-    (["inspect"], 2, ["CONFIG is required", "`rotary inspect --help`"]),
+    (["inspect"], 2, ["rotary inspect: CONFIG is required", "`rotary inspect --help`"]),
     (["inspect", "config.json", "extra"], 2, ["no further argument 'extra'"]),
     (["inspect", "config.json", "--contxt", "5"], 2, ["'--contxt'", "did you mean --context?"]),
     (["inspect", "config.json", "--context"], 2, ["--context needs a value"]),
     (["inspect", "config.json", "--context", "1", "--context", "2"], 2,
      ["--context must be given once"]),
+    (["inspect", "config.json", "--context", "0"], 2, ["at least 1, got 0"]),
     (["inspect", "config.json", "--context", "4k"], 2, ["--context must be an integer", "'4k'"]),
     (["inspect", "config.json", "--numerics", "gmml"], 2, ["'gmml'", "did you mean ggml?"]),
     (["inspect", "config.json", "--pairing", "neox"], 2, ["half, interleaved", "'neox'"]),

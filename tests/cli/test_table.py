@@ -101,17 +101,9 @@ class TableTest(ToolTest):
 
     def test_what_is_refused(self):
         name = self.write_config(LLAMA)
-        for positions, part in [
-            ("4:4", "START < STOP"),
-            ("", "integer"),
-            ("0:99999999999", "at most"),
-            ("-9223372036854775808:9223372036854775807", "at most"),
-        ]:
-            for out in [[], ["--out", "t.npz"]]:
-                self.assert_fails(2, [part], "table", name, "--positions", positions, *out)
+        for out in [[], ["--out", "t.npz"]]:
+            self.assert_fails(2, ["at most"], "table", name, "--positions", "0:99999999999", *out)
         self.assert_fails(2, ["half-width"], "table", name, "--positions", "0", "--form", "wide")
-        ending = ["table", name, "--positions", "0", "--out", "t.txt"]
-        self.assert_fails(2, [".npz or .npy"], *ending)
         (self.path / "t.npz").write_bytes(b"precious")
         existing = ["table", name, "--positions", "0", "--out", "t.npz"]
         self.assert_fails(4, ["--force"], *existing)
