@@ -21,7 +21,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Whether the whole text is the number.
+// False unless the whole text is the number.
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
   const std::string_view digits = without_blanks(text);

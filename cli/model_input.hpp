@@ -20,7 +20,7 @@ inline constexpr std::string_view config_help =
     "a Hugging Face config.json or a GGUF file, '-' for standard input, or a model card's name "
     "(rotary models)";
 
-// Whether there is a file at the path ("-": standard input), or a model card of that name.
+// True for a file ("-": standard input) and for the name of a model card.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
 // A file that says what a model is.
@@ -34,7 +34,7 @@ struct ConfigFile {
 // model card of that name.
 [[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
-// Whether --flags, or --overrides, gave the change.
+// True for a change by --flags, or by --overrides.
 [[nodiscard]] bool is_flag(const ConfigOverride& change);
 [[nodiscard]] bool is_merged(const ConfigOverride& change);
 

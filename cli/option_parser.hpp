@@ -79,11 +79,10 @@ class OptionParser {
   // Any arguments are taken, and none is read.
   void ignore_what_follows();
 
-  // Another help for an option that has been added.
   void replace_help(const std::string& name, std::string help);
 
-  // Rules of what goes with what; read() refuses options that would do nothing. Only: each is for
-  // one of the others, or for calls of which a condition holds.
+  // read() refuses options that would do nothing. only(): they need one of the others, or a
+  // condition.
   void only(Names options, std::string what, Names with);
   void only(Names options, std::string what, std::function<bool()> holds);
   // Without any other option but --json and --color.

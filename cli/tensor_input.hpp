@@ -28,8 +28,7 @@ inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, D
 // Kernels take q, k and v of these.
 inline constexpr std::array kernel_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// --dtype of numbers that the tool makes, f32 where there is none: any for a file, f32 or f64 where
-// they are printed.
+// --dtype of numbers that the tool makes (f32). A file takes any, an answer in print f32 or f64.
 [[nodiscard]] DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out);
 
 struct Tensor {
@@ -47,8 +46,8 @@ struct Tensor {
 // The numbers of an array of f64 or f32 as arrays in arrays.
 [[nodiscard]] Json numbers_json(const NpyArray& array);
 
-// A failure of malformed input where element i is NaN, infinite, or beyond float32's range, in
-// which double holds products: comparisons of such numbers say nothing.
+// Fails as malformed input where element i is NaN, infinite or beyond float32's range: comparisons
+// of such numbers, or of their products in double, say nothing.
 void check_element(std::string_view name, double number, std::size_t i,
                    const std::vector<std::int64_t>& shape);
 
@@ -57,8 +56,8 @@ inline constexpr NpyLimit most_pairs{.elements = 32768};
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path, const NpyLimit& limit);
 
-// --layout and --dtype say how to read a file; without a dtype the file's own type says it, which
-// for bf16, held as uint16, it cannot.
+// --layout and --dtype of a file. Without a dtype the file's type decides; bf16, held as uint16,
+// needs it.
 struct TensorForm {
   Layout layout = Layout::bthd;
   std::optional<DType> dtype;

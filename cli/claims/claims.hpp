@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A claim about positions, as people make it, and what is computed to judge it. The verdict is not
-// written down and believed: it follows from where the evidence bears the claim out. What is
-// written down beside it, the verdict and the ranges that numbers must lie in, is what we say in
-// docs/theory/claims.md; a difference is a contradiction, and the command fails.
+// A claim about positions, as people make it, and the evidence that is computed to judge it. The
+// verdict follows from the evidence. The command fails where it is not the expected one, or where a
+// number leaves its range: docs/theory/claims.md says both.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +47,8 @@ struct Range {
   return {value - tolerance, value + tolerance};
 }
 
-// Whether a relation holds, of several cases in one setting: where the condition is met all of them
-// have to be in it, where it is not one is enough to prove the condition wrong.
+// Where the condition is met, the relation must hold for all cases. Where it is not, one case that
+// holds proves the condition wrong.
 template <class Cases, class Relation>
 [[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
   return setting == Setting::unmet ? std::ranges::any_of(cases, relation)
@@ -79,7 +78,6 @@ inline constexpr auto as_claimed = evidence<Setting::met>;
 inline constexpr auto beyond = evidence<Setting::unmet>;
 inline constexpr auto aside = evidence<Setting::aside>;
 
-// Whether the numbers are in the relation decides, by holds_for().
 template <class Relation>
 [[nodiscard]] Evidence judged(Setting setting, std::string computed, std::string relation,
                               std::vector<Number> numbers, Relation is_in_relation) {

@@ -43,12 +43,12 @@ namespace rotary::cli {
 // "16, 24, 24 pairs in blocks, exponents shared": of each axis, in the order of coordinates.
 [[nodiscard]] std::string axes_text(const Axes& axes);
 
-// Whether each axis has frequencies of its own, as those of patches have: then a position on one
-// axis, and a distance in tokens, say nothing.
+// True where each axis has frequencies of its own, as for patches. A distance in tokens then means
+// nothing.
 [[nodiscard]] bool begins_anew_on_axes(const RotarySpec& spec) noexcept;
 
-// "tokens", or of axes with frequencies of their own "steps", and where the coordinates are
-// multiplied "units of the coordinate": in which a wavelength is counted.
+// The unit of a wavelength: "tokens"; "steps" for axes with frequencies of their own; "units of the
+// coordinate" where coordinates are multiplied.
 [[nodiscard]] std::string_view unit_of(const RotarySpec& spec) noexcept;
 
 // "1: scores keep their size".
@@ -86,8 +86,7 @@ struct ScalingParameter {
   ParameterValue value;
 };
 
-// In the order in which the rule states them; optional ones only when given, and enumerators where
-// they are not the default.
+// In the rule's order, without optional ones that are not given and enumerators of the default.
 [[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
 
 // A list of more than 8 numbers shows the first, the last and how many.

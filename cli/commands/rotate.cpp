@@ -39,7 +39,6 @@ struct Job {
   Tensor tensor;
 };
 
-// Whether --set alone says the numbers.
 bool is_rope(const Arguments& arguments) {
   return arguments.model.config == rope_name && !names_config(arguments.model.config);
 }

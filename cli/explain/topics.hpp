@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The topics of `rotary explain`, each a file that computes and then tells it as text or as JSON
-// (docs/schema/explain.schema.json); and what they are about: a query, a key, where they stand, and
-// how their pairs turn, by hand in double in each form that papers and code write, and by the
-// library.
+// The topics of `rotary explain`. Each is a file that computes, then answers as text or as JSON
+// (docs/schema/explain.schema.json). They rotate a query and a key in double, in each form that
+// papers and code write, and by the library.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +30,8 @@ struct Pair {
   double cos, sin;                            // without the attention factor
 };
 
-// The reduced angle is position * inv_freq less whole turns, exact at any position but for the
-// rounding of the fraction to double and its product with pi: within 8 * 2^-53 radians. The
-// window's first feature counts as the given one.
+// The reduced angle is within 8 * 2^-53 radians at any position: the fraction of a turn and its
+// product with pi are rounded. The window's first feature counts as the given one.
 [[nodiscard]] std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position,
                                          std::int64_t first_feature);
 
@@ -95,11 +93,10 @@ template <class Exponent>
   return value_or_fail(make_frequencies(window, std::move(inv_freq), numbers.attention_factor()));
 }
 
-// How far apart two ways to the same score of d features, or to the same element, may come in
-// double, relative to |q| |k| or to |x|. Each cos and sin is off by at most 9 units of 2^-53 (the
-// reduced angle by 8, its function by 1), a component of a turned pair by less than 17 of them
-// relative to the pair, so a score of two turned vectors by 34; a sum of d products adds d. Twice
-// that, because each of the two ways has such an error.
+// Bounds the difference of two computations in double of one score of d features, relative to
+// |q| |k|, or of one element, relative to |x|. In units of 2^-53 each cos and sin is off by at most
+// 9 (the reduced angle by 8, its function by 1) and a component of a turned pair by less than 17.
+// A score of two turned vectors is off by 34, and a sum of d products adds d. Both have an error.
 [[nodiscard]] constexpr double rounding_bound(std::size_t features) {
   return 2 * (34 + static_cast<double>(features)) * 0x1p-53;
 }
@@ -113,8 +110,7 @@ enum class Elements : std::int32_t {
   rotate_half  // rot(x) = (-x[d/2:], x[:d/2]),     c = (c0, c1, ..., c0, c1, ...)
 };
 
-// One position's A cos and A sin, [pairs], and how pairs are read and written: in x, the features
-// that turn.
+// A cos and A sin of one position, [pairs], and which features of x a pair reads and writes.
 struct FormInput {
   FormInput(const Frequencies& frequencies, std::int64_t position)
       : pairs(pairs_at(frequencies, position, 0)),
@@ -143,8 +139,7 @@ struct FormInput {
 // All three.
 [[nodiscard]] std::string pair_text(const Numbers& numbers);
 
-// The document that a topic adds its members to: schema_version, topic and the query; and the same
-// with the key.
+// A topic adds its members to this: schema_version, topic and the query; of a pair also the key.
 [[nodiscard]] Json document_of_query(std::string_view topic, const Numbers& numbers);
 [[nodiscard]] Json document_of_pair(std::string_view topic, const Numbers& numbers);
 

@@ -55,7 +55,6 @@ struct PairColumns {
 [[nodiscard]] PairColumns pair_columns(std::size_t elements, std::size_t width,
                                        const std::function<bool(std::size_t, std::size_t)>& same);
 
-// Whether the file has an array of the name.
 [[nodiscard]] bool has_array(const std::string& path, std::string_view name);
 
 }  // namespace rotary::cli

@@ -33,7 +33,7 @@ struct HeadsLayout {
                                             const HeadsLayout& layout,
                                             const IdentifyOptions& options);
 
-// Whether one explains more than the other.
+// True if one explains more than the other.
 [[nodiscard]] bool is_better(const Identification& one, const Identification& other);
 
 // cos and sin [tokens, pairs], axes of 1 in front left out; each pair may be there twice.

@@ -66,7 +66,6 @@ Legend legend_at(const LegendSize& size, double center, double top) {
   return {.center = center, .top = top, .lines = size.lines, .width = size.width};
 }
 
-// Whether one colour scale serves all panels.
 bool shares_scale(const Figure& figure) {
   const auto& first = figure.panels.front().map;
   return figure.panels.size() > 1 && std::ranges::all_of(figure.panels, [&](const Panel& panel) {
@@ -139,7 +138,7 @@ bool has_wide_panel(const Figure& figure) {
   return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
 }
 
-// Where a panel stands, with its labels. All rows are equally high.
+// The place of a panel with its labels. All rows are equally high.
 Box cell_of(const Figure& figure, std::size_t index, double width, double height) {
   const bool is_wide = index == 0 && has_wide_panel(figure);
   const std::size_t place =

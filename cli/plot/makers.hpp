@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions behind the rows of figures.cpp, by file; and what several of them ask of a rotary
-// embedding: cos and sin of its angles in double, at listed positions, and where to look at a
-// curve.
+// The functions that make the figures of figures.cpp, by file, and what several of them compute:
+// cos and sin in double at listed positions, and the points of a curve.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@ Make axes;
 
 using Integers = std::vector<std::int64_t>;
 
-// The embedding of RoFormer, d = 128 and base 10000: what figures are about that were given none.
+// d = 128 and base 10000, for a figure without a CONFIG.
 [[nodiscard]] Subject usual_subject();
 
 // The subjects asked for, or the usual one.
@@ -48,8 +47,7 @@ using Integers = std::vector<std::int64_t>;
 // "d = 128, base 10000"
 [[nodiscard]] std::string numbers_text(const RotarySpec& spec);
 
-// e^(i position ω) in rows of double, without the attention factor and exact whatever the subject's
-// numerics are: the mathematics of its frequencies.
+// e^(i position ω) in rows of double, exact whatever the numerics, without the attention factor.
 [[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
 
 // The cos and sin of each pair at a position.
@@ -57,7 +55,7 @@ struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// The rows of turned(), one after the other, with memory for a few; and a number of each.
+// Visits the rows of turned() with memory for a few; of_turned() makes a number of each.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(
@@ -67,13 +65,11 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
 // 0 to last, at most about so many, evenly.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
-// 1 to last, so many in a decade where there are so many.
+// 1 to last, at most so many in a decade.
 [[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
 
-// Stands for a value that is not there.
 constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();
 
-// f(element) of each element.
 template <class Range, class Function>
 [[nodiscard]] std::vector<double> numbers_of(const Range& elements, Function f) {
   std::vector<double> numbers(std::size(elements));
@@ -86,8 +82,7 @@ template <class Range, class Function>
 
 [[nodiscard]] std::vector<double> as_doubles(std::span<const std::int64_t> numbers);
 
-// The mean of cos(distance ω) over the pairs: what a score q·k is, in parts of |q||k|, where k = q
-// and all pairs have the same energy.
+// The mean of cos(distance ω) over the pairs: q·k / (|q||k|) for k = q with pairs of one length.
 [[nodiscard]] std::vector<double> aligned_similarity(const Frequencies& frequencies,
                                                      std::span<const std::int64_t> distances);
 
@@ -97,8 +92,7 @@ template <class Range, class Function>
 // Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.
 [[nodiscard]] std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count);
 
-// The same from a hash of the word's letters and the seed, of length √features, as embeddings that
-// sinusoidal encodings are added to.
+// Normal numbers from a hash of the word and the seed, scaled to the length √features.
 [[nodiscard]] std::vector<double> word_vector(std::string_view word, std::int64_t features,
                                               std::uint64_t seed);
 

@@ -243,7 +243,7 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// Whether keys cached under one config are right under the next, where each has one embedding.
+// Says for neighbours of one embedding each if keys cached under one are right under the next.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;

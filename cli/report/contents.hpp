@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a report: its pieces, and the JSON document that its script reads. The document has
-// the configs, and the encodings that their layers use, with what is said of them and which figures
-// matter.
+// The page of a report: its pieces, and the JSON document that its script reads, of configs and of
+// the encodings that their layers use.
 #pragma once
 
 #include <cstddef>
@@ -51,15 +50,13 @@ struct NamedModel {
                                  const Frequencies& frequencies);
 [[nodiscard]] Json encoding_fields(const ModelSpec& model, LayerEncoding encoding);
 
-// The same in whole sentences, for a reader who has never seen a config: how far these layers
-// reach, and what an encoding that does not rotate does ("" for rotary).
+// Sentences for a reader who has never seen a config; encoding_sentence() gives "" for rotary.
 [[nodiscard]] std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t index,
                                                         const Frequencies& frequencies);
 [[nodiscard]] std::string encoding_sentence(LayerEncoding encoding);
 
-// Each key of the config with its effect on positions (cli/explain/explain_config.hpp); those that
-// nothing reads are left out. Empty for a config of so many keys that trying them all would take
-// long.
+// Each key that is read, with its effect on positions (cli/explain/explain_config.hpp). Empty for
+// a config of too many keys to try.
 [[nodiscard]] Json key_rows(const NamedModel& named);
 
 }  // namespace rotary::cli::page

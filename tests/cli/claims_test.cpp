@@ -88,7 +88,7 @@ std::string failure_of(const claims::Claim& claim) {
   return {};
 }
 
-TEST(Claims, WhatWasExpectedPasses) { EXPECT_EQ(failure_of(sound_claim()), ""); }
+TEST(Claims, ExpectedEvidencePasses) { EXPECT_EQ(failure_of(sound_claim()), ""); }
 
 TEST(Claims, AnUnexpectedVerdictFails) {
   claims::Claim claim = sound_claim();

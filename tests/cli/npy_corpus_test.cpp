@@ -15,7 +15,7 @@ namespace {
 constexpr auto malformed = ErrorCode::malformed_input;
 constexpr auto unsupported = ErrorCode::unsupported;
 
-TEST(NpyCorpus, WhatMustBeReadIsTheSameWhenWrittenAgain) {
+TEST(NpyCorpus, ValidFilesStayTheSameWhenWrittenAgain) {
   for (const auto& file : rotary::test::corpus_files("npy", "y_")) {
     const auto array = test::read_text(file.bytes);
     ASSERT_TRUE(array) << file.name << ": " << array.error().message;
@@ -27,7 +27,7 @@ TEST(NpyCorpus, WhatMustBeReadIsTheSameWhenWrittenAgain) {
   }
 }
 
-TEST(NpyCorpus, WhatMustBeRefusedIs) {
+TEST(NpyCorpus, InvalidFilesAreRefused) {
   for (const auto& file : rotary::test::corpus_files("npy", "n_")) {
     const auto array = test::read_text(file.bytes);
     ASSERT_FALSE(array) << file.name;

@@ -79,7 +79,7 @@ class RotateAxesTest(ToolTest):
                       self.run_ok(*self.arguments(VIDEO), "--first-position", 7))
         self.assert_rotated(x, wanted)
 
-    def test_what_does_not_match_is_refused(self):
+    def test_mismatches_are_refused(self):
         self.save("q.npy", np.zeros((2, 5, 1, 8), np.float32))
         wanted = ("[tokens] = [5], the same on all axes, or [axes, tokens] = [3, 5] or "
                   "[axes, batch, tokens] = [3, 2, 5], got ")
@@ -142,7 +142,7 @@ class TableAxesTest(ToolTest):
         self.assertEqual([line.split()[:2] for line in lines[1::4]],
                          [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         config = self.write_config(LLAMA)
         for text, part in (("1/2/3", "or 2 between slashes, got 3: '1/2/3'"), ("1/", "an integer"),
                            ("0:0/1", "START < STOP"), ("0:99999/0:99999", "at most"),

@@ -67,7 +67,7 @@ class BenchTest(ToolTest):
         self.assertEqual({line["pairing"] for line in document["lines"]},
                          {"half", "interleaved", "interleaved_to_half", None})
 
-    def test_what_was_asked_for_is_what_runs(self):
+    def test_the_lines_asked_for_run(self):
         arguments = ["--operations", "partial,rotate", "--tokens", "2,70", "--dtypes", "f16,f32"]
         arguments += ["--pairings", "interleaved,interleaved_to_half", "--threads", "2"]
         document = self.run_json("bench", *TINY, *arguments)
@@ -120,7 +120,7 @@ class BenchTest(ToolTest):
         self.assert_fails(4, ["--force"], *tiny)
         self.run_ok(*tiny, "--force")
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments, part in [
             (["--operations", "bogus"], "--operations must be one of rotate, "),
             (["--tokens", "0"], "--tokens must be in [1, 1048576], got 0"),

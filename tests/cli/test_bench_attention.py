@@ -49,7 +49,7 @@ class BenchAttentionTest(ToolTest):
             self.assertIsNone(line["goal"])
             self.assertGreater(line["verified"]["elements"], 0)
 
-    def test_what_was_asked_for_is_what_runs_beside_no_encoding(self):
+    def test_the_encodings_asked_for_run_beside_none(self):
         shape = ["--heads", "6", "--kv-heads", "3", "--head-dim", "16", "--dtype", "bf16"]
         document = self.run_report(*TINY, *shape, "--tokens", "8",
                                    "--encodings", "kerple_power,rope,kerple_power")
@@ -98,7 +98,7 @@ class BenchAttentionTest(ToolTest):
         self.assert_fails(4, ["--force"], *tiny)
         self.run_ok(*tiny, "--force")
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments, part in [
             (["--encodings", "bogus"], "--encodings must be one of none, rope, alibi, "),
             (["--tokens", "0"], "--tokens must be in [1, 65536], got 0"),

@@ -128,7 +128,7 @@ class BiasTest(ToolTest):
         self.assert_fails(4, ["--force"], *arguments, "--out", "f32.npy")
         self.run_ok(*arguments, "--out", "f32.npy", "--force")
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         block = ["--rows", "0:2", "--cols", "0:2"]
         heads = ["--heads", "2"]
         for arguments, parts in [

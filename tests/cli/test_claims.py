@@ -85,6 +85,6 @@ class ClaimsTest(ToolTest):
     def test_the_same_each_time(self):
         self.assertEqual(self.run_ok("claims", "10", "14"), self.run_ok("claims", "10", "14"))
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         for text in ["0", "27", "09", "decai", ""]:
             self.assert_fails(2, ["number from 1 to 26", f"got '{text}'"], "claims", text)

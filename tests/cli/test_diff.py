@@ -119,7 +119,7 @@ class ModelsTest(DiffTool):
         self.assertIsNone(found["rotary"][0]["rows"])
         self.assertIn("no rows in common", found["rotary"][0]["not_comparable"])
 
-    def test_what_cannot_be_read_is_no_difference(self):
+    def test_unreadable_files_are_no_difference(self):
         one = self.write_config(LLAMA)
         self.assert_fails(4, ["gone.json", "No such file"], "diff", one, "gone.json")
         self.assert_fails(2, ["standard input"], "diff", "-", "-")
@@ -242,7 +242,7 @@ class DumpsTest(DiffTool):
         apart = np.abs(np.stack(rows(INV_FREQ)) - np.stack([cos, sin])).max((0, 2))
         self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # float32 subtracts here
 
-    def test_what_is_no_dump(self):
+    def test_arrays_that_are_no_dump_are_refused(self):
         config = self.write_config(LLAMA)
         (self.path / "bad.npz").write_bytes(b"PK but no archive")
         self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", config,

@@ -89,7 +89,7 @@ class RotationTest(Numbers):
         self.assertEqual(document["position"], 2**62 + 1)
         self.assertAlmostEqual(document["result"][0], document["library_result_f32"][0], 6)
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         cases = [
             (["1,2,3", "0", "half"], "even count"),
             (["1,x", "0", "half"], "finite number, got 'x'"),
@@ -109,7 +109,7 @@ class RotationTest(Numbers):
         self.assert_fails(2, ["explain rotation needs a CONFIG, or numbers"], "explain", "--values",
                           "1,2")
 
-    def test_of_a_config(self):
+    def test_a_config_gives_the_numbers(self):
         head = [math.sin(i + 1) for i in range(32)]
         name = self.write_config(PARTIAL)
         document = self.run_json(
@@ -199,7 +199,7 @@ class FormsTest(Numbers):
         )
         self.assertIsNone(document["library_bound"])
 
-    def test_what_turns_of_a_config(self):
+    def test_the_part_that_turns_is_shown_alone(self):
         document = self.run_json("explain", "explain", "forms", self.write_config(PARTIAL))
         self.assertEqual(len(document["forms"][0]["result"]), 8)
         self.assert_close(

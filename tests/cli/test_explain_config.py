@@ -94,7 +94,7 @@ class ExplainConfigTest(ToolTest):
                     self.assert_changes(key["without"]["changes"], before, after)
         self.assertEqual(shown, {"required", "used", "no_effect", "unread"})
 
-    def test_what_is_added_to_scores_and_embeddings(self):
+    def test_biases_and_tables_have_facts(self):
         t5 = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
               "relative_attention_num_buckets": 16}
         _, keys = self.keys_of(t5)
@@ -201,7 +201,7 @@ class ExplainConfigTest(ToolTest):
                 if key["use"] not in ("unread", "ignored"):
                     self.assertIsNotNone(key["meaning"], (name, key["path"]))
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         twice = self.write_config('{"a": 1, "a": 2}')
         self.assert_fails(3, ["twice in one object"], "explain", twice)
         self.assert_fails(5, ["model_type"], "explain", self.write_config({"model_type": "none"}))

@@ -131,5 +131,5 @@ class HelpTest(ToolTest):
             self.assertIn(f" -f -a {command} ", document["script"])
         self.assert_fails(2, ["bash, zsh, fish", "'tcsh'"], "completions", "tcsh")
 
-    def test_what_is_mistyped_is_found(self):
+    def test_a_mistyped_subcommand_is_found(self):
         self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "atention")

@@ -172,7 +172,7 @@ class InspectTest(ToolTest):
         name = self.write_config({"model_type": "llava", "text_config": wrong})
         self.assert_fails(3, ["text_config.rope_theta"], "inspect", name)
 
-    def test_where_values_come_from(self):
+    def test_each_value_has_its_source(self):
         config = {"model_type": "gemma3", "text_config": {
             "model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34,
             "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}

@@ -30,16 +30,11 @@ class PlotTest(ToolTest):
 
 class NumbersTest(PlotTest):
     def test_decay_is_figure_2_of_roformer(self):
-        # The paper states neither d nor the values: d = 128 and base 10000 fit its figure 2, and
-        # these are B(r) = 2/d Σ_j |Σ_{i<j} e^{i r θ_i}| of them, by NumPy in double.
-        known = {0: 32.5, 1: 31.5382, 8: 19.8174, 10: 17.9541, 20: 15.2424, 32: 13.3843,
-                 50: 12.6295, 51: 13.2176, 100: 10.2273, 102: 11.5506, 183: 10.7202, 227: 9.8236,
-                 236: 6.4150, 246: 9.7635, 256: 6.5431}
-        ((panel,),) = [self.panels("decay")]
+        # d = 128 and base 10000 fit the figure, whose d and values the paper does not state:
+        # B(r) = 2/d Σ_j |Σ_{i<j} e^{i r θ_i}|.
+        (panel,) = self.panels("decay")
         r, bound = self.series(panel, "d = 128")
         self.assertEqual(r.tolist(), list(range(257)))
-        for distance, value in known.items():
-            self.assertAlmostEqual(bound[distance], value, delta=5e-5)
         waves = np.exp(1j * np.outer(r, inv_freq(128)))
         np.testing.assert_allclose(bound, np.abs(np.cumsum(waves, 1)).mean(1), atol=1e-12)
 

@@ -54,7 +54,7 @@ class FormsTest(PlotTest):
         (panel,) = self.panels("decay", config, "--layer-type", "full_attention")
         self.assertEqual(len(panel["series"]), 1)
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         config = self.write_config(LLAMA)
         two = self.write_config(TWO_TYPES, "two.json")
         xpos = [*rope(64), "--set", "xpos={}"]

@@ -143,7 +143,7 @@ class ReportTest(ToolTest):
         [remark] = self.data(name, other)["remarks"]
         self.assertIn("are wrong", remark)
 
-    def test_where_two_configs_part(self):
+    def test_two_configs_differ_from_a_position_on(self):
         name = self.write_config(LLAMA)
         self.write_config(LLAMA | {"rope_theta": 500000.0}, "other.json")
         [found] = self.data(name, "other.json")["differences"]
@@ -154,7 +154,7 @@ class ReportTest(ToolTest):
             "In layers 0-2 cos and sin first differ at position 1, by "), sentence)
         self.assertEqual(self.data(name)["differences"], [])
 
-    def test_where_two_engines_part(self):
+    def test_two_engines_differ_by_a_key(self):
         config = dict(LLAMA, partial_rotary_factor=0.5)
         data = self.data(self.write_config(config), "--between", "transformers@4.57,transformers")
         [found] = data["differences"]
@@ -217,7 +217,7 @@ class ReportTest(ToolTest):
         name = self.write_config(YARN)
         self.assertEqual(self.page(name), self.page(name))
 
-    def test_what_it_prints(self):
+    def test_the_answer_lists_encodings_and_figures(self):
         name = self.write_config(LLAMA)
         text = self.run_ok("report", name, "gpt2", "--out", "a.html")
         figures = "wavelengths, scaling, similarity, decay, numerics"
@@ -229,7 +229,7 @@ class ReportTest(ToolTest):
         self.assertEqual([encoding["kind"] for encoding in document["encodings"]],
                          ["rotary", "learned"])
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         name = self.write_config(LLAMA)
         out = ("-o", "page.html")
         self.assert_fails(2, ["--out"], "report", name)

@@ -99,7 +99,7 @@ class TableTest(ToolTest):
         arguments = ["table", name, "--positions", "0", "--layer-type", "linear"]
         self.assert_fails(2, ["full_attention, sliding_attention"], *arguments)
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         name = self.write_config(LLAMA)
         for out in [[], ["--out", "t.npz"]]:
             self.assert_fails(2, ["at most"], "table", name, "--positions", "0:99999999999", *out)

@@ -163,7 +163,7 @@ class TableOfSpecsTest(ToolTest):
                 np.testing.assert_allclose(got["cos"], np.cos(angles) * by, rtol=1e-6, atol=1e-6)
                 np.testing.assert_allclose(got["sin"], np.sin(angles) * by, rtol=1e-6, atol=1e-6)
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         at = ["--positions", "0"]
         for parts, command in (
             (["head_dim, base and pairing"], ["rope", *at]),
@@ -205,7 +205,7 @@ class NamesTest(ToolTest):
         self.assertEqual(document["encoding"], "rotary")
         self.assert_fails(4, ["./t5"], "table", "./t5", "--positions", "0")
 
-    def test_what_has_no_table_says_where_to_look(self):
+    def test_encodings_without_a_table_name_another_command(self):
         for name, part in (
             ("fire", "rotary bias fire --rows LIST --cols LIST"),
             ("cope", "add_cope()"),
@@ -243,7 +243,7 @@ class NamesTest(ToolTest):
         ):
             self.assert_fails(2, parts, "table", *command)
 
-    def test_what_is_refused(self):
+    def test_wrong_arguments_are_refused(self):
         at = ["--positions", "0"]
         for parts, command in (
             (["whisper needs --dim"], ["whisper", *at]),
