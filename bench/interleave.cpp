@@ -93,7 +93,7 @@ Result<Timing> interleave(std::span<const Contender> contenders, const Budget& b
   const double start = now_ns(Clock::steady);
   double done = 0;
   while (timing.rounds < fewest_rounds || now_ns(Clock::steady) < start + 1e9 * budget.seconds) {
-    const bool back = budget.turns == TurnOrder::there_and_back && timing.rounds % 2 == 1;
+    const bool back = timing.rounds % 2 == 1;
     for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
       const std::size_t i = back ? contenders.size() - 1 - turn : turn;
       const auto& [calls, untimed, most_samples] = plans[i];

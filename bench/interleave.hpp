@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times several contenders in alternation. Each round takes a sample of each contender, and the
+// Times several contenders in alternation, every other round from the last to the first (ABBA), so
+// that drift favours no contender. Each round takes a sample of each contender, and the
 // minimum for each counts: on a shared machine a disturbance makes a sample slower, never faster,
 // and a disturbance that lasts affects all contenders.
 #pragma once
@@ -26,14 +27,9 @@ enum class Clock { steady, thread_cpu };
 // Does its work `calls` times in a row.
 using Contender = std::function<Status(std::int64_t calls)>;
 
-// there_and_back: every other round goes from the last to the first (ABBA), so that drift favours
-// no contender.
-enum class TurnOrder { same, there_and_back };
-
 struct Budget {
   double seconds = 0.25;  // of all rounds together; seven rounds are made in any case
   Clock clock = Clock::steady;
-  TurnOrder turns = TurnOrder::same;
   std::function<void(double)> on_progress = {};  // the fraction done since the last call
 };
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -46,8 +46,15 @@ struct Axes {
   std::span<const std::int64_t> threads;
 };
 
+// One operation with its tensors, ready to run.
+struct Job {
+  // Runs once, on unchanged values, and compares a sample of the result with the reference.
+  std::function<Result<Verification>()> verify;
+  std::function<Status(std::int64_t calls)> run;
+  Roofline roofline = Roofline();  // empty for RooflineKind::none
+};
+
 struct Setup;
-class Job;
 
 struct Operation {
   std::string_view name;  // as --operations takes it
@@ -58,7 +65,7 @@ struct Operation {
   Family family = Family::in_place;
   RooflineKind roofline = RooflineKind::scale;
   Layout cache_layout = Layout::heads_first;  // for the cache that append stores to
-  Result<std::unique_ptr<Job>> (*prepare)(const Setup& setup) = nullptr;
+  Result<Job> (*prepare)(const Setup& setup) = nullptr;
   std::span<const Axes> usual;  // the lines without options
 };
 
@@ -75,30 +82,6 @@ struct Setup {
   Line line;
   Frequencies frequencies;
   Executor executor = {};
-};
-
-// One operation with its tensors, ready to run.
-class Job {
- public:
-  // executor: that of the operation.
-  explicit Job(Executor executor = {}) : roofline_(executor) {}
-  virtual ~Job() = default;
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-
-  // Runs once, on unchanged values, and compares a sample of the result with the reference.
-  [[nodiscard]] virtual Result<Verification> verify() = 0;
-
-  [[nodiscard]] virtual Status run(std::int64_t calls) = 0;
-
-  // Empty for RooflineKind::none.
-  [[nodiscard]] const Roofline& roofline() const { return roofline_; }
-
- protected:
-  [[nodiscard]] Roofline& own_roofline() { return roofline_; }
-
- private:
-  Roofline roofline_;
 };
 
 // "f32 half, 512 tokens, 2 threads", after the operation's name.

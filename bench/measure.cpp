@@ -8,17 +8,16 @@
 
 namespace rotary::bench {
 
-Result<Measurement> measure(Job& job, std::int64_t threads, double seconds) {
+Result<Measurement> measure(const Job& job, std::int64_t threads, double seconds) {
   const auto verification = job.verify();
   if (!verification) return verification.error();
   Measurement measurement{.verification = *verification, .timing = {}};
   if (verification->wrong > 0) return measurement;
-  std::vector<Contender> contenders;
-  contenders.emplace_back([&job](std::int64_t calls) { return job.run(calls); });
-  const bool has_roofline = !job.roofline().empty();
+  std::vector<Contender> contenders = {job.run};
+  const bool has_roofline = !job.roofline.empty();
   if (has_roofline) {
     contenders.emplace_back([&job](std::int64_t calls) {
-      job.roofline().run(calls);
+      job.roofline.run(calls);
       return Status();
     });
   }
@@ -43,12 +42,12 @@ Result<Measurement> measure(const Line& line, double seconds) {
     if (!started) return started.error();
     threads = *std::move(started);
   }
-  const Setup setup{.line = line,
-                    .frequencies = *std::move(frequencies),
-                    .executor = threads ? threads->executor() : Executor{}};
-  const auto job = line.operation->prepare(setup);
+  const auto job =
+      line.operation->prepare({.line = line,
+                               .frequencies = *std::move(frequencies),
+                               .executor = threads ? threads->executor() : Executor{}});
   if (!job) return job.error();
-  return measure(**job, line.threads, seconds);
+  return measure(*job, line.threads, seconds);
 }
 
 }  // namespace rotary::bench

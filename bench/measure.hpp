@@ -30,9 +30,9 @@ struct Measurement {
 };
 
 // Takes about `seconds`, and at least seven rounds.
-[[nodiscard]] Result<Measurement> measure(Job& job, std::int64_t threads, double seconds);
+[[nodiscard]] Result<Measurement> measure(const Job& job, std::int64_t threads, double seconds);
 
-// With the frequencies of frequencies_of() and threads of rotary::threads.
+// Prepares the line, with threads of rotary::threads, and measures it.
 [[nodiscard]] Result<Measurement> measure(const Line& line, double seconds);
 
 }  // namespace rotary::bench

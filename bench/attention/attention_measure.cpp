@@ -89,7 +89,6 @@ Status time_all(const Jobs& jobs, const AttentionJob* alone, Contender roofline,
   const auto timing =
       interleave(contenders, {.seconds = budget.seconds_per_line * static_cast<double>(jobs.size()),
                               .clock = clock_of(jobs.front()->line().threads),
-                              .turns = TurnOrder::there_and_back,
                               .on_progress = [&budget](double share) {
                                 if (budget.on_progress)
                                   budget.on_progress((1 - verification_share) * share);

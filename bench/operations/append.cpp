@@ -8,99 +8,77 @@
 namespace rotary::bench {
 namespace {
 
-// A cache whose second half is filled.
-class Cache {
- public:
-  explicit Cache(const Line& line)
-      : tokens_(line.tokens), cache_(line.dtype, extents(line), line.operation->cache_layout) {
-    cache_.fill(3);
-  }
+// Keys, and a cache whose second half they fill.
+struct CacheStep {
+  std::shared_ptr<StepRows> rows;
+  Tensor keys;
+  Tensor cache;
 
-  [[nodiscard]] KvCache all() const { return {.k = cache_.view()}; }
-  [[nodiscard]] Slots next_slots() const { return ConsecutiveSlots{.first = tokens_}; }
   [[nodiscard]] HeadsView second_half() const {
-    HeadsView view = cache_.view();
+    const std::int64_t tokens = rows->setup.line.tokens;
+    HeadsView view = cache.view();
     view.data = static_cast<std::byte*>(view.data) +
-                tokens_ * view.strides.token * size_in_bytes(view.dtype);
-    view.extents.tokens = tokens_;
+                tokens * view.strides.token * size_in_bytes(view.dtype);
+    view.extents.tokens = tokens;
     return view;
   }
-
- private:
-  [[nodiscard]] static Extents extents(const Line& line) {
-    const HeadShape& shape = line.operation->shape;
-    return {.batch = 1,
-            .tokens = 2 * line.tokens,
-            .heads = shape.key_heads,
-            .features = shape.head_dim};
-  }
-
-  std::int64_t tokens_;
-  Tensor cache_;
 };
 
-// Keys, the cache that they are stored in, and a plain copy of them to the same slots as roofline.
-class CacheJob : public StepJob {
- public:
-  explicit CacheJob(StepRows rows)
-      : StepJob(std::move(rows)), keys_(make_keys(setup().line)), cache_(setup().line) {
-    own_roofline().add_copy(cache_.second_half(), keys_.view());
-  }
+Result<CacheStep> make_cache_step(const Setup& setup) {
+  auto rows = make_step_rows(setup);
+  if (!rows) return rows.error();
+  const HeadShape& shape = setup.line.operation->shape;
+  Tensor cache(
+      setup.line.dtype,
+      {.tokens = 2 * setup.line.tokens, .heads = shape.key_heads, .features = shape.head_dim},
+      setup.line.operation->cache_layout);
+  cache.fill(3);
+  return CacheStep{*std::move(rows), make_keys(setup.line), cache};
+}
 
-  [[nodiscard]] Result<Verification> verify() override {
-    const Sample before = take_sample(keys_.view());
-    if (auto status = run(1); !status) return std::move(status).error();
-    return rows().verify_first(before, cache_.second_half());
-  }
+// The roofline is a plain copy of the keys to the same slots.
+Roofline copy_of(const CacheStep& step) {
+  Roofline roofline(step.rows->setup.executor);
+  roofline.add_copy(step.second_half(), step.keys.view());
+  return roofline;
+}
 
- protected:
-  [[nodiscard]] const Tensor& keys() const { return keys_; }
-  [[nodiscard]] const Cache& cache() const { return cache_; }
-
- private:
-  Tensor keys_;
-  Cache cache_;
-};
-
-class Append : public CacheJob {
- public:
-  using CacheJob::CacheJob;
-
-  [[nodiscard]] Status run(std::int64_t calls) override {
-    const KvCache into = cache().all();
-    const KvHeads heads{.k = keys().view()};
-    const Slots slots = cache().next_slots();
-    const AppendOptions options{.rotations = &rows().rotations(), .executor = setup().executor};
-    for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = append(into, heads, slots, options);
-      if (!status) return status;
-    }
-    return {};
-  }
-};
-
-// The work that append replaces: keys rotated in place, then stored.
-class RotateThenCopy : public CacheJob {
- public:
-  using CacheJob::CacheJob;
-
-  [[nodiscard]] Status run(std::int64_t calls) override {
-    const HeadsView keys = this->keys().view();
-    for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = rotate(keys, keys, rows().rotations(), rows().options());
-      if (!status) return status;
-      roofline().run(1);
-    }
-    return {};
-  }
-};
+Job job_of(const CacheStep& step, const std::function<Status(std::int64_t)>& run) {
+  return {.verify =
+              [=] {
+                return step.rows->verify(run, {{step.keys.view(), step.second_half()}});
+              },
+          .run = run,
+          .roofline = copy_of(step)};
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> prepare_append(const Setup& setup) { return prepare<Append>(setup); }
+Result<Job> prepare_append(const Setup& setup) {
+  const auto step = make_cache_step(setup);
+  if (!step) return step.error();
+  return job_of(*step, [step = *step](std::int64_t calls) {
+    const StepRows& rows = *step.rows;
+    const KvCache into{.k = step.cache.view()};
+    const KvHeads heads{.k = step.keys.view()};
+    const Slots slots = ConsecutiveSlots{.first = rows.setup.line.tokens};
+    const AppendOptions options{.rotations = &rows.rotations, .executor = rows.setup.executor};
+    return repeat(calls, [&] { return append(into, heads, slots, options); });
+  });
+}
 
-Result<std::unique_ptr<Job>> prepare_rotate_then_copy(const Setup& setup) {
-  return prepare<RotateThenCopy>(setup);
+// The work that append replaces: keys rotated in place, then stored.
+Result<Job> prepare_rotate_then_copy(const Setup& setup) {
+  const auto step = make_cache_step(setup);
+  if (!step) return step.error();
+  return job_of(*step, [step = *step, copy = copy_of(*step)](std::int64_t calls) {
+    const HeadsView keys = step.keys.view();
+    return repeat(calls, [&] {
+      auto status = rotate(keys, keys, step.rows->rotations, step.rows->options());
+      if (status) copy.run(1);
+      return status;
+    });
+  });
 }
 
 }  // namespace rotary::bench

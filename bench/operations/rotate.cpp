@@ -3,60 +3,43 @@
 #include "bench/operations/step.hpp"
 
 namespace rotary::bench {
-namespace {
 
-class Rotate : public StepJob {
- public:
-  explicit Rotate(StepRows rows)
-      : StepJob(std::move(rows)), from_(make_query_key(setup().line)), to_(from_) {
-    if (in_place()) {
-      own_roofline().add_scale(to_.q.view(), setup().frequencies.window);
-      own_roofline().add_scale(to_.k.view(), setup().frequencies.window);
-      return;
+Result<Job> prepare_rotate(const Setup& setup) {
+  auto made = make_step_rows(setup);
+  if (!made) return made.error();
+  const std::shared_ptr<StepRows> rows = *std::move(made);
+  const bool in_place = setup.line.operation->family == Family::in_place;
+  const bool makes_rows = setup.line.operation->rows == RowsAre::made_in_call;
+  const Tensor q = make_queries(setup.line);
+  const Tensor k = make_keys(setup.line);
+  const Tensor q_to = in_place ? q : q.copy();
+  const Tensor k_to = in_place ? k : k.copy();
+  Job job{.verify = {}, .run = {}, .roofline = Roofline(setup.executor)};
+  for (const auto& [from, to] : {MovedHeads{q.view(), q_to.view()}, {k.view(), k_to.view()}}) {
+    if (in_place) {
+      job.roofline.add_scale(to, setup.frequencies.window);
+    } else {
+      job.roofline.add_copy(to, from);
     }
-    to_ = {.q = from_.q.copy(), .k = from_.k.copy()};
-    own_roofline().add_copy(to_.q.view(), from_.q.view());
-    own_roofline().add_copy(to_.k.view(), from_.k.view());
   }
-
-  [[nodiscard]] Result<Verification> verify() override {
-    const Sample q = take_sample(from_.q.view());
-    const Sample k = take_sample(from_.k.view());
-    if (auto status = run(1); !status) return std::move(status).error();
-    Verification result = rows().verify_first(q, to_.q.view());
-    result.merge(rows().verify_first(k, to_.k.view()));
-    return result;
-  }
-
-  [[nodiscard]] Status run(std::int64_t calls) override {
-    const bool makes_rows = setup().line.operation->rows == RowsAre::made_in_call;
-    const auto call_once = in_place() ? &Rotate::rotate_both : &Rotate::rotate_each;
-    for (std::int64_t call = 0; call < calls; ++call) {
+  job.run = [=](std::int64_t calls) {
+    const MovedHeads of_q{q.view(), q_to.view()};
+    const MovedHeads of_k{k.view(), k_to.view()};
+    const RotateOptions options = rows->options();
+    return repeat(calls, [&]() -> Status {
       if (makes_rows) {
-        if (auto status = rows().make_next(); !status) return status;
+        if (auto status = rows->make_next(); !status) return status;
       }
-      if (auto status = (this->*call_once)(); !status) return status;
-    }
-    return {};
-  }
-
- private:
-  [[nodiscard]] bool in_place() const { return setup().line.operation->family == Family::in_place; }
-  [[nodiscard]] Status rotate_both() {
-    return rotate_qk(to_.q.view(), to_.k.view(), rows().rotations(), rows().options());
-  }
-  [[nodiscard]] Status rotate_each() {
-    auto status = rotate(to_.q.view(), from_.q.view(), rows().rotations(), rows().options());
-    if (!status) return status;
-    return rotate(to_.k.view(), from_.k.view(), rows().rotations(), rows().options());
-  }
-
-  QueryKey from_;
-  QueryKey to_;  // the same tensors in place
-};
-
-}  // namespace
-
-Result<std::unique_ptr<Job>> prepare_rotate(const Setup& setup) { return prepare<Rotate>(setup); }
+      if (in_place) return rotate_qk(of_q.to, of_k.to, rows->rotations, options);
+      auto status = rotate(of_q.to, of_q.from, rows->rotations, options);
+      if (!status) return status;
+      return rotate(of_k.to, of_k.from, rows->rotations, options);
+    });
+  };
+  job.verify = [=, run = job.run] {
+    return rows->verify(run, {{q.view(), q_to.view()}, {k.view(), k_to.view()}});
+  };
+  return job;
+}
 
 }  // namespace rotary::bench

@@ -17,32 +17,37 @@ Tensor make_tensor(const Line& line, std::int64_t heads, std::uint64_t seed) {
 
 }  // namespace
 
-StepRows::StepRows(Setup setup, Rotations rotations)
-    : setup_(std::move(setup)), rotations_(std::move(rotations)) {}
+Status StepRows::make_next() {
+  const ConsecutivePositions positions{.first = position, .tokens = setup.line.tokens};
+  position += positions.tokens;
+  return remake_rotations(rotations, setup.frequencies, positions);
+}
 
-Result<StepRows> StepRows::make(const Setup& setup) {
+Result<Verification> StepRows::verify(const std::function<Status(std::int64_t)>& run,
+                                      const std::vector<MovedHeads>& tensors) const {
+  std::vector<Sample> samples;
+  for (const MovedHeads& each : tensors) samples.push_back(take_sample(each.from));
+  if (auto status = run(1); !status) return std::move(status).error();
+  Verification result;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    result.merge(bench::verify(samples[i], tensors[i].to,
+                               {.frequencies = setup.frequencies,
+                                .first_position = first_position,
+                                .direction = setup.line.operation->direction}));
+  }
+  return result;
+}
+
+Result<std::shared_ptr<StepRows>> make_step_rows(const Setup& setup) {
   auto rotations =
       make_rotations(setup.frequencies,
                      ConsecutivePositions{.first = first_position, .tokens = setup.line.tokens});
   if (!rotations) return rotations.error();
-  return StepRows(setup, *std::move(rotations));
+  return std::make_shared<StepRows>(StepRows{setup, *std::move(rotations)});
 }
 
-Status StepRows::make_next() {
-  const ConsecutivePositions positions{.first = position_, .tokens = setup_.line.tokens};
-  position_ += positions.tokens;
-  return remake_rotations(rotations_, setup_.frequencies, positions);
-}
-
-Verification StepRows::verify_first(const Sample& before, const ConstHeadsView& after) const {
-  return verify(before, after,
-                {.frequencies = setup_.frequencies,
-                 .first_position = first_position,
-                 .direction = setup_.line.operation->direction});
-}
-
-QueryKey make_query_key(const Line& line) {
-  return {.q = make_tensor(line, line.operation->shape.query_heads, 1), .k = make_keys(line)};
+Tensor make_queries(const Line& line) {
+  return make_tensor(line, line.operation->shape.query_heads, 1);
 }
 
 Tensor make_keys(const Line& line) { return make_tensor(line, line.operation->shape.key_heads, 2); }

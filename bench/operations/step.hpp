@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "bench/line.hpp"
 #include "rotary/rotations.hpp"
@@ -14,58 +14,43 @@ namespace rotary::bench {
 // Where the first step begins: beyond small tables, and aligned as the chunks of a prefill are.
 inline constexpr std::int64_t first_position = 8192;
 
-class StepRows {
- public:
-  // The rows of the first step.
-  [[nodiscard]] static Result<StepRows> make(const Setup& setup);
+// Heads before and after a call.
+struct MovedHeads {
+  HeadsView from;
+  HeadsView to;
+};
+
+struct StepRows {
+  Setup setup;
+  Rotations rotations;
+  std::int64_t position = first_position;
 
   // Makes the rows of the next step. The first call makes the first step again.
   [[nodiscard]] Status make_next();
 
-  [[nodiscard]] const Rotations& rotations() const { return rotations_; }
-  [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] RotateOptions options() const {
-    return {.direction = setup_.line.operation->direction, .executor = setup_.executor};
+    return {.direction = setup.line.operation->direction, .executor = setup.executor};
   }
 
-  // Verifies a tensor after the first step.
-  [[nodiscard]] Verification verify_first(const Sample& before, const ConstHeadsView& after) const;
-
- private:
-  StepRows(Setup setup, Rotations rotations);
-
-  Setup setup_;
-  Rotations rotations_;
-  std::int64_t position_ = first_position;
+  // Runs once and verifies the tensors as those of the first step.
+  [[nodiscard]] Result<Verification> verify(const std::function<Status(std::int64_t)>& run,
+                                            const std::vector<MovedHeads>& tensors) const;
 };
 
-class StepJob : public Job {
- public:
-  explicit StepJob(StepRows rows) : Job(rows.setup().executor), rows_(std::move(rows)) {}
-
- protected:
-  [[nodiscard]] StepRows& rows() { return rows_; }
-  [[nodiscard]] const Setup& setup() const { return rows_.setup(); }
-
- private:
-  StepRows rows_;
-};
-
-// Kind: a StepJob.
-template <class Kind>
-Result<std::unique_ptr<Job>> prepare(const Setup& setup) {
-  auto rows = StepRows::make(setup);
-  if (!rows) return rows.error();
-  return std::unique_ptr<Job>(std::make_unique<Kind>(*std::move(rows)));
-}
-
-struct QueryKey {
-  Tensor q;
-  Tensor k;
-};
+// The rows of the first step.
+[[nodiscard]] Result<std::shared_ptr<StepRows>> make_step_rows(const Setup& setup);
 
 // Filled tensors of the line's shape.
-[[nodiscard]] QueryKey make_query_key(const Line& line);
+[[nodiscard]] Tensor make_queries(const Line& line);
 [[nodiscard]] Tensor make_keys(const Line& line);
+
+// call() as often as this; the first error ends it.
+template <class Call>
+Status repeat(std::int64_t calls, const Call& call) {
+  for (std::int64_t i = 0; i < calls; ++i) {
+    if (auto status = call(); !status) return status;
+  }
+  return {};
+}
 
 }  // namespace rotary::bench
