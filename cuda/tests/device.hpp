@@ -19,6 +19,7 @@
 #include "c_api/handles.hpp"
 #include "rotary/rotary.hpp"
 #include "rotary/rotary_cuda.h"
+#include "tests/support/elements.hpp"
 
 namespace rotary::cuda_tests {
 
@@ -133,21 +134,13 @@ template <class Value, std::size_t Count>
   return values[static_cast<std::size_t>(one_of(random, 0, static_cast<std::int64_t>(Count) - 1))];
 }
 
-// Finite elements of the dtype, mostly of size 1.
+// Normally distributed elements.
 [[nodiscard]] inline std::vector<std::byte> random_elements(Random& random, DType dtype,
                                                             std::int64_t count) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_in_bytes(dtype)));
   std::normal_distribution<float> normal;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = normal(random);
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    if (dtype == DType::bf16) bits >>= 16;
-    // An f16 with the sign, 5 bits of exponent about that of 1, and random digits.
-    if (dtype == DType::f16) bits = (bits >> 16 & 0x8000) | (14 << 10) | (bits >> 8 & 0x7FF);
-    std::memcpy(bytes.data() + i * size_in_bytes(dtype), &bits,
-                static_cast<std::size_t>(size_in_bytes(dtype)));
-  }
+  for (std::int64_t i = 0; i < count; ++i)
+    test::store(dtype, bytes.data() + i * size_in_bytes(dtype), normal(random));
   return bytes;
 }
 
@@ -194,7 +187,8 @@ class Tensor {
   }
 
   [[nodiscard]] HeadsView host() { return view(bytes_->host()); }
-  [[nodiscard]] rotary_heads_view device() { return struct_of(view(bytes_->device())); }
+  [[nodiscard]] HeadsView on_device() { return view(bytes_->device()); }
+  [[nodiscard]] rotary_heads_view device() { return struct_of(on_device()); }
   [[nodiscard]] Bytes& bytes() { return *bytes_; }
   [[nodiscard]] const Extents& extents() const { return extents_; }
   [[nodiscard]] const Strides& strides() const { return strides_; }

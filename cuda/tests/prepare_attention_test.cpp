@@ -11,22 +11,6 @@
 namespace rotary::cuda_tests {
 namespace {
 
-float element_of(const std::byte* at, DType dtype) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, at, dtype == DType::f32 ? 4 : 2);
-  if (dtype == DType::f16) {
-    const auto exponent = static_cast<int>(bits >> 10 & 31);
-    const auto digits = static_cast<float>(bits & 1023);
-    const float size =
-        exponent == 0 ? std::ldexp(digits, -24) : std::ldexp(1024 + digits, exponent - 25);
-    return (bits >> 15) != 0 ? -size : size;
-  }
-  if (dtype == DType::bf16) bits <<= 16;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 // Compares a tensor on the device with the host's, within twice the bound of a normalised, rotated
 // pair, which is that of one to the other, and a unit of the stored dtype; gains vary by a factor
 // of at most 3.
@@ -45,13 +29,13 @@ void expect_close(Tensor& tensor, DType dtype, const char* what) {
         };
         double squares = 0;
         for (std::int64_t f = 0; f < n.features; ++f) {
-          squares += std::pow(element_of(wanted + offset(f), dtype), 2);
+          squares += std::pow(test::value_at(dtype, wanted + offset(f)), 2);
         }
         const double floats =
             3 * 2 * (normalize_error_bound + (1 + std::numbers::sqrt2) * 4) * 0x1p-24;
         for (std::int64_t f = 0; f < n.features; ++f) {
-          const double a = element_of(got.data() + offset(f), dtype);
-          const double e = element_of(wanted + offset(f), dtype);
+          const double a = test::value_at(dtype, got.data() + offset(f));
+          const double e = test::value_at(dtype, wanted + offset(f));
           ASSERT_LE(std::abs(a - e), floats * std::sqrt(squares) + unit * std::abs(e))
               << what << " at " << b << ", " << t << ", " << h << ", " << f << ": " << a << " and "
               << e;
@@ -132,9 +116,10 @@ class Preparing {
   void on_the_device() {
     const auto positions = positions_.device();
     const auto at = at_of(frequencies_, positions);
-    const auto q = device_part(0, q_heads_, head_dim());
-    const auto k = device_part(k_first(), of_.shape.heads, head_dim());
-    const auto v = device_part(v_first(), of_.shape.heads, of_.v_features);
+    const HeadsView fused = fused_.on_device();
+    const auto q = struct_of(part(fused, 0, q_heads_, head_dim()));
+    const auto k = struct_of(part(fused, k_first(), of_.shape.heads, head_dim()));
+    const auto v = struct_of(part(fused, v_first(), of_.shape.heads, of_.v_features));
     const auto q_to = q_out_.device(), k_to = k_cache_.device(), v_to = v_cache_.device();
     const rotary_kv heads = kv_of(k, &v);
     const rotary_kv cache = kv_of(k_to, &v_to);
@@ -191,15 +176,6 @@ class Preparing {
     view.extents.heads = heads;
     view.extents.features = features;
     view.strides.head = features;
-    return view;
-  }
-  [[nodiscard]] rotary_heads_view device_part(std::int64_t first, std::int64_t heads,
-                                              std::int64_t features) {
-    rotary_heads_view view = fused_.device();
-    view.data = static_cast<std::byte*>(view.data) + first * size_in_bytes(dtype_);
-    view.extents[2] = heads;
-    view.extents[3] = features;
-    view.strides[2] = features;
     return view;
   }
   [[nodiscard]] AppendOptions options(const WeightsCase& norm, const Rotations& rotations) const {
