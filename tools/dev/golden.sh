@@ -3,7 +3,7 @@
 # other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
 # and the library held against them; --classes: every rotary class of a release beside the tool;
 # --dialects: the numbers of other engines, from what PyPI has of them; --evidence: engines on each
-# family's configs in each form; --gguf: GGUF files that others made; --peers: the functions of other
+# family's configs in each form; --gguf: GGUF files that others made; --peers: functions of other
 # libraries beside the tool. It needs the network, once for each wheel.
 
 golden_onnx() {

@@ -237,7 +237,7 @@ def compare():
 
 
 def main():
-    if not WHEELS.exists():
+    if not any(WHEELS.glob("*.whl")):
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                         "--require-hashes", "--only-binary=:all:", "--python-version", "3.12",
                         "--dest", WHEELS, "--requirement", HERE / "peers.txt"], check=True)
