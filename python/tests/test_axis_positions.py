@@ -59,7 +59,7 @@ def test_rotations_take_them():
                                                          layout="bhtd"))
 
 
-def test_what_is_refused():
+def test_unusable_arguments_are_refused():
     with pytest.raises(rotary.Error, match="glm-image has text and images, got a video"):
         rotary.m_rope_positions([rotary.VideoPatches(1, 2, 2)], "glm-image")
     with pytest.raises(rotary.Error, match="qwen2.5-vl"):

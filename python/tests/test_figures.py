@@ -32,7 +32,7 @@ def test_configs_need_not_be_files():
     np.testing.assert_allclose(y, 2 * np.pi * 10000 ** (np.arange(0, 16, 2) / 16), rtol=1e-6)
 
 
-def test_what_the_tool_refuses_is_an_error():
+def test_a_refusal_of_the_tool_is_an_error():
     with pytest.raises(rotary.Error, match="wavelengths") as caught:
         rotary.plot("wavelenghts")
     assert caught.value.status == "invalid_argument"

@@ -145,7 +145,7 @@ def test_dumps_of_other_programs(name, card, change):
     assert changes(result) == [change]
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_dumps_that_cannot_be_compared_are_refused():
     for after, words in ((heads()[..., :8], "got"), (heads(np.float64), "dtype")):
         with pytest.raises(rotary.Error, match=words):
             found(after)

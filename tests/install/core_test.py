@@ -90,7 +90,7 @@ class Core(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_what_needs_the_whole_is_refused(self):
+    def test_calls_that_need_the_whole_library_are_refused(self):
         for part in ("ROTARY_TOOL", "ROTARY_FUZZ", "ROTARY_LAB"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
                 result = subprocess.run(

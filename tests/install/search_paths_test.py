@@ -31,12 +31,12 @@ def faults(file, prefix=None):
 
 
 class SearchPaths(unittest.TestCase):
-    def test_of_the_build_tree(self):
+    def test_the_build_tree_has_no_fault(self):
         files = list(elf_files(BUILD / "bin")) + list(elf_files(BUILD / "lib"))
         self.assertIn(BUILD / "bin/rotary", files)
         self.assertEqual([], [fault for file in files for fault in faults(file)])
 
-    def test_of_the_install_tree(self):
+    def test_the_install_tree_has_no_fault(self):
         files = list(elf_files(PREFIX))
         self.assertIn(PREFIX / "bin/rotary", files)
         self.assertEqual([], [fault for file in files for fault in faults(file, PREFIX)])
