@@ -101,32 +101,5 @@ TEST(InstructionSets, TheForcedOneIsWhatRan) {
   }
 }
 
-TEST(InstructionSets, AgreeWithinTwiceTheBound) {
-  const Restore restore;
-  const Frequencies frequencies = test::frequencies_of(window);
-  for (const DType dtype : test::all_dtypes) {
-    SCOPED_TRACE(to_string(dtype));
-    const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 24);
-    std::vector<Tensor> results;
-    for (const std::string_view name : supported_instruction_sets()) {
-      test::require(force_instruction_set(name));
-      results.push_back(src);
-      const HeadsView view = results.back().view();
-      test::require(
-          rotate(view, view, test::rotations_of(frequencies, positions, test::rows_for(dtype))));
-    }
-    for (const Tensor& result : results) {
-      test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
-        const auto pair = f % window.pairs();
-        const double hypot = std::hypot(src.at(index, pair), src.at(index, pair + window.pairs()));
-        const auto position = static_cast<long double>(positions.first + index.token);
-        const double bound = test::error_bound({.dtype = dtype, .position = position}, hypot);
-        const double difference = std::abs(result.at(index, f) - results.front().at(index, f));
-        ASSERT_LE(difference, 2 * bound * test::error_unit(dtype) * hypot);
-      });
-    }
-  }
-}
-
 }  // namespace
 }  // namespace rotary

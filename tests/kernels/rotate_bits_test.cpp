@@ -110,20 +110,6 @@ TEST(RotateBits, SameInEveryLayout) {
   });
 }
 
-TEST(RotateBits, SameForEveryTokenSplit) {
-  for_each_whole([](const Whole& whole) {
-    for (const std::int64_t step : {1, 2, 7, 16}) {
-      Tensor tensor = whole.src;
-      for (std::int64_t t = 0; t < extents.tokens; t += step) {
-        rotate_part(
-            tensor, whole, {.batch = 0, .tokens = t},
-            {extents.batch, std::min(step, extents.tokens - t), extents.heads, extents.features});
-      }
-      ASSERT_EQ(tensor.all_bits(), whole.dst.all_bits()) << step << " tokens at once";
-    }
-  });
-}
-
 TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   for_each_whole([](const Whole& whole) {
     Tensor tensor = whole.src;
@@ -182,25 +168,6 @@ TEST(RotateBits, SameWhereHeadsArePrefetched) {
       for (const std::int64_t bytes : {1, 4096, 1'000'000}) ASSERT_EQ(rotated(bytes), at_once);
     }
   }
-}
-
-// One row of positions for all batch rows equals a copy of it for each.
-TEST(RotateBits, SameForSharedPositions) {
-  const Whole whole = rotate_at_once(DType::f32, Pairing::half);
-  const auto first_row = std::span<const std::int64_t>(whole.positions).first(extents.tokens);
-  std::vector<std::int64_t> repeated;
-  for (std::int64_t b = 0; b < extents.batch; ++b) {
-    repeated.insert(repeated.end(), first_row.begin(), first_row.end());
-  }
-  Tensor shared = whole.src;
-  Tensor separate = whole.src;
-  test::require(rotate(shared.view(), shared.view(),
-                       test::rotations_of(whole.frequencies, positions_of(first_row))));
-  test::require(rotate(
-      separate.view(), separate.view(),
-      test::rotations_of(whole.frequencies,
-                         positions_of(std::span<const std::int64_t>(repeated), extents.batch))));
-  EXPECT_EQ(shared.all_bits(), separate.all_bits());
 }
 
 }  // namespace
