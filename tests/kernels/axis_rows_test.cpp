@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of several axes: rows against MPFR within the bound of each pair's coordinate, with the
-// bits that the coordinate has on one axis; tensors rotated, shifted and scored by them.
+// bits that the coordinate has on one axis; tensors shifted by them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,7 +157,7 @@ TEST(AxisRows, HaveTheBitsThatTheCoordinateHasOnOneAxis) {
 }
 
 // Text: one position, or the same on all axes.
-TEST(AxisRows, OfTextAreThoseWithoutAxes) {
+TEST(AxisRows, AreThoseWithoutAxesForText) {
   for (const Frequencies& frequencies : several_frequencies()) {
     Frequencies of_one = frequencies;
     of_one.axes = {};
@@ -194,20 +194,6 @@ TEST(AxisRows, AreTheSameBitsInAnyLayoutOfPositions) {
             all_row_bits(test::rotations_of(frequencies, positions_of(planes, 1, 3))));
 }
 
-// Axes of equal width are interchangeable: with their coordinates, too, exchanged nothing changes.
-TEST(AxisRows, DoNotChangeWhenEqualAxesAreExchanged) {
-  const Axes axes{.pairs = {16, 24, 24}, .exponents = AxisExponents::own};
-  Axes exchanged = axes;
-  exchanged.order = {0, 2, 1};
-  const auto planes = integers(3, 60);
-  auto swapped = planes;
-  std::swap_ranges(swapped.begin() + 60, swapped.begin() + 120, swapped.begin() + 120);
-  EXPECT_EQ(
-      all_row_bits(test::rotations_of(made_of(spec_of(128, axes)), positions_of(planes, 1, 3))),
-      all_row_bits(
-          test::rotations_of(made_of(spec_of(128, exchanged)), positions_of(swapped, 1, 3))));
-}
-
 TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
   for (RotarySpec spec : several_layouts()) {
     if (!spec.axes->scales.empty()) continue;
@@ -230,38 +216,6 @@ TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
         ASSERT_EQ(got.cos(0, t)[i], static_cast<float>(std::cos(angle)));
         ASSERT_EQ(got.sin(0, t)[i], static_cast<float>(std::sin(angle)));
       }
-    }
-  }
-}
-
-// The scores of two tokens stay when both move along one axis.
-TEST(AxisRows, LeaveScoresWhenAllTokensMoveAlongAnAxis) {
-  for (const Frequencies& frequencies : several_frequencies()) {
-    const std::int64_t axes = frequencies.axes.count;
-    std::vector<double> ids;
-    for (double axis = 0; axis < static_cast<double>(axes); ++axis)
-      ids.insert(ids.end(), {1 + axis, 9.5 - axis});
-    const auto score = [&](const std::vector<double>& at) {
-      const Rotations rotations =
-          test::rotations_of(frequencies, positions_of(at, 1, axes), RowDType::f64);
-      test::Tensor heads = test::random_tensor(
-          {.dtype = DType::f64,
-           .extents =
-               {.batch = 1, .tokens = 2, .heads = 1, .features = frequencies.window.head_dim}},
-          41);
-      test::require(rotate(heads.view(), heads.view(), rotations));
-      double sum = 0;
-      for (std::int64_t f = 0; f < frequencies.window.head_dim; ++f)
-        sum += heads.at({.token = 0}, f) * heads.at({.token = 1}, f);
-      return sum;
-    };
-    const double before = score(ids);
-    for (std::int64_t axis = 0; axis < axes; ++axis) {
-      auto moved = ids;
-      for (const std::size_t t : {0U, 1U}) moved[2 * static_cast<std::size_t>(axis) + t] += 1000.25;
-      EXPECT_NEAR(score(moved), before, 1e-9);
-      moved[2 * static_cast<std::size_t>(axis)] += 1;
-      EXPECT_GT(std::abs(score(moved) - before), 1e-6) << "axis " << axis;
     }
   }
 }

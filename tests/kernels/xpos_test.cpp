@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos: rows and rotated tensors within their bounds, scores that fade and depend on the distance
-// alone, and the undoing of a map that is not a rotation.
+// xPos: rows and rotated tensors are within their bounds. So scores depend on the distance alone, and
+// the other role's transpose undoes a rotation, as the reference's do.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -141,105 +141,6 @@ TEST(Xpos, RowsAreTheSameBitsHoweverTheyAreAskedFor) {
     EXPECT_EQ(bits(positions_of(std::span(doubles))), wanted);
     EXPECT_EQ(bits(positions_of(std::span(integers))), wanted);
     EXPECT_EQ(bits(positions_of(std::span(integers), 2)), wanted);
-  }
-}
-
-// q at position m and k at n, each rotated by its own rows.
-class Scores {
- public:
-  explicit Scores(std::uint64_t seed)
-      : q_(test::random_tensor({.dtype = DType::f64, .extents = one_head}, seed)),
-        k_(test::random_tensor({.dtype = DType::f64, .extents = one_head}, seed + 1)) {}
-
-  [[nodiscard]] double score(std::int64_t m, const Xpos& of_q, std::int64_t n,
-                             const Xpos& of_k) const {
-    const Tensor q = rotated(q_, m, of_q, Role::query);
-    const Tensor k = rotated(k_, n, of_k, Role::key);
-    double sum = 0;
-    for (std::int64_t f = 0; f < one_head.features; ++f) sum += q.at({}, f) * k.at({}, f);
-    return sum;
-  }
-  [[nodiscard]] double score(std::int64_t m, std::int64_t n, double center) const {
-    return score(m, {.center = center}, n, {.center = center});
-  }
-
- private:
-  static constexpr Extents one_head{.tokens = 1, .heads = 1, .features = 64};
-
-  static Tensor rotated(const Tensor& head, std::int64_t position, const Xpos& xpos, Role role) {
-    Tensor result = head;
-    const Rotations rotations = test::value_of(make_rotations(
-        frequencies_of(window_of(32), xpos), ConsecutivePositions{.first = position, .tokens = 1},
-        {.rows = RowDType::f64, .role = role}));
-    test::require(rotate(result.view(), head.view(), rotations));
-    return result;
-  }
-
-  Tensor q_;
-  Tensor k_;
-};
-
-// With any common center the factors of query and key cancel except for the distance. Activations
-// are below 4, so 64 products of 16 at most; each of the factors here is below 2^5.
-TEST(Xpos, ScoresDependOnTheDistanceAlone) {
-  const Scores scores(103);
-  constexpr double tolerance = 64 * 16 * 0x1p-40;
-  for (const std::int64_t distance : {-300, -1, 0, 1, 7, 300}) {
-    const double wanted = scores.score(distance, 0, 0);
-    for (const std::int64_t shift : {1, 64, 1000, -1000}) {
-      EXPECT_NEAR(scores.score(distance + shift, shift, 0), wanted, tolerance);
-      EXPECT_NEAR(scores.score(distance + shift, shift, 500.5), wanted, tolerance);
-    }
-  }
-}
-
-// Scores are wrong if cached keys were made around another center.
-TEST(Xpos, ScoresOfTwoCentersAreOthers) {
-  const Scores scores(104);
-  const double wanted = scores.score(100, 90, 0);
-  EXPECT_GT(std::abs(scores.score(100, {.center = 0}, 90, {.center = 64}) - wanted), 1e-3);
-}
-
-// The score of a vector with itself, a pair at a time positive at the distance 0.
-TEST(Xpos, FactorsOfQueryAndKeyCancelAtTheSamePosition) {
-  const Frequencies frequencies = frequencies_of(window_of(32), {});
-  const ConsecutivePositions there{.first = 3000, .tokens = 1};
-  const auto rows = [&](Role role) {
-    return test::value_of(
-        make_rotations(frequencies, there, {.rows = RowDType::f64, .role = role}));
-  };
-  const Rotations q = rows(Role::query);
-  const Rotations k = rows(Role::key);
-  for (std::size_t i = 0; i < 32; ++i) {
-    const double product = q.cos<double>(0, 0)[i] * k.cos<double>(0, 0)[i] +
-                           q.sin<double>(0, 0)[i] * k.sin<double>(0, 0)[i];
-    EXPECT_NEAR(product, 1, 0x1p-44);
-    EXPECT_LT(std::hypot(q.cos<double>(0, 0)[i], q.sin<double>(0, 0)[i]), 1);
-  }
-}
-
-// (A s R)^-1 = R^T / (A s): the transpose by the other role's rows, over A^2.
-TEST(Xpos, TheOtherRolesTransposeUndoesARotation) {
-  constexpr double factor = 1.25;
-  const ConsecutivePositions positions{.first = -700, .tokens = 5};
-  for (const Pairing pairing : all_pairings) {
-    const Frequencies frequencies = frequencies_of(window_of(32, pairing), {}, factor);
-    const Tensor src = test::random_tensor(
-        {.dtype = DType::f64, .extents = {.tokens = 5, .heads = 2, .features = 64}}, 105);
-    for (const Role role : all_roles) {
-      const auto rows = [&](Role of) {
-        return test::value_of(
-            make_rotations(frequencies, positions, {.rows = RowDType::f64, .role = of}));
-      };
-      Tensor turned = src;
-      test::require(rotate(turned.view(), turned.view(), rows(role)));
-      test::require(rotate(turned.view(), turned.view(),
-                           rows(role == Role::query ? Role::key : Role::query),
-                           {.direction = Direction::transpose}));
-      test::for_each_element(src.extents(), [&](const test::HeadIndex& index, std::int64_t f) {
-        ASSERT_NEAR(turned.at(index, f) / (factor * factor), src.at(index, f), 0x1p-38);
-      });
-    }
   }
 }
 
