@@ -45,7 +45,7 @@ TEST(Allocations, AreCounted) {
             0U);
 }
 
-TEST(Allocations, OfTheDecodeStepAreNone) {
+TEST(Allocations, TheDecodeStepMakesNone) {
   for (const Pairing pairing : all_pairings) {
     const HeadWindow window{
         .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = pairing};
@@ -69,7 +69,7 @@ TEST(Allocations, OfTheDecodeStepAreNone) {
   }
 }
 
-TEST(Allocations, OfOtherNumericsAreNone) {
+TEST(Allocations, OtherNumericsMakeNone) {
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     const Frequencies frequencies =
         test::value_of(make_frequencies({.head_dim = 50,
@@ -89,7 +89,7 @@ TEST(Allocations, OfOtherNumericsAreNone) {
 }
 
 // remake_shift with no more rows than before, keys in floating point and in 8 bits.
-TEST(Allocations, OfAShiftAreNone) {
+TEST(Allocations, AShiftMakesNone) {
   const HeadWindow window{.head_dim = 50,
                           .rotary_dim = 42,
                           .first_feature = 3,
@@ -116,7 +116,7 @@ TEST(Allocations, OfAShiftAreNone) {
   EXPECT_TRUE(allocates_nothing([&] { return shift(quantized, by); }));
 }
 
-TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
+TEST(Allocations, PositionsLimitedByAContextMakeNone) {
   constexpr HeadWindow window{
       .head_dim = 50, .rotary_dim = 50, .first_feature = 0, .pairing = Pairing::half};
   Frequencies frequencies = test::frequencies_of(window);
@@ -128,7 +128,7 @@ TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
 }
 
 // A head whose features change their order, with more of them than fit in the buffer for that.
-TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
+TEST(Allocations, ALongHeadReorderedInPlaceMakesNone) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,
                           .first_feature = 0,
@@ -144,7 +144,7 @@ TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
 
 // Append by a map and to consecutive slots, normalised, with more tokens than the check of a map
 // takes at once.
-TEST(Allocations, OfAppendAreNone) {
+TEST(Allocations, AppendMakesNone) {
   const HeadWindow window{
       .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
   const Extents extents{.tokens = 1100, .heads = 3, .features = 50};
@@ -172,7 +172,7 @@ TEST(Allocations, OfAppendAreNone) {
 }
 
 // A prefill and a decode step from a state, with every feature map, in memory of the caller.
-TEST(Allocations, OfLinearAttentionAreNone) {
+TEST(Allocations, LinearAttentionMakesNone) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
   const Rotations rotations = test::rotations_of(
@@ -199,7 +199,7 @@ TEST(Allocations, OfLinearAttentionAreNone) {
 }
 
 // Rows in the caller's memory, for every kind of positions and for a CosSinView.
-TEST(Allocations, OfRowsInCallersMemoryAreNone) {
+TEST(Allocations, RowsInTheCallersMemoryMakeNone) {
   const HeadWindow window{
       .head_dim = 160, .rotary_dim = 160, .first_feature = 0, .pairing = Pairing::half};
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
@@ -238,7 +238,7 @@ TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   }
 }
 
-TEST(Allocations, OfAbsoluteEncodingsAreNone) {
+TEST(Allocations, AbsoluteEncodingsMakeNone) {
   const auto sinusoidal = test::value_of(make_sinusoidal(fairseq_sinusoidal(50, 1)));
   const std::vector<std::int64_t> ids = {4, 0, 2};
   const TokenExtents n{.tokens = 3, .features = 50};
@@ -272,7 +272,7 @@ TEST(Allocations, OfAbsoluteEncodingsAreNone) {
 }
 
 // With memory given; FIRE and Sandwich make tables of their numbers.
-TEST(Allocations, OfAttentionAreNone) {
+TEST(Allocations, AttentionMakesNone) {
   const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
   const Tensor q = test::random_tensor({.extents = n}, 44);
   const Tensor k = test::random_tensor({.dtype = DType::f16, .extents = n}, 45);

@@ -68,7 +68,7 @@ TEST(Blocks, RotateWithinTheBound) {
 }
 
 // A view whose features are not adjacent: [B, T, D, H].
-TEST(Blocks, OfStridedFeaturesHaveTheSameBits) {
+TEST(Blocks, HaveTheSameBitsForStridedFeatures) {
   for (const RotarySpec& spec : blocked_specs()) {
     const Frequencies frequencies = made_of(spec);
     const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));

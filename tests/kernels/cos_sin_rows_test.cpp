@@ -52,7 +52,7 @@ void expect_rotates_alike(const Rotations& a, const Rotations& b) {
 }
 
 // cos and sin [tokens, rotary_dim], one for each feature: Transformers' cat(freqs, freqs).
-TEST(CosSinRows, OfTransformers) {
+TEST(CosSinRows, TakeTablesOfTransformers) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;
   std::vector<float> sin;
@@ -69,7 +69,7 @@ TEST(CosSinRows, OfTransformers) {
 
 // [max_position, rotary_dim], cos in the first half of a row and sin in the second: vLLM's
 // cos_sin_cache. The tokens begin within it.
-TEST(CosSinRows, OfVllm) {
+TEST(CosSinRows, TakeTablesOfVllm) {
   const Rotations own = own_rows(Pairing::half);
   constexpr std::int64_t before = 3;
   std::vector<float> cache(static_cast<std::size_t>(2 * pairs * before), 9.0F);
@@ -84,7 +84,7 @@ TEST(CosSinRows, OfVllm) {
 }
 
 // One for each feature, equal for neighbours: GPT-J's repeat_interleave, a pair stride of 2.
-TEST(CosSinRows, OfGptJ) {
+TEST(CosSinRows, TakeTablesOfGptJ) {
   const Rotations own = own_rows(Pairing::interleaved);
   std::vector<float> cos;
   std::vector<float> sin;
@@ -106,7 +106,7 @@ TEST(CosSinRows, OfGptJ) {
 
 // Rows of another engine in float32 at a large position: the angle is off by half an ulp of p *
 // inv_freq (and inv_freq by as much), and the rotated pair by no more.
-TEST(CosSinRows, OfFloat32AnglesRotateAsFarAsTheirAnglesAre) {
+TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
   const HeadWindow window{
       .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
   const Frequencies frequencies = test::frequencies_of(window);
@@ -187,7 +187,7 @@ TEST(CosSinRows, WidenExactly) {
 }
 
 // binary16 numbers whose values anyone can look up: 1, -1, 2^-24, the largest subnormal, 1/3.
-TEST(CosSinRows, OfBinary16) {
+TEST(CosSinRows, TakeBinary16) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
   const std::vector<std::uint16_t> cos = {0x3C00, 0xBC00, 0x0000, 0x8001, 0x3C00};
@@ -205,7 +205,7 @@ TEST(CosSinRows, OfBinary16) {
 
 // Every finite binary16 number, by its definition: as sin beside a cos of 1 while it is small, else
 // as a row's only component.
-TEST(CosSinRows, OfEveryBinary16) {
+TEST(CosSinRows, WidenEveryBinary16) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {

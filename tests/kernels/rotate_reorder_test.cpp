@@ -49,19 +49,19 @@ void expect_same_in_place(std::int64_t pairs, DType dtype, std::int64_t heads = 
   }
 }
 
-TEST(RotateReorder, InPlaceIsOutOfPlaceForEveryLengthOfHead) {
+TEST(RotateReorder, HasTheSameBitsInPlaceForEveryLengthOfHead) {
   for (const std::int64_t pairs : {1, 2, 3, 5, 32, 255, 256, 257, 258, 511, 512, 513, 515, 1027}) {
     for (const DType dtype : test::all_dtypes) expect_same_in_place(pairs, dtype);
   }
 }
 
-TEST(RotateReorder, InPlaceIsOutOfPlaceForManyHeads) {
+TEST(RotateReorder, HasTheSameBitsInPlaceForManyHeads) {
   for (const std::int64_t heads : {1, 31, 32, 33, 63, 64, 65, 130}) {
     for (const DType dtype : test::all_dtypes) expect_same_in_place(32, dtype, heads);
   }
 }
 
-TEST(RotateReorder, InPlaceIsOutOfPlaceForTheLongestHead) {
+TEST(RotateReorder, HasTheSameBitsInPlaceForTheLongestHead) {
   constexpr std::int64_t longest = (std::int64_t{1} << 16) / 2 - 2;
   expect_same_in_place(longest, DType::bf16);
 }

@@ -241,7 +241,7 @@ TEST(NegativeSense, MirrorsThePositiveRows) {
   }
 }
 
-TEST(NegativeSense, OfASpecRotatesAsTheTransposeOfThePositive) {
+TEST(NegativeSense, RotatesAsTheTransposeOfThePositive) {
   const ConsecutivePositions positions{.first = 4090, .tokens = 20};
   for (const Pairing pairing : test::order_keeping_pairings) {
     RotarySpec spec{.head_dim = 74, .base = 10000.0, .pairing = pairing};

@@ -86,7 +86,7 @@ TEST(RowMemory, HoldsTheBitsOfOwnRowsAndNothingBeside) {
   }
 }
 
-TEST(RowMemory, OfOneByteLessIsRefused) {
+TEST(RowMemory, MustHoldEveryByte) {
   const Frequencies frequencies = test::frequencies_of(window);
   const std::size_t needed = bytes_of(2, 3, RowDType::f32);
   Memory memory(needed);
@@ -110,7 +110,7 @@ TEST(RowMemory, OffItsAlignmentIsRefused) {
 }
 
 // An empty span counts as no memory, wherever it points.
-TEST(RowMemory, ThatIsEmptyIsNone) {
+TEST(RowMemory, MayBeEmptyForNone) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);
   const Rotations rows =
@@ -119,7 +119,7 @@ TEST(RowMemory, ThatIsEmptyIsNone) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, OfNoTokens) {
+TEST(RowMemory, MayBeOfNoTokens) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(bytes_of(1, 1, RowDType::f32));
   EXPECT_EQ(bytes_of(5, 0, RowDType::f64), 0U);
@@ -149,7 +149,7 @@ TEST(RowMemory, IsSharedByCopiesAndKeptByMoves) {
   EXPECT_EQ(all_row_bits(moved), all_row_bits(test::rotations_of(frequencies, given())));
 }
 
-TEST(RowMemory, OfTheirOwnIsCopiedAndMoved) {
+TEST(RowMemory, IsCopiedAndMovedWhereTheyOwnIt) {
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   Rotations rows = test::rotations_of(frequencies, given());
   const auto bits = all_row_bits(rows);
@@ -191,7 +191,7 @@ TEST(RowMemory, IsKeptByRemaking) {
 }
 
 // Fractional rows are written while the positions are still read.
-TEST(RowMemory, ThatHoldsThePositionsIsRefused) {
+TEST(RowMemory, MayNotHoldThePositions) {
   const auto frequencies = test::frequencies_of(window);
   std::vector<double> buffer(4096, 0.5);
   const auto memory = std::as_writable_bytes(std::span(buffer));
