@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims 22 to 25: their numbers, made again with NumPy in double."""
+"""Claims 22 to 24: their numbers, made again with NumPy in double."""
 
 import math
 
@@ -229,24 +229,3 @@ class SentencesTest(ToolTest):
             row = attended(vectors(sentence), "RoPE")[1][words.index("Warriors")]
             weights[f"weight in the {name}"] = row[words.index("Celtics")]
         self.assert_numbers(24, 2, weights | {"change of Celtics' score less beat's": 0})
-
-    def test_pairs_alone_and_together(self):
-        waves = np.cos(np.outer(np.arange(10000), 1e4 ** (-np.arange(0, 128, 2) / 128)))
-
-        def beyond(pairs):
-            scores = waves[:4096, pairs].mean(1)
-            return scores[np.argmax(scores < 0.5) :].max()
-
-        halves = {"the fast half, pairs 0 to 31": slice(32), "pairs 0 to 7": slice(8),
-                  "the slow half, pairs 32 to 63": slice(32, 64), "all 64 pairs": slice(64)}
-        for evidence in (0, 1):
-            for name, value in self.numbers(25, evidence).items():
-                pairs = halves[name] if name in halves else [int(name.split(",")[0].split()[1])]
-                self.assertAlmostEqual(value, beyond(pairs), delta=1e-9, msg=name)
-        for name, value in self.numbers(25, 2).items():
-            self.assertEqual(value, np.argmax(waves[:, int(name.split()[1])] < 0.5), name)
-        self.assert_numbers(25, 3, {"score at 1 token": waves[1, 63],
-                                    "score at 1000 tokens": waves[1000, 63]})
-        # A whole number of turns, nearly: 113 times 2π are 709.99994.
-        self.assertAlmostEqual(self.numbers(25, 1)["pair 0, which turns in 6.3 tokens"],
-                               math.cos(710), delta=1e-12)

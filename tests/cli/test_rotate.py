@@ -206,14 +206,6 @@ class RotateTest(ToolTest):
         self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy")
         self.assertEqual(self.load("o.npy").shape, (2, 0, 3, 16))
 
-    def test_an_output_keeps_a_symbolic_link(self):
-        self.save("q.npy", self.random_array(1, 2, 1, 16))
-        (self.path / "real.npy").write_bytes(b"old")
-        (self.path / "link.npy").symlink_to("real.npy")
-        self.rotate(LLAMA, "--q", "q.npy", "--out-q", "link.npy", "--force")
-        self.assertTrue((self.path / "link.npy").is_symlink())
-        self.assertEqual(self.load("real.npy").shape, (1, 2, 1, 16))
-
     def test_the_summary_in_text(self):
         self.save("q.npy", self.random_array(1, 2, 1, 16))
         name = self.write_config(LLAMA)
