@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of an encoding's parameters, said once beside its aggregate. Counts, names, bounds,
-// text forms and the order of flat lists of numbers follow from them.
+// Facts about an encoding's parameters, stated once beside its struct: names, bounds, counts, text
+// forms and the order of flat lists of numbers.
 //
 //   for_each_parameter(bias, [](const ParameterFacts& facts, const auto& value) { … });
 #ifndef ROTARY_DESCRIBE_HPP
@@ -11,9 +11,8 @@
 
 namespace rotary {
 
-// The numbers of a parameter: one; [heads]; [units], of a hidden layer or a sum (an integer of
-// this shape is their number);
-// [heads][units]; a table [rows][heads]; [rotary_dim / 2].
+// The shape of a parameter: one number; [heads]; [units] of a hidden layer or a sum (an integer of
+// this shape counts them); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
 enum class ParameterShape : std::int32_t {
   one = 1,
   heads = 2,
@@ -23,8 +22,8 @@ enum class ParameterShape : std::int32_t {
   pairs = 6,
 };
 
-// The least and the largest value, both allowed, and the same in words: a message says
-// "NAME must be REQUIREMENT, got …".
+// The least and the largest allowed value, and the same in words for messages: "NAME must be
+// REQUIREMENT, got …".
 struct ParameterBounds {
   double least = 0;
   double most = 0;
@@ -44,8 +43,8 @@ inline constexpr ParameterBounds unit_interval = {0, 1, "in [0, 1]"};
 // Training changes learned parameters; settings are given.
 enum class ParameterKind : std::int32_t { learned = 1, setting = 2 };
 
-// Where training begins, as the authors' code does: independent numbers of one distribution. none:
-// the encoding's own page says (T5, FIRE), or nothing is learned.
+// How the authors' code initialises a parameter: independent numbers of one distribution. none:
+// nothing is learned, or the encoding's own page says (T5, FIRE).
 enum class StartKind : std::int32_t { none = 1, uniform = 2, normal = 3 };
 // The distribution that a learned parameter starts from.
 struct ParameterStart {
@@ -109,7 +108,15 @@ template <class Enum>
                                                std::string_view meaning) noexcept {
   return {.name = name, .kind = ParameterKind::setting, .bounds = bounds, .meaning = meaning};
 }
-// The same for a list with one number for each pair.
+// The facts of a learned parameter.
+[[nodiscard]] constexpr ParameterFacts learned(std::string_view name, ParameterShape shape,
+                                               std::string_view meaning,
+                                               ParameterBounds bounds = any_number,
+                                               ParameterStart start = {}) noexcept {
+  return {.name = name, .shape = shape, .bounds = bounds, .meaning = meaning, .start = start};
+}
+
+// The facts of a setting with one number for each pair.
 [[nodiscard]] constexpr ParameterFacts setting_of_pairs(std::string_view name,
                                                         ParameterBounds bounds,
                                                         std::string_view meaning) noexcept {

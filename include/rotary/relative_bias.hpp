@@ -34,9 +34,9 @@ namespace rotary {
 // key after the query is in bucket 0).
 enum class T5Direction : std::int32_t { bidirectional = 1, causal = 2 };
 
-// Which float32 operations place a distance beyond the exact buckets; where the logarithm meets the
-// edge of a bucket this decides. transformers: also Mesh TensorFlow. ggml: llama.cpp, which has a
-// max_distance of 128 only.
+// Which float32 operations compute the buckets of large distances; this matters at the edges of
+// buckets. transformers: also Mesh TensorFlow. ggml: llama.cpp, which only has a max_distance of
+// 128.
 enum class T5Rounding : std::int32_t { transformers = 1, ggml = 2 };
 
 // How T5 sorts distances into buckets.
@@ -44,7 +44,7 @@ struct T5Buckets {
   // relative_attention_num_buckets, 32 in T5. causal: >= 2; bidirectional: >= 4 and even; <= 2^24.
   std::int64_t buckets = 0;
   // relative_attention_max_distance, 128 in T5: from here on all distances share the last bucket.
-  // More than the buckets of a single distance: buckets / 2, of bidirectional buckets / 4.
+  // More than buckets / 2 (bidirectional: buckets / 4), the number of buckets of a single distance.
   std::int64_t max_distance = 0;
   T5Direction direction = {};  // no default: none of the enumerators, which every call refuses
   T5Rounding rounding = T5Rounding::transformers;
@@ -52,7 +52,7 @@ struct T5Buckets {
   friend bool operator==(const T5Buckets&, const T5Buckets&) = default;
 };
 
-// In [0, buckets), of any relative position: where the key stands minus where the query stands.
+// The bucket, in [0, buckets), of any relative position: the key's position minus the query's.
 [[nodiscard]] ROTARY_API Result<std::int64_t> t5_bucket(std::int64_t relative_position,
                                                         const T5Buckets& buckets) noexcept;
 
@@ -69,26 +69,18 @@ struct Describe<T5Bias> {
   static std::int64_t units(const T5Bias&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    constexpr auto setting = ParameterKind::setting;
-    visit(ParameterFacts{.name = "buckets", .kind = setting, .meaning = "rows of the table"},
-          self.buckets.buckets);
-    visit(ParameterFacts{.name = "max_distance",
-                         .kind = setting,
-                         .meaning = "from here on all distances share the last bucket"},
+    visit(setting("buckets", any_number, "rows of the table"), self.buckets.buckets);
+    visit(setting("max_distance", any_number, "from here on all distances share the last bucket"),
           self.buckets.max_distance);
-    visit(ParameterFacts{.name = "direction", .kind = setting, .meaning = "encoder or decoder"},
-          self.buckets.direction);
-    visit(ParameterFacts{.name = "rounding", .kind = setting, .meaning = "whose float32 edges"},
-          self.buckets.rounding);
-    visit(ParameterFacts{.name = "table",
-                         .shape = ParameterShape::rows_by_heads,
-                         .meaning = "the bias of each bucket and head"},
+    visit(setting("direction", any_number, "encoder or decoder"), self.buckets.direction);
+    visit(setting("rounding", any_number, "whose float32 edges"), self.buckets.rounding);
+    visit(learned("table", ParameterShape::rows_by_heads, "the bias of each bucket and head"),
           self.table);
   }
 };
 
-// ALiBi: scores fall in proportion to the distance, each head with a slope m of its own. Press et
-// al. 2022 (arXiv 2108.12409).
+// ALiBi: scores fall in proportion to the distance, with a slope m for each head. Press et al. 2022
+// (arXiv 2108.12409).
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
 //   fill_bias(scores, bias, {.first_query = 7});  // one row of a decode step
@@ -98,19 +90,18 @@ struct Describe<T5Bias> {
 // key_position: m j, which softmax cannot tell from causal (BLOOM, Falcon, MPT).
 enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 3 };
 
-// The slope of head h of n, a power of two, is 2^(-bias_max (h + 1) / n). Of any other n those of
-// the power of two below come first, then every second of the one above, from its first on: the
-// recipe of Press et al. (BLOOM, Falcon, Baichuan), of MPT and of ggml, which differ in their
-// roundings.
+// If n is a power of two, head h of n has the slope 2^(-bias_max (h + 1) / n). For other n, the
+// slopes of the next lower power of two come first, then every second slope of the next higher one.
+// So do Press et al. (BLOOM, Falcon, Baichuan), MPT and ggml, which differ in their roundings.
 struct Alibi {
   std::int64_t heads = 0;  // those here, > 0
-  // Tensor parallel: these are the heads from first_head on of a model of model_heads <= 2^20,
-  // which the slopes depend on. Absent: those here are all.
+  // Tensor parallel: these heads start at first_head of the model's model_heads (<= 2^20), which
+  // decide the slopes. Absent: model_heads = heads.
   std::int64_t first_head = 0;
   std::optional<std::int64_t> model_heads = {};
   double bias_max = 8;  // MPT's alibi_bias_max; in (0, 64]
   AlibiForm form = AlibiForm::causal;
-  // [heads], from -2^256 to 2^256: learned, in place of these.
+  // [heads], from -2^256 to 2^256: learned slopes, which replace the computed ones.
   std::vector<double> slopes = {};
 
   friend bool operator==(const Alibi&, const Alibi&) = default;
@@ -123,24 +114,13 @@ struct Describe<Alibi> {
   static std::int64_t units(const Alibi&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    constexpr auto setting = ParameterKind::setting;
-    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
-    visit(
-        ParameterFacts{
-            .name = "first_head", .kind = setting, .meaning = "the first of them in the model"},
-        self.first_head);
-    visit(ParameterFacts{.name = "model_heads", .kind = setting, .meaning = "heads of the model"},
-          self.model_heads);
-    visit(ParameterFacts{.name = "bias_max",
-                         .kind = setting,
-                         .bounds = {0x1p-1074, 64, "> 0 and <= 64"},
-                         .meaning = "the last slope is 2^-bias_max"},
+    visit(setting("heads", any_number, "heads here"), self.heads);
+    visit(setting("first_head", any_number, "the first of them in the model"), self.first_head);
+    visit(setting("model_heads", any_number, "heads of the model"), self.model_heads);
+    visit(setting("bias_max", {0x1p-1074, 64, "> 0 and <= 64"}, "the last slope is 2^-bias_max"),
           self.bias_max);
-    visit(ParameterFacts{.name = "form", .kind = setting, .meaning = "what a slope multiplies"},
-          self.form);
-    visit(ParameterFacts{.name = "slopes",
-                         .shape = ParameterShape::heads,
-                         .meaning = "the slope of each head, where it is learned"},
+    visit(setting("form", any_number, "what a slope multiplies"), self.form);
+    visit(learned("slopes", ParameterShape::heads, "the slope of each head, where it is learned"),
           self.slopes);
   }
 };
@@ -148,8 +128,8 @@ struct Describe<Alibi> {
 // [heads], each within bias_error_bound of the exact power, relative.
 [[nodiscard]] ROTARY_API Result<std::vector<double>> alibi_slopes(const Alibi& alibi) noexcept;
 
-// Where the keys of a padded row stand for BLOOM and Falcon: cumsum(mask) - 1 where mask is not 0,
-// 0 where it is. For AlibiForm::key_position; writes nothing when the sizes differ.
+// Key positions of a padded row for BLOOM and Falcon: cumsum(mask) - 1 for real tokens, 0 for
+// padding (mask 0). For AlibiForm::key_position. Error: invalid_argument for sizes that differ.
 [[nodiscard]] ROTARY_API Status alibi_key_positions(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask) noexcept;
 
@@ -183,17 +163,11 @@ struct Describe<KerpleLog> {
   static std::int64_t units(const KerpleLog&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(ParameterFacts{.name = "p",
-                         .shape = ParameterShape::heads,
-                         .bounds = positive_number,
-                         .meaning = "how strongly distance counts",
-                         .start = {StartKind::uniform, 0, 2}},
+    visit(learned("p", ParameterShape::heads, "how strongly distance counts", positive_number,
+                  {StartKind::uniform, 0, 2}),
           self.p);
-    visit(ParameterFacts{.name = "a",
-                         .shape = ParameterShape::heads,
-                         .bounds = positive_number,
-                         .meaning = "distances per unit of the logarithm",
-                         .start = {StartKind::uniform, 0, 1}},
+    visit(learned("a", ParameterShape::heads, "distances per unit of the logarithm",
+                  positive_number, {StartKind::uniform, 0, 1}),
           self.a);
   }
 };
@@ -207,24 +181,19 @@ struct Describe<KerplePower> {
   static std::int64_t units(const KerplePower&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(ParameterFacts{.name = "a",
-                         .shape = ParameterShape::heads,
-                         .bounds = positive_number,
-                         .meaning = "how strongly distance counts",
-                         .start = {StartKind::uniform, 0, 1}},
+    visit(learned("a", ParameterShape::heads, "how strongly distance counts", positive_number,
+                  {StartKind::uniform, 0, 1}),
           self.a);
-    visit(ParameterFacts{.name = "p",
-                         .shape = ParameterShape::heads,
-                         .bounds = {0x1p-1074, 2, "> 0 and <= 2"},
-                         .meaning = "power of the distance; beyond 2 the kernel is not "
-                                    "conditionally positive definite",
-                         .start = {StartKind::uniform, 0, 2}},
-          self.p);
+    visit(
+        learned("p", ParameterShape::heads,
+                "power of the distance; beyond 2 the kernel is not conditionally positive definite",
+                {0x1p-1074, 2, "> 0 and <= 2"}, {StartKind::uniform, 0, 2}),
+        self.p);
   }
 };
 
-// The numbers as the authors' code limits them before each use: at least 0.01, the exponent of the
-// power at most 2; the others at most 2^256, which is ours. NaN stays.
+// Clamps the numbers as the authors' code does before each use: at least 0.01, the power's exponent
+// at most 2. Our own limit for the others is 2^256. NaN stays.
 [[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
 [[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
 
@@ -237,13 +206,12 @@ struct Describe<KerplePower> {
 // With x = ln(|c (i - j)| + 1) / (ln(|c| max(i, |threshold|) + 1) + epsilon):
 //   bias[head] = output_bias[head] + Σ_k output_weight[head][k] max(0, hidden_weight[k] x +
 //                hidden_bias[k]).
-// The normaliser holds the query's own position i, counted from the first token of the context:
-// only while i and its shifted self are both at most |threshold| does a shift change nothing.
-// Numbers from -2^256 to 2^256.
+// The normaliser depends on the query's position i in the context. Shifting all positions changes
+// nothing only while i stays at most |threshold|. Numbers from -2^256 to 2^256.
 struct Fire {
   double c = 0.1;
-  // L; in code that stores init_L and learns a multiplier of it, their product (DAPE stores half of
-  // the init_L that it is given: 256).
+  // L. For code that stores init_L and a learned multiplier: their product (DAPE stores half of the
+  // init_L that it is given: 256).
   double threshold = 512;
   double epsilon = 1e-6;                   // in [2^-100, 1]
   std::vector<double> hidden_weight = {};  // [width]
@@ -265,29 +233,19 @@ struct Describe<Fire> {
   }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(ParameterFacts{.name = "c", .meaning = "distances per unit of the logarithm"}, self.c);
-    visit(ParameterFacts{.name = "threshold", .meaning = "L: the least reach of a query"},
+    visit(learned("c", ParameterShape::one, "distances per unit of the logarithm"), self.c);
+    visit(learned("threshold", ParameterShape::one, "L: the least reach of a query"),
           self.threshold);
-    visit(ParameterFacts{.name = "epsilon",
-                         .kind = ParameterKind::setting,
-                         .bounds = {0x1p-100, 1, "from 2^-100 to 1"},
-                         .meaning = "added to the divisor of x"},
+    visit(setting("epsilon", {0x1p-100, 1, "from 2^-100 to 1"}, "added to the divisor of x"),
           self.epsilon);
-    visit(ParameterFacts{.name = "hidden_weight",
-                         .shape = ParameterShape::units,
-                         .meaning = "weights of the hidden layer"},
+    visit(learned("hidden_weight", ParameterShape::units, "weights of the hidden layer"),
           self.hidden_weight);
-    visit(ParameterFacts{.name = "hidden_bias",
-                         .shape = ParameterShape::units,
-                         .meaning = "biases of the hidden layer"},
+    visit(learned("hidden_bias", ParameterShape::units, "biases of the hidden layer"),
           self.hidden_bias);
-    visit(ParameterFacts{.name = "output_weight",
-                         .shape = ParameterShape::heads_by_units,
-                         .meaning = "weights from the hidden layer to each head"},
+    visit(learned("output_weight", ParameterShape::heads_by_units,
+                  "weights from the hidden layer to each head"),
           self.output_weight);
-    visit(ParameterFacts{.name = "output_bias",
-                         .shape = ParameterShape::heads,
-                         .meaning = "the bias of x = 0 without hidden units"},
+    visit(learned("output_bias", ParameterShape::heads, "the bias of x = 0 without hidden units"),
           self.output_bias);
   }
 };
@@ -314,20 +272,16 @@ struct Describe<Sandwich> {
   static std::int64_t units(const Sandwich&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    constexpr auto setting = ParameterKind::setting;
-    visit(ParameterFacts{.name = "dim", .kind = setting, .meaning = "twice the frequencies"},
-          self.dim);
-    visit(ParameterFacts{.name = "base",
-                         .kind = setting,
-                         .bounds = {1, 0x1.fffffffffffffp1023, "finite and >= 1"},
-                         .meaning = "base of the frequencies"},
-          self.base);
-    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
+    visit(setting("dim", any_number, "twice the frequencies"), self.dim);
+    visit(
+        setting("base", {1, 0x1.fffffffffffffp1023, "finite and >= 1"}, "base of the frequencies"),
+        self.base);
+    visit(setting("heads", any_number, "heads here"), self.heads);
   }
 };
 
-// TISA: translation-invariant self-attention, a sum of learned bumps over the distance for each
-// head. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5.
+// TISA, translation-invariant self-attention: for each head a sum of learned bumps over the
+// distance. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5.
 //
 //   const RelativeBias bias = Tisa{.kernels = 1, .a = {2.0}, .b = {0.5}, .c = {-3.0}};  // 1 head
 
@@ -357,21 +311,13 @@ struct Describe<Tisa> {
                          .meaning = "bumps of each head"},
           self.kernels);
     // tisa.py of ulmewennberg/tisa, _init_weights.
-    visit(ParameterFacts{.name = "a",
-                         .shape = each,
-                         .meaning = "height of each bump",
-                         .start = {StartKind::normal, 0.1, 0.01}},
+    visit(learned("a", each, "height of each bump", any_number, {StartKind::normal, 0.1, 0.01}),
           self.a);
-    visit(ParameterFacts{.name = "b",
-                         .shape = each,
-                         .meaning = "how narrow each bump is",
-                         .start = {StartKind::normal, 0.1, 0.01}},
+    visit(learned("b", each, "how narrow each bump is", any_number, {StartKind::normal, 0.1, 0.01}),
           self.b);
-    visit(ParameterFacts{.name = "c",
-                         .shape = each,
-                         .meaning = "distance of each bump, tokens",
-                         .start = {StartKind::normal, 0, 5}},
-          self.c);
+    visit(
+        learned("c", each, "distance of each bump, tokens", any_number, {StartKind::normal, 0, 5}),
+        self.c);
   }
 };
 
@@ -405,8 +351,8 @@ void for_each_parameter(Bias& bias, Visit visit) {
 // As in relative_bias_names().
 [[nodiscard]] ROTARY_API std::string_view to_string(const RelativeBias& bias) noexcept;
 
-// Row r is a query at first_query + r, column c a key at first_key + c. Positions are int64 and no
-// two may be 2^63 or more apart.
+// Row r is a query at first_query + r, column c a key at first_key + c. Positions are int64; a
+// query and a key must be less than 2^63 apart.
 struct BiasRange {
   std::int64_t first_query = 0;
   std::int64_t first_key = 0;
@@ -418,14 +364,14 @@ struct BiasPositions {
   std::span<const std::int64_t> keys;
 };
 
-// One score. head counts from 0 among the heads of the bias.
+// One score. head: index among the heads of the bias.
 struct BiasIndex {
   std::int64_t head = 0;
   std::int64_t query = 0;
   std::int64_t key = 0;
 };
 
-// Every requirement on the value's members that its header states.
+// Checks every requirement on the members.
 [[nodiscard]] ROTARY_API Status validate(const RelativeBias& bias) noexcept;
 
 // Requires a valid bias.
@@ -434,38 +380,36 @@ struct BiasIndex {
 // Whether the bias is a function of key - query: all but FIRE and ALiBi's form key_position.
 [[nodiscard]] ROTARY_API bool depends_on_distance_alone(const RelativeBias& bias) noexcept;
 
-// |bias - exact| <= bias_error_bound times the sum of the magnitudes of the terms that the formula
-// adds, before the one rounding to the view's dtype. docs/theory/relative.md derives it, and says
-// what the terms are; FIRE may have up to 112 hidden units and TISA 112 bumps. Of a sum from 2^-900
-// on, and of an x of FIRE that is 0 or from 2^-900 on: products of smaller numbers may have fewer
-// bits than a double.
+// |bias - exact| <= bias_error_bound times the sum of the magnitudes of the formula's terms, before
+// the one rounding to the view's dtype. docs/theory/relative.md derives it and lists the terms.
+// Holds for at most 112 hidden units of FIRE or bumps of TISA, for sums of at least 2^-900, and for
+// an x of FIRE that is 0 or at least 2^-900.
 inline constexpr double bias_error_bound = 0x1p-46;
 
-// Before it is rounded.
+// One bias as a double, before rounding to a dtype.
 [[nodiscard]] ROTARY_API Result<double> bias_at(const RelativeBias& bias,
                                                 const BiasIndex& at) noexcept;
 
-// out[batch][head][row][column], the same for every batch row. An element depends on the bias, the
-// head and the two positions alone: one row of a decode step has the bits of that row of the whole.
-// On an error out is as it was.
+// Fills out[batch][head][row][column], the same for every batch row. An element depends only on the
+// bias, the head and the two positions: one row of a decode step has the bits of that row of the
+// whole. Nothing is written on an error.
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasPositions& positions) noexcept;
 
 // One row, [batch, heads, 1, distances]: column c is the bias of key - query = first_distance + c.
-// All that N queries and keys need are the 2N - 1 from 1 - N on. Refused where
-// depends_on_distance_alone is false.
+// N queries and keys need 2N - 1 distances, from 1 - N on. Refused if depends_on_distance_alone is
+// false.
 [[nodiscard]] ROTARY_API Status fill_distances(const ScoresView& out, const RelativeBias& bias,
                                                std::int64_t first_distance) noexcept;
 
-// Numbers that training would change: those of the learned parameters in the order of Describe.
-// Requires a valid bias.
+// Number of learned numbers, whose order is that of Describe. Requires a valid bias.
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a
-// fixed order: the same call gives the same bits. [parameter_count]. Where max or |.| has a corner
-// the derivative is the one from below in max and 0 in |.|.
+// fixed order: the same call gives the same bits. gradients: [parameter_count]. At its corner, max
+// has the derivative from below, and |.| has 0.
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,

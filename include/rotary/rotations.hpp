@@ -25,32 +25,32 @@
 
 namespace rotary {
 
-// Element type of the rows. f64 tensors need f64 rows, all others f32 rows.
+// Element type of the rows. f64 tensors need f64 rows; all others need f32 rows.
 enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
 
-// Whether the rows are for queries or for keys, which xPos treats differently.
+// Whether rows are for queries or for keys. xPos needs different rows for the two.
 enum class Role : std::int32_t { query = 1, key = 2 };
 
 // "query", "key".
 [[nodiscard]] ROTARY_API std::string_view to_string(Role role) noexcept;
 
-// The use, the element type and the memory of the rows.
+// Options of make_rotations().
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
   std::optional<Role> role = {};  // required for frequencies with xpos, refused for others
   // The dtype of q and k. If given, rotate() refuses any other. Required for numerics that round
   // cos and sin to it: transformers, except for Rounding::result.
   std::optional<DType> tensors = {};
-  // Memory for the rows, at least row_bytes(...) bytes, aligned to their element. Not owned: it
-  // must outlive the Rotations and every copy of them, which share it. It must not overlap anything
-  // that the call reads, positions included. Empty: the rotations own their memory.
+  // Memory for the rows: at least row_bytes(...) bytes, aligned to their element. Not owned: it
+  // must outlive the Rotations and all copies, which share it. It must not overlap what the call
+  // reads, positions included. Empty: the rotations own their memory.
   std::span<std::byte> memory = {};
 };
 
-// Existing cos and sin: the cache of another engine, a model's own recipe. Element (b, t, i) of cos
-// is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise of sin. i counts
-// pairs, not features: if a table repeats cos for both features of a pair, point at the first half
-// (half) or use a pair_stride of 2 (interleaved).
+// Existing cos and sin, from another engine's cache or a model's own recipe. Element (b, t, i) of
+// cos is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise of sin. i
+// counts pairs, not features: if a table repeats cos for both features of a pair, point at the
+// first half (half) or use a pair_stride of 2 (interleaved).
 struct CosSinView {
   const void* cos = nullptr;
   const void* sin = nullptr;
@@ -63,53 +63,14 @@ struct CosSinView {
   double attention_factor = 1;  // A, which cos and sin contain: cos² + sin² = A²
 };
 
-// Rows of cos and sin: [batch, tokens, pairs], made by make_rotations.
+// Rows of cos and sin: [batch, tokens, pairs], made by make_rotations. A moved-from object has no
+// tokens.
 class Rotations {
  public:
-  Rotations(const Rotations&) = default;
-  Rotations& operator=(const Rotations&) = default;
-  // A moved-from object has no tokens.
-  Rotations(Rotations&& other) noexcept
-      : window_(other.window_),
-        attention_factor_(other.attention_factor_),
-        batch_(other.batch_),
-        tokens_(std::exchange(other.tokens_, 0)),
-        lane_stride_(other.lane_stride_),
-        row_stride_(other.row_stride_),
-        row_dtype_(other.row_dtype_),
-        tensors_(other.tensors_),
-        numerics_(other.numerics_),
-        rounding_(other.rounding_),
-        role_(other.role_),
-        unchecked_(other.unchecked_),
-        contexts_(other.contexts_),
-        memory_(other.memory_),
-        owned_(std::move(other.owned_)) {}
-  Rotations& operator=(Rotations&& other) noexcept {
-    if (this == &other) return *this;
-    window_ = other.window_;
-    attention_factor_ = other.attention_factor_;
-    batch_ = other.batch_;
-    tokens_ = std::exchange(other.tokens_, 0);
-    lane_stride_ = other.lane_stride_;
-    row_stride_ = other.row_stride_;
-    row_dtype_ = other.row_dtype_;
-    tensors_ = other.tensors_;
-    numerics_ = other.numerics_;
-    rounding_ = other.rounding_;
-    role_ = other.role_;
-    unchecked_ = other.unchecked_;
-    contexts_ = other.contexts_;
-    memory_ = other.memory_;
-    owned_ = std::move(other.owned_);
-    return *this;
-  }
-  ~Rotations() = default;
-
   [[nodiscard]] const HeadWindow& window() const noexcept { return window_; }
   [[nodiscard]] double attention_factor() const noexcept { return attention_factor_; }
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
-  [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
+  [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_.count; }
   [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
   // The dtype of the tensors that these may rotate; absent: every dtype that row_dtype() is for.
   [[nodiscard]] std::optional<DType> tensors() const noexcept { return tensors_; }
@@ -122,7 +83,7 @@ class Rotations {
   // rotate_qk() refuse Direction::inverse for them.
   [[nodiscard]] bool unchecked() const noexcept { return unchecked_; }
   // Frequencies::contexts of the frequencies used; all contexts for a CosSinView. Queries and keys
-  // match if they are rotated by rotations of the same spec and contexts.
+  // match if their rotations have the same spec and contexts.
   [[nodiscard]] const ContextRange& contexts() const noexcept { return contexts_; }
 
   // A*cos and A*sin of the angles of one token, [pairs] each, times the factor of xPos if there is
@@ -137,9 +98,9 @@ class Rotations {
     return row<Real>(batch, token, lane_stride_);
   }
 
-  // For code that reads rows directly. lane_stride(): elements between the cos and the sin of one
-  // token; a row is twice that. row_stride(): elements between the rows of consecutive tokens; a
-  // row, or 0 if one row serves every token of every batch row (make_shift).
+  // For code that reads rows directly. lane_stride(): elements from the cos to the sin of a token;
+  // a row is twice that. row_stride(): elements from one token's row to the next; 0 if one row
+  // serves all tokens (make_shift).
   [[nodiscard]] std::int64_t lane_stride() const noexcept { return lane_stride_; }
   [[nodiscard]] std::int64_t row_stride() const noexcept { return row_stride_; }
   // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row of them.
@@ -149,6 +110,20 @@ class Rotations {
 
  private:
   friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills the members below
+  struct Tokens {
+    std::int64_t count = 0;
+    Tokens() = default;
+    Tokens(const Tokens&) = default;
+    Tokens& operator=(const Tokens&) = default;
+    Tokens(Tokens&& other) noexcept : count(std::exchange(other.count, 0)) {}
+    Tokens& operator=(Tokens&& other) noexcept {
+      count = other.count;
+      other.count = 0;
+      return *this;
+    }
+    ~Tokens() = default;
+  };
+
   explicit Rotations(HeadWindow window) : window_(std::move(window)) {}
 
   template <class Real>
@@ -156,7 +131,7 @@ class Rotations {
                                           std::int64_t lane) const noexcept {
     static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
     if (row_dtype_ != (sizeof(Real) == sizeof(float) ? RowDType::f32 : RowDType::f64)) return {};
-    const std::int64_t first = (batch * tokens_ + token) * row_stride_ + lane;
+    const std::int64_t first = (batch * tokens() + token) * row_stride_ + lane;
     return {reinterpret_cast<const Real*>(data()) + first,
             static_cast<std::size_t>(window_.pairs())};
   }
@@ -164,7 +139,7 @@ class Rotations {
   HeadWindow window_;
   double attention_factor_ = 1;
   std::int64_t batch_ = 1;
-  std::int64_t tokens_ = 0;
+  Tokens tokens_;
   std::int64_t lane_stride_ = 0;
   std::int64_t row_stride_ = 0;
   RowDType row_dtype_ = RowDType::f32;
@@ -188,8 +163,8 @@ class Rotations {
 // Each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) computed in double and, for f32 rows,
 // rounded once,
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
-// see docs/numeric-contract.md. This is Numerics::exact. Other numerics round as
-// docs/theory/numerics.md says and need f32 rows: transformers rounds a position to float32, ggml
+// see docs/numeric-contract.md. This holds for Numerics::exact. Other numerics round as
+// docs/theory/numerics.md says and need f32 rows: transformers rounds positions to float32, ggml
 // takes int32 positions. With xpos, A includes the factor of pair and position: it is A*ζ^((p -
 // center) / scale_base) for a query and A divided by that power for a key, and 2^-50 becomes 2^-50
 // + xpos_factor_error. Allocates nothing when options.memory is given. Errors: invalid_argument
@@ -214,9 +189,8 @@ class Rotations {
     const RotationsOptions& options = {}) noexcept;
 
 // The same for rows that are no rotations: any finite numbers, as in the test vectors of ONNX's
-// RotaryEmbedding, for which rotate() computes the same products and sums. Checks everything but
-// cos² + sin²; attention_factor means nothing and must be 1. No bound of numeric_contract.hpp
-// speaks of such rows.
+// RotaryEmbedding. rotate() computes the same products and sums. cos² + sin² is not checked;
+// attention_factor must be 1. No bound of numeric_contract.hpp covers such rows.
 [[nodiscard]] ROTARY_API Result<Rotations> make_unchecked_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;

@@ -100,7 +100,7 @@ Status RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
   rotations.window_ = shape.window;
   rotations.attention_factor_ = shape.attention_factor;
   rotations.batch_ = shape.batch;
-  rotations.tokens_ = shape.tokens;
+  rotations.tokens_.count = shape.tokens;
   rotations.lane_stride_ = lane_stride_for(shape.window.pairs());
   rotations.row_stride_ = is_shared ? 0 : 2 * rotations.lane_stride_;
   rotations.numerics_ = shape.numerics;
