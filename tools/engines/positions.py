@@ -29,33 +29,26 @@ RULES = {
     "YaRN": {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": TRAINED}}
 
 
-def opened(path, shape, dtype):
-    """On disk: what a stopped run has left, else NaN."""
-    if path.exists():
-        return np.lib.format.open_memmap(path, "r+")
-    numbers = np.lib.format.open_memmap(path, "w+", dtype, shape)
-    numbers[...] = np.nan
-    return numbers
-
-
 def run(model, tokens, rule, folder):
-    length = len(tokens) - 1
+    length, path = len(tokens) - 1, folder / f"{rule}-{len(tokens) - 1}.f64"
     scaling = {key: length / TRAINED if value is None else value
                for key, value in RULES[rule].items()}
     spec = model.positions.rotary[0].spec.replace(scaling=scaling)
     model.frequencies[None] = spec.frequencies(length)
-    losses = opened(folder / f"{rule}-{length}.npy", (length,), np.float64)
-    held = folder / f"{rule}-{length}.cache.npy"
-    done = int(np.isfinite(losses).sum())
-    caches = opened(held, model.caches(length).shape, np.float32) if done < length else None
+    done = path.stat().st_size // 8 if path.exists() else 0
+    held = path.with_suffix(".cache")
+    caches = np.memmap(held, np.float32, "r+" if done else "w+",
+                       shape=model.caches(length).shape) if done < length else None
     for first in range(done, length, PIECE):
         last = min(first + PIECE, length)
         logits = model.logits(model.run(tokens[first:last], caches, first)).astype(np.float64)
-        caches.flush()
         logits -= logits.max(-1, keepdims=True)
-        losses[first:last] = (np.log(np.exp(logits).sum(-1)) -
-                              logits[np.arange(last - first), tokens[first + 1:last + 1]])
-        print(f"{rule} {last} of {length}: {np.exp(losses[first:last].mean()):.2f}", flush=True)
+        losses = (np.log(np.exp(logits).sum(-1)) -
+                  logits[np.arange(last - first), tokens[first + 1:last + 1]])
+        caches.flush()
+        with path.open("ab") as file:
+            losses.tofile(file)
+        print(f"{rule} {last} of {length}: {np.exp(losses.mean()):.2f}", flush=True)
     held.unlink(missing_ok=True)
 
 
@@ -64,9 +57,9 @@ def report(folder, length, out):
     print("| from position |", *(f"{first:,} |" for first in firsts))
     print("|---" * (len(firsts) + 1) + "|")
     for rule in RULES:
-        path = pathlib.Path(folder, f"{rule}-{length}.npy")
-        if path.exists() and np.isfinite(np.load(path)).all():
-            curves[rule] = [np.exp(np.load(path)[first:first + BIN].mean()) for first in firsts]
+        path = pathlib.Path(folder, f"{rule}-{length}.f64")
+        if path.exists() and len(losses := np.fromfile(path)) == int(length):
+            curves[rule] = [np.exp(losses[first:first + BIN].mean()) for first in firsts]
             print(f"| {rule} |", *(f"{each:.3g} |" for each in curves[rule]))
     lines = ", ".join(f"'-' with linespoints linewidth 2 title '{rule}'" for rule in curves)
     points = "".join("".join(f"{first + BIN / 2} {each}\n" for first, each in zip(firsts, curve))
