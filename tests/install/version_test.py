@@ -12,6 +12,7 @@ SOURCE = pathlib.Path(os.environ["ROTARY_SOURCE"])
 PLACES = {
     "CHANGELOG.md": r"^## ([\d.]+)",
     "CITATION.cff": r"^version: ([\d.]+)$",
+    "debian/changelog": r"^rotary \(([\d.]+)\)",
     "docs/python.md": r"rotary-([\d.]+)-cp310",
     "packaging/vcpkg/rotary/vcpkg.json": r'"version": "([\d.]+)"',
 }
@@ -31,6 +32,10 @@ class VersionTest(unittest.TestCase):
             with self.subTest(name):
                 found = re.search(pattern, (SOURCE / name).read_text(), re.M)
                 self.assertEqual(self.version, found[1])
+
+    def test_package_of_the_library_has_its_soname(self):
+        minor = ".".join(self.numbers[:2])
+        self.assertIn(f"\nPackage: librotary{minor}\n", (SOURCE / "debian/control").read_text())
 
     def test_consumers_ask_for_this_minor_version(self):
         minor = ".".join(self.numbers[:2])

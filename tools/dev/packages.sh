@@ -39,6 +39,9 @@ packages_python=(
   python3 python3-pip python3-venv
 )
 
+# Debian's own way to make packages, and to judge them (GPL-2.0+, tools that nothing links).
+packages_release=(dpkg-dev debhelper lintian xz-utils python3 python3-venv)
+
 # g++ for Windows (GPL-3.0+ with its runtime exception), and what runs its programs (LGPL-2.1+).
 packages_windows=(g++-mingw-w64-x86-64-posix wine wine64)
 
