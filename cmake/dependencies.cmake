@@ -237,6 +237,8 @@ if(ROTARY_LAB)
   # python3-lxml (BSD-3-Clause) and mandoc (ISC) are for lab/data/prepare.py alone, which makes data
   # sets: the HTML of translated manuals, and the manual pages of Linux.
 
+  # python3-matplotlib (PSF-based) is for lab/results/figures.py alone, which draws results.
+
   # sentencepiece (Apache-2.0) is programs, and no library: the pieces of words that translation has
   # for tokens. Its library has a protobuf inside, of another version than libtorch's, with the same
   # symbols: in one process they end it.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
@@ -42,6 +46,17 @@ void declare_encodings(CLI::App& root, Command& chosen) {
       ->callback([&chosen] { chosen = list_encodings; });
 }
 
+// Ends with the exit code of the script.
+int become_results(const std::string& command, const std::vector<std::string>& options) {
+  std::vector<std::string> words = {"/usr/bin/python3", "-B", results_folder(), command};
+  words.insert(words.end(), options.begin(), options.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  (void)execvp(arguments[0], arguments.data());
+  throw cli::Failure(cli::ExitCode::io, "/usr/bin/python3 must be there: it reads finished cells");
+}
+
 void add_data_folder(CLI::App& app, std::string& folder) {
   app.add_option("--data-dir", folder, "where data sets are kept")->default_val("lab-data");
 }
@@ -49,11 +64,6 @@ void add_data_folder(CLI::App& app, std::string& folder) {
 void add_selection_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
   app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
-}
-
-void add_experiment_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("EXPERIMENT", arguments.experiment, "a file of lab/experiments/")->required();
-  add_selection_options(app, arguments);
 }
 
 void add_experiments_options(CLI::App& app, RunArguments& arguments) {
@@ -78,20 +88,6 @@ void add_training_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--device", arguments.device, "cpu or cuda")->default_val("cpu");
 }
 
-void declare_cost(CLI::App& root, RunArguments& arguments, CostOptions& options, Command& chosen) {
-  CLI::App* cost = root.add_subcommand("cost", "what a step costs as sequences grow");
-  add_experiment_options(*cost, arguments);
-  add_training_options(*cost, arguments);
-  cost->add_option("--lengths", options.lengths, "tokens of a sequence, with commas between")
-      ->delimiter(',')
-      ->default_val("128,256,512")
-      ->check(CLI::Range(2, 1 << 20));
-  cost->add_option("--rounds", options.rounds, "steps of each encoding")
-      ->default_val(5)
-      ->check(CLI::Range(1, 1000));
-  cost->callback([&] { chosen = [&] { return print_cost(arguments, options); }; });
-}
-
 void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   CLI::App* run = root.add_subcommand("run", "train every cell that is not finished");
   add_experiments_options(*run, arguments);
@@ -107,37 +103,19 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
 }
 
-void add_results_options(CLI::App& app, ResultsArguments& arguments) {
-  app.add_option("EXPERIMENT", arguments.experiments,
-                 "files, or names of lab/experiments/; all with finished cells, without one");
-  app.add_option("--experiments", arguments.experiments_folder, "where experiments are")
-      ->default_val(experiments_folder());
-  app.add_option("--preset", arguments.preset, "one of their presets")->default_val("quick");
-  app.add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
-  app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
-  app.add_option("--seeds", arguments.seeds, "these alone, with commas between")->delimiter(',');
-  add_data_folder(app, arguments.data_folder);
-}
-
-void declare_results(CLI::App& root, ResultsArguments& arguments, Command& chosen) {
-  CLI::App* results = root.add_subcommand("results", "what the finished cells reached");
-  add_results_options(*results, arguments);
-  results->add_flag(
-      "--json", [&](std::int64_t) { arguments.form = ResultsForm::json; },
-      "everything, for programs");
-  results->callback([&] { chosen = [&] { return print_results(arguments); }; });
-  CLI::App* report = root.add_subcommand("report", "a page of what the finished cells reached");
-  add_results_options(*report, arguments);
-  report->add_option("-o,--out", arguments.output, "where the page goes: one HTML file")
-      ->required();
-  report->add_flag("--force", arguments.force, "replace an output that exists");
-  report->callback([&] { chosen = [&] { return write_report(arguments); }; });
-  CLI::App* figures = root.add_subcommand("figures", "pictures and CSV of the finished cells");
-  add_results_options(*figures, arguments);
-  figures->add_option("-o,--out", arguments.output, "a folder; it is made where there is none")
-      ->required();
-  figures->add_flag("--force", arguments.force, "replace outputs that exist");
-  figures->callback([&] { chosen = [&] { return write_figures(arguments); }; });
+// lab/results reads finished cells, and its options.
+void declare_results(CLI::App& root, Command& chosen) {
+  for (const auto& [name, help] :
+       {std::pair("results", "what the finished cells reached"),
+        std::pair("report", "a page of what the finished cells reached"),
+        std::pair("figures", "pictures and CSV of the finished cells")}) {
+    CLI::App* app = root.add_subcommand(name, help);
+    app->prefix_command();
+    app->set_help_flag();
+    app->callback([&chosen, app] {
+      chosen = [app] { return become_results(app->get_name(), app->remaining()); };
+    });
+  }
 }
 
 void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {
@@ -178,15 +156,12 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   root.set_version_flag("--version", "rotary-lab " ROTARY_VERSION_STRING);
   root.require_subcommand(1);
   RunArguments run;
-  CostOptions cost;
-  ResultsArguments results;
   SampleArguments sampling;
   Command chosen;
   declare_encodings(root, chosen);
   declare_run(root, run, chosen);
   declare_plan(root, run, chosen);
-  declare_results(root, results, chosen);
-  declare_cost(root, run, cost, chosen);
+  declare_results(root, chosen);
   declare_sample(root, sampling, chosen);
   try {
     root.parse(argument_count, arguments);

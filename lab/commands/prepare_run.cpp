@@ -17,7 +17,6 @@
 #include "cli/failure.hpp"
 #include "lab/commands/capacity.hpp"
 #include "lab/experiment/experiments.hpp"
-#include "lab/results/results.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
@@ -46,7 +45,9 @@ DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
   if (has_dataset(arguments.data_folder, wanted)) return {.name = wanted};
   const std::string command =
       fmt::format("./dev lab data add {} --data-dir {}", wanted, arguments.data_folder);
-  if (std::ranges::all_of(cells, is_language_model)) {
+  const bool is_replaced = std::ranges::all_of(cells, is_language_model) &&
+                           has_dataset(arguments.data_folder, std::string(grammar_name));
+  if (is_replaced) {
     return {.name = std::string(grammar_name),
             .reason = fmt::format("no data set {} in {}: training on generated text, whose losses "
                                   "say less. To have it: {}",

@@ -13,15 +13,11 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "lab/data/grammar.hpp"
-#include "lab/data/pair_batches.hpp"
-#include "lab/data/pieces.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/experiment/json_object.hpp"
 
@@ -37,13 +33,6 @@ constexpr std::uint64_t bytes_limit = std::uint64_t{4} << 30;
 constexpr std::int64_t validation_every = 20;
 constexpr std::int64_t block_bytes = 64 << 10;
 constexpr std::size_t documents_to_split_by = 100;
-
-// The grammar of every run.
-constexpr std::uint64_t grammar_seed = 1;
-constexpr std::int64_t grammar_bytes = 4 << 20;
-constexpr std::int64_t grammar_pairs = 20'000;
-
-constexpr std::int64_t grammar_piece_count = 600;
 
 fs::path text_path(const std::string& folder, const std::string& name) {
   return fs::path(folder) / name / "text.bin";
@@ -147,13 +136,6 @@ Dataset split(Manifest manifest, std::string_view text) {
 }
 
 Dataset load_dataset(const std::string& folder, const std::string& name) {
-  if (name == grammar_name) return grammar_dataset();
-  if (name == grammar_pairs_name) {
-    Dataset dataset = grammar_pairs_dataset();
-    dataset.pieces = train_pieces(dataset.train, grammar_piece_count);
-    dataset.manifest.pieces_sha256 = sha256_of(dataset.pieces);
-    return dataset;
-  }
   check_name(name);
   Manifest manifest = read_manifest(folder, name);
   const std::string path = text_path(folder, name).string();
@@ -176,41 +158,7 @@ Dataset load_dataset(const std::string& folder, const std::string& name) {
 }
 
 bool has_dataset(const std::string& folder, const std::string& name) {
-  return name == grammar_name || name == grammar_pairs_name ||
-         fs::exists(manifest_path(folder, name));
-}
-
-std::vector<Manifest> list_datasets(const std::string& folder) {
-  std::vector<Manifest> manifests;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (fs::exists(entry.path() / "manifest.json"))
-      manifests.push_back(read_manifest(folder, entry.path().filename().string()));
-  }
-  std::ranges::sort(manifests, {}, &Manifest::name);
-  return manifests;
-}
-
-Dataset grammar_dataset() {
-  GrammarText made = generate_text(grammar_seed, grammar_bytes);
-  Manifest manifest{.name = std::string(grammar_name),
-                    .origin = fmt::format("generated, seed {}", grammar_seed),
-                    .licence = "none needed",
-                    .sha256 = sha256_of(made.text),
-                    .documents = std::move(made.documents)};
-  return split(std::move(manifest), made.text);
-}
-
-Dataset grammar_pairs_dataset() {
-  PairText made = generate_pairs(grammar_seed, grammar_pairs);
-  Manifest manifest{.name = std::string(grammar_pairs_name),
-                    .kind = DataKind::pairs,
-                    .origin = fmt::format("generated, seed {}", grammar_seed),
-                    .licence = "none needed",
-                    .sha256 = sha256_of(made.text),
-                    .documents = std::move(made.documents),
-                    .pieces_sha256 = {}};
-  return split(std::move(manifest), made.text);
+  return fs::exists(manifest_path(folder, name));
 }
 
 }  // namespace rotary::lab

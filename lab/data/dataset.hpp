@@ -12,7 +12,7 @@ namespace rotary::lab {
 
 enum class DataKind : std::uint8_t {
   text = 1,
-  pairs = 2,  // pairs.hpp
+  pairs = 2,  // pair_batches.hpp
 };
 
 struct Manifest {
@@ -45,17 +45,10 @@ struct Dataset {
 // Fails when the bytes are not those of the manifest.
 [[nodiscard]] Dataset load_dataset(const std::string& folder, const std::string& name);
 
-// Whether there is one: in the folder, or generated.
 [[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
 
-[[nodiscard]] std::vector<Manifest> list_datasets(const std::string& folder);
-
-// The data set that needs no files: text of a seeded grammar (grammar.hpp).
+// Generated text, which can replace that of language models where there is no other.
 inline constexpr std::string_view grammar_name = "grammar";
-[[nodiscard]] Dataset grammar_dataset();
-// Likewise pairs (pair_grammar.hpp); load_dataset() makes their pieces.
-inline constexpr std::string_view grammar_pairs_name = "grammar-pairs";
-[[nodiscard]] Dataset grammar_pairs_dataset();
 
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 

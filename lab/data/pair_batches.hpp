@@ -14,11 +14,6 @@
 
 namespace rotary::lab {
 
-struct PairText {
-  std::string text;
-  std::vector<std::int64_t> documents;  // bytes of each: whole lines
-};
-
 struct Pair {
   std::string_view source;
   std::string_view target;

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "lab/process/program.hpp"
 
 namespace rotary::lab {
@@ -23,8 +22,6 @@ namespace {
 using cli::ExitCode;
 using cli::Failure;
 
-constexpr std::uint64_t model_bytes_limit = 1 << 28;
-
 [[noreturn]] void fail(std::string_view program, std::string_view what) {
   throw Failure(ExitCode::unsupported,
                 fmt::format("{} must {}; it is one of SentencePiece's programs: apt-get install "
@@ -32,9 +29,9 @@ constexpr std::uint64_t model_bytes_limit = 1 << 28;
                             program, what));
 }
 
-std::string ask(std::vector<std::string> command, std::string_view what) {
+std::string ask(const std::vector<std::string>& command, std::string_view what) {
   const std::string program = command.front();
-  auto output = output_of(std::move(command));
+  auto output = output_of(command);
   if (!output) fail(program, what);
   return *std::move(output);
 }
@@ -69,26 +66,6 @@ Pieces::Tokens numbers_of(std::string_view line) {
 }
 
 }  // namespace
-
-std::string train_pieces(std::string_view text, std::int64_t count) {
-  const ScratchFolder folder;
-  std::string sentences(text);
-  std::ranges::replace(sentences, '\t', '\n');
-  (void)folder.write("sentences", std::move(sentences));
-  // The model holds these options, paths included, and has to be the same each time: so it runs in
-  // the folder, and in one thread, which sums in one order. identity: the references of BLEU are
-  // the text as it is.
-  const auto output =
-      output_of({"spm_train", "--input=sentences", "--model_prefix=pieces", "--model_type=unigram",
-                 fmt::format("--vocab_size={}", count), "--hard_vocab_limit=false",
-                 "--byte_fallback=true", "--character_coverage=0.9995",
-                 "--normalization_rule_name=identity", fmt::format("--pad_id={}", padding_piece),
-                 "--unk_id=1", fmt::format("--bos_id={}", begin_piece),
-                 fmt::format("--eos_id={}", end_piece), "--num_threads=1", "--minloglevel=2"},
-                folder.path());
-  if (!output) fail("spm_train", fmt::format("make a model of {} pieces of this text", count));
-  return cli::read_file(folder / "pieces.model", model_bytes_limit);
-}
 
 Pieces::Pieces(std::string_view model) : model_(folder_.write("pieces.model", std::string(model))) {
   const std::string vocabulary =

@@ -16,14 +16,10 @@
 
 namespace rotary::lab {
 
-// Tokens that occur in no text, in every model of train_pieces().
+// Tokens that occur in no text, in every model that prepare.py trains.
 inline constexpr std::int64_t padding_piece = 0;
 inline constexpr std::int64_t begin_piece = 2;
 inline constexpr std::int64_t end_piece = 3;
-
-// Trains a model of at most `count` pieces, 256 of which are bytes, so that every text has tokens.
-// Returns it as files hold it. Lines and tabs end sentences.
-[[nodiscard]] std::string train_pieces(std::string_view text, std::int64_t count);
 
 class Pieces {
  public:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import grammar
 from lxml import etree
 
 # Licences as the packages' debian/copyright state them.
@@ -37,8 +38,13 @@ DEFAULTS = {
                 "source": "deb:manpages,deb:manpages-dev", "format": "manual",
                 "licence": "several free licences, each page's own"},
 }
-# rotary-lab makes data sets of these names itself.
-GENERATED = ("grammar", "grammar-pairs")
+# Made by grammar.py: what it is, the documents, and for pairs the pieces.
+GENERATED = {
+    "grammar": ("generated text, for language models without other data",
+                lambda: grammar.text_documents(grammar.SEED, grammar.TEXT_BYTES), 0),
+    "grammar-pairs": ("generated sentences and their translations",
+                      lambda: grammar.pair_documents(grammar.SEED, grammar.PAIRS), 600),
+}
 PIECES = 4000  # that both languages share
 LEAST = 100  # pairs; pages that are documents, else each pair is one
 VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
@@ -189,7 +195,7 @@ def pair_documents(source, target):
     return [b"".join(each) for each in documents] if len(documents) >= LEAST else lines
 
 
-def train_pieces(documents):
+def train_pieces(documents, count=PIECES):
     """The same each time: the model holds its options, paths too, and one thread sums in one order.
     identity: the references of BLEU are the text as it is."""
     trained = b"".join(document for number, document in enumerate(documents, 1)
@@ -197,7 +203,7 @@ def train_pieces(documents):
     with tempfile.TemporaryDirectory(prefix="rotary-lab-") as folder:
         pathlib.Path(folder, "sentences").write_bytes(trained.replace(b"\t", b"\n"))
         run(["spm_train", "--input=sentences", "--model_prefix=pieces", "--model_type=unigram",
-             f"--vocab_size={PIECES}", "--hard_vocab_limit=false", "--byte_fallback=true",
+             f"--vocab_size={count}", "--hard_vocab_limit=false", "--byte_fallback=true",
              "--character_coverage=0.9995", "--normalization_rule_name=identity", "--pad_id=0",
              "--unk_id=1", "--bos_id=2", "--eos_id=3", "--num_threads=1", "--minloglevel=2"],
             folder)
@@ -221,23 +227,39 @@ def made_pairs(asked):
     with opened(asked.source) as (source, origin), opened(asked.translation) as (target, other):
         documents = pair_documents(source, target)
     pieces = train_pieces(documents)
-    said = {"origin": f"{origin} and {other}", "kind": "pairs",
-            "pieces_sha256": hashlib.sha256(pieces).hexdigest()}
-    return documents, said, {"pieces.model": pieces}
+    return documents, {"origin": f"{origin} and {other}"} | of_pairs(pieces), {
+        "pieces.model": pieces}
+
+
+def generated(name):
+    _, documents, pieces = GENERATED[name]
+    documents = list(documents())
+    said = {"origin": f"generated, seed {grammar.SEED}", "licence": "none needed"}
+    if not pieces:
+        return documents, said, {}
+    model = train_pieces(documents, pieces)
+    return documents, said | of_pairs(model), {"pieces.model": model}
+
+
+def of_pairs(pieces):
+    return {"kind": "pairs", "pieces_sha256": hashlib.sha256(pieces).hexdigest()}
 
 
 def add(asked):
     folder = pathlib.Path(asked.data_dir)
-    if not re.fullmatch("[a-z0-9_-][a-z0-9_.-]*", asked.name) or asked.name in GENERATED:
+    is_taken = asked.name in GENERATED and asked.source
+    if not re.fullmatch("[a-z0-9_-][a-z0-9_.-]*", asked.name) or is_taken:
         raise Failure("the name of a data set must be lower-case letters, digits, '-', '_' and "
                       f"'.', not first, and not {' or '.join(GENERATED)}, got '{asked.name}'")
     if (folder / asked.name).exists():
         raise Failure(f"{folder / asked.name} exists; choose another name, or remove it")
-    documents, manifest, files = (made_pairs if asked.translation else made_text)(asked)
+    documents, manifest, files = (
+        generated(asked.name) if not asked.source else
+        (made_pairs if asked.translation else made_text)(asked))
     text = b"".join(documents)
-    manifest |= {"schema_version": 1, "name": asked.name, "licence": asked.licence,
-                 "sha256": hashlib.sha256(text).hexdigest(),
-                 "documents": [len(document) for document in documents]}
+    manifest = {"schema_version": 1, "name": asked.name, "licence": asked.licence,
+                "sha256": hashlib.sha256(text).hexdigest(),
+                "documents": [len(document) for document in documents]} | manifest
     written = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     files |= {"text.bin": text, "manifest.json": written.encode() + b"\n"}
     folder.mkdir(parents=True, exist_ok=True)
@@ -268,9 +290,11 @@ def add_defaults(asked):
 def list_all(asked):
     for path in sorted(pathlib.Path(asked.data_dir).glob("*/manifest.json")):
         show(json.loads(path.read_text(encoding="utf-8")))
-    for name, default in DEFAULTS.items():
+    whats = {name: default["what"] for name, default in DEFAULTS.items()}
+    whats |= {name: what for name, (what, _, _) in GENERATED.items()}
+    for name, what in whats.items():
         if not pathlib.Path(asked.data_dir, name).exists():
-            print(f"{name}: not here; data add {name}: {default['what']}")
+            print(f"{name}: not here; data add {name}: {what}")
 
 
 def main(words):
@@ -278,7 +302,7 @@ def main(words):
     commands = parser.add_subparsers(required=True)
     adding = commands.add_parser("add", help="copy a file, or the files of a folder")
     adding.add_argument("name", help=f"what it will be called; --from not needed: "
-                        f"{', '.join(DEFAULTS)}")
+                        f"{', '.join((*DEFAULTS, *GENERATED))}")
     adding.add_argument("--from", dest="source", help="a file, a folder, whose files are "
                         "documents, or deb:PACKAGE,deb:PACKAGE")
     adding.add_argument("--format", choices=("text", "manual"), default="text",
@@ -294,7 +318,7 @@ def main(words):
     for command in commands.choices.values():
         command.add_argument("--data-dir", default="lab-data", help="where data sets are kept")
     asked = parser.parse_args(words)
-    if asked.call is add and not asked.source:
+    if asked.call is add and not asked.source and asked.name not in GENERATED:
         if asked.name not in DEFAULTS:
             parser.error(f"--from must say where {asked.name} comes from; without it there are "
                          f"{', '.join(DEFAULTS)}")

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/experiment/claim.hpp"
 #include "lab/experiment/model_config.hpp"
 
 namespace rotary::lab {
@@ -75,19 +74,21 @@ struct Preset {
   std::vector<Arm> arms;
 };
 
+// Its file also has "claims" and "paper", which lab/results reads.
 struct Experiment {
   std::string name;
   std::string title;
   std::string mirrors;  // the figure or table of a paper
   std::map<std::string, Preset> presets;
-  std::vector<Claim> claims;
-  std::vector<PublishedTable> published;  // "paper"
 };
 
 // Messages call the text `source`. Everything is checked, encodings included.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& source);
 
 [[nodiscard]] Experiment load_experiment(const std::string& path);
+
+// Whether this is its name, or that of its family.
+[[nodiscard]] bool is_called(const Arm& arm, std::string_view name);
 
 // If there is no such preset, fails and names those that exist.
 [[nodiscard]] const Preset& find_preset(const Experiment& experiment, const std::string& name);

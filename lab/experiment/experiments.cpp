@@ -68,7 +68,8 @@ std::vector<Experiment> in_order(std::vector<Experiment> experiments, const std:
 
 }  // namespace
 
-std::string experiments_folder() { return ROTARY_LAB_EXPERIMENTS; }
+std::string experiments_folder() { return ROTARY_LAB_FOLDER "/experiments"; }
+std::string results_folder() { return ROTARY_LAB_FOLDER "/results"; }
 
 std::vector<Experiment> load_experiments(const ExperimentSelection& selection) {
   std::vector<Experiment> experiments;

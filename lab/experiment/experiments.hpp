@@ -32,6 +32,8 @@ struct ExperimentSelection {
 
 // lab/experiments of the source tree that this was built from.
 [[nodiscard]] std::string experiments_folder();
+// lab/results beside it, a program of Python.
+[[nodiscard]] std::string results_folder();
 
 // Sorted by name, but each after those that its cells start from. Fails if none has the preset, if
 // one of those asked for does not have it, or if experiments start from each other.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals of means, of shares and of rank correlations, at 95 %.
+// Intervals of shares and of rank correlations, at 95 %.
 #pragma once
 
 #include <algorithm>
@@ -40,18 +40,5 @@ struct Interval {
 // Its 95 % interval of count > 3 pairs, by Fisher's transformation with the variance
 // 1.06 / (count - 3) of Fieller, Hartley and Pearson 1957.
 [[nodiscard]] Interval spearman_interval(double correlation, std::int64_t count) noexcept;
-
-// 95 % confidence intervals of a mean.
-// Student's t for independent normal values, with one degree of freedom less than their number.
-// Absent for fewer than two.
-[[nodiscard]] std::optional<Interval> t_interval(std::span<const double> values) noexcept;
-
-// A resample of fewer values tells little.
-inline constexpr std::size_t least_windows = 8;
-
-// Bootstrap (Efron 1979), percentiles of the means of 10,000 resamples; for paired differences it
-// is the paired bootstrap. Always the same for the same values. Absent for fewer than
-// least_windows.
-[[nodiscard]] std::optional<Interval> bootstrap_interval(std::span<const double> values);
 
 }  // namespace rotary::lab

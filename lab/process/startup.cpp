@@ -25,45 +25,34 @@ std::string openblas_core() {
   return core_name == nullptr ? std::string() : std::string(core_name());
 }
 
-bool has_avx512() {
 #if defined(__x86_64__)
-  return static_cast<bool>(__builtin_cpu_supports("avx512f")) &&
-         static_cast<bool>(__builtin_cpu_supports("avx512dq")) &&
-         static_cast<bool>(__builtin_cpu_supports("avx512bw")) &&
-         static_cast<bool>(__builtin_cpu_supports("avx512vl"));
+// The core whose kernels this processor has.
+std::string_view best_core() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : "";
+}
 #else
-  return false;
+std::string_view best_core() { return ""; }
 #endif
-}
-
-bool has_avx2() {
-#if defined(__x86_64__)
-  return static_cast<bool>(__builtin_cpu_supports("avx2")) &&
-         static_cast<bool>(__builtin_cpu_supports("fma"));
-#else
-  return false;
-#endif
-}
-
-bool is_one_of(std::string_view name, auto names) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 // The core that OpenBLAS should have taken; "" where its own choice is as good.
 std::string_view better_core(std::string_view core) {
   using std::string_view_literals::operator""sv;
-  constexpr std::array with_avx512 = {"SkylakeX"sv, "Cooperlake"sv, "Sapphirerapids"sv};
-  constexpr std::array with_avx2 = {"Haswell"sv, "Zen"sv, "Excavator"sv};
-  if (core.empty() || is_one_of(core, with_avx512)) return {};
-  if (has_avx512()) return "SkylakeX";
-  if (is_one_of(core, with_avx2) || !has_avx2()) return {};
-  return "Haswell";
+  constexpr std::array as_good = {"SkylakeX"sv, "Cooperlake"sv, "Sapphirerapids"sv,
+                                  "Haswell"sv,  "Zen"sv,        "Excavator"sv};
+  const std::string_view best = best_core();
+  // The first three have AVX-512.
+  const auto from = best == "SkylakeX" ? as_good.begin() + 3 : as_good.end();
+  const bool is_good = std::find(as_good.begin(), from, core) != from;
+  return core.empty() || is_good ? std::string_view() : best;
 }
 
 }  // namespace
 
 void prepare_process(char** arguments) {
-  if (has_avx512()) setenv("ATEN_CPU_CAPABILITY", "avx512", /*overwrite=*/0);
+  if (best_core() == "SkylakeX") setenv("ATEN_CPU_CAPABILITY", "avx512", /*overwrite=*/0);
   // Tensors of a step are freed and wanted again by the next operation; 32 MiB is the most that the
   // C library takes.
   (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);

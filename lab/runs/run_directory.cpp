@@ -7,13 +7,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -26,7 +23,6 @@
 #include "cli/files.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "lab/process/machine.hpp"
 #include "lab/runs/durable_file.hpp"
 
 namespace rotary::lab {
@@ -68,15 +64,6 @@ void check_config(const RunDirectory& directory, const std::string& config) {
 
 json optional_number(const std::optional<double>& number) {
   return number ? json(*number) : json();
-}
-
-// NaN is null in JSON.
-std::vector<double> numbers_of(const json& list) {
-  std::vector<double> numbers;
-  for (const json& each : list)
-    numbers.push_back(each.is_number() ? each.get<double>()
-                                       : std::numeric_limits<double>::quiet_NaN());
-  return numbers;
 }
 
 }  // namespace
@@ -169,7 +156,7 @@ void RunDirectory::finish(const Outcome& outcome) const {
                    {"cpu_s", outcome.cpu_s},
                    {"lengths", lengths},
                    {"metrics", outcome.metrics},
-                   {"machines", to_json(outcome.machines)}};
+                   {"machines", outcome.machines}};
   for (const PairInfluence& pair : outcome.pairs) {
     json numbers = {{"layer", pair.layer}, {"pair", pair.pair}};
     for (const auto& [name, number] : named_numbers(pair)) numbers[name] = *number;
@@ -177,66 +164,6 @@ void RunDirectory::finish(const Outcome& outcome) const {
   }
   write_durably(path_ + "/done.json", document.dump(2) + "\n");
 }
-
-std::optional<double> value_of(const Outcome& outcome, const Measure& measure) {
-  if (!measure.metric.empty()) {
-    const auto found = outcome.metrics.find(measure.metric);
-    return found == outcome.metrics.end() ? std::nullopt : std::optional(found->second);
-  }
-  for (const LengthLoss& length : outcome.lengths) {
-    if (length.multiple == measure.multiple && length.rule == measure.rule)
-      return measure.last_quarter ? length.last_quarter : length.loss;
-  }
-  return std::nullopt;
-}
-
-std::optional<Outcome> read_outcome(const std::string& path) {
-  const std::string file = path + "/done.json";
-  if (!fs::exists(file)) return std::nullopt;
-  const json document = parse_json(cli::read_file(file, small_file_limit), file);
-  JsonObject object(document, file);
-  Outcome outcome{.steps = object.integer("steps", 0),
-                  .parameters = object.integer("parameters", 0),
-                  .validation_loss = object.number("validation_loss"),
-                  .wall_s = object.number("wall_s"),
-                  .cpu_s = object.number("cpu_s"),
-                  .lengths = {}};
-  for (const json& each : object.at("lengths")) {
-    JsonObject length(each, file + ": lengths");
-    const auto maybe = [&](std::string_view key) {
-      return length.at(key).is_null() ? std::nullopt : std::optional(length.number(key));
-    };
-    outcome.lengths.push_back({.multiple = length.integer("multiple", 1),
-                               .rule = length.has("rule") ? length.text("rule") : "",
-                               .loss = maybe("loss"),
-                               .last_quarter = maybe("last_quarter"),
-                               .windows = numbers_of(length.at("windows")),
-                               .by_position = numbers_of(length.at("by_position"))});
-  }
-  // null: a number that overflowed, such as a perplexity.
-  for (const auto& [name, value] : object.at("metrics").items()) {
-    if (value.is_number()) outcome.metrics.emplace(name, value.get<double>());
-  }
-  if (object.has("pairs")) {
-    for (const json& each : object.at("pairs")) {
-      JsonObject pair(each, file + ": pairs");
-      PairInfluence& influence = outcome.pairs.emplace_back();
-      influence.layer = pair.integer("layer", 0);
-      influence.pair = pair.integer("pair", 0);
-      for (const auto& [name, number] : named_numbers(influence)) *number = pair.number(name);
-    }
-  }
-  if (object.has("machines")) outcome.machines = parse_machines(object.at("machines"), file);
-  return outcome;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::uint64_t config_bytes_limit = 1 << 20;
-
-}  // namespace
 
 Cell with_start(Cell cell, const std::string& runs) {
   if (!cell.start) return cell;
@@ -250,59 +177,12 @@ Cell with_start(Cell cell, const std::string& runs) {
                     cell.start->encoding, cell.seed, runs));
   }
   cell.start_sha256 =
-      sha256_of(cli::read_file((folder / "config.json").string(), config_bytes_limit));
+      sha256_of(cli::read_file((folder / "config.json").string(), small_file_limit));
   return cell;
 }
 
 std::string start_checkpoint(const Cell& cell, const std::string& runs) {
   return (fs::path(runs) / start_folder_of(cell) / "checkpoint.pt").string();
-}
-
-namespace {
-
-constexpr std::uint64_t log_bytes_limit = 64 << 20;
-constexpr std::size_t columns = 8;
-
-// True where the text is numbers with commas between, as many as there are columns.
-bool read_numbers(std::string_view text, std::array<double, columns>& numbers) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::size_t column = 0; column < columns; ++column) {
-    if (column > 0 && (at == end || *at++ != ',')) return false;
-    const auto [stop, error] = std::from_chars(at, end, numbers[column]);
-    if (error != std::errc()) return false;
-    at = stop;
-  }
-  return at == end;
-}
-
-}  // namespace
-
-std::vector<LogRow> read_log(const std::string& path) {
-  const std::string text = cli::read_file(path, log_bytes_limit);
-  std::vector<LogRow> rows;
-  std::string_view rest = text;
-  for (std::size_t line = 1; !rest.empty(); ++line) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view row = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (line == 1) continue;
-    std::array<double, columns> numbers = {};
-    if (!read_numbers(row, numbers)) {
-      throw cli::Failure(
-          cli::ExitCode::malformed_input,
-          fmt::format("{}: line {} must be {} numbers with commas between", path, line, columns));
-    }
-    rows.push_back({.step = static_cast<std::int64_t>(numbers[0]),
-                    .tokens = static_cast<std::int64_t>(numbers[1]),
-                    .train_loss = numbers[2],
-                    .validation_loss = numbers[3],
-                    .learning_rate = numbers[4],
-                    .wall_s = numbers[5],
-                    .cpu_s = numbers[6],
-                    .tokens_per_s = numbers[7]});
-  }
-  return rows;
 }
 
 }  // namespace rotary::lab

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "lab/experiment/cell.hpp"
-#include "lab/process/machine.hpp"
 
 namespace rotary::lab {
 
@@ -80,7 +80,7 @@ struct Outcome {
   // For each pair of each layer, where TrainingConfig::pair_rows asks for it.
   std::vector<PairInfluence> pairs = {};
   // All machines that worked on it, in order; seldom more than one.
-  std::vector<Machine> machines = {};
+  nlohmann::json machines = nlohmann::json::array();
 };
 
 // Held exclusively until this is destroyed or the process ends in any way.
@@ -124,12 +124,6 @@ class RunDirectory {
   std::int64_t log_bytes_ = 0;
 };
 
-// Absent where it was not measured.
-[[nodiscard]] std::optional<double> value_of(const Outcome& outcome, const Measure& measure);
-
-// The outcome of a finished cell; absent if there is none.
-[[nodiscard]] std::optional<Outcome> read_outcome(const std::string& path);
-
 // The finished cell that another starts from.
 // The cell with the SHA-256 of its start's configuration, which its identity includes; unchanged if
 // it starts from none. Fails, naming the command to run, if that cell is not finished.
@@ -137,8 +131,5 @@ class RunDirectory {
 
 // Its checkpoint.
 [[nodiscard]] std::string start_checkpoint(const Cell& cell, const std::string& runs);
-
-// The lines of a finished cell's log.csv. Fails on a line that RunDirectory::append does not write.
-[[nodiscard]] std::vector<LogRow> read_log(const std::string& path);
 
 }  // namespace rotary::lab

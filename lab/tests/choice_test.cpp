@@ -175,15 +175,6 @@ class Starts : public testing::Test {
   double loss_ = 0;
 };
 
-std::string failure_of(const auto& call) {
-  try {
-    call();
-  } catch (const cli::Failure& failure) {
-    return failure.what();
-  }
-  return "nothing failed";
-}
-
 TEST_F(Starts, BeginWithTheLossThatTheOtherEndedWith) {
   for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
     SCOPED_TRACE(encoding);

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
 #include "lab/experiment/statistics.hpp"
 #include "lab/tests/made_documents.hpp"
+#include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -220,13 +220,8 @@ TEST(Sections, AreTheFoldersWithEnoughDocuments) {
 }
 
 TEST(Choices, RefuseDataThatDoNotHaveThem) {
-  const auto message = [](const Dataset& data, Task task, std::int64_t tokens) -> std::string {
-    try {
-      (void)choice_documents(data, task, tokens);
-    } catch (const cli::Failure& failure) {
-      return failure.what();
-    }
-    return "read without failure";
+  const auto message = [](const Dataset& data, Task task, std::int64_t tokens) {
+    return failure_of([&] { return choice_documents(data, task, tokens); });
   };
   const Dataset few = tagged_documents(99, 160);
   EXPECT_NE(message(few, Task::triplets, 64).find("triplets needs 100 documents"),

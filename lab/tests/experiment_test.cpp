@@ -25,12 +25,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 }
 
 std::string parse_failure(const std::string& text) {
-  try {
-    (void)parse_experiment(text, "e.json");
-  } catch (const cli::Failure& failure) {
-    return failure.what();
-  }
-  return "read without failure";
+  return failure_of([&] { return parse_experiment(text, "e.json"); });
 }
 
 TEST(Experiment, ReadsWhatItsFileSays) {
@@ -97,42 +92,6 @@ TEST(Experiment, RefusesScoresWhereThereAreNone) {
       << parse_failure(linear);
 }
 
-TEST(Experiment, ReadsClaimsOfLengthsAndRules) {
-  const std::string claims =
-      R"("claims": [{"statement": "s", "margin": 0.1, "lower": "rope", "higher":
-         {"encoding": "rope", "multiple": 4, "rule": "yarn", "tokens": "last_quarter"}}])";
-  const Experiment experiment =
-      parse_experiment(replaced(tiny_json("causal_lm"), "\"claims\": []", claims), "e.json");
-  EXPECT_EQ(experiment.claims[0].lower.encoding, "rope");
-  EXPECT_EQ(experiment.claims[0].lower.multiple, 1);
-  EXPECT_EQ(experiment.claims[0].higher.multiple, 4);
-  EXPECT_EQ(experiment.claims[0].higher.rule, "yarn");
-  EXPECT_TRUE(experiment.claims[0].higher.last_quarter);
-}
-
-TEST(Experiment, ReadsWhatPapersPrinted) {
-  const auto with = [](std::string_view values, std::string_view unit = "perplexity") {
-    return replaced(tiny_json("causal_lm"), "\"claims\": []",
-                    fmt::format(R"("claims": [], "paper": [{{"label": "l", "source": "s",
-                                   "unit": "{}", "values": {}}}])",
-                                unit, values));
-  };
-  const Experiment experiment = parse_experiment(
-      with(R"([["learned", 16.6], [{"encoding": "rope", "multiple": 2}, 15.8]])"), "e.json");
-  ASSERT_EQ(experiment.published.size(), 1U);
-  const PublishedTable& table = experiment.published[0];
-  EXPECT_EQ(table.unit, PublishedUnit::perplexity);
-  EXPECT_EQ(table.values[1].measure.multiple, 2);
-  EXPECT_EQ(table.values[1].number, 15.8);
-  EXPECT_EQ(parse_failure(with("[]")), "e.json: paper 1: values must not be empty");
-  EXPECT_EQ(parse_failure(with(R"([["rope", 0]])")),
-            "e.json: paper 1: a perplexity must be above 0, got 0");
-  EXPECT_EQ(parse_failure(with(R"([["rope"]])")),
-            "e.json: paper 1: values must be pairs of a measure and a number, got [\"rope\"]");
-  EXPECT_EQ(parse_failure(with(R"([["rope", 1]])", "bits")),
-            "e.json: paper 1: unit must be nats, perplexity, points or percent, got 'bits'");
-}
-
 TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {
   const json entry = json::parse(R"({"name": "rope-500k", "like": "rope", "base": 500000})");
   const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
@@ -144,13 +103,8 @@ TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {
 }
 
 TEST(Encoding, RefusesSettingsThatItDoesNotHave) {
-  const auto message = [](const char* text) -> std::string {
-    try {
-      (void)parse_encoding(encoding_settings(json::parse(text)), 16);
-    } catch (const cli::Failure& failure) {
-      return failure.what();
-    }
-    return "read without failure";
+  const auto message = [](const char* text) {
+    return failure_of([&] { return parse_encoding(encoding_settings(json::parse(text)), 16); });
   };
   EXPECT_EQ(message(R"({"name": "x", "like": "alibi", "base": 5})"),
             "encoding x: the key 'base' has no meaning here");

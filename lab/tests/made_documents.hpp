@@ -4,13 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "lab/data/batches.hpp"
 #include "lab/data/dataset.hpp"
+#include "lab/process/program.hpp"
+#include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {
 
@@ -54,6 +61,54 @@ inline Dataset worded_documents(std::int64_t count, std::int64_t words) {
     text += document;
   }
   return split(std::move(manifest), text);
+}
+
+// Lines of words of a made-up language, the frequent ones first.
+inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
+  Random random(seed);
+  std::string text;
+  while (std::ssize(text) < bytes) {
+    for (std::int64_t words = 3 + random.below(9); words > 0; --words) {
+      const auto rank = static_cast<std::int64_t>(std::pow(200.0, random.uniform()));
+      text += fmt::format("{}{} ", "aeiouy"[rank % 6], rank * 7919 % 997);
+    }
+    text.back() = '\n';
+  }
+  return text;
+}
+
+// Such lines of `count` pairs, each with its words backwards and in capitals; ten are a document.
+inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
+  Manifest manifest{.name = "pairs", .kind = DataKind::pairs};
+  std::istringstream lines(made_text(seed, count * 60));
+  std::string text;
+  for (std::int64_t pair = 0; pair < count; ++pair) {
+    std::string line;
+    std::getline(lines, line);
+    std::istringstream words(line);
+    std::string other;
+    for (std::string word; words >> word;)
+      other = fmt::format("{}{}{}", static_cast<char>(word[0] - 'a' + 'A'), word.substr(1),
+                          other.empty() ? "" : " " + other);
+    text += line + '\t' + other + '\n';
+    if (pair % 10 == 9) {
+      const auto before =
+          std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
+      manifest.documents.push_back(std::ssize(text) - before);
+    }
+  }
+  const ScratchFolder folder;
+  std::string sentences = text;
+  std::ranges::replace(sentences, '\t', '\n');
+  (void)folder.write("sentences", std::move(sentences));
+  (void)output_of({"spm_train", "--input=sentences", "--model_prefix=pieces", "--vocab_size=400",
+                   "--hard_vocab_limit=false", "--byte_fallback=true", "--pad_id=0", "--unk_id=1",
+                   "--normalization_rule_name=identity", "--bos_id=2", "--eos_id=3",
+                   "--num_threads=1", "--minloglevel=2"},
+                  folder.path());
+  Dataset pairs = split(std::move(manifest), text);
+  pairs.pieces = read_text(folder / "pieces.model");
+  return pairs;
 }
 
 }  // namespace rotary::lab

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lab/data/batches.hpp"
-#include "lab/data/grammar.hpp"
 #include "lab/tests/finite_differences.hpp"
+#include "lab/tests/made_documents.hpp"
 #include "lab/torch/evaluate.hpp"
 #include "lab/torch/transformer.hpp"
 
@@ -22,7 +22,7 @@ TEST_P(Gradients, AreThoseOfDifferences) {
   const ModelConfig config{
       .task = GetParam(), .d_model = 16, .layers = 2, .heads = 2, .tokens = 11};
   const Batch batch = training_batch(
-      generate_text(1, 1000).text, {.task = config.task, .rows = 2, .tokens = config.tokens}, 1, 0);
+      made_text(1, 1000), {.task = config.task, .rows = 2, .tokens = config.tokens}, 1, 0);
   for (const NamedEncoding& named : named_encodings()) {
     SCOPED_TRACE(named.name);
     Transformer model(config, parse_encoding(settings_for_differences(named), config.head_dim()),

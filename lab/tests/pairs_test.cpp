@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts and their tokens: the grammar, pieces, batches.
-#include <fmt/format.h>
+// Pairs of texts and their tokens: pieces, batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/data/grammar.hpp"
 #include "lab/data/pair_batches.hpp"
 #include "lab/data/pieces.hpp"
-#include "lab/process/program.hpp"
+#include "lab/tests/made_documents.hpp"
 #include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {
@@ -25,39 +20,16 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string refusal(auto call) {
-  try {
-    call();
-  } catch (const cli::Failure& failure) {
-    return failure.what();
-  }
-  return "nothing failed";
-}
-
 TEST(Pairs, AreLinesWithOneTab) {
   EXPECT_EQ(pairs_of("a\tb\nc d\te").back().target, "e");
-  EXPECT_NE(refusal([] { (void)pairs_of("a\tb\nno tab\n"); }).find("line 2"), std::string::npos);
-  EXPECT_NE(refusal([] { (void)pairs_of("a\tb\tc\n"); }).find("line 1"), std::string::npos);
+  EXPECT_NE(failure_of([] { (void)pairs_of("a\tb\nno tab\n"); }).find("line 2"), std::string::npos);
+  EXPECT_NE(failure_of([] { (void)pairs_of("a\tb\tc\n"); }).find("line 1"), std::string::npos);
 }
 
-TEST(PairGrammar, IsTheSameForTheSameSeedAndTranslatesConsistently) {
-  const PairText made = generate_pairs(1, 3000);
-  EXPECT_EQ(made.text, generate_pairs(1, 3000).text);
-  EXPECT_NE(made.text, generate_pairs(2, 3000).text);
-  EXPECT_EQ(made.documents.size(), 300U);
-  std::map<std::string, std::set<std::string>> translations;
-  std::size_t longer = 0;
-  for (const Pair& pair : pairs_of(made.text)) {
-    translations[std::string(pair.source)].insert(std::string(pair.target));
-    longer += pair.source.find(',') != std::string_view::npos ? 1U : 0U;
-  }
-  for (const auto& [source, targets] : translations) EXPECT_EQ(targets.size(), 1U) << source;
-  // A third has a subordinate clause: 1000 with a standard deviation of 26.
-  EXPECT_NEAR(static_cast<double>(longer), 1000, 5 * 26);
-}
+std::string all_text(const Dataset& data) { return data.train + data.validation; }
 
 const Pieces& small_pieces() {
-  static const Pieces pieces(train_pieces(generate_pairs(3, 1000).text, 400));
+  static const Pieces pieces(made_pairs(3, 1000).pieces);
   return pieces;
 }
 
@@ -88,12 +60,8 @@ TEST(Pieces, GiveBackEveryTextWhoseWordsAreOneSpaceApart) {
   EXPECT_TRUE(pieces.decode({}).empty());
 }
 
-TEST(Pieces, AreTheSameForTheSameText) {
-  const std::string text = generate_pairs(4, 500).text;
-  EXPECT_TRUE(train_pieces(text, 350) == train_pieces(text, 350));
-  EXPECT_LE(Pieces(train_pieces(text, 350)).count(), 350);
-  EXPECT_NE(refusal([] { (void)Pieces("no model"); }).find("SentencePiece"), std::string::npos);
-  EXPECT_NE(refusal([] { (void)train_pieces("", 350); }).find("a model of 350 pieces"),
+TEST(Pieces, RefuseAnotherModel) {
+  EXPECT_NE(failure_of([] { return Pieces("no model").count(); }).find("SentencePiece"),
             std::string::npos);
 }
 
@@ -108,7 +76,7 @@ TEST(PairBatch, HasMarkersAndPadding) {
 }
 
 TEST(PairBatch, LeavesOutWhatIsLongerThanAModelSees) {
-  const std::string text = generate_pairs(5, 200).text;
+  const std::string text = all_text(made_pairs(5, 200));
   const auto all = tokenize_pairs(text, small_pieces(), 1000);
   EXPECT_EQ(all.size(), 200U);
   const auto fits = [](const TokenPair& pair) {
@@ -118,7 +86,7 @@ TEST(PairBatch, LeavesOutWhatIsLongerThanAModelSees) {
 }
 
 TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
-  const std::string text = generate_pairs(6, 500).text;
+  const std::string text = all_text(made_pairs(6, 500));
   const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
   PairOrder order(pairs, 8, 1);
   const auto at = [&](PairOrder& of, std::int64_t step) {
@@ -139,11 +107,11 @@ TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
   PairOrder other(pairs, 8, 2);
   EXPECT_NE(at(other, 5), at(order, 5));
   EXPECT_NE(at(order, batches + 5), at(order, 5));
-  EXPECT_NE(refusal([&] { PairOrder(pairs, 501, 1); }).find("got 500"), std::string::npos);
+  EXPECT_NE(failure_of([&] { PairOrder(pairs, 501, 1); }).find("got 500"), std::string::npos);
 }
 
 TEST(PairOrder, PutsTextsOfAboutOneLengthTogether) {
-  const std::string text = generate_pairs(6, 2000).text;
+  const std::string text = all_text(made_pairs(6, 2000));
   const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
   PairOrder order(pairs, 16, 1);
   double padded = 0;
@@ -155,54 +123,6 @@ TEST(PairOrder, PutsTextsOfAboutOneLengthTogether) {
   }
   // At random some 40 % would be padding.
   EXPECT_LT(padded / told, 1.1);
-}
-
-// sacreBLEU's answers, as version 2.6 gives them.
-class Bleu : public testing::Test {
- protected:
-  void answer(std::string_view text) {
-    write_text(folder_ / "scorer",
-               fmt::format("#!/bin/sh\necho \"$@\" > '{}'\ncat <<'END'\n{}\nEND\n",
-                           folder_ / "asked", text));
-    std::filesystem::permissions(folder_ / "scorer", std::filesystem::perms::owner_all);
-    setenv("ROTARY_LAB_SACREBLEU", (folder_ / "scorer").c_str(), 1);
-  }
-  ~Bleu() override { unsetenv("ROTARY_LAB_SACREBLEU"); }
-  TemporaryFolder folder_;
-};
-
-TEST_F(Bleu, IsWhatTheProgramSays) {
-  answer(R"({"name": "BLEU", "score": 27.300001, "confidence_mean": 27.2, "confidence_var": 0.9})");
-  const auto score = score_bleu("r.txt", "h.txt");
-  ASSERT_TRUE(score.has_value());
-  EXPECT_EQ(score->bleu, 27.300001);
-  EXPECT_EQ(score->half_width, 0.9);
-  EXPECT_TRUE(read_text(folder_ / "asked").starts_with("r.txt -i h.txt --metrics bleu"));
-}
-
-TEST_F(Bleu, OfTwoIsComparedInPairs) {
-  answer(R"([{"system": "Baseline: a", "BLEU": {"score": 27.3, "p_value": null, "mean": 27.2,
-            "ci": 0.9}}, {"system": "b", "BLEU": {"score": 27.5, "p_value": 0.04, "mean": 27.4,
-            "ci": 0.8}}])");
-  const auto compared = compare_bleu("r.txt", std::vector<std::string>{"a.txt", "b.txt"});
-  ASSERT_TRUE(compared.has_value());
-  EXPECT_FALSE(compared->at(0).p_value.has_value());
-  EXPECT_EQ(compared->at(1).score.bleu, 27.5);
-  EXPECT_EQ(compared->at(1).p_value, 0.04);
-  // Another number of systems than was asked about.
-  EXPECT_FALSE(compare_bleu("r.txt", std::vector<std::string>{"a.txt"}).has_value());
-}
-
-TEST_F(Bleu, IsAbsentWhereTheProgramIsOrSaysNothing) {
-  for (const char* text : {"", "no json", "[1, 2]", R"({"score": "high"})"}) {
-    answer(text);
-    EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value()) << text;
-    EXPECT_FALSE(compare_bleu("r.txt", std::vector<std::string>{"a", "b"}).has_value()) << text;
-  }
-  setenv("ROTARY_LAB_SACREBLEU", (folder_ / "nothing").c_str(), 1);
-  EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value());
-  setenv("ROTARY_LAB_SACREBLEU", "/bin/false", 1);
-  EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value());
 }
 
 }  // namespace

@@ -17,20 +17,10 @@
 #include "lab/runs/budget.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
-#include "lab/torch/measure_cost.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::lab {
 namespace {
-
-std::string failure_of(auto call) {
-  try {
-    (void)call();
-  } catch (const cli::Failure& failure) {
-    return failure.what();
-  }
-  return "nothing failed";
-}
 
 std::string with(std::string text, std::string_view what, std::string_view by) {
   text.replace(text.find(what), what.size(), by);
@@ -214,13 +204,6 @@ TEST(CellSize, FollowsFromTheModel) {
   const double bytes = bytes_of_training(cells[0]);
   cells[0].model.layers = 4;
   EXPECT_GT(bytes_of_training(cells[0]), bytes + 16.0 * 2 * 12 * 1024);
-}
-
-TEST(CostRow, ComparesTheFastestStepsOfEach) {
-  const CostRow row{.tokens = 128, .step_ms = {{5, 4, 9}, {3, 2, 2.5}}};
-  EXPECT_EQ(row.cpu_ms(0), 4);
-  EXPECT_EQ(row.overhead(0, 1), 1);
-  EXPECT_EQ(row.overhead(1, 1), 0);
 }
 
 }  // namespace

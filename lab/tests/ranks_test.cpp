@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "lab/data/grammar.hpp"
-#include "lab/data/pieces.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/forked.hpp"
 #include "lab/tests/temporary_folder.hpp"
@@ -24,28 +22,6 @@
 
 namespace rotary::lab {
 namespace {
-
-const Dataset& small_data() {
-  static const Dataset data = [] {
-    GrammarText made = generate_text(5, 60'000);
-    return split({.name = "small", .documents = std::move(made.documents)}, made.text);
-  }();
-  return data;
-}
-
-const Dataset& small_pairs() {
-  static const Dataset data = [] {
-    PairText made = generate_pairs(5, 1000);
-    Dataset pairs = split({.name = "pairs",
-                           .kind = DataKind::pairs,
-                           .documents = std::move(made.documents),
-                           .pieces_sha256 = {}},
-                          made.text);
-    pairs.pieces = train_pieces(pairs.train, 400);
-    return pairs;
-  }();
-  return data;
-}
 
 const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
@@ -193,12 +169,12 @@ TEST_F(Shared, ALostRankIsAnErrorAndTheStepsUntilThenAreKept) {
   Trainer trainer(cell, small_data());
   trainer.load(directory.checkpoint());
   EXPECT_EQ(trainer.counts().step, 7);
-  EXPECT_EQ(trainer.machines().back().ranks, 3);
+  EXPECT_EQ(trainer.machines().back()["ranks"], 3);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_TRUE(outcome.has_value());
   // The machines that worked on it, in order.
   ASSERT_EQ(outcome->machines.size(), 2U);
-  EXPECT_EQ(outcome->machines[1].ranks, 1);
+  EXPECT_EQ(outcome->machines[1]["ranks"], 1);
 }
 
 TEST_F(Shared, ABatchHasARowForEachRank) {

@@ -28,14 +28,8 @@ TEST(RunDirectory, RefusesAnotherConfiguration) {
   Cell cell = tiny_cells("causal_lm")[0];
   EXPECT_TRUE(RunDirectory::claim(folder.path(), cell).has_value());
   cell.training.learning_rate = 1;
-  try {
-    (void)RunDirectory::claim(folder.path(), cell);
-    FAIL() << "it was taken";
-  } catch (const cli::Failure& failure) {
-    EXPECT_NE(std::string(failure.what()).find("training.learning_rate must be 0.003"),
-              std::string::npos)
-        << failure.what();
-  }
+  const std::string refused = failure_of([&] { return RunDirectory::claim(folder.path(), cell); });
+  EXPECT_NE(refused.find("training.learning_rate must be 0.003"), std::string::npos) << refused;
 }
 
 TEST(RunDirectory, CutsTheLogToWhatACheckpointKnows) {
@@ -53,20 +47,6 @@ TEST(RunDirectory, CutsTheLogToWhatACheckpointKnows) {
   directory->begin_log(bytes);
   EXPECT_EQ(read_text(log), kept);
   EXPECT_THROW(directory->begin_log(bytes + 1), cli::Failure);
-}
-
-TEST(RunDirectory, GivesAnOutcomeBack) {
-  const TemporaryFolder folder;
-  const auto directory = RunDirectory::claim(folder.path(), tiny_cells("causal_lm")[0]);
-  EXPECT_FALSE(read_outcome(directory->path()).has_value());
-  Outcome outcome{.steps = 3, .parameters = 4, .validation_loss = 0.1};
-  outcome.lengths = {{.multiple = 1, .loss = 0.1, .last_quarter = 0.2}, {.multiple = 2}};
-  directory->finish(outcome);
-  EXPECT_TRUE(directory->finished());
-  const Outcome read = read_outcome(directory->path()).value();
-  EXPECT_EQ(read.validation_loss, 0.1);
-  EXPECT_EQ(read.lengths[0].last_quarter, 0.2);
-  EXPECT_FALSE(read.lengths[1].loss.has_value());
 }
 
 }  // namespace

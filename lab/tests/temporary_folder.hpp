@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/failure.hpp"
+
 namespace rotary::lab {
 
 // Removed with all that is in it.
@@ -43,6 +45,16 @@ inline void write_text(const std::string& path, std::string_view text,
 inline std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The message of the failure that the call throws.
+inline std::string failure_of(const auto& call) {
+  try {
+    (void)call();
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "nothing failed";
 }
 
 }  // namespace rotary::lab

@@ -1,47 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary-lab as its users run it: a tiny experiment, interrupted, killed, shared by processes."""
+"""rotary-lab as its users run it, with a tiny experiment."""
 
 import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import tempfile
-import time
-import unittest
 
-TOOL = os.environ["ROTARY_LAB"]
-PREPARE = pathlib.Path(__file__).parents[1] / "data" / "prepare.py"
+from lab_case import PREPARE, TOOL, LabCase, tiny
+
 EXPERIMENTS = pathlib.Path(os.environ["ROTARY_EXPERIMENTS"])
 
 
-def tiny(steps):
-    return {
-        "schema_version": 1, "name": "tiny", "title": "Tiny", "mirrors": "nothing",
-        "task": "causal_lm",
-        "presets": {"quick": {
-            "model": {"d_model": 16, "layers": 1, "heads": 2, "tokens": 16},
-            "training": {"steps": steps, "batch": 4, "learning_rate": 0.003, "warmup_steps": 5,
-                         "validate_every": 10, "validation_rows": 4},
-            "seeds": [1], "encodings": ["rope", "none"]}},
-        "claims": [{"statement": "RoPE knows more than nothing", "lower": "rope",
-                    "higher": "none", "margin": 100}],
-    }
-
-
-class Lab(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.data = pathlib.Path(folder.name) / "data"
-        book = pathlib.Path(folder.name) / "book.txt"
-        text = "".join(f"line {n} of a small book, {n * n}\n" for n in range(3000))
-        book.write_text(text, encoding="ascii")
-        subprocess.run([PREPARE, "add", "book", "--from", book, "--data-dir", cls.data],
-                       check=True, stdout=subprocess.DEVNULL)
-
+class Lab(LabCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
         self.addCleanup(folder.cleanup)
@@ -52,11 +24,8 @@ class Lab(unittest.TestCase):
     def write(self, steps):
         self.experiment.write_text(json.dumps(tiny(steps)), encoding="ascii")
 
-    def command(self, *arguments):
-        return [TOOL, *arguments]
-
     def lab(self, *arguments, expect=0):
-        done = subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True,
+        done = subprocess.run([TOOL, *arguments], cwd=self.folder, capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done.stdout + done.stderr
@@ -68,27 +37,8 @@ class Lab(unittest.TestCase):
     def run_tiny(self, *arguments, expect=0):
         return self.lab(*self.on_book("run", *arguments), expect=expect)
 
-    def start_tiny(self, *arguments):
-        process = subprocess.Popen(self.command(*self.on_book("run", *arguments)),
-                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.kill)
-        return process
-
     def losses(self, runs, encoding="rope"):
-        log = self.folder / runs / "tiny-quick" / encoding / "seed-1" / "log.csv"
-        return [line.split(",")[:5] for line in log.read_text(encoding="ascii").splitlines()]
-
-    def wait_for_rows(self, runs, rows):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                if len(self.losses(runs)) > rows:
-                    return
-            except FileNotFoundError:
-                pass
-            time.sleep(0.01)
-        self.fail(f"no {rows} rows within a minute")
+        return self.losses_in(self.folder / runs / "tiny-quick" / encoding / "seed-1")
 
     def test_finished_cells_are_skipped_and_other_configurations_refused(self):
         self.assertIn("20 steps, validation loss", self.run_tiny())
@@ -100,25 +50,6 @@ class Lab(unittest.TestCase):
         results = self.lab("results", str(self.experiment))
         self.assertIn("not visible at this scale: RoPE knows more than nothing", results)
 
-    def test_signals_kills_and_others_leave_the_losses_as_they_are(self):
-        self.write(steps=200)
-        only = ("--only", "rope", "--runs")
-        self.run_tiny(*only, "whole")
-        process = self.start_tiny(*only, "parts")
-        self.wait_for_rows("parts", 3)
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(60), 130)
-        rows = len(self.losses("parts"))
-        self.assertLess(rows, 21)
-        process = self.start_tiny(*only, "parts")
-        self.wait_for_rows("parts", rows + 1)
-        process.send_signal(signal.SIGSTOP)
-        self.assertIn("another process works on it", self.run_tiny(*only, "parts"))
-        process.kill()
-        process.wait(60)
-        self.run_tiny(*only, "parts")
-        self.assertEqual(self.losses("parts"), self.losses("whole"))
-
     def test_what_is_wrong_is_named(self):
         self.assertIn("--only must name encodings of the preset, got 'alibi'; there are none, rope",
                       self.run_tiny("--only", "alibi", expect=2))
@@ -126,12 +57,6 @@ class Lab(unittest.TestCase):
                       self.run_tiny("--preset", "slow", expect=2))
         self.assertIn("manifest.json",
                       self.lab("run", str(self.experiment), "--data", "none", expect=4))
-
-    def test_cost_is_a_table_of_encodings_and_lengths(self):
-        table = self.lab(*self.on_book("cost", "--lengths", "8,16", "--rounds", "1")).splitlines()
-        self.assertEqual(table[1].split(), ["encoding", "T=8", "T=16"])
-        self.assertEqual([line.split()[0] for line in table[2:4]], ["rope", "none"])
-        self.assertIn("+0 %", table[3])
 
     def test_samples_begin_with_the_prompt_and_repeat(self):
         cell = (str(self.experiment), "--encoding", "rope", "--prompt", "line ä", "--tokens", "20")
@@ -160,6 +85,9 @@ class Lab(unittest.TestCase):
             content["presets"]["quick"]["data"] = "prose"
             (folder / f"{name}.json").write_text(json.dumps(content), encoding="ascii")
         options = ("--experiments", str(folder), "--data-dir", str(self.data))
+        self.assertIn("which this experiment needs", self.lab("run", *options, expect=4))
+        subprocess.run([PREPARE, "add", "grammar", "--data-dir", self.data], check=True,
+                       stdout=subprocess.DEVNULL)
         said = self.lab("run", *options)
         self.assertIn("training on generated text, whose losses say less. To have it: "
                       "./dev lab data add prose", said)
@@ -268,7 +196,7 @@ esac
     def test_it_starts_again_for_a_better_blas_and_says_the_same(self):
         plain = {name: value for name, value in os.environ.items()
                  if name != "ROTARY_LAB_STARTED_AGAIN"}
-        command = self.command(*self.on_book("run", "--runs", "again", "--only", "rope"))
+        command = [TOOL, *self.on_book("run", "--runs", "again", "--only", "rope")]
         done = subprocess.run(command, cwd=self.folder, env=plain, capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

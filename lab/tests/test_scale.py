@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary-lab in several processes, and killed at moments that nobody chose."""
+"""rotary-lab in several processes, some of which are stopped or killed."""
 
 import json
 import os
 import pathlib
-import random
 import signal
 import socket
 import subprocess
-import tempfile
 import time
-import unittest
 
-TOOL = os.environ["ROTARY_LAB"]
-JOBS = pathlib.Path(__file__).parents[1] / "jobs.sh"
-PREPARE = pathlib.Path(__file__).parents[1] / "data" / "prepare.py"
-SEED = 7
+from lab_case import LAB, TOOL, LabCase, tiny
 
-
-def experiment(steps):
-    return {
-        "schema_version": 1, "name": "tiny", "title": "Tiny", "mirrors": "nothing",
-        "task": "causal_lm", "claims": [],
-        "presets": {"quick": {
-            "model": {"d_model": 16, "layers": 1, "heads": 2, "tokens": 16},
-            "training": {"steps": steps, "batch": 4, "learning_rate": 0.003, "warmup_steps": 5,
-                         "validate_every": 10, "validation_rows": 4},
-            "seeds": [1, 2, 3], "encodings": ["rope", "none"]}},
-    }
-
-
+JOBS = LAB / "jobs.sh"
 CELLS = [(encoding, seed) for seed in (1, 2, 3) for encoding in ("rope", "none")]
 
 
@@ -44,20 +26,13 @@ def rank_environment(rank, size, port):
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-class Scale(unittest.TestCase):
+class Scale(LabCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.base = pathlib.Path(folder.name)
-        book = cls.base / "book.txt"
-        text = "".join(f"line {n} of a small book, {n * n}\n" for n in range(3000))
-        book.write_text(text, encoding="ascii")
-        subprocess.run([PREPARE, "add", "book", "--from", book, "--data-dir",
-                        cls.base / "data"], check=True, stdout=subprocess.DEVNULL)
+        super().setUpClass()
         for steps in (20, 300, 2000):
             name = cls.base / f"{steps}.json"
-            name.write_text(json.dumps(experiment(steps)), encoding="ascii")
+            name.write_text(json.dumps(tiny(steps, (1, 2, 3))), encoding="ascii")
         for steps in (20, 300, 2000):
             done = subprocess.run(cls.command(steps, f"whole{steps}"), capture_output=True,
                                   text=True, check=False)
@@ -66,8 +41,8 @@ class Scale(unittest.TestCase):
     @classmethod
     def command(cls, steps, runs, *arguments, jobs=None):
         return [*([JOBS, str(jobs)] if jobs else []), TOOL, "run",
-                str(cls.base / f"{steps}.json"), "--data", "book", "--data-dir",
-                str(cls.base / "data"), "--runs", str(cls.base / runs), *arguments]
+                str(cls.base / f"{steps}.json"), "--data", "book", "--data-dir", str(cls.data),
+                "--runs", str(cls.base / runs), *arguments]
 
     def run_lab(self, steps, runs, *arguments, jobs=None, expect=0, environment=None):
         done = subprocess.run(self.command(steps, runs, *arguments, jobs=jobs),
@@ -91,8 +66,7 @@ class Scale(unittest.TestCase):
         return self.base / runs / "tiny-quick" / encoding / f"seed-{seed}"
 
     def losses(self, runs, encoding, seed):
-        log = self.cell(runs, encoding, seed) / "log.csv"
-        return [line.split(",")[:5] for line in log.read_text(encoding="ascii").splitlines()]
+        return self.losses_in(self.cell(runs, encoding, seed))
 
     def outcome(self, runs, encoding, seed):
         done = json.loads((self.cell(runs, encoding, seed) / "done.json").read_text())
@@ -151,6 +125,14 @@ class Scale(unittest.TestCase):
         self.assertTrue((left / "done.json").exists())
         self.check_like_whole(2000, "worker")
 
+    def test_a_cell_in_work_is_left_to_its_process(self):
+        one = ("--only", "rope", "--seeds", "1")
+        process = self.start(2000, "busy", *one)
+        self.cell_in_work("busy", process)
+        process.send_signal(signal.SIGSTOP)
+        self.assertIn("another process works on it", self.run_lab(2000, "busy", *one))
+        process.kill()
+
     def test_an_interruption_stops_all_jobs_and_everything_goes_on(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             before = self.log_bytes("interrupted")
@@ -182,32 +164,6 @@ class Scale(unittest.TestCase):
             if str(self.base / runs).encode() in command.split(b"\0"):
                 found.append(process)
         return found
-
-    def test_killed_at_any_moment_it_ends_with_the_same_bits(self):
-        one = ("--only", "rope", "--seeds", "1", "--checkpoint-every", "0.02")
-        folder = self.cell("killed", "rope", 1)
-        chance = random.Random(SEED)
-        kills = 0
-        for _ in range(15):
-            before = self.state_of(folder)
-            process = self.start(2000, "killed", *one)
-            self.wait_until(lambda: self.state_of(folder) != before or process.poll() is not None,
-                            "it does nothing")
-            time.sleep(chance.uniform(0, 0.2))
-            process.kill()
-            kills += process.wait(60) == -signal.SIGKILL
-        self.run_lab(2000, "killed", *one)
-        self.assertGreater(kills, 5)
-        self.assertEqual(self.losses("killed", "rope", 1), self.losses("whole2000", "rope", 1))
-        self.assertEqual(self.outcome("killed", "rope", 1), self.outcome("whole2000", "rope", 1))
-
-    @staticmethod
-    def state_of(folder):
-        """What changes as soon as a process works on the cell."""
-        try:
-            return [(path.name, path.stat().st_mtime_ns) for path in folder.glob("*.*")]
-        except FileNotFoundError:
-            return None
 
     def test_data_parallel_shares_a_cell_and_a_lost_process_is_named(self):
         one = ("--only", "rope", "--seeds", "1", "--data-parallel")

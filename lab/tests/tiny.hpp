@@ -7,13 +7,14 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/data/dataset.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
-#include "lab/runs/run_directory.hpp"
+#include "lab/tests/made_documents.hpp"
 #include "lab/tests/temporary_folder.hpp"
 
 namespace rotary::lab {
@@ -41,10 +42,20 @@ inline std::vector<Cell> tiny_cells(std::string_view task, std::vector<std::stri
                   {.preset = "quick", .only = std::move(only), .seeds = {}});
 }
 
+inline const Dataset& small_data() {
+  static const Dataset data = split({.name = "small"}, made_text(5, 60'000));
+  return data;
+}
+
+inline const Dataset& small_pairs() {
+  static const Dataset data = made_pairs(5, 2000);
+  return data;
+}
+
 // The columns of a log that do not depend on the clock: step, tokens, both losses and the rate.
-inline std::vector<std::string> losses_of(const RunDirectory& directory) {
+inline std::vector<std::string> losses_of(const std::string& folder) {
   std::vector<std::string> rows;
-  std::istringstream log(read_text(directory.path() + "/log.csv"));
+  std::istringstream log(read_text(folder + "/log.csv"));
   for (std::string line; std::getline(log, line);) {
     std::size_t end = 0;
     for (int comma = 0; comma < 5; ++comma) end = line.find(',', end) + 1;

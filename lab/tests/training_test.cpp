@@ -4,14 +4,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
-#include "lab/data/grammar.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
@@ -21,14 +22,6 @@
 
 namespace rotary::lab {
 namespace {
-
-const Dataset& small_data() {
-  static const Dataset data = [] {
-    GrammarText made = generate_text(5, 60'000);
-    return split({.name = "small", .documents = std::move(made.documents)}, made.text);
-  }();
-  return data;
-}
 
 class Training : public testing::Test {
  protected:
@@ -44,6 +37,14 @@ class EveryEncoding : public testing::TestWithParam<const char*> {
  protected:
   EveryEncoding() { set_threads(1); }
 };
+
+// At twice the length, by a rule.
+std::optional<double> doubled_loss(const Outcome& outcome, std::string_view rule) {
+  for (const LengthLoss& length : outcome.lengths) {
+    if (length.multiple == 2 && length.rule == rule) return length.loss;
+  }
+  return std::nullopt;
+}
 
 bool is_plain_rotary(const Encoding& encoding) {
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
@@ -63,26 +64,22 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
     ASSERT_GE(outcome->lengths.size(), 2U);
     EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
     EXPECT_EQ(outcome->lengths[1].loss.has_value(), cell.encoding.name != "learned");
-    const Measure stretched{.encoding = "rope", .multiple = 2, .rule = "yarn"};
-    EXPECT_EQ(value_of(*outcome, stretched).has_value(), is_plain_rotary(cell.encoding));
+    EXPECT_EQ(doubled_loss(*outcome, "yarn").has_value(), is_plain_rotary(cell.encoding));
     EXPECT_TRUE(directory.finished());
-    EXPECT_EQ(losses_of(directory).size(), 4U);
+    EXPECT_EQ(losses_of(directory.path()).size(), 4U);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryEncoding, testing::Values("causal_lm", "masked_lm"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Training, SameSeedSameLossesAndAnotherSeedOthers) {
+TEST_F(Training, AnotherSeedHasOtherLosses) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   RunDirectory one = claim("one", cell);
-  RunDirectory again = claim("again", cell);
   (void)train_cell(cell, small_data(), one, {});
-  (void)train_cell(cell, small_data(), again, {});
-  EXPECT_EQ(losses_of(one), losses_of(again));
   cell.seed = 2;
   RunDirectory other = claim("other", cell);
   (void)train_cell(cell, small_data(), other, {});
-  EXPECT_NE(losses_of(one), losses_of(other));
+  EXPECT_NE(losses_of(one.path()), losses_of(other.path()));
 }
 
 TEST_F(Training, GoesOnBitForBitAfterAnyStep) {
@@ -101,7 +98,7 @@ TEST_F(Training, GoesOnBitForBitAfterAnyStep) {
       write_text(parts.path() + "/log.csv", "30,999,0.1,0.", std::ios::app);
       const auto outcome = train_cell(cell, small_data(), parts, {});
       ASSERT_TRUE(outcome.has_value());
-      EXPECT_EQ(losses_of(parts), losses_of(whole)) << "stopped after step " << stop;
+      EXPECT_EQ(losses_of(parts.path()), losses_of(whole.path())) << "stopped after step " << stop;
       EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
     }
   }
@@ -112,9 +109,7 @@ TEST_F(Training, StretchingChangesLongSequencesAndLeavesNothingBehind) {
   RunDirectory directory = claim("stretched", cell);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_EQ(outcome->lengths.size(), 4U);
-  const auto loss = [&](const char* rule) {
-    return value_of(*outcome, {.encoding = "rope", .multiple = 2, .rule = rule}).value();
-  };
+  const auto loss = [&](const char* rule) { return doubled_loss(*outcome, rule).value(); };
   EXPECT_NE(loss("linear"), loss(""));
   EXPECT_NE(loss("yarn"), loss(""));
   EXPECT_NE(loss("yarn"), loss("linear"));
@@ -187,11 +182,6 @@ TEST_F(Training, APairThatDoesNotTurnIsAModelWithoutItsFrequency) {
   EXPECT_GT(energy, 0);
   const auto& metrics = outcome->metrics;
   EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
-  // Written and read again.
-  const auto read = read_outcome(directory.path());
-  ASSERT_EQ(read->pairs.size(), 8U);
-  EXPECT_EQ(read->pairs[3].loss_removed, outcome->pairs[3].loss_removed);
-  EXPECT_EQ(read->pairs[3].pair, 3);
 }
 
 TEST_F(Training, PairsThatStandStillAnywayLoseNothing) {

@@ -12,6 +12,7 @@
 
 #include "cli/failure.hpp"
 #include "lab/torch/functions.hpp"
+#include "lab/torch/positions.hpp"
 #include "lab/torch/views.hpp"
 #include "rotary/frequencies.hpp"
 
@@ -21,17 +22,11 @@ namespace {
 using cli::value_or_fail;
 
 std::shared_ptr<const Rotations> rotations_at(const Frequencies& frequencies,
-                                              const Positions& positions, at::ScalarType dtype) {
+                                              const rotary::Positions& positions,
+                                              at::ScalarType dtype) {
   const RotationsOptions options{.rows = dtype == at::kDouble ? RowDType::f64 : RowDType::f32};
   return std::make_shared<const Rotations>(
       value_or_fail(make_rotations(frequencies, positions, options)));
-}
-
-// The two features of a pair, from those of its window.
-std::vector<std::int64_t> features_of(const HeadWindow& window, std::int64_t pair) {
-  if (window.pairing.get() == Pairing::half)
-    return {window.first_feature + pair, window.first_feature + window.pairs() + pair};
-  return {window.first_feature + 2 * pair, window.first_feature + 2 * pair + 1};
 }
 
 // [batch, heads, pairs, tokens, 2]

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -41,18 +42,18 @@ Cell at_length(Cell cell, std::int64_t tokens) {
   return cell;
 }
 
-CostRow measure_length(const std::vector<Cell>& cells, const Dataset& data, std::int64_t tokens,
-                       std::int64_t rounds) {
+// Milliseconds of the fastest step of each cell.
+std::vector<double> fastest_steps(const std::vector<Cell>& cells, const Dataset& data,
+                                  std::int64_t tokens) {
   std::vector<Trainer> trainers;
   for (const Cell& cell : cells) trainers.emplace_back(at_length(cell, tokens), data);
-  CostRow row{.tokens = tokens, .step_ms = std::vector<std::vector<double>>(cells.size())};
-  for (std::int64_t round = 0; round <= rounds; ++round) {
-    for (std::size_t n = 0; n < cells.size(); ++n) {
-      const double seconds = step_s(trainers[n]);
-      if (round > 0) row.step_ms[n].push_back(1e3 * seconds);
-    }
+  for (Trainer& trainer : trainers) (void)trainer.step();
+  std::vector<double> fastest(cells.size(), std::numeric_limits<double>::infinity());
+  for (std::int64_t round = 0; round < cells[0].training.steps; ++round) {
+    for (std::size_t n = 0; n < cells.size(); ++n)
+      fastest[n] = std::min(fastest[n], 1e3 * step_s(trainers[n]));
   }
-  return row;
+  return fastest;
 }
 
 Cell without_positions(Cell cell) {
@@ -69,20 +70,6 @@ double process_seconds() {
 
 }  // namespace
 
-double CostRow::cpu_ms(std::size_t cell) const { return std::ranges::min(step_ms[cell]); }
-
-double CostRow::overhead(std::size_t cell, std::size_t base) const {
-  return cpu_ms(cell) / cpu_ms(base) - 1;
-}
-
-std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset& data,
-                                  const CostOptions& options) {
-  std::vector<CostRow> rows;
-  for (const std::int64_t tokens : options.lengths)
-    rows.push_back(measure_length(cells, data, tokens, options.rounds));
-  return rows;
-}
-
 std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                     const std::function<bool()>& stops) {
   std::vector<Cell> cells = {cell};
@@ -98,9 +85,9 @@ std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
   require_finite(outcome.validation_loss, outcome.steps);
   for (const std::int64_t tokens : lengths) {
     if (stops && stops()) return std::nullopt;
-    const CostRow row = measure_length(cells, data, tokens, cell.training.steps);
-    outcome.metrics[fmt::format("ms@{}", tokens)] = row.cpu_ms(0);
-    outcome.metrics[fmt::format("overhead@{}", tokens)] = row.overhead(0, cells.size() - 1);
+    const std::vector<double> fastest = fastest_steps(cells, data, tokens);
+    outcome.metrics[fmt::format("ms@{}", tokens)] = fastest.front();
+    outcome.metrics[fmt::format("overhead@{}", tokens)] = fastest.front() / fastest.back() - 1;
   }
   outcome.cpu_s = process_seconds() - begin_s;
   outcome.wall_s = outcome.cpu_s;

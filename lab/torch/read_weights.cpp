@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/torch/read_weights.hpp"
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "lab/torch/begin_with.hpp"
 #include "lab/torch/transformer.hpp"
 
 namespace rotary::lab {
@@ -17,17 +16,7 @@ namespace {
 
 Transformer read_model(const Cell& cell, const std::string& checkpoint) {
   Transformer model(cell.model, cell.encoding, cell.seed);
-  try {
-    torch::serialize::InputArchive archive;
-    torch::serialize::InputArchive of_model;
-    archive.load_from(checkpoint, at::Device(at::kCPU));
-    archive.read("model", of_model);
-    model->load(of_model);
-  } catch (const c10::Error& error) {
-    throw cli::Failure(cli::ExitCode::malformed_input,
-                       fmt::format("{} must be a checkpoint of this cell: {}", checkpoint,
-                                   error.what_without_backtrace()));
-  }
+  begin_with(*model, checkpoint);
   return model;
 }
 

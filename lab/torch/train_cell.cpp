@@ -89,11 +89,11 @@ Outcome outcome_of(Trainer& trainer, const Cell& cell, const RunDirectory& direc
   return outcome;
 }
 
-Machine machine_of(const TrainOptions& options) {
-  Machine machine = this_machine();
-  machine.torch = TORCH_VERSION;
-  machine.threads = at::get_num_threads();
-  machine.ranks = options.ranks == nullptr ? 1 : options.ranks->size();
+nlohmann::json machine_of(const TrainOptions& options) {
+  nlohmann::json machine = this_machine();
+  machine["torch"] = TORCH_VERSION;
+  machine["threads"] = at::get_num_threads();
+  machine["ranks"] = options.ranks == nullptr ? 1 : options.ranks->size();
   return machine;
 }
 
@@ -142,7 +142,7 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
     directory.begin_log(0);
     auto outcome = cost_outcome(cell, data, [&] { return options.stops && options.stops(0); });
     if (!outcome) return outcome;
-    outcome->machines = {machine_of(options)};
+    outcome->machines = nlohmann::json::array({machine_of(options)});
     directory.finish(*outcome);
     return outcome;
   }

@@ -155,7 +155,7 @@ void Trainer::share_with(Ranks& ranks) {
   shared_.emplace(learner_->model().parameters(), ranks);
 }
 
-void Trainer::record(const Machine& machine) {
+void Trainer::record(const nlohmann::json& machine) {
   if (machines_.empty() || machines_.back() != machine) machines_.push_back(machine);
 }
 
@@ -185,7 +185,7 @@ void Trainer::write_state(OutputArchive& archive) {
   archive.write("losses", c10::IValue(series_.losses));
   archive.write("gradient_norms", c10::IValue(series_.gradient_norms));
   archive.write("validation_losses", c10::IValue(series_.validation_losses));
-  archive.write(machines_key, c10::IValue(to_json(machines_).dump()));
+  archive.write(machines_key, c10::IValue(machines_.dump()));
 }
 
 void Trainer::load(const std::string& path) {
@@ -223,7 +223,7 @@ void Trainer::read_state(InputArchive& archive) {
   archive.read("validation_losses", value);
   series_.validation_losses = value.toDoubleVector();
   archive.read(machines_key, value);
-  machines_ = parse_machines(parse_json(value.toStringRef(), "the checkpoint"), "the checkpoint");
+  machines_ = parse_json(value.toStringRef(), "the checkpoint");
 }
 
 }  // namespace rotary::lab

@@ -6,13 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
-#include "lab/process/machine.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/runs/step_series.hpp"
 #include "lab/torch/learner.hpp"
@@ -52,8 +52,8 @@ class Trainer {
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 
   // Records this process's machine if it differs from that of the steps before.
-  void record(const Machine& machine);
-  [[nodiscard]] const std::vector<Machine>& machines() const noexcept { return machines_; }
+  void record(const nlohmann::json& machine);
+  [[nodiscard]] const nlohmann::json& machines() const noexcept { return machines_; }
 
   [[nodiscard]] Learner& learner() noexcept { return *learner_; }
   [[nodiscard]] Counts& counts() noexcept { return counts_; }
@@ -74,7 +74,7 @@ class Trainer {
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   Counts counts_;
   StepSeries series_;
-  std::vector<Machine> machines_;
+  nlohmann::json machines_ = nlohmann::json::array();
   std::optional<SharedStep> shared_;
   double cpu_of_last_step_s_ = 0;  // of this rank
   bool asks_to_stop_ = false;

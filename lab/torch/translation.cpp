@@ -152,8 +152,8 @@ const Dataset& checked(const Dataset& data) {
   if (data.manifest.kind == DataKind::pairs) return data;
   throw cli::Failure(cli::ExitCode::usage,
                      fmt::format("translation needs pairs, which '{}' is not: ./dev lab data add "
-                                 "NAME --from A --translation B, or --data {}",
-                                 data.manifest.name, grammar_pairs_name));
+                                 "NAME --from A --translation B, or grammar-pairs",
+                                 data.manifest.name));
 }
 
 std::vector<TokenPair> checked(std::vector<TokenPair> pairs, std::int64_t tokens) {
@@ -205,13 +205,6 @@ class Translation final : public Learner {
       expected.emplace_back(validation_[index].text.target);
     directory.keep(references_name, to_lines(expected));
     directory.keep(hypotheses_name, to_lines(translations()));
-    const auto path = [&](std::string_view name) {
-      return fmt::format("{}/{}", directory.path(), name);
-    };
-    if (const auto score = score_bleu(path(references_name), path(hypotheses_name))) {
-      outcome.metrics["bleu"] = score->bleu;
-      outcome.metrics["bleu_half_width"] = score->half_width;
-    }
   }
 
  private:

@@ -43,7 +43,7 @@ cmd_lab() {
   stage "data: prose"
   if [[ ! -e build/lab/data/prose ]]; then
     lab/data/prepare.py add prose --data-dir build/lab/data ||
-      echo "dev: no prose without the network; the lab trains on generated text" >&2
+      lab/data/prepare.py add grammar --data-dir build/lab/data
   fi
   stage "train: E1 to E4, quick"
   lab/jobs.sh "$(nproc)" "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}"

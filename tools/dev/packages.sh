@@ -63,7 +63,7 @@ packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 packages_lab=(
   g++ cmake ninja-build ccache libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev
   python3 libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev
-  python3-lxml mandoc sentencepiece python3-venv
+  python3-lxml python3-matplotlib mandoc sentencepiece python3-venv
 )
 
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name

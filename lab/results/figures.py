@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels as pictures, drawn by Matplotlib."""
+
+import io
+import math
+
+import matplotlib
+import panels as described
+from matplotlib import pyplot
+
+COLOURS = ("#0072B2", "#D55E00", "#007A59", "#000000", "#AA3377", "#7A6A00")
+DASHES = ("-", "--", ":", "-.")
+
+matplotlib.use("svg")
+
+
+def draw_lines(panel, axes):
+    for line in panel.lines:
+        axes.plot(line.x, line.mean, label=line.name, color=COLOURS[line.colour % len(COLOURS)],
+                  linestyle=DASHES[line.dash % len(DASHES)])
+    if panel.logarithmic:
+        axes.set_xscale("log")
+    axes.legend(fontsize="small")
+    axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title)
+
+
+def draw_bars(panel, axes):
+    for place, (_, summary, cells) in enumerate(panel.arms):
+        for n, (value, interval) in enumerate(cells, 1):
+            axes.plot(place + 0.1 * n, value, "o", color=COLOURS[0], markersize=4)
+            if interval:
+                axes.vlines(place + 0.1 * n, *interval, color=COLOURS[0])
+        if summary["interval"]:
+            axes.vlines(place - 0.1, *summary["interval"], color=COLOURS[1])
+    axes.set_xticks(range(len(panel.arms)), [name for name, _, _ in panel.arms], rotation=20)
+    axes.set(ylabel=panel.label, title="lines: 95 % of one seed, and of the seeds' mean")
+
+
+def drawn(panels, title):
+    """The bytes of an SVG: the same picture for the same numbers."""
+    matplotlib.rcParams.update({"svg.hashsalt": title, "svg.fonttype": "none"})
+    columns = min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    picture, axes = pyplot.subplots(rows, columns, figsize=(5.5 * columns, 4 * rows + 0.5),
+                                    squeeze=False, layout="constrained")
+    picture.suptitle(f"{title}. Means of the seeds.", parse_math=False, wrap=True)
+    for place, panel in zip(axes.flat, panels):
+        (draw_bars if isinstance(panel, described.Bars) else draw_lines)(panel, place)
+    for place in axes.flat[len(panels):]:
+        place.remove()
+    buffer = io.BytesIO()
+    picture.savefig(buffer, format="svg", metadata={"Date": None})
+    pyplot.close(picture)
+    return buffer.getvalue()
+
+
+def figures_of(results):
+    """(name, bytes) of each."""
+    if main := described.main_panels(results):
+        yield f"{results['name']}.svg", drawn(main, results["title"])
+    if pairs := list(described.pair_panels(results)):
+        yield f"{results['name']}-pairs.svg", drawn(
+            pairs, "What each pair of a trained model does")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of rotary-lab begin with: a book to train on, and an experiment that takes seconds."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TOOL = os.environ["ROTARY_LAB"]
+LAB = pathlib.Path(__file__).parents[1]
+PREPARE = LAB / "data" / "prepare.py"
+
+
+def tiny(steps, seeds=(1,)):
+    return {
+        "schema_version": 1, "name": "tiny", "title": "Tiny", "mirrors": "nothing",
+        "task": "causal_lm",
+        "presets": {"quick": {
+            "model": {"d_model": 16, "layers": 1, "heads": 2, "tokens": 16},
+            "training": {"steps": steps, "batch": 4, "learning_rate": 0.003, "warmup_steps": 5,
+                         "validate_every": 10, "validation_rows": 4},
+            "seeds": list(seeds), "encodings": ["rope", "none"]}},
+        "claims": [{"statement": "RoPE knows more than nothing", "lower": "rope",
+                    "higher": "none", "margin": 100}],
+    }
+
+
+class LabCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.base = pathlib.Path(folder.name)
+        cls.data = cls.base / "data"
+        book = cls.base / "book.txt"
+        book.write_text("".join(f"line {n} of a small book, {n * n}\n" for n in range(3000)))
+        subprocess.run([PREPARE, "add", "book", "--from", book, "--data-dir", cls.data],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    @staticmethod
+    def losses_in(cell):
+        """The columns of a log that do not depend on the clock."""
+        return [line.split(",")[:5] for line in (cell / "log.csv").read_text().splitlines()]
