@@ -56,9 +56,8 @@ template <class Values, class Name>
   fail_choice(option, text, names);
 }
 
-// The positions of an answer that has so many numbers (>= 1) for each of them. It goes to the file
-// out, or to standard output; how many numbers it may have depends on that, and a usage failure
-// says both.
+// An answer with `numbers_each` numbers (>= 1) for each position. It goes to the file `out`, or to
+// standard output. The limit of its numbers depends on that; a usage failure says both.
 struct AnswerSize {
   std::uint64_t numbers_each = 1;
   const std::optional<std::string>& out;

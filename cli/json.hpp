@@ -51,7 +51,7 @@ template <class Range, class Make>
 // The same in the order of the text, for a text of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
-// The double nearest to number that has so many significant digits.
+// Rounds to the nearest double with that many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);
 
 // The document on one line, and a line end. Characters that a terminal or a page would obey are

@@ -27,7 +27,7 @@ using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
                                      const Cell& cell, std::string_view between = "  ");
 
-// Lines of at most so many columns, broken between words, each behind so many blanks; a line end
+// Lines of at most `width` columns, broken between words, each behind `indent` blanks; a line end
 // after the last.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 

@@ -16,7 +16,7 @@ namespace rotary::cli {
 // The character that a well-formed sequence, and nothing after it, stands for.
 [[nodiscard]] char32_t code_point_of(std::string_view sequence) noexcept;
 
-// The longest beginning of at most so many bytes that does not end within a character.
+// The longest beginning of at most `most_bytes` bytes that does not end within a character.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noexcept;
 
 // 'A' to 'Z' in lower case, every other byte as it is.

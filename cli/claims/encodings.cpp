@@ -133,7 +133,7 @@ constexpr T5Buckets t5_decoder{
 constexpr T5Buckets t5_encoder{
     .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
 
-// The key stands so many tokens before the query.
+// How many tokens the key stands before the query.
 std::int64_t bucket(std::int64_t distance, const T5Buckets& buckets) {
   return value_or_fail(t5_bucket(-distance, buckets));
 }

@@ -151,7 +151,7 @@ struct Reach {
   double first_negative;   // expected: all that are in use, where the mean never is
 };
 
-// The first distance, of so many, whose cosine is negative.
+// The first distance with a negative cosine, below the limit.
 double positive_until(double base, std::int64_t distances) {
   return static_cast<double>(
       first_negative(similarity(plain_frequencies(usual_head_dim, base), distances)));
@@ -172,7 +172,7 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
 }
 
 // The first base of the grid 1000 * 1.01^n, from n = 300 on, whose cosine is nowhere negative
-// within so many tokens. A grid, because larger ones may fail again: of 4096 tokens 26,957 does
+// within the given tokens. A grid, because larger ones may fail again: of 4096 tokens 26,957 does
 // not, and the bases around it do.
 double first_base_for(std::int64_t tokens) {
   double base = 1000 * std::pow(1.01, 300);
@@ -194,7 +194,7 @@ std::vector<Evidence> larger_base() {
                  {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
 }
 
-// Pairs that meet angles within so many tokens that they do not meet within the trained ones: those
+// Pairs that meet angles within `tokens` that they do not meet within the trained ones: those
 // that have not come round once.
 double pairs_with_new_angles(const Frequencies& frequencies, std::int64_t seen_tokens) {
   const auto turns_within = [&](double inv_freq) {

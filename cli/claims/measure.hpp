@@ -74,7 +74,7 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return rows_at(frequencies, ConsecutivePositions{.first = position, .tokens = 1});
 }
 
-// Scores pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
+// Scores pairs of vectors q and k, [pairs][head_dim], k standing `distance` positions before q.
 [[nodiscard]] inline std::vector<double> scores_at(std::int64_t distance,
                                                    const Frequencies& frequencies,
                                                    const std::vector<double>& q,

@@ -24,7 +24,7 @@ WordEncodings all_of(std::initializer_list<WordEncodings> lists) {
   return all;
 }
 
-// Gives what the last of so many layers, each added to what it read, makes of each word.
+// Gives what the last layer makes of each word; each layer adds to what it read.
 Matrix outputs(const Words& words, const WordEncoding& encoding, const AttentionMask& mask,
                int layers = 1) {
   Matrix x = vectors_of(words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 9 and 10: what a distance does to the score of two vectors; and 12, 13 and 14: the curve
-// of a vector and itself, so many tokens apart.
+// of a vector and itself, some tokens apart.
 #include <fmt/format.h>
 
 #include <functional>
@@ -116,7 +116,7 @@ struct Closer {
   double share_of_negative;  // of those that begin with a negative score
 };
 
-// How often turning q by so many tokens makes the score higher.
+// How often turning q by that many tokens makes the score higher.
 Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   const std::vector<double> before = scores_at(0, pairs.frequencies, pairs.q, pairs.k);
   const std::vector<double> after = scores_at(distance, pairs.frequencies, pairs.q, pairs.k);
@@ -177,7 +177,7 @@ Evidence rises_within_1000(Setting setting,
   for (const auto& [features, expected] : cases) {
     numbers.push_back({fmt::format("largest rise, d = {}", features),
                        largest_rise(similarity(plain_frequencies(features), 1001)),
-                       about(expected, 5e-4)});
+                       about(expected, 5e-5)});
   }
   return judged(setting,
                 "cosine of q = k against the distance, 0 to 1000, base 10000: how far it rises "

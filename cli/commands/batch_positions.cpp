@@ -177,7 +177,7 @@ void declare_batch(OptionParser& parser, BatchOptions& options) {
   add_list("--past N,N", options.past,
            "how many tokens are cached: one number, or one for each of --lengths (0)");
   parser.add("--chunk N", options.chunk, integer({1, most_axis_tokens}),
-             "the calls of a prefill of --lengths that takes so many tokens of each at once");
+             "the calls of a prefill of --lengths that takes N tokens of each at once");
   parser.add("--ids FILE", options.ids,
              "ids of a program, [tokens], [batch, tokens] or [axes, batch, tokens], which are "
              "judged by --lengths, --mask or --past; exit code 1 where one is wrong");

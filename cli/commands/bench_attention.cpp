@@ -293,9 +293,9 @@ std::string run_attention(const Arguments& arguments, OutputForm form) {
 
 void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--tokens LIST", arguments.tokens, list_of(integer({1, most_tokens})),
-             "prompts of so many tokens, between commas (512,1024,2048,4096,8192)");
+             "numbers of tokens of the prompts, between commas (512,1024,2048,4096,8192)");
   parser.add("--decode LIST", arguments.decode, list_of(integer({1, most_keys})),
-             "one query against so many keys (32768); with one of these two options the other "
+             "numbers of keys for one query (32768); with one of these two options the other "
              "is left out");
   parser.add("--encodings LIST", arguments.encodings, encoding_list(),
              fmt::format("of {}; int8: none, over a cache in 8 bits; all of them but "

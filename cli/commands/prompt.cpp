@@ -4,7 +4,7 @@
 namespace rotary::cli {
 namespace {
 
-// "4x6": so many numbers, each 0 or more.
+// "4x6": a fixed count of numbers, each 0 or more.
 template <std::size_t n>
 std::array<std::int64_t, n> parse_sides(const PromptOption& option, std::string_view text,
                                         std::string_view form) {

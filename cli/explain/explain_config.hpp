@@ -30,7 +30,7 @@ struct Fact {
 };
 void to_json(Json& json, const Fact& fact);
 
-// For a context of so many tokens, else for the trained one, else for one token.
+// For a context of that many tokens, else for the trained one, else for one token.
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 

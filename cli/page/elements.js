@@ -60,7 +60,7 @@ function tokens(count) {
   return `${plain(count)} ${count === 1 ? "token" : "tokens"}`;
 }
 
-// At most so many of the indices 0 ... count - 1, the first and the last among them.
+// At most `most` of the indices 0 ... count - 1, the first and the last among them.
 function sampled(count, most) {
   if (count <= most) return Array.from({ length: count }, (_, index) => index);
   return Array.from({ length: most }, (_, step) => Math.round((step * (count - 1)) / (most - 1)));

@@ -62,10 +62,10 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
     const Frequencies& frequencies, std::span<const std::int64_t> at,
     const std::function<double(const TurnedRow& row)>& number_of);
 
-// 0 to last, at most about so many, evenly.
+// 0 to last, at most about `most`, evenly.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
-// 1 to last, at most so many in a decade.
+// 1 to last, at most `in_a_decade` in a decade.
 [[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
 
 constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();

@@ -60,7 +60,7 @@ Panel panel_in_plane(const Frequencies& frequencies, std::size_t pair) {
   return panel;
 }
 
-// A pair that turns about so many times slower than the first, so that both can be seen.
+// A pair that turns about that many times slower than the first, so that both can be seen.
 std::size_t slower_pair(const Frequencies& frequencies, double times) {
   const std::vector<double>& inv_freq = frequencies.inv_freq;
   std::size_t pair = 0;

@@ -40,9 +40,9 @@ struct TrainingConfig {
   // `steps` steps of each.
   std::vector<std::int64_t> cost_lengths = {};
   // Above 0: the loss and the norm of the gradients of each step are watched (StepSeries), a spike
-  // is judged by so many steps before it, and a training that breaks is a result, not a failure.
+  // is judged by this many steps before it, and a training that breaks is a result, not a failure.
   std::int64_t spike_window = 0;
-  // Above 0: the finished model is examined pair by pair (PairInfluence) on so many sequences.
+  // Above 0: the finished model is examined pair by pair (PairInfluence) on this many sequences.
   std::int64_t pair_rows = 0;
 };
 

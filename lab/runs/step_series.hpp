@@ -23,7 +23,7 @@ struct StepSeries {
 // windows for shorter trainings. Values with fewer than half a window before them are no spikes.
 [[nodiscard]] double spike_share(std::span<const double> values, std::int64_t window);
 
-// A training that ends so many nats above its least validation loss has diverged.
+// A training that ends this many nats above its least validation loss has diverged.
 inline constexpr double divergence_nats = 0.5;
 
 // "loss_spikes" and "gradient_spikes", shares of the steps; "gradient_norm" and

@@ -92,7 +92,7 @@ TEST(Experiment, RefusesScoresWhereThereAreNone) {
       << parse_failure(linear);
 }
 
-TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {
+TEST(Encoding, TakesItsSettingsFromTheExperiment) {
   const json entry = json::parse(R"({"name": "rope-500k", "like": "rope", "base": 500000})");
   const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
   EXPECT_EQ(encoding.name, "rope-500k");

@@ -70,7 +70,7 @@ TEST(Experiments, ComeByNameButAfterThoseThatTheyStartFrom) {
             std::string::npos);
 }
 
-TEST(Experiments, OfTheSourceTreeAreThere) {
+TEST(Experiments, AreLoadedFromTheSourceTree) {
   EXPECT_GE(
       load_experiments({.folder = experiments_folder(), .asked = {}, .preset = "full"}).size(), 3U);
 }

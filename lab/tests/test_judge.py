@@ -105,7 +105,7 @@ class Judge(unittest.TestCase):
         self.assertAlmostEqual(measures.value(arms[1].cells[0], Measure("", metric="spikes@rates")),
                                0.2)
 
-    def test_what_a_claim_does_not_have_is_named(self):
+    def test_a_missing_part_of_a_claim_is_named(self):
         good = {"statement": "s", "lower": "a", "higher": "b", "margin": 0}
         for claim, message in ((good | {"margins": 1}, "margins"), ({"statement": "s"}, "lower"),
                                (good | {"lower": {"encoding": "a", "tokens": "all"}}, "got 'all'"),

@@ -50,7 +50,7 @@ class Lab(LabCase):
         results = self.lab("results", str(self.experiment))
         self.assertIn("not visible at this scale: RoPE knows more than nothing", results)
 
-    def test_what_is_wrong_is_named(self):
+    def test_a_wrong_input_is_named(self):
         self.assertIn("--only must name encodings of the preset, got 'alibi'; there are none, rope",
                       self.run_tiny("--only", "alibi", expect=2))
         self.assertIn("must be one of quick, got 'slow'",
@@ -132,7 +132,7 @@ class Lab(LabCase):
                       self.run_tiny("--runs", "whole", "--budget", "2s", expect=2))
         self.assertIn("2 finished before", self.run_tiny("--runs", "whole"))
 
-    def test_what_this_machine_cannot_do_is_refused_with_an_estimate(self):
+    def test_a_run_beyond_this_machine_is_refused_with_an_estimate(self):
         content = tiny(10 ** 9)
         self.experiment.write_text(json.dumps(content), encoding="ascii")
         said = self.run_tiny(expect=5)

@@ -108,7 +108,7 @@ class Results(MadeRuns):
             if key != "windows"})
         self.assertIsNone(arms["learned"]["cells"][0]["lengths"][1]["loss"])
 
-    def test_what_is_not_comparable_is_remarked(self):
+    def test_numbers_that_cannot_be_compared_are_remarked(self):
         folder = self.path / "runs" / "e1-made-quick"
         config = json.loads((folder / "rope/seed-2/config.json").read_text())
         config["data"]["sha256"] = "other"

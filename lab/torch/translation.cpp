@@ -140,7 +140,7 @@ at::Tensor logits_of(EncoderDecoder& model, const PairBatch& batch) {
   return model->logits(model->decode(in_rows(batch.inputs, batch.rows), encoded)).flatten(0, 1);
 }
 
-// So many of them, at equal distances.
+// That many of them, at equal distances.
 std::vector<std::size_t> spread(std::size_t all, std::int64_t count) {
   const std::size_t chosen = std::min(all, static_cast<std::size_t>(count));
   std::vector<std::size_t> indices;

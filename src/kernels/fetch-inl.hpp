@@ -34,7 +34,7 @@ HWY_INLINE std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-// Prefetches the lines of so many elements into the first-level cache, `ahead` bytes from `from`.
+// Prefetches the lines of these elements into the first-level cache, `ahead` bytes from `from`.
 template <class T>
 HWY_INLINE void fetch_lines(const T* from, std::int64_t elements, std::uintptr_t ahead) {
   const std::uintptr_t first = address_of(from) + ahead;

@@ -12,7 +12,7 @@ namespace rotary {
 // Cheap after the first call. Error: unsupported, if ROTARY_KEY_FETCHING names no way.
 [[nodiscard]] Result<kernels::KeyFetching> chosen_fetching();
 
-// Tensors of so many bytes and more are beyond the caches: half of the third-level one, of which
+// Tensors of this many bytes and more are beyond the caches: half of the third-level one, of which
 // others use a part, or of 32 MiB where the system does not tell its size.
 [[nodiscard]] std::int64_t bytes_beyond_caches();
 

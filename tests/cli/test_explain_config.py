@@ -149,7 +149,7 @@ class ExplainConfigTest(ToolTest):
         config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
         text = self.run_ok("explain", self.write_config(config))
         self.assertIn("dual_chunk_attention_config.chunk_size", text)
-        self.assertIn("beyond so many tokens distances are other ones", text)
+        self.assertIn("the tokens beyond which distances change", text)
         self.assertIn("dual_chunk.chunk 1024 -> 2048", text)
 
     def test_objects_that_nothing_reads_are_one_key(self):

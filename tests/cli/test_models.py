@@ -158,7 +158,7 @@ class NamesTest(ToolTest):
         self.write_config(LLAMA, name="llama-3.1-8b")
         self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 3 layers"))
 
-    def test_when_there_is_neither(self):
+    def test_neither_is_refused(self):
         self.assert_fails(
             4, ["kimik2: No such file, and no model card", "kimi-k2"], "inspect", "kimik2"
         )

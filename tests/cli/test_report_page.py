@@ -271,7 +271,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(stuck, 20)
         self.assertEqual(under, [])
 
-    def test_by_keyboard(self):
+    def test_the_keyboard_reaches_everything(self):
         self.open_two()
         self.browser.evaluate("document.querySelector('#charts input[type=range]').focus()")
         before = self.browser.evaluate("state.context")

@@ -50,7 +50,7 @@ struct AttendCall {
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
-  // Keys that scores are for; -1 for so many that no view can have them.
+  // Keys that scores are for; -1 for more than a view can have.
   [[nodiscard]] std::int64_t columns() const noexcept {
     std::int64_t keys = k.extents.tokens;
     if (table != nullptr && __builtin_mul_overflow(keys, table->blocks_of_sequence, &keys))

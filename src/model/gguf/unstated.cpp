@@ -47,7 +47,7 @@ void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
   if (has_tensor(file, "rope_factors_long.weight")) {
     said.emplace_back(
         "when the long list is used: in llama.cpp for every token of a context that is allocated "
-        "longer than the original one, in Transformers once so many tokens are there");
+        "longer than the original one, in Transformers once the context is that long");
     return;
   }
   if (type == "yarn") {

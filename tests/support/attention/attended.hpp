@@ -26,7 +26,7 @@ struct PairMask {
   ScoresExtents extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 1};
   DType dtype = DType::f32;      // of numbers
   Layout layout = Layout::bthd;  // of [batch, queries, heads, keys]
-  std::int64_t hidden = 4;       // one of so many pairs is -Inf, or false; 0: none
+  std::int64_t hidden = 4;       // one of this many pairs is -Inf, or false; 0: none
 };
 
 struct AttendCase {
