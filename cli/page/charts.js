@@ -131,8 +131,8 @@ function chartOptions(xLabel) {
   };
 }
 
-// A chart in its card: heading, caption, canvas, legend, and the numbers as a table, which is filled
-// when it is opened.
+// A chart in its card: heading, caption, canvas, legend, and the numbers as a table. Opening the
+// table fills it.
 function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
   const heading = element("h3", {}, title);

@@ -260,7 +260,7 @@ Figure wavelengths(const Request& request) {
           .panels = {std::move(panel)}};
 }
 
-// What a rule does to the pairs; "" where it is unlike these.
+// A rule's effect on the pairs; "" for any other rule.
 std::string_view effect_of(const Scaling& scaling) {
   const std::string_view rule = rope_type(scaling);
   if (rule == "default") return "Without a rule every pair stays as it was.";

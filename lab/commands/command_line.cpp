@@ -141,7 +141,8 @@ void declare_sample(CLI::App& root, SampleArguments& arguments, Command& chosen)
                   "below 1 more of what is likely; 0: always the likeliest byte")
       ->default_val(1)
       ->check(CLI::Range(0.0, 1e3));
-  app->add_option("--top-k", arguments.sampling.top_k, "draw from this many likeliest bytes; 0: from all")
+  app->add_option("--top-k", arguments.sampling.top_k,
+                  "draw from this many likeliest bytes; 0: from all")
       ->default_val(0)
       ->check(CLI::Range(0, 256));
   app->add_option("--sample-seed", arguments.sample_seed, "another seed, another text")

@@ -13,8 +13,8 @@ from tool import LLAMA, ToolTest
 MISTAKES = [
     ([], 2, ["a command is required", "inspect", "`rotary --help`"]),
     (["bogus"], 2,
-     ["inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, report, "
-      "models, permute, identify, trace, stretch, bench, help, completions, got 'bogus'"]),
+     ["inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, "
+      "report, models, permute, identify, trace, stretch, bench, help, completions, got 'bogus'"]),
     (["inspct", "config.json"], 2, ["'inspct'", "did you mean inspect?", "`rotary --help`"]),
     (["explain", "rotation"], 2, ["explain rotation needs a CONFIG, or numbers to rotate"]),
     (["diff", "config.json", "config.json", "--between", "vllm,mlx"], 2, ["got both"]),

@@ -49,7 +49,8 @@ function writeFields(section) {
   const all = [...labels.values()].map((field) => fieldRow(field));
   const rows = [...all.filter(differs), ...all.filter((row) => !differs(row))];
   const head = element("tr", {}, element("th", { scope: "col" }, "What it is"),
-    ...report.subjects.map((subject) => element("th", { scope: "col" }, ...breakable(subject.name))));
+    ...report.subjects.map((subject) =>
+      element("th", { scope: "col" }, ...breakable(subject.name))));
   if (report.subjects.length > 1) {
     document.getElementById("words").before(section);
     section.append(differencesControl(rows));
