@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos: rows and rotated tensors are within their bounds. So scores depend on the distance alone,
-// and the other role's transpose undoes a rotation, as the reference's do.
+// xPos: rows and rotated tensors are within their bounds, so scores depend on the distance alone,
+// as those of the reference do.
 #include <gtest/gtest.h>
 
 #include <cmath>

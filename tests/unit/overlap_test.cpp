@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views that may share a buffer, at the sizes of models. The fuzz target views compares the
-// decision about small views of any strides with a list of their addresses.
+// Views that may share a buffer, at the sizes of models. The fuzz target views compares what is
+// decided about small views of any strides with a list of their addresses.
 #include <gtest/gtest.h>
 
 #include <limits>
