@@ -123,18 +123,6 @@ TEST(Similarity, IsLearned) {
   EXPECT_FALSE(outcome->metrics.contains("accuracy"));
 }
 
-TEST_P(EveryChoiceTask, GoesOnBitForBit) {
-  const Cell cell = tiny_choice(GetParam(), "rope", 12);
-  RunDirectory whole = *RunDirectory::claim(folder_ / "whole", cell);
-  const auto expected = train_cell(cell, lettered(), whole, {});
-  RunDirectory parts = *RunDirectory::claim(folder_ / "parts", cell);
-  const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 5; }};
-  EXPECT_FALSE(train_cell(cell, lettered(), parts, stopping).has_value());
-  const auto outcome = train_cell(cell, lettered(), parts, {});
-  EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
-  EXPECT_EQ(outcome->metrics, expected->metrics);
-}
-
 TEST_P(EveryChoiceTask, SharesOfABatchAreTheBatch) {
   const auto learner = make_learner(tiny_choice(GetParam(), "rope", 1), lettered());
   const LossSum whole = learner->training_loss(3, {});

@@ -286,8 +286,6 @@ TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
     if (encoding.name != "none") {
       EXPECT_GT(largest_size(without - expected.exact), expected.error);
     }
-    RecordProperty(encoding.name + " difference", std::to_string(difference / unit));
-    RecordProperty(encoding.name + " bound", std::to_string(expected.error / unit));
   }
 }
 

@@ -95,14 +95,6 @@ TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
             std::string::npos);
 }
 
-TEST(Experiment, TakesAnEncodingWithSeedsOfItsOwnUnderItsOwnName) {
-  const Experiment experiment = parse_experiment(
-      with(tiny_json("causal_lm"), "\"alibi\"", R"({"like": "alibi", "seeds": [1, 2, 3]})"),
-      "e.json");
-  EXPECT_EQ(cells_of(experiment, {.preset = "quick", .only = {"alibi"}, .seeds = {}}).size(), 3U);
-  EXPECT_EQ(cells_of(experiment, {.preset = "quick", .only = {"none"}, .seeds = {}}).size(), 1U);
-}
-
 TEST(Experiment, EvaluatesAModelThatGoesOnLongerInItsFirstUnit) {
   const auto parse = [](std::string_view unit) {
     return parse_experiment(with(tiny_json("causal_lm"), "\"evaluate_lengths\"",

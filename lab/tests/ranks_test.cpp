@@ -27,18 +27,6 @@ const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
-TEST(Ranks, AddUpAndBroadcast) {
-  const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
-    ranks.join();
-    std::vector<float> numbers = {static_cast<float>(ranks.rank()), 1.5F};
-    ranks.add_up(numbers, Memory::processor);
-    const std::string text = ranks.broadcast(ranks.rank() == 0 ? "said by the first" : "other");
-    const bool empty = ranks.broadcast("").empty();
-    return numbers[0] == 3 && numbers[1] == 4.5F && text == "said by the first" && empty ? 0 : 1;
-  });
-  EXPECT_EQ(ends, std::vector<int>(3, 0));
-}
-
 // Adam hardly sees how large gradients are, so that training does not show it.
 TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {

@@ -76,19 +76,6 @@ class Results(MadeRuns):
         self.assertAlmostEqual(claim["interval"][0], statistics.mean(gaps) - reach)
         self.assertAlmostEqual(claim["interval"][1], statistics.mean(gaps) + reach)
 
-    def test_interval_over_windows(self):
-        claim = self.claims()["RoPE is far ahead of ALiBi"]
-        self.assertEqual(claim["interval_over"], "windows")
-        windows = [made_runs.length_of(arm, 1, 1, "")["windows"] for arm in ("alibi", "rope")]
-        gaps = [one - other for one, other in zip(*windows)]
-        # The mean of 32, near to normal: percentiles within a fifth of 1.96 standard errors.
-        reach = 1.96 * statistics.pstdev(gaps) / math.sqrt(32)
-        low, high = claim["interval"]
-        self.assertAlmostEqual(low, statistics.mean(gaps) - reach, delta=0.2 * reach)
-        self.assertAlmostEqual(high, statistics.mean(gaps) + reach, delta=0.2 * reach)
-        [again] = self.results(self.experiment)
-        self.assertEqual(again, self.whole())
-
     def test_cells_are_as_their_directories_say(self):
         found = self.whole()
         self.assertEqual(found["cells"]["finished"], 20)

@@ -169,21 +169,6 @@ TEST_F(Translating, LearnsAndLeavesTexts) {
   }
 }
 
-TEST_F(Translating, GoesOnBitForBit) {
-  const Cell cell = tiny_translation("rope");
-  RunDirectory whole = claim("whole", cell);
-  const auto expected = train_cell(cell, small_pairs(), whole, {});
-  RunDirectory parts = claim("parts", cell);
-  const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 17; }};
-  EXPECT_FALSE(train_cell(cell, small_pairs(), parts, stopping).has_value());
-  const auto outcome = train_cell(cell, small_pairs(), parts, {});
-  ASSERT_TRUE(outcome.has_value());
-  EXPECT_EQ(losses_of(parts.path()), losses_of(whole.path()));
-  EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
-  EXPECT_EQ(read_text(parts.path() + "/hypotheses.txt"),
-            read_text(whole.path() + "/hypotheses.txt"));
-}
-
 TEST_F(Translating, NeedsPairsThatFit) {
   const auto says = [](const Cell& cell, const Dataset& data) {
     return failure_of([&] { return make_learner(cell, data); });
