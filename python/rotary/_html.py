@@ -10,8 +10,8 @@ def table(title: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -
         style = ' style="text-align:left"'
         return "".join(f"<{tag}{style}>{html.escape(str(cell))}</{tag}>" for cell in row)
 
-    lines = [f"<b>{html.escape(title)}</b><table>"]
+    lines = [f"<tr>{cells(row, 'td')}</tr>" for row in rows]
     if head:
-        lines.append(f"<tr>{cells(head, 'th')}</tr>")
-    lines += [f"<tr>{cells(row, 'td')}</tr>" for row in rows]
-    return "".join(lines) + "</table>"
+        lines.insert(0, f"<tr>{cells(head, 'th')}</tr>")
+    table_of = f"<table>{''.join(lines)}</table>" if lines else ""
+    return f"<b>{html.escape(title)}</b>{table_of}"
