@@ -65,10 +65,9 @@ Comparison compare_changed(const DiffOptions& options) {
 
 Answer run(const DiffOptions& options, OutputForm form) {
   const bool is_changed = changes_a_file(options.model.resolving);
-  const bool is_both = options.other && options.between;
-  require(!is_both && (options.other || options.between || is_changed),
-          "diff takes OTHER or --between, one of the two, or --overrides or --flags; got {}",
-          is_both ? "both" : "neither");
+  require(!(options.other && options.between), "diff takes OTHER or --between, got both");
+  require(options.other || options.between || is_changed,
+          "diff needs another model, --between, --overrides or --flags, got none");
   if (options.other) return answer_of(compare_files(options), options, form);
   if (!options.between) return answer_of(compare_changed(options), options, form);
   const Comparison comparison = compare_engines(options.model, *options.between);

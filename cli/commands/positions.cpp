@@ -22,6 +22,7 @@ struct Arguments {
 
 MRopeConvention convention_of(const Arguments& arguments) {
   const std::string& name = arguments.convention;
+  require(!name.empty(), "--as is required: how the model counts, such as qwen2.5-vl (--list)");
   const auto named = m_rope_convention(name);
   MRopeConvention convention =
       named ? *named : choose_by(&MRopeConvention::name, "--as", name, m_rope_conventions());

@@ -23,7 +23,7 @@ constexpr std::size_t text_width = 90;
 
 // A cause that stands alone is the headline.
 bool is_told_first(const Identification& found) {
-  return found.tied > 0 && found.explanations.front().causes.size() == 1;
+  return found.verdict == Verdict::another_cause && found.explanations.front().causes.size() == 1;
 }
 
 std::string_view headline(const Identification& found) {
@@ -34,7 +34,7 @@ std::string_view headline(const Identification& found) {
            "numbers";
   if (is_told_first(found)) return found.explanations.front().causes.front().sentence;
   return found.verdict == Verdict::described
-             ? "described: this explains the numbers"
+             ? "described: this rotary embedding explains the numbers"
              : "another cause: the config does not explain the numbers, this does";
 }
 
@@ -87,6 +87,7 @@ std::string best_text(const Identification& found) {
     } else {
       text += fmt::format("\n  {}\n", printable(change_text(cause)));
     }
+    if (found.verdict == Verdict::described) continue;
     if (!is_told_first(found)) text += wrapped(cause.sentence, 4, text_width);
     text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, text_width);
   }
@@ -239,10 +240,13 @@ std::string identification_text(const IdentifyAnswer& answer) {
   const std::string layout = answer.layout.empty() ? "" : fmt::format(" ({})", answer.layout);
   if (found.checked_tokens > 0)
     text += fmt::format("compared all heads of {} tokens\n", found.checked_tokens);
-  return text + fmt::format("looked at {} {}, {} {} of {}{}; tried {} mistakes, {} pairs\n",
-                            found.tokens, found.tokens == 1 ? "token" : "tokens", found.heads,
-                            found.heads == 1 ? "head" : "heads", to_string(found.dtype), layout,
-                            found.hypotheses, found.pairs);
+  text +=
+      found.structure
+          ? fmt::format("looked at {} {}, {} {} of {}{}", found.tokens,
+                        found.tokens == 1 ? "token" : "tokens", found.heads,
+                        found.heads == 1 ? "head" : "heads", to_string(found.dtype), layout)
+          : fmt::format("compared at {} position{}", found.tokens, found.tokens == 1 ? "" : "s");
+  return text + fmt::format("; tried {} mistakes, {} pairs\n", found.hypotheses, found.pairs);
 }
 
 }  // namespace rotary::cli

@@ -176,8 +176,10 @@ class IdentifyTest(IdentifyTool):
         angles = np.outer(np.arange(9), inv_freq)
         table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
                  "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
-        code, found = self.identify(*table)
-        self.assertEqual((code, found["structure"]), (0, None))
+        self.assertEqual(self.identify(*table)[0], 0)
+        self.assertIn("\ncompared at 9 positions; tried ", self.run_ok("identify", *table))
+        text = self.run_ok("identify", "--inv-freq", self.save("f.npy", 5e5 ** (-np.arange(8) / 8)))
+        self.assertRegex(text, r"^described: this rotary embedding(?!(.|\n)*Next:)")
         code, found = self.identify(*table, "--set", "rope_theta=500000.0")
         self.assertEqual((code, self.causes(found)), (1, [("base", "base", "10000")]))
         frequencies = self.save("f.npy", inv_freq.astype(np.float32))

@@ -18,7 +18,7 @@ MISTAKES = [
     (["inspct", "config.json"], 2, ["'inspct'", "did you mean inspect?", "`rotary --help`"]),
     (["explain", "rotation"], 2, ["explain rotation needs a CONFIG, or numbers to rotate"]),
     (["diff", "config.json", "config.json", "--between", "vllm,mlx"], 2, ["got both"]),
-    (["diff", "config.json"], 2, ["OTHER or --between", "got neither"]),
+    (["diff", "config.json"], 2, ["needs another model", "got none"]),
     (["inspect", "config.json", "--set", 'rope_scaling={"type": "yarnn"}'], 5,
      ["rope_scaling.type must be one of", 'got "yarnn"; did you mean yarn?']),
     (["TABLE", "config.json"], 2, ["'TABLE'", "did you mean table?"]),

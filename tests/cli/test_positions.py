@@ -142,8 +142,8 @@ class PositionsTest(ToolTest):
 
     def test_mistakes(self):
         for arguments, message in (
-                ([*PROMPT], "--as must be one of qwen2-vl, "),
-                ([*PROMPT, "--as"], "--as must be one of qwen2-vl, "),
+                ([*PROMPT], "--as is required: "),
+                ([*PROMPT, "--as", "qwen"], "--as must be one of qwen2-vl, "),
                 ([*PROMPT, "--as", "qwen2.5vl"], "got 'qwen2.5vl'; did you mean qwen2.5-vl?"),
                 (["--as", "qwen2-vl"], "a prompt is required: --text N, "),
                 (["--image", "4", "--as", "qwen2-vl"], "--image must be ROWSxCOLUMNS, got '4'"),

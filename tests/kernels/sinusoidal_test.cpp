@@ -47,13 +47,17 @@ void expect_filled(const SinusoidalSpec& spec) {
   const auto tokens = static_cast<std::int64_t>(far_positions.size());
   Tensor dst(test::tokens_shape(DType::f32, {.tokens = tokens, .features = spec.dim}));
   test::require(fill_sinusoidal(tokens_of(dst), sinusoidal, positions_of(far_positions)));
+  std::vector<std::vector<long double>> rows;
+  for (const std::int64_t position : far_positions) {
+    rows.push_back(
+        reference::sinusoidal_row(spec, reference::sinusoidal_angles(sinusoidal, position)));
+  }
   test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
-    const std::int64_t position = far_positions[static_cast<std::size_t>(at.token)];
-    const auto row =
-        reference::sinusoidal_row(spec, reference::sinusoidal_angles(sinusoidal, position));
-    const long double exact = row[static_cast<std::size_t>(f)];
-    const double bound = sinusoidal_error_bound(DType::f32, static_cast<double>(exact),
-                                                std::abs(static_cast<double>(position)));
+    const auto token = static_cast<std::size_t>(at.token);
+    const long double exact = rows[token][static_cast<std::size_t>(f)];
+    const double bound =
+        sinusoidal_error_bound(DType::f32, static_cast<double>(exact),
+                               std::abs(static_cast<double>(far_positions[token])));
     ASSERT_LE(static_cast<double>(std::abs(dst.at(at, f) - exact)), bound)
         << "token " << at.token << " feature " << f;
   });
