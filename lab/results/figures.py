@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Panels as pictures, drawn by Matplotlib."""
 
+import copy
 import io
 import math
 
@@ -10,8 +11,25 @@ from matplotlib import pyplot
 
 COLOURS = ("#0072B2", "#D55E00", "#007A59", "#000000", "#AA3377", "#7A6A00")
 DASHES = ("-", "--", ":", "-.")
+MOST_LINES = 6
 
 matplotlib.use("svg")
+
+
+def parts_of(panel):
+    """The panel, or several with at most six of its lines each and one range of y."""
+    lines = [] if isinstance(panel, described.Bars) else panel.lines
+    count = math.ceil(len(lines) / MOST_LINES)
+    if count < 2:
+        return [panel]
+    size = math.ceil(len(lines) / count)
+    parts = [copy.copy(panel) for _ in range(count)]
+    values = [y for line in lines for y in line.mean]
+    margin = (max(values) - min(values)) / 20
+    for n, part in enumerate(parts):
+        part.lines = lines[n * size:(n + 1) * size]
+        part.range_of_y = (min(values) - margin, max(values) + margin)
+    return parts
 
 
 def draw_lines(panel, axes):
@@ -20,7 +38,9 @@ def draw_lines(panel, axes):
                   linestyle=DASHES[line.dash % len(DASHES)])
     if panel.logarithmic:
         axes.set_xscale("log")
-    axes.legend(fontsize="small")
+    if panel.range_of_y:
+        axes.set_ylim(panel.range_of_y)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3, frameon=False)
     axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title)
 
 
@@ -39,7 +59,9 @@ def draw_bars(panel, axes):
 def drawn(panels, title):
     """The bytes of an SVG: the same picture for the same numbers."""
     matplotlib.rcParams.update({"svg.hashsalt": title, "svg.fonttype": "none"})
-    columns = min(2, len(panels))
+    parts = [parts_of(panel) for panel in panels]
+    columns = max(min(2, len(panels)), max(map(len, parts)))
+    panels = [part for each in parts for part in each]
     rows = math.ceil(len(panels) / columns)
     picture, axes = pyplot.subplots(rows, columns, figsize=(5.5 * columns, 4 * rows + 0.5),
                                     squeeze=False, layout="constrained")

@@ -34,6 +34,7 @@ class Panel:
         self.caption, self.logarithmic = caption, logarithmic
         self.lines = []
         self.mark = None  # a value of y and its name
+        self.range_of_y = None  # of a picture; None: that of the lines
 
     def add(self, name, look, points):
         """look: the numbers of a colour and of a dash. Points without a number are left out."""
