@@ -149,7 +149,9 @@ std::string unexpected_text(const CLI::App& root) {
     names.insert(names.end(), option.names.begin(), option.names.end());
   }
   for (const CLI::App* inner : app.get_subcommands({})) names.push_back(inner->get_name());
-  return fmt::format("{} takes no {} '{}'{}", app.get_name(),
+  const CLI::App* const parent = app.get_parent();
+  const bool is_inner = parent != nullptr && parent->get_parent() != nullptr;
+  return fmt::format("{}takes no {} '{}'{}", is_inner ? app.get_name() + " " : "",
                      name.starts_with('-') ? "option" : "further argument", name,
                      did_you_mean(name, names));
 }
