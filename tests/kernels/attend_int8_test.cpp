@@ -30,6 +30,28 @@ Lying any_lying(std::uint64_t seed) {
   return test::all_lyings[seed / 10 % test::all_lyings.size()];
 }
 
+// Two queries of four heads on two stream, nine are packed.
+TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
+  std::uint64_t seed = 100;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
+      for (const test::NamedMask& mask : test::attend_masks()) {
+        if (!mask.sequences.empty() && queries != small.queries) continue;
+        if (!test::meet(encoding, mask)) continue;
+        SCOPED_TRACE(encoding.name + ", " + mask.name);
+        AttendCase each = test::case_of(shape, encoding, mask);
+        each.seed = seed += 10;
+        each.in_int8 = any_lying(seed);
+        Attended call(each);
+        ASSERT_TRUE(is_right(call));
+        ASSERT_TRUE(call.int8_k->guards_intact() && call.int8_v->guards_intact());
+      }
+    }
+  }
+}
+
 AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
                    Lying lying = Lying::bthd) {
   return {.shape = shape,
@@ -60,6 +82,36 @@ TEST(AttendInt8, TakesAnySizes) {
       each.mask = mask;
       ASSERT_TRUE(is_right(each));
     }
+  }
+}
+
+TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
+  std::uint64_t seed = 500;
+  for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
+    for (const std::int64_t queries : {1, 20}) {
+      seed += 10;
+      AttendCase each = case_of({1, queries, 40, 4, 2, 32, 24}, seed, any_lying(seed));
+      each.q.dtype = q;
+      each.out.dtype = q == DType::bf16 ? DType::f32 : DType::bf16;
+      ASSERT_TRUE(is_right(each));
+    }
+  }
+}
+
+// A softcap, both masks of pairs and weights.
+TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
+  for (const std::int64_t queries : {1, 2, 9}) {
+    AttendCase each = case_of({1, queries, 70, 4, 2, 16, 16}, 600, Lying::bhtd);
+    each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
+    each.softcap = 3;
+    each.additive_mask = test::PairMask{
+        .extents = {.batch = 1, .heads = 4, .queries = queries, .keys = 70}, .hidden = 5};
+    each.boolean_mask =
+        test::PairMask{.extents = {.batch = 1, .heads = 1, .queries = queries, .keys = 70}};
+    Attended call(each);
+    ASSERT_TRUE(is_right(call));
+    call.ask_for_weights();
+    ASSERT_TRUE(is_right(call));
   }
 }
 

@@ -20,6 +20,7 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 using test::is_right;
+using test::Layout;
 using test::PairMask;
 using test::scale_for;
 using test::small;
@@ -40,6 +41,26 @@ test::AttentionShape with_queries(std::int64_t queries, std::int64_t keys = smal
   shape.queries = queries;
   shape.keys = keys;
   return shape;
+}
+
+// Each encoding under each mask of positions, with a cap that bends much or little.
+TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
+  std::uint64_t seed = 3000;
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
+    for (const test::NamedMask& mask : test::attend_masks()) {
+      if (!test::meet(encoding, mask)) continue;
+      for (const std::int64_t queries : {2, 9}) {
+        if (queries == 2 && !mask.sequences.empty()) continue;  // those of 9
+        SCOPED_TRACE(encoding.name + ", " + mask.name + " " + std::to_string(queries));
+        const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
+        if (logn && queries == 2) continue;
+        AttendCase each = test::case_of(with_queries(queries), encoding, mask);
+        each.softcap = seed % 20 == 0 ? 0.4 : 30;
+        each.seed = seed += 10;
+        ASSERT_TRUE(is_right(each));
+      }
+    }
+  }
 }
 
 // One key, so that the log-sum-exp is the score: cap tanh(score / cap) alone, for numbers of every
@@ -71,6 +92,54 @@ TEST(AttendSoftcap, RefusesNothingAndBendsNothingFarBelowIt) {
   test::require(call.run());
   for (std::int64_t token = 0; token < small.queries; ++token)
     EXPECT_LE(test::difference(call.out, token, plain.out, token), 1e-5);
+}
+
+TEST(AttendMasks, AreBroadcastAlongAnyAxis) {
+  constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  const AttentionMask causal{.order = AttentionOrder::causal};
+  std::uint64_t seed = 3200;
+  for (unsigned shared = 0; shared < 16; ++shared) {
+    for (const std::int64_t queries : {1, 3, 9}) {
+      for (const Layout layout : test::all_layouts) {
+        SCOPED_TRACE(std::to_string(shared) + " " + std::to_string(queries));
+        const test::AttentionShape shape = with_queries(queries);
+        const PairMask numbers{
+            .extents = extents_of(shape, shared), .dtype = dtypes[seed / 10 % 3], .layout = layout};
+        const PairMask booleans{.extents = extents_of(shape, 15 - shared), .layout = layout};
+        AttendCase made_of{.shape = shape,
+                           .mask = seed % 20 == 0 ? causal : bidirectional,
+                           .scale = scale_for(12),
+                           .seed = seed += 10};
+        const std::uint64_t kind = seed / 10 % 4;
+        if (kind != 1) made_of.additive_mask = numbers;
+        if (kind != 2) made_of.boolean_mask = kind == 1 ? numbers : booleans;
+        ASSERT_TRUE(is_right(made_of));
+      }
+    }
+  }
+}
+
+// On top of windows, sinks, packed and padded sequences, temperatures; beside every encoding, with
+// and without a softcap.
+TEST(AttendMasks, AreOnTopOfPositionsAndBesideEveryEncoding) {
+  const std::vector<test::NamedMask> masks = test::attend_masks();
+  const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);
+  std::uint64_t seed = 3300;
+  for (std::size_t i = 0; i < encodings.size(); ++i) {
+    for (std::size_t j = 0; j < masks.size(); ++j) {
+      const test::NamedMask& mask = masks[j];
+      SCOPED_TRACE(encodings[i].name + ", " + mask.name);
+      if (!test::meet(encodings[i], mask)) continue;
+      AttendCase made_of = test::case_of(small, encodings[i], mask);
+      made_of.seed = seed += 10;
+      if ((i + j) % 2 == 0) made_of.softcap = 3;
+      if ((i + j) % 3 != 0) made_of.boolean_mask = PairMask{.extents = extents_of(small)};
+      if ((i + j) % 3 != 1) made_of.additive_mask = PairMask{.extents = extents_of(small, 1)};
+      Attended call(made_of);
+      if ((i + j) % 5 == 0) call.ask_for_weights();
+      ASSERT_TRUE(is_right(call));
+    }
+  }
 }
 
 // Holes within and across vectors, panels, words, tiles and splits; rows of whole groups and rests.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() against the reference attention around the sizes of vectors, blocks and tiles, and what
-// its bits do not depend on. The fuzz target attend makes small calls of every encoding, mask,
-// dtype and layout.
+// attend() against the reference attention: every encoding, mask, dtype and layout, within the
+// published bound; and the inputs that its bits do not depend on.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -28,6 +27,75 @@ using test::small;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
+
+TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
+  const std::vector<test::NamedMask> masks = test::attend_masks();
+  std::uint64_t seed = 100;
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
+    for (const test::NamedMask& mask : masks) {
+      SCOPED_TRACE(encoding.name + ", " + mask.name);
+      if (!test::meet(encoding, mask)) continue;
+      AttendCase each = test::case_of(small, encoding, mask);
+      each.seed = seed += 10;
+      ASSERT_TRUE(is_right(each));
+    }
+  }
+}
+
+// Each dtype for q, k and v together, each dtype for out; and all different.
+TEST(Attend, TakesAnyDTypes) {
+  const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  std::uint64_t seed = 200;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
+      if (!encoding.encoding.rotary && encoding.name != "none") continue;
+      for (int i = 0; i < 9; ++i) {
+        const DType first = dtypes[i % 3];
+        const DType second = dtypes[(i / 3 + i) % 3];
+        const bool mixed = i == 4;
+        SCOPED_TRACE(encoding.name + " " + std::to_string(i));
+        ASSERT_TRUE(is_right({.shape = shape,
+                              .encoding = encoding.encoding,
+                              .mask = {.order = AttentionOrder::causal, .left = 11, .sinks = 2},
+                              .scale = scale_for(12),
+                              .q = {.dtype = first},
+                              .k = {.dtype = second},
+                              .v = {.dtype = mixed ? first : second},
+                              .out = {.dtype = dtypes[(i + 1) % 3]},
+                              .seed = seed += 10}));
+      }
+    }
+  }
+}
+
+TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
+  const Layout layouts[] = {Layout::bthd, Layout::bhtd, Layout::fused_qkv, Layout::padded,
+                            Layout::reversed_tokens};
+  for (const std::int64_t queries : {1, 3, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (std::size_t i = 0; i < 10; ++i) {
+      SCOPED_TRACE(i);
+      const DType dtype = i % 2 == 0 ? DType::f32 : DType::bf16;
+      AttendCase made_of{.shape = shape,
+                         .scale = scale_for(12),
+                         .q = {dtype, layouts[i % 5]},
+                         .k = {dtype, layouts[(i + 1) % 5]},
+                         .v = {dtype, layouts[(i + 2) % 5]},
+                         .out = {dtype, layouts[(i + 3) % 5]},
+                         .seed = 300 + i};
+      Attended call(made_of);
+      test::require(call.run());
+      ASSERT_TRUE(call.is_right());
+      made_of.q = made_of.k = made_of.v = made_of.out = {.dtype = dtype};
+      Attended plain(made_of);
+      test::require(plain.run());
+      EXPECT_EQ(call.bits(), plain.bits());
+    }
+  }
+}
 
 // Lengths near those of vectors, panels, groups, blocks and tiles.
 TEST(Attend, TakesAnySizes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // linear_attend against the reference, which has no running sums, chunks or reduced exponents:
-// sizes around a chunk, packed documents, decode steps, features of extreme magnitude. The fuzz
-// target linear_attend makes small calls of every dtype, mask, feature map and grouping of heads.
+// every dtype, mask, feature map and grouping of heads; sizes around a chunk; packed documents;
+// decode steps; features of extreme magnitude.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,6 +59,40 @@ struct OwnedState {
   [[nodiscard]] LinearState view() { return {values, keys, exponents}; }
 };
 
+TEST(LinearAttention, IsTheReferenceWithinTheBound) {
+  std::uint64_t seed = 100;
+  for (const DType dtype : test::all_dtypes) {
+    for (const LinearMask mask : masks) {
+      for (const FeatureMap& map : all_maps()) {
+        for (const std::int64_t group : {1, 3}) {
+          LinearCase of{.map = map, .mask = mask};
+          const auto turned = static_cast<std::size_t>(++seed % 4);
+          if (turned < all_pairings.size()) {
+            of.window = window_for(map, all_pairings[turned]);
+            of.first_position = 100'000;
+          }
+          SCOPED_TRACE(std::string(to_string(dtype)) + " map " + std::to_string(map.index()) +
+                       (mask == LinearMask::causal ? " causal group " : " bidirectional group ") +
+                       std::to_string(group) + " turned " + std::to_string(turned));
+          constexpr std::array layouts = {Layout::bthd, Layout::bhtd, Layout::padded,
+                                          Layout::reversed_tokens, Layout::fused_qkv};
+          const Qkv qkv = test::random_qkv({.dtype = dtype,
+                                            .batch = 2,
+                                            .tokens = 70,
+                                            .heads = 2 * group,
+                                            .key_heads = 2,
+                                            .head_dim = 6,
+                                            .v_features = 5,
+                                            .layout = layouts[seed % layouts.size()]},
+                                           seed);
+          ASSERT_TRUE(is_linear_attention(attended(of, qkv, layouts[(seed + 2) % layouts.size()]),
+                                          0, of, qkv));
+        }
+      }
+    }
+  }
+}
+
 // The state of one token holds its features: e^x and x + 1 of each dtype, down to where they are 0.
 TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   constexpr std::int64_t features = 20'000;
@@ -86,7 +120,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
 }
 
 // Sizes near those of lanes, blocks of queries and chunks.
-TEST(LinearAttention, TakesAnySizes) {
+TEST(LinearAttention, OfEverySize) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
       const std::int64_t head_dim = 1 + tokens % 5;
@@ -111,8 +145,21 @@ TEST(LinearAttention, TakesAnySizes) {
   }
 }
 
+// Cross-attention: queries and keys of different numbers, none included.
+TEST(LinearAttention, OfOtherNumbersOfKeys) {
+  for (const FeatureMap& map : all_maps()) {
+    for (const std::int64_t keys : {0, 1, 90}) {
+      LinearCase of{.map = map, .mask = LinearMask::bidirectional};
+      of.window = window_for(map, Pairing::half);
+      const Qkv qkv = test::random_qkv(
+          {.tokens = 67, .key_tokens = keys, .heads = 2, .head_dim = 6, .v_features = 3}, 202);
+      ASSERT_TRUE(is_linear_attention(attended(of, qkv), 0, of, qkv)) << keys << " keys";
+    }
+  }
+}
+
 // Padding at the start, inside and at the end, documents of all lengths, a number that returns.
-TEST(LinearAttention, KeepsDocumentsApartAndPaddingZero) {
+TEST(LinearAttention, OfPackedDocumentsAndPadding) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
     segments.insert(segments.end(), static_cast<std::size_t>(count), number);
@@ -214,7 +261,7 @@ TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
 
 // Exponents that grow and fall by far more than float32 holds, within a chunk and between chunks:
 // the keys that a query sees decide the reduction of its sums, later keys do not.
-TEST(LinearAttention, TakesExponentsFarApart) {
+TEST(LinearAttention, OfExponentsFarApart) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
@@ -269,7 +316,7 @@ TEST(LinearAttention, IsFiniteForAnyMagnitude) {
 }
 
 // elu(-200) + 1 is 0 in float32, and 1e-87 exactly.
-TEST(LinearAttention, IsZeroWhereTheDenominatorIsZero) {
+TEST(LinearAttention, OfADenominatorOfZeroIsZero) {
   Qkv qkv = test::random_qkv({.tokens = 5, .head_dim = 3}, 210);
   for_each_element(qkv.k.extents(),
                    [&](const HeadIndex& at, std::int64_t f) { qkv.k.set(at, f, -200); });

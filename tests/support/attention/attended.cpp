@@ -117,7 +117,7 @@ ShawTable Attended::shaw_table(const reference::ShawVectors& vectors) {
   const Extents extents{.tokens = rows,
                         .heads = 1,
                         .features = static_cast<std::int64_t>(vectors.table.size()) / rows};
-  Tensor& tensor = shaw_tensors_.emplace_back(Shape{DType::f64, extents});
+  Tensor& tensor = shaw_tensors_.emplace_back(Shape{case_.shaw.dtype, extents, case_.shaw.layout});
   const double* number = vectors.table.data();
   for_each_element(extents, [&](const HeadIndex& index, std::int64_t feature) {
     tensor.set(index, feature, *number++);

@@ -46,6 +46,7 @@ struct AttendCase {
   Form k = {};
   Form v = {};
   Form out = {};
+  Form shaw = {.dtype = DType::f64};  // of both tables
   std::optional<Lying> in_int8 = {};  // k and v are in 8 bits, and lie so
   std::uint64_t seed = 1;
 };
