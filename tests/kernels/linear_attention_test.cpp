@@ -120,7 +120,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
 }
 
 // Sizes near those of lanes, blocks of queries and chunks.
-TEST(LinearAttention, OfEverySize) {
+TEST(LinearAttention, IsWithinTheBoundForEverySize) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
       const std::int64_t head_dim = 1 + tokens % 5;
@@ -146,7 +146,7 @@ TEST(LinearAttention, OfEverySize) {
 }
 
 // Cross-attention: queries and keys of different numbers, none included.
-TEST(LinearAttention, OfOtherNumbersOfKeys) {
+TEST(LinearAttention, TakesOtherNumbersOfKeys) {
   for (const FeatureMap& map : all_maps()) {
     for (const std::int64_t keys : {0, 1, 90}) {
       LinearCase of{.map = map, .mask = LinearMask::bidirectional};
@@ -159,7 +159,7 @@ TEST(LinearAttention, OfOtherNumbersOfKeys) {
 }
 
 // Padding at the start, inside and at the end, documents of all lengths, a number that returns.
-TEST(LinearAttention, OfPackedDocumentsAndPadding) {
+TEST(LinearAttention, KeepsPackedDocumentsApartAndPaddingOut) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
     segments.insert(segments.end(), static_cast<std::size_t>(count), number);
@@ -261,7 +261,7 @@ TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
 
 // Exponents that grow and fall by far more than float32 holds, within a chunk and between chunks:
 // the keys that a query sees decide the reduction of its sums, later keys do not.
-TEST(LinearAttention, OfExponentsFarApart) {
+TEST(LinearAttention, TakesExponentsFarApart) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
@@ -316,7 +316,7 @@ TEST(LinearAttention, IsFiniteForAnyMagnitude) {
 }
 
 // elu(-200) + 1 is 0 in float32, and 1e-87 exactly.
-TEST(LinearAttention, OfADenominatorOfZeroIsZero) {
+TEST(LinearAttention, GivesZerosForADenominatorOfZero) {
   Qkv qkv = test::random_qkv({.tokens = 5, .head_dim = 3}, 210);
   for_each_element(qkv.k.extents(),
                    [&](const HeadIndex& at, std::int64_t f) { qkv.k.set(at, f, -200); });

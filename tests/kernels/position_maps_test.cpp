@@ -92,7 +92,7 @@ TEST(PositionMaps, SizesNoneAndOne) {
 
 // Maps that keep every distance, over several blocks of queries, in the strides of dual chunk
 // attention too.
-TEST(PositionMaps, OfNoEffectAreRotaryEmbedding) {
+TEST(PositionMaps, AreRotaryEmbeddingIfTheyHaveNoEffect) {
   constexpr std::int64_t tokens = 1100;
   AttendCase plain = case_of(ReRope{tokens}, tokens, tokens);
   for (const PositionMap& map :
