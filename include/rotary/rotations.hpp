@@ -110,6 +110,7 @@ class Rotations {
 
  private:
   friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills the members below
+  // A number that is 0 once it was moved from.
   struct Tokens {
     std::int64_t count = 0;
     Tokens() = default;
@@ -117,8 +118,8 @@ class Rotations {
     Tokens& operator=(const Tokens&) = default;
     Tokens(Tokens&& other) noexcept : count(std::exchange(other.count, 0)) {}
     Tokens& operator=(Tokens&& other) noexcept {
-      count = other.count;
-      other.count = 0;
+      const std::int64_t given = std::exchange(other.count, 0);
+      count = given;  // also of an object moved to itself
       return *this;
     }
     ~Tokens() = default;

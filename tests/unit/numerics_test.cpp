@@ -152,6 +152,10 @@ TEST(Numerics, RemakingKeepsTheTensorsAndTakesTheNumerics) {
   EXPECT_EQ(moved.numerics(), Numerics::transformers);
   EXPECT_EQ(moved.rounding(), Rounding::table);
   EXPECT_EQ(moved.tensors(), DType::f16);
+  Rotations kept = moved;
+  Rotations& itself = kept;
+  kept = std::move(itself);
+  EXPECT_EQ(kept.tokens(), moved.tokens());
 
   Rotations any = value_of(make_rotations(frequencies_of(Numerics::exact), some));
   refused(remake_rotations(any, table, some), {"tensors", "got none"});
