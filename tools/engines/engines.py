@@ -20,7 +20,6 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
-import llama_cpp  # noqa: E402
 from real_model import RealModel  # noqa: E402
 
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
@@ -141,6 +140,7 @@ def perplexity(logits, tokens):
 
 def rows_of(path):
     import gguf
+    import llama_cpp
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
