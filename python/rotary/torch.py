@@ -27,6 +27,10 @@ from rotary._torch_operator import checked_call, rotate, rotate_by
 __all__ = ["RotaryEmbedding", "bias_table", "rotate", "rotate_by", "tables"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 @functools.lru_cache(maxsize=64)
 def _spec_of(text: str) -> RotarySpec:
     return RotarySpec.from_json(text)

@@ -31,6 +31,10 @@ from rotary._specs import RotarySpec
 
 __all__ = ["exact_class", "mapping", "patch"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 _NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
 _FIRST = 4  # positions at which a class shows how it lays tables out
 _TOLERANCE = 1e-5  # beyond float32 angles of these positions, far below another layout

@@ -257,3 +257,7 @@ def test_biases_add_to_scaled_dot_product_attention():
     torch.testing.assert_close(made, expected, rtol=1e-5, atol=1e-6)
     half = rotary.torch.bias_table(bias, 4, 4, dtype=torch.bfloat16)
     assert torch.equal(half, table.bfloat16())
+
+
+def test_dir_lists_the_public_names():
+    assert dir(rotary.torch) == rotary.torch.__all__
