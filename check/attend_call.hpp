@@ -82,7 +82,7 @@ struct CheckedRow {
   std::optional<std::int64_t> parts;  // of a map
   bool is_bounded = false;            // the contract speaks of the scores
 };
-// Those of all sequences.
+// Calls `use` for each row of all sequences.
 void for_each_row(const AttendCall& call, const reference::AttentionEncoding& definition,
                   const std::function<void(const CheckedRow&)>& use);
 

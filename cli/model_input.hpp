@@ -42,8 +42,8 @@ struct ConfigFile {
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
-// The same of what read_config() gave for it. Usage failure for options that say something of a
-// config, where the file is GGUF.
+// Resolves what read_config() gave for it. Usage failure for a GGUF file with options that are for
+// configs.
 [[nodiscard]] ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
                                  const ResolveOptions& options);
 

@@ -40,7 +40,7 @@ template <class Name, class Values>
                   }};
 }
 
-// The same of values that have a to_string().
+// For values that have a to_string().
 template <class Values>
 [[nodiscard]] auto one_of(const Values& values) {
   return one_by([](const auto& value) { return to_string(value); }, values);

@@ -191,7 +191,7 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
          name != "shift_frequencies";
 }
 
-// Those of a row for each token and head; empty where they are no whole numbers.
+// Coordinates for each token and head; empty if they are no whole numbers.
 test::Coordinates coordinates_of(const ReadPositions& positions, std::int64_t heads) {
   test::Coordinates coordinates(static_cast<std::size_t>(positions.axes));
   for (std::size_t i = 0; i < positions.found.size(); ++i) {

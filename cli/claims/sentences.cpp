@@ -75,7 +75,7 @@ double changed_mean(const Orders& orders, const AttentionMask& mask) {
   return largest_difference(mean_of(orders.one), mean_of(orders.other));
 }
 
-// The same of the last word alone, causal and without positions.
+// How far the last word's output changes, causal and without positions.
 double changed_last(const Orders& orders, int layers) {
   const auto last_of = [&](std::string_view sentence) {
     const Matrix rows = outputs(words_in(sentence), {}, causal, layers);

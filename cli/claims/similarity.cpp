@@ -38,7 +38,7 @@ RandomPairs random_pairs(std::uint64_t seed, std::int64_t head_dim, std::int64_t
   return {plain_frequencies(head_dim), std::move(q), random.normals(samples * head_dim)};
 }
 
-// The same of 1000 random q and k, scores of deviation 1, at the first distance of each octave.
+// Means over 1000 random q and k, scores of deviation 1, at the first distance of each octave.
 std::vector<double> random_means() {
   const auto [frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
   std::vector<double> means;

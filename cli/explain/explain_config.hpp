@@ -89,8 +89,8 @@ struct ConfigKey {
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// The same of a GGUF file's keys, in its order; those whose values are not kept are left out. The
-// limits are those of a config, of bytes that of names and values that are kept.
+// Reads a GGUF file's keys in its order, without those whose values are not kept. The limits are
+// those of a config; the limit of bytes counts names and values that are kept.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 

@@ -130,7 +130,7 @@ struct FormInput {
 // x * c + rot(x) * s.
 [[nodiscard]] Vector rot(const Vector& x, Elements elements);
 [[nodiscard]] Vector by_elements(const FormInput& input, const Vector& x, Elements elements);
-// The same of features in the order of the pairing: put in the order of the form, and back.
+// Puts features from the order of the pairing into that of the form, and the result back.
 [[nodiscard]] Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements);
 
 // "q = [...] at position 3", "k = ...", "d = 4 features, interleaved pairing, base 10000".

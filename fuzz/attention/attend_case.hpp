@@ -43,7 +43,7 @@ struct AttendCase : check::AttendCall {
 
 // False where there is no room for the case.
 [[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);
-// The same of attend_mapped().
+// Likewise for attend_mapped().
 [[nodiscard]] bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to);
 
 // Adds to a case what brings positions into its scores.

@@ -97,7 +97,7 @@ class RunsLock {
   int file_ = -1;
 };
 
-// That of the cells which began with one.
+// The budget of cells that began with one.
 std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::string& runs) {
   std::optional<Budget> begun;
   for (const Cell& cell : cells) {

@@ -26,7 +26,7 @@ struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
   at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or what hides padding
 
-  // Those of these rows.
+  // Takes these rows.
   [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
     return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The border between code that may throw (containers do when memory runs out) and an API that never
-// does, and between the caller's arithmetic modes and those in which numbers are promised. Every
+// Where exceptions become errors, and the caller's arithmetic modes those in which numbers are
+// promised. Code inside may throw (containers do when memory runs out); the API never does. Every
 // public function whose body allocates or computes runs it inside guarded().
 #pragma once
 

@@ -76,7 +76,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> v
   return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
 }
 
-// The same of any NaN, which becomes the one with all bits set: that is cheapest.
+// Also rounds NaN: any becomes the one with all bits set, which is cheapest.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D d, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;

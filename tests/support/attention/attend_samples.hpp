@@ -11,8 +11,8 @@
 
 namespace rotary::test {
 
-// Those of all tests of attention that attend() has; rotary over whole heads, of the last features,
-// with a bias and with Shaw's vectors, whose window is also wider than any sequence.
+// Encodings that attend() takes: rotary over whole heads, over the last features, with a bias and
+// with Shaw's vectors, whose window is also wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 struct NamedMask {

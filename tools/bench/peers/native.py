@@ -26,7 +26,7 @@ FUNCTIONS = {
     "attention_{}_run": (c_int32, c_void_p), "attention_{}_bytes": (c_int64, c_void_p),
     "attention_{}_free": (None, c_void_p), "attention_peak": (c_double, c_int64),
     "attention_read": (None, c_void_p, c_int64), "peers_ggml_version": (c_char_p,),
-    # Those of rotary are found through the library that is linked with it.
+    # rotary's functions are found through the library that is linked with it.
     "rotary_version": (c_char_p,), "rotary_instruction_set": (c_char_p,)}
 
 

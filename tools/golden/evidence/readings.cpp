@@ -35,7 +35,7 @@ std::int64_t trained_tokens(const ModelRotary& rotary) {
                              : rotary.trained_context_tokens.value_or(1);
 }
 
-// Those of the weights that the engine was given, not of the file that it made of them.
+// The pairing of the weights that the engine was given, not of the file that it made of them.
 Pairing pairing_of(const ModelSpec& model, const ModelRotary& rotary) {
   const auto of_weights = model.gguf ? model.gguf->checkpoint_pairing : std::nullopt;
   return of_weights.value_or(rotary.spec.pairing);
