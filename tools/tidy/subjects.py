@@ -7,7 +7,7 @@ import subprocess
 from tree import Finding
 
 # Later commits are checked.
-FIRST_COMMIT = "4628a054bc"
+FIRST_COMMIT = "46713551"
 SUBJECT = re.compile(r"[a-z0-9_.,/ -]+: ([\w'-]+)")
 # Words that end as a participle or a plural does, and are imperatives.
 VERBS = frozenset(
