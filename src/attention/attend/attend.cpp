@@ -19,7 +19,7 @@
 namespace rotary {
 namespace {
 
-// Takes one unit after the other until none is left.
+// Takes units until none is left.
 void work_on(const CheckedCall& call, const SharedMemory& shared, std::byte* memory,
              std::atomic<std::int64_t>& next) {
   const Scratch scratch = scratch_in(memory, call.plan.sizes);
@@ -73,7 +73,7 @@ Result<std::size_t> bytes_for(const AttendCall& given) {
   return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
 }
 
-// A mask with queries as tokens and keys as features.
+// Queries are tokens, keys are features.
 ElementsView elements_of(const ConstScoresView& mask, std::int64_t element_bytes) {
   const ConstHeadsView view = heads_view(mask);
   return with_used_strides(ElementsView{.data = view.data,
@@ -82,7 +82,6 @@ ElementsView elements_of(const ConstScoresView& mask, std::int64_t element_bytes
                                         .strides = view.strides});
 }
 
-// Keys and values, in pages or, without a table, in batch rows.
 struct KeysOfCall {
   StoredHeads k;
   StoredHeads v;

@@ -14,7 +14,7 @@
 
 namespace rotary {
 
-// The sequences of a call: those that are listed or, without a list, each batch row.
+// The listed sequences of a call. Without a list, each batch row is a sequence.
 struct Sequences {
   std::span<const AttentionSequence> listed = {};
   std::int64_t batch_rows = 0;
@@ -24,7 +24,7 @@ struct Sequences {
   [[nodiscard]] std::int64_t count() const noexcept {
     return batch_rows + static_cast<std::int64_t>(listed.size());
   }
-  // Sequences that differ in more than their batch row; any after these are like the first.
+  // Number of sequences that differ by more than their batch row. The rest equal the first.
   [[nodiscard]] std::int64_t different() const noexcept {
     return std::min<std::int64_t>(batch_rows, 1) + static_cast<std::int64_t>(listed.size());
   }
@@ -41,8 +41,7 @@ struct AttendCall {
   StoredHeads v;
   const BlockTable* table = nullptr;  // null: keys lie in batch rows
   const AttendOptions& options;
-  // The masks of the options, queries as tokens and keys as features; strides that are not used are
-  // 0.
+  // Masks from the options: queries are tokens, keys are features. Unused strides are 0.
   std::optional<ElementsView> additive_mask = {};
   std::optional<ElementsView> boolean_mask = {};
 
@@ -50,7 +49,7 @@ struct AttendCall {
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
-  // Keys that scores are for; -1 for more than a view can have.
+  // Number of keys that have scores; -1 for more than a view can hold.
   [[nodiscard]] std::int64_t columns() const noexcept {
     std::int64_t keys = k.extents.tokens;
     if (table != nullptr && __builtin_mul_overflow(keys, table->blocks_of_sequence, &keys))
@@ -63,7 +62,7 @@ struct AttendCall {
     const auto& view = options.weights;
     return view && view->extents.keys > 0 ? &*view : nullptr;
   }
-  // Whether there is an element to write. Requires checked extents.
+  // True if there is an element to write. Requires checked extents.
   [[nodiscard]] bool writes_anything() const noexcept {
     const Extents& n = out.extents;
     if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return false;

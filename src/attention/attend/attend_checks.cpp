@@ -189,11 +189,11 @@ Status check_sequences(const AttendCall& call) {
   return {};
 }
 
-// A tensor of a call, by the name that messages give it.
+// A tensor of a call and its name in messages.
 struct Operand {
   std::string_view name;
   ConstHeadsView view;
-  std::optional<std::int64_t> columns = {};  // scores: the keys that they must have
+  std::optional<std::int64_t> columns = {};  // for scores: the number of keys they must have
   std::int64_t element_bytes = size_in_bytes(view.dtype);
 
   [[nodiscard]] ElementsView elements() const noexcept {
@@ -201,7 +201,7 @@ struct Operand {
   }
 };
 
-// The tensors of a call: those that it reads, then those that it writes.
+// The tensors of a call: inputs first, then outputs.
 class Operands {
  public:
   explicit Operands(const AttendCall& call) {
@@ -223,7 +223,7 @@ class Operands {
   [[nodiscard]] std::span<const Operand> written() const noexcept {
     return {all_.data() + read_, count_ - read_};
   }
-  // Those that come before one that is written.
+  // The operands listed before `written`.
   [[nodiscard]] std::span<const Operand> before(const Operand& written) const noexcept {
     return {all_.data(), &written};
   }
@@ -260,7 +260,6 @@ Status check_out(const AttendCall& call) {
                           "; got ", describe(out));
 }
 
-// The working memory must not overlap what the call reads or writes.
 Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const ElementsView memory{
       .data = call.options.memory.data(),

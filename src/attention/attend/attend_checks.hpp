@@ -10,21 +10,21 @@
 
 namespace rotary {
 
-// Other views as views of heads, for the memory checks. Scores: queries become tokens and keys
-// features. Block table: sequences become tokens and blocks features. Matrix: rows become tokens.
+// Views of heads for the memory checks. Scores: queries become tokens, keys become features. Block
+// table: sequences become tokens, blocks become features. Matrix: rows become tokens.
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
 
 // Checks dtype and extents of scores, given as a view of heads.
 [[nodiscard]] Status check_scores(std::string_view name, const ConstHeadsView& scores,
                                   const Extents& wanted);
 
-// Checks everything except what is written.
+// Checks the inputs and options.
 [[nodiscard]] Status check_read(const AttendCall& call);
 
-// Checks what is written, which shares no element with any other tensor. Requires check_read().
+// Checks the outputs: they share no element with any other tensor. Requires check_read().
 [[nodiscard]] Status check_written(const AttendCall& call);
 
-// Checks AttendOptions::memory of a call that needs this many bytes. Requires check_written().
+// Checks AttendOptions::memory for a call that needs this many bytes. Requires check_written().
 [[nodiscard]] Status check_memory(const AttendCall& call, std::size_t bytes);
 
 }  // namespace rotary

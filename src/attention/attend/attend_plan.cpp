@@ -9,13 +9,13 @@ namespace {
 
 using kernels::padded_features;
 
-// Most query rows of all kv heads of a unit, so that their state stays in the second-level cache.
+// Limit on the query rows of a unit, over all its kv heads: their state must fit the L2 cache.
 constexpr std::int64_t most_rows_of_unit = 256;
 
-// Most floats that all rows of a block may use for Shaw's products and sums of weights.
+// Limit on the floats of a block for Shaw's products and weight sums, over all its rows.
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
 
-// Most rows of a block, or of all kv heads of a unit.
+// Limit on the rows of a block, and on those of a unit over all its kv heads.
 std::int64_t most_rows(const CallSizes& of) {
   return std::clamp(floats_of_distances / (1 + of.distances), rows_of_load, rows_of_block);
 }
@@ -30,7 +30,6 @@ BlockShape shape_of(const CallSizes& of, std::int64_t queries) {
           .path = streamed ? KeyPath::streamed : KeyPath::packed};
 }
 
-// The group that begins at query `first_query` of sequence `index`.
 QueryGroup group_at(const Plan& plan, std::int64_t index, std::int64_t first_query) {
   const CallSizes& of = plan.of;
   const AttentionSequence sequence = of.sequences[index];
@@ -65,8 +64,8 @@ void for_each_different_group(const Plan& plan, const Visit& visit) {
   }
 }
 
-// kv heads of a unit whose keys are streamed: few enough that, together with the splits, the call
-// has enough units to keep the executor busy.
+// Number of kv heads in a unit that streams its keys. Small enough that heads and splits make
+// enough units to keep the executor busy.
 std::int64_t heads_of_streamed_unit(const Plan& plan, std::int64_t alike) {
   const CallSizes& of = plan.of;
   std::int64_t units = 0;
@@ -85,7 +84,7 @@ std::int64_t heads_of_streamed_unit(const Plan& plan, std::int64_t alike) {
   return std::clamp<std::int64_t>(most, 1, divided_up(heads, parts));
 }
 
-// Floats of the sums of weights of one row; 0 without Shaw's value vectors.
+// Floats for the weight sums of one row; 0 without Shaw's value vectors.
 std::int64_t weights_of_row(std::int64_t distances) {
   return distances == 0 ? 0 : kernels::sums_of_weights_size(distances);
 }
@@ -108,7 +107,7 @@ void enlarge(ScratchSizes& sizes, const QueryGroup& group, const Plan& plan) {
   }
 }
 
-// The largest block of the group as its bias sees it.
+// The largest block of the group, for sizing its bias tables.
 BiasedBlock biased_block(const CallSizes& of, const QueryGroup& group) {
   const AttentionSequence sequence = of.sequences[group.sequence];
   const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;

@@ -16,8 +16,8 @@
 
 namespace rotary {
 
-// A unit: some queries of one sequence with all query heads of one kv head and every key they see,
-// or few queries with several kv heads and one split of the keys.
+// A unit of work on one sequence: some queries, all query heads of one kv head, and every key they
+// see. Or: few queries, several kv heads, and one split of the keys.
 struct QueryBlock {
   std::int64_t sequence = 0;
   std::int64_t first_query = 0;  // within the sequence
@@ -33,19 +33,19 @@ struct QueryBlock {
   [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
 };
 
-// All that the cut of a call depends on.
+// The sizes that decide how a call is cut into units.
 struct CallSizes {
   Sequences sequences;
   AttentionMask mask;
   Executor executor;
   std::int64_t group = 0;  // query heads per kv head
   std::int64_t kv_heads = 0;
-  std::int64_t distances = 0;  // of Shaw's tables
+  std::int64_t distances = 0;  // of Shaw's vectors
   bool has_weights = false;
   bool has_one_dtype = true;  // keys and values
 };
 
-// With no units there are no workers, and `sizes` means nothing.
+// Without units, workers is 0 and `sizes` means nothing.
 struct Plan {
   CallSizes of;
   std::int64_t units = 0;
@@ -66,11 +66,10 @@ struct Plan {
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-// bias: null for none.
 [[nodiscard]] Plan plan_of(const AttendCall& call, const ScoreBias* bias,
                            const ShawOfCall& shaw) noexcept;
 
-// States of blocks that cover one split of their keys, kept until the splits are merged.
+// States of blocks that cover one split of their keys. They are kept until the splits are merged.
 struct PartialStates {
   kernels::SoftmaxState states = {};
   std::int32_t* finished = nullptr;  // finished splits per block, counted atomically
@@ -79,8 +78,8 @@ struct PartialStates {
 // memory: all of plan.bytes(). Marks no split as finished.
 [[nodiscard]] PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept;
 
-// Queries of a sequence that are cut the same way: all of them into blocks of queries, or one block
-// of them into splits of its keys.
+// Queries of a sequence that are cut the same way: into blocks of queries, or as one block whose
+// keys are cut into splits.
 struct QueryGroup {
   std::int64_t sequence = 0;
   std::int64_t first_query = 0;

@@ -22,16 +22,15 @@ inline constexpr std::int64_t most_streamed_rows = 16;
 // Query rows loaded or stored at a time.
 inline constexpr std::int64_t rows_of_load = 4 * kernels::rows_of_group;
 
-// Bias rows of a tile of keys that are made at a time.
+// Bias rows made at a time for a tile of keys.
 inline constexpr std::int64_t rows_of_bias = std::max(kernels::rows_of_group, most_streamed_rows);
 
-// Most blocks of keys that a tile and the keys fetched ahead of it can lie in.
+// The largest number of cache blocks that hold a tile and the keys prefetched after it.
 inline constexpr std::int64_t blocks_of_tile = kernels::keys_of_tile + kernels::keys_fetched_ahead;
 
 enum class KeyPath { packed, streamed };
 
-// Rows form runs of neighbours, each loaded separately: all heads of a single query, or else all
-// queries of one head.
+// Rows are loaded in runs. A run is all heads of a single query, or all queries of one head.
 struct BlockShape {
   std::int64_t queries = 0;  // tokens
   std::int64_t group = 0;    // query heads of the kv head
@@ -39,7 +38,7 @@ struct BlockShape {
 
   [[nodiscard]] std::int64_t runs() const noexcept { return queries == 1 ? 1 : group; }
   [[nodiscard]] std::int64_t rows_of_run() const noexcept { return queries == 1 ? group : queries; }
-  // Rows from the start of one run to the next; padding rows between them belong to no query.
+  // Rows from the start of one run to the next, including padding rows.
   [[nodiscard]] std::int64_t run_stride() const noexcept {
     return path == KeyPath::streamed ? rows_of_run()
                                      : kernels::rounded_up(rows_of_run(), kernels::rows_of_group);

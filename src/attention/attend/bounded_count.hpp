@@ -7,7 +7,7 @@
 
 namespace rotary {
 
-// Counts from here on are not exact.
+// Counts at or above this are not exact.
 inline constexpr std::int64_t beyond_count = std::int64_t{1} << 61;
 
 // min(a * b, beyond_count). Requires counts >= 0.

@@ -22,11 +22,10 @@ struct CheckedCall {
   ShawOfCall shaw = {};  // not yet packed
   Plan plan = {};
 
-  // Null for none.
   [[nodiscard]] const ScoreBias* score_bias() const noexcept { return bias ? &*bias : nullptr; }
 };
 
-// attend_bytes() is given neither what is written nor memory.
+// attend_bytes() gets no outputs and no memory.
 enum class Outputs { given, absent };
 
 [[nodiscard]] Result<CheckedCall> check_attend(const AttendCall& call, Outputs outputs);

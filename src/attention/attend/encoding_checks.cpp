@@ -55,7 +55,7 @@ bool reorders(const Rotations* rotations) {
   return rotations != nullptr && rotations->window().pairing == Pairing::interleaved_to_half;
 }
 
-// The tensor that rows of k_rotations must cover. Pages: at least the longest sequence.
+// The extents that k_rotations must cover. With pages: at least the longest sequence.
 Result<Extents> turned_keys(const AttendCall& call) {
   Extents k = call.k.extents;
   const Rotations* const rotations = call.options.encoding.k_rotations;

@@ -18,7 +18,6 @@ struct SequenceKeys {
   std::int64_t index;
   std::int64_t kv_head;
 
-  // view: k or v of the call.
   [[nodiscard]] const void* head(const StoredHeads& view, std::int64_t key) const noexcept {
     const KeyPlace place = key_place(call, sequence, index, key);
     return head_at(view, place.batch, place.token, kv_head);
@@ -50,7 +49,8 @@ inline void find_heads(const SequenceKeys& of, const StoredHeads& view, const Ke
           .known = known};
 }
 
-// Gathers the scales of the keys, 0 where heads have no element; null if heads have none.
+// Gathers the scales of the keys; 0 for heads without elements. Returns null if keys have no
+// scales.
 [[nodiscard]] inline const float* find_scales(const SequenceKeys& of, const StoredHeads& heads,
                                               const KeyRun& keys, float* scales) noexcept {
   if (!heads.quantized()) return nullptr;
@@ -78,8 +78,7 @@ inline void find_heads(const SequenceKeys& of, const StoredHeads& view, const Ke
   return scales;
 }
 
-// Keys and values to prefetch while the tile before them is processed: a matter of time, no result
-// depends on them.
+// Keys and values to prefetch while the tile before them is processed. Affects speed, not results.
 [[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
                                                    const void** heads) noexcept {
   const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);

@@ -9,7 +9,7 @@
 
 namespace rotary {
 
-// Masks compare positions up to this magnitude: their differences, and windows of twice that, fit
+// Largest position (in magnitude) that a mask compares: differences, and windows of twice that, fit
 // in int64.
 inline constexpr std::int64_t largest_mask_position = std::int64_t{1} << 60;
 
@@ -21,7 +21,6 @@ struct KeyRun {
   [[nodiscard]] bool empty() const noexcept { return end <= begin; }
 };
 
-// The smallest run that holds both.
 [[nodiscard]] inline KeyRun hull(const KeyRun& a, const KeyRun& b) noexcept {
   if (a.empty()) return b;
   if (b.empty()) return a;
@@ -48,7 +47,7 @@ struct SeenKeys {
   const auto clamped = [&](std::int64_t key) {
     return std::clamp<std::int64_t>(key, 0, sequence.keys);
   };
-  const auto reach = [](std::int64_t width) {  // more than any two positions differ by
+  const auto reach = [](std::int64_t width) {  // more than the difference of any two positions
     return std::clamp(width, -3 * largest_mask_position, 3 * largest_mask_position);
   };
   const std::int64_t last = causal ? clamped(own + 1) : sequence.keys;

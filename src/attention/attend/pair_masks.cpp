@@ -15,7 +15,7 @@ namespace {
 
 bool is_one_or(std::int64_t extent, std::int64_t wanted) { return extent == 1 || extent == wanted; }
 
-// An extent of 1 serves all.
+// An extent of 1 means the same mask for every index.
 Status check_extents(std::string_view name, const AttendCall& call, const Extents& n) {
   const Extents& q = call.q.extents;
   const std::int64_t keys = call.columns();

@@ -22,13 +22,13 @@ namespace rotary {
 [[nodiscard]] Status check_apart_from_masks(std::string_view name, const ElementsView& written,
                                             const AttendCall& call);
 
-// Points the changes of all rows at their masks, without biases. Requires Scratch::changes.
+// Points the changes of all rows at their masks. Sets no biases. Requires Scratch::changes.
 void set_changes(const BlockHead& head);
 
-// Moves the bias in the limits of a row behind the softcap, if there is one.
+// With a softcap: moves the row's bias from its limits to after the softcap.
 void put_bias_behind_cap(const BlockContext& block, std::int64_t row);
 
-// The changes of rows from `row` on; none without softcap and masks.
+// The changes of rows from `row` on; none if there is no softcap and no mask.
 [[nodiscard]] kernels::ScoreChanges changes_from(const BlockContext& block, std::int64_t row);
 
 }  // namespace rotary

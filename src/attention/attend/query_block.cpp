@@ -57,7 +57,7 @@ class Block {
       work(BlockHead{.of = block_, .index = head});
   }
 
-  // The mask: the sinks and the window of each row, within `keys`.
+  // Applies the mask: finds each row's sinks and window within `keys`.
   void find_seen_keys(const KeyRun& keys) const {
     std::fill_n(scratch_.sinks, shape_.rows(), KeyRun{});
     std::fill_n(scratch_.windows, shape_.rows(), KeyRun{});
@@ -130,7 +130,7 @@ class Block {
                          .heads = unit.kv_heads * shape_.group});
   }
 
-  // Adds the keys that `runs` leaves to each row: its sinks or its window.
+  // Attends to each row's sinks or window, as given by `runs`.
   void attend_to(const KeyRun* runs) const {
     const KeyRun all = all_keys(runs);
     for_each_tile(all, [&](const KeyRun& tile) {
@@ -147,7 +147,6 @@ class Block {
     });
   }
 
-  // The smallest run that holds the keys of all rows.
   [[nodiscard]] KeyRun all_keys(const KeyRun* runs) const {
     KeyRun all{.begin = std::numeric_limits<std::int64_t>::max(), .end = 0};
     for (std::int64_t row = 0; row < shape_.rows(); ++row) {
@@ -167,7 +166,7 @@ class Block {
     }
   }
 
-  // Gives each row its keys and its table of biases.
+  // Sets each row's keys and bias table.
   void set_limits(const BlockHead& head, const KeyRun* runs) const {
     for (std::int64_t row = 0; row < shape_.rows(); ++row)
       scratch_.limits[row] = {.first_key = runs[row].begin,
@@ -190,7 +189,7 @@ class Block {
     return block_.biases.has_rows(block_.query_position(shape_.queries - 1));
   }
 
-  // Makes the bias of the rows that no table serves.
+  // Makes the bias of the rows that have no table.
   void make_bias_rows(const BlockHead& head, KeyRun rows, const KeyRun& tile) const {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const std::int64_t run = row / shape_.run_stride();
@@ -219,7 +218,7 @@ class Block {
                 block_.sequence.first_key + tile.begin);
   }
 
-  // Few rows read the keys of a tile as they lie; those of all tiles end at `end`.
+  // For few rows: reads the keys of a tile in place. The last tile ends at `end`.
   void stream(const BlockHead& head, const KeyRun& tile, std::int64_t end) const {
     if (has_bias_rows()) make_bias_rows(head, {0, shape_.rows()}, tile);
     const SequenceKeys keys = keys_of(head);
@@ -273,7 +272,8 @@ class Block {
                       .scales = find_scales(keys_of(head), args_.v, tile, scratch_.value_scales)});
   }
 
-  // Many rows multiply a packed tile, and fetch the keys after it, up to `end`, meanwhile.
+  // For many rows: multiplies a packed tile and meanwhile prefetches the keys after it, up to
+  // `end`.
   void accumulate(const BlockHead& head, const KeyRun& tile, std::int64_t end) const {
     const std::int64_t all = shape_.rows();
     const kernels::NextHeads next = next_heads(
@@ -304,7 +304,7 @@ class Block {
     }
   }
 
-  // Whether all splits of the block are done; if so, what other threads wrote is visible.
+  // True if all splits of the block are done. Then the writes of other threads are visible.
   [[nodiscard]] bool is_last_split() const {
     const QueryBlock& unit = block_.unit;
     if (unit.splits == 1) return true;
@@ -312,7 +312,7 @@ class Block {
     return finished.fetch_add(1, std::memory_order_acq_rel) + 1 == unit.splits;
   }
 
-  // Merges into the first split, always in the same order, whichever finished last.
+  // Merges into the first split. The order never depends on which split finished last.
   void merge_splits(const BlockHead& head) const {
     for (std::int64_t split = 1; split < block_.unit.splits; ++split) {
       kernels_.merge({.into = head.state(0),
@@ -322,7 +322,7 @@ class Block {
     }
   }
 
-  // A second pass over the keys, whose softmax is known.
+  // Second pass over the keys: the softmax is known, so it can compute the weights.
   void find_weights(const BlockHead& head) const {
     if (args_.weights() == nullptr) return;
     clear_weights(head);

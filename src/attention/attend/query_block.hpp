@@ -29,20 +29,19 @@ struct BlockContext {
 
   [[nodiscard]] std::int64_t head_dim() const { return call.args.q.extents.features; }
   [[nodiscard]] std::int64_t features() const { return call.args.v.extents.features; }
-  // Queries count from the first one of the block.
+  // `query` counts from the block's first query.
   [[nodiscard]] std::int64_t query_position(std::int64_t query) const {
     return sequence.query_position + unit.first_query + query;
   }
   [[nodiscard]] std::int64_t query_token(std::int64_t query) const {
     return sequence.first_query + unit.first_query + query;
   }
-  // key - query of a query and key 0.
   [[nodiscard]] std::int64_t distance_of_key_0(std::int64_t query) const {
     return sequence.key_position - query_position(query);
   }
 };
 
-// Rows of a run from index `first` on, loaded or stored together.
+// Rows of one run that are loaded or stored together. `first` counts within the run.
 struct RowChunk {
   std::int64_t run = 0;
   std::int64_t first = 0;
@@ -56,7 +55,7 @@ struct BlockHead {
 
   [[nodiscard]] std::int64_t kv_head() const { return of.unit.first_kv_head + index; }
   [[nodiscard]] std::int64_t first_query_head() const { return kv_head() * of.unit.shape.group; }
-  // Rows that stream stay loaded, for each kv head.
+  // Streamed rows stay loaded, so each kv head has its own.
   [[nodiscard]] float* loaded() const {
     if (of.unit.shape.path == KeyPath::packed) return of.scratch.loaded;
     return of.scratch.loaded + first_row() * kernels::padded_features(of.head_dim());
@@ -83,7 +82,7 @@ struct BlockHead {
     return state;
   }
 
-  // Calls visit(row, query, head), head counted among all query heads.
+  // Calls visit(row, query, head). `head` counts among all query heads.
   template <class Visit>
   void for_each_row(const Visit& visit) const {
     const BlockShape& shape = of.unit.shape;
@@ -106,7 +105,7 @@ struct BlockHead {
   }
 };
 
-// Cannot fail and allocates nothing; its bits depend on nothing outside the block.
+// Cannot fail and allocates nothing. Its bits depend only on the block.
 void attend_block(const BlockContext& block);
 
 }  // namespace rotary

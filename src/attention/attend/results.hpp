@@ -8,10 +8,10 @@
 
 namespace rotary {
 
-// Writes the results of the queries that belong to no sequence: they see no key.
+// Writes the results of queries that belong to no sequence and so see no key.
 void clear_gaps(const AttendCall& call);
 
-// Zeroes the weights of all keys. This and the next require AttendCall::weights().
+// Zeroes the weights of all keys. Requires AttendCall::weights(), as does store_weights().
 void clear_weights(const BlockHead& head);
 
 // Stores the weights of up to rows_of_group rows from first_row on for a packed tile of keys.

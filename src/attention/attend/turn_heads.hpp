@@ -32,7 +32,7 @@ namespace rotary {
   return heads.dtype ? of_dtype(table, *heads.dtype).stored : table.int8;
 }
 
-// The rotation of a head from `token` on; rows of consecutive tokens are row_stride apart.
+// The rotation of a head, starting at `token`. row_stride leads to the next token's row.
 [[nodiscard]] inline kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch,
                                                 std::int64_t token) {
   if (rotations == nullptr) return {};

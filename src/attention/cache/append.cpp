@@ -20,7 +20,7 @@ KvHeads without_unused(KvHeads heads) {
   return heads;
 }
 
-// Cache: of either form.
+// Cache: with elements of a dtype or in 8 bits.
 template <class Cache>
 StoredCache stored_cache(const Cache& cache) {
   StoredCache to{.k = stored(cache.k)};
@@ -36,7 +36,7 @@ struct Run {
   std::int64_t slot;  // of the first token; negative: not stored
 };
 
-// The longest run of tokens from `token` on, before `end`, that go to consecutive slots of a block.
+// The longest run of tokens in [token, end) that go to consecutive slots of a block.
 Run run_at(const SlotReader& slots, std::int64_t batch, std::int64_t token, std::int64_t end) {
   const std::int64_t slot = slots.at(batch, token);
   if (slot < 0) return {.batch = batch, .token = token, .tokens = 1, .slot = slot};
@@ -94,7 +94,7 @@ void store_values(const CheckedAppend& call, const Run& run) {
   store_features(v.transfer, 0, v.transfer.src.extents.features, *call.kernels.cache);
 }
 
-// Reads only tokens of the range and writes only their slots: allocates nothing.
+// Allocates nothing. Reads only tokens of the range and writes only their slots.
 void store_tokens(const void* state, TokenRange range) noexcept {
   const auto& call = *static_cast<const CheckedAppend*>(state);
   const auto& [k, v] = call.args.heads;
@@ -110,7 +110,7 @@ void store_tokens(const void* state, TokenRange range) noexcept {
   }
 }
 
-// Cache: of either form.
+// Cache: with elements of a dtype or in 8 bits.
 template <class Cache>
 Status append_to(const Cache& cache, const KvHeads& heads, const Slots& slots,
                  const AppendOptions& options) noexcept {

@@ -30,7 +30,6 @@ struct Names {
 constexpr Names k_names{.cache = {"cache.k", "cache.k.scales"}, .heads = "k"};
 constexpr Names v_names{.cache = {"cache.v", "cache.v.scales"}, .heads = "v"};
 
-// Checks that heads can be stored in 8 bits.
 Status check_quantizable(const Names& names, const ConstHeadsView& heads) {
   if (heads.dtype == DType::f64) {
     return unsupported(names.heads, ": dtype must be f32, bf16 or f16 for a cache in 8 bits, ",
@@ -53,7 +52,7 @@ Status check_fit(const Names& names, const WrittenHeads& cache, const ConstHeads
                            : check_conversion(name, heads.dtype, *cache.dtype);
 }
 
-// Rotations that round each 16-bit product read and write that dtype, not float32.
+// Rotations that round each 16-bit product read and write that 16-bit dtype, not float32.
 bool rounds_16_bit_products(const AppendCall& call) {
   const Rotations* const rotations = call.options.rotations;
   return rotations != nullptr && call.heads.k.dtype != DType::f32 &&
@@ -90,7 +89,7 @@ Status check_k_norm(const AppendCall& call) {
                           "normalize_heads() first");
 }
 
-// A checked view and the bytes it spans: most checks of overlap need only these.
+// A checked view and the bytes it spans, which are all that most overlap checks need.
 struct Spanned {
   std::string_view name;
   ElementsView view;
@@ -109,7 +108,7 @@ Spanned spanned(std::string_view name, const ElementsView& view) {
 // The views of a call that have elements, each checked once.
 class Views {
  public:
-  // rotations: null if they do not turn.
+  // rotations: null if the heads are not rotated.
   Status read(std::string_view name, const ConstHeadsView& heads, const Rotations* rotations) {
     const ElementsView view = elements_of(heads);
     const auto plain = rotations == nullptr ? plain_span(view) : plain_span(heads, *rotations);

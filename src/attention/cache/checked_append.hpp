@@ -31,7 +31,7 @@ struct CheckedAppend {
   const AppendCall& args;
   const kernels::KernelTable& kernels;
   SlotReader slots;
-  bool stores_nothing;  // no heads, or padding alone
+  bool stores_nothing;  // no heads, or only padding
 };
 
 [[nodiscard]] Result<CheckedAppend> check_append(const AppendCall& call);

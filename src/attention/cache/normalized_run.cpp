@@ -72,7 +72,7 @@ TokenRun run_of_one(const FloatRun& of, std::int64_t t, const Transfer& transfer
   return {.transfer = transfer, .batch = of.run.batch, .first_token = of.run.first_token + t};
 }
 
-// Stores the block's heads, done in float32.
+// Stores the block's heads from float32, after norm and rotation.
 void store_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* done) {
   const std::int64_t features = block.token.features;
   if (!of.run.quantized) {
@@ -90,7 +90,7 @@ void store_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, flo
   }
 }
 
-// Writes a block of float32, rotated, to `rotated`.
+// Rotates a block of float32 into `rotated`.
 void rotate_floats(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* floats,
                    float* rotated) {
   const Transfer transfer{.dst = buffer_view(rotated, block), .src = buffer_view(floats, block)};

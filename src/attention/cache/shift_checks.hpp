@@ -10,10 +10,10 @@
 
 namespace rotary {
 
-// Refuses rotations that cannot rotate keys which are rotated already.
+// Refuses rotations that cannot rotate an already rotated key.
 [[nodiscard]] Status check_shift(const Rotations& by);
 
-// Keys as they are, or are to be. batch 1 serves every batch row.
+// The keys before or after the shift. batch 1 is used for every batch row.
 struct ShiftSide {
   const HeadWindow& window;
   double attention_factor;
@@ -21,7 +21,7 @@ struct ShiftSide {
   std::int64_t tokens;
 };
 
-// Checks that keys can be taken from one side to the other.
+// Checks that keys can be shifted from one side to the other.
 [[nodiscard]] Status check_sides(const ShiftSide& from, const ShiftSide& to);
 
 }  // namespace rotary

@@ -43,7 +43,7 @@ TokenCounts counts_of(const Positions& positions) {
   return {.batch = batch_of(positions), .tokens = tokens_of(positions)};
 }
 
-// The place on one axis. Positions of batch 1 serve every batch row.
+// The position on one axis. Positions of batch 1 are used for every batch row.
 SplitPosition place_in(const Positions& positions, std::int64_t axis, const TokenIndex& at) {
   return std::visit(
       [&](const auto& each) {
@@ -119,13 +119,13 @@ Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt&
   return named("to", check_apart(to.positions, memory));
 }
 
-// The window in which the pairs of a rotated key lie.
+// The window of a rotated key. Rotation with interleaved_to_half also permutes the pairs.
 HeadWindow rotated_window(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;
 }
 
-// Whether a and b differ only by a whole number: their fractional parts are equal.
+// True if a and b differ by a whole number.
 bool have_equal_parts(const SplitPosition& a, const SplitPosition& b) {
   return a.significand == b.significand &&
          (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
@@ -135,14 +135,14 @@ double part_of(const SplitPosition& place) {
   return std::ldexp(static_cast<double>(place.significand), -place.right_shift);
 }
 
-// Whether positions on opposite sides of 0 have fractional parts, each pointing towards 0, that add
-// up to 1. Exact: the larger part is at least a half.
+// For positions on opposite sides of 0: true if their fractional parts add up to 1, so that the
+// positions differ by a whole number. Exact: the larger part is at least a half.
 bool have_parts_of_one(const SplitPosition& a, const SplitPosition& b) {
   const auto [smaller, larger] = std::minmax({part_of(a), part_of(b)});
   return a.negative != b.negative && 1 - larger == smaller;
 }
 
-// Positions from one to the other, modulo 2^64; none if that is not a whole number.
+// The distance from one position to the other, modulo 2^64, if it is a whole number.
 std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const SplitPosition& to) {
   const std::uint64_t moved = to.whole - from.whole;
   if (have_equal_parts(from, to)) return moved;
@@ -150,8 +150,7 @@ std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const Spl
   return from.negative ? moved + 1 : moved - 1;
 }
 
-// Tokens that can differ in position. A stride of 0 repeats one position, and tokens may then be
-// any number.
+// Number of tokens whose positions may differ: at most 1 with a stride of 0, whatever `tokens` is.
 std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
 template <class Number>
 std::int64_t different_tokens(const TokenArray<Number>& positions) {
@@ -162,7 +161,7 @@ std::int64_t different_tokens(const Positions& positions) {
   return std::visit([](const auto& each) { return different_tokens(each); }, positions);
 }
 
-// Whether every token moves by the same whole number of positions along this axis.
+// True if every token moves by the same whole number of positions along this axis.
 bool moves_as_one(const RotatedAt& from, const RotatedAt& to, std::int64_t axis,
                   const TokenCounts& counts) {
   if (std::holds_alternative<ConsecutivePositions>(from.positions) &&
@@ -171,7 +170,7 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, std::int64_t axis,
   }
   const std::int64_t tokens =
       std::max(different_tokens(from.positions), different_tokens(to.positions));
-  if (tokens == 0) return true;  // whatever the batch
+  if (tokens == 0) return true;  // then batch may be any number
   std::optional<std::uint64_t> distance;
   for (std::int64_t b = 0; b < counts.batch; ++b) {
     for (std::int64_t t = 0; t < tokens; ++t) {
@@ -193,8 +192,8 @@ RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCou
   return is_shared ? RowSharing::one_for_all : RowSharing::each_token;
 }
 
-// Turns of pairs [pair, pair + count); padding gets none. As in make_rotations(), positions between
-// integers also need whole turns per position; integers need only the stored fraction.
+// Turns of pairs [pair, pair + count); padding gets none. Fractional positions also need the whole
+// turns per position, as in make_rotations(). Integers need only the fraction.
 BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count) {
   BlockTurns turns{};
   const bool between = std::holds_alternative<TokenArray<double>>(side.positions);
@@ -216,12 +215,12 @@ std::uint64_t phase_at(const SplitPosition& place, const Turns& turns) {
 struct ShiftRows {
   const RotatedAt& from;
   const RotatedAt& to;
-  TokenCounts counts;  // of rows; 1 and 1 if one row serves all
+  TokenCounts counts;  // of rows; 1 and 1 if all tokens share one row
   std::byte* rows;
   RowDType dtype;
 };
 
-// The differences of a block of pairs' phases, for sides of one axis.
+// Phase differences of a block of pairs, if positions have one axis.
 class PlacePhases {
  public:
   PlacePhases(const ShiftRows& shift, std::int64_t pair) : from_(shift.from), to_(shift.to) {
@@ -245,7 +244,7 @@ class PlacePhases {
   BlockTurns new_turns_;
 };
 
-// The same for sides of several axes.
+// Phase differences of a block of pairs, if positions have several axes.
 class VectorPhases {
  public:
   VectorPhases(const ShiftRows& shift, std::int64_t pair)

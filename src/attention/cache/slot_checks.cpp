@@ -50,7 +50,7 @@ struct SlotRange {
   std::int64_t end = 0;
 };
 
-// Calls visit(slot) for every stored token until it returns false. Returns whether it never did.
+// Calls visit(slot) for every stored token until it returns false. Returns true if it never did.
 template <class Visit>
 bool for_each_slot(const SlotReader& slots, Visit visit) {
   for (std::int64_t b = 0; b < slots.batch(); ++b) {
@@ -62,7 +62,7 @@ bool for_each_slot(const SlotReader& slots, Visit visit) {
   return true;
 }
 
-// True for one sequence, or a cache filled from its start: no table is needed.
+// True for one sequence, or a cache filled from its start. Such slots cannot repeat.
 bool is_increasing(const SlotReader& slots) {
   std::int64_t last = -1;
   return for_each_slot(slots, [&last](std::int64_t slot) {
@@ -72,8 +72,7 @@ bool is_increasing(const SlotReader& slots) {
   });
 }
 
-// Up to this many tokens, as in a decode step, are put into a hash table: their slots may be
-// anywhere in a large cache.
+// Up to this many tokens (a decode step) go into a hash table: their slots may be far apart.
 constexpr std::int64_t few_tokens = 1024;
 
 std::optional<std::int64_t> find_among_few(const SlotReader& slots) {
@@ -94,8 +93,8 @@ std::optional<std::int64_t> find_among_few(const SlotReader& slots) {
   return repeated;
 }
 
-// For many tokens, as in a prefill: goes through the range in windows of one bit per slot and reads
-// all tokens for each window.
+// For many tokens (a prefill): goes through the range in windows of one bit per slot. Reads all
+// tokens for each window.
 std::optional<std::int64_t> find_among_many(const SlotReader& slots, const SlotRange& range) {
   std::array<std::uint64_t, 4096> bits;  // 32 KiB
   constexpr auto window = static_cast<std::int64_t>(bits.size() * 64);
@@ -116,8 +115,8 @@ std::optional<std::int64_t> find_among_many(const SlotReader& slots, const SlotR
   return repeated;
 }
 
-// A slot that two tokens share. Requires slots within the range, or negative, which never count as
-// the same.
+// Finds a slot that two tokens share. Negative slots never count as shared. Requires the other
+// slots within the range.
 std::optional<std::int64_t> find_repeated_slot(const SlotReader& slots, const SlotRange& range) {
   if (is_increasing(slots)) return {};
   if (slots.tokens() <= few_tokens / slots.batch()) return find_among_few(slots);

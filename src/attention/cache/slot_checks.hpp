@@ -8,16 +8,16 @@
 
 namespace rotary {
 
-// Checks that v is beside k in the heads and in the cache, whose extents these are, or in neither,
-// with the same tokens and slots. v: null for none.
+// Checks that heads and cache both have v, or neither, and that v has the tokens and slots of k. k,
+// v: extents of the cache; v is null if there is none.
 [[nodiscard]] Status check_v_beside_k(const KvHeads& heads, const Extents& k, const Extents* v);
 
-// Checks that slots fit the cache and heads of k, which are checked already, whatever numbers a map
-// holds.
+// Checks that slots fit the cache and k, without reading the entries of a map. Requires checked
+// extents.
 [[nodiscard]] Status check_slots(const Slots& slots, const Extents& cache, const Extents& k);
 
-// Checks that the slots of k's tokens, which fit, lie within the cache and that no two are equal,
-// in memory of a fixed size. Returns whether there are any: false if all tokens are padding.
+// Checks that the slots of k's tokens lie within the cache and that no two are equal. Uses memory
+// of a fixed size. Returns false if all tokens are padding. Requires check_slots().
 [[nodiscard]] Result<bool> stores_tokens(const SlotReader& slots, const Extents& cache);
 
 }  // namespace rotary

@@ -12,8 +12,7 @@ namespace rotary {
 
 class SlotReader {
  public:
-  // Requires slots that check_slots() accepts for these extents of cache and k; a map must outlive
-  // this.
+  // Requires slots that check_slots() accepts for these extents. A map must outlive the reader.
   SlotReader(const Slots& slots, const Extents& cache, const Extents& k) noexcept
       : batch_(k.batch), tokens_(k.tokens), slots_per_block_(cache.tokens) {
     std::visit([this](const auto& each) { read(each); }, slots);
@@ -29,7 +28,7 @@ class SlotReader {
   [[nodiscard]] std::int64_t slots_per_block() const noexcept { return slots_per_block_; }
   [[nodiscard]] bool is_map() const noexcept { return map32_ != nullptr || map64_ != nullptr; }
 
-  // Tokens that have slots of their own, and one more along a stride of 0.
+  // Counts to read. Along a stride of 0 this is at most 2: enough to find a repeated slot.
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
 

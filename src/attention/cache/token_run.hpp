@@ -25,12 +25,12 @@ struct TokenRun {
 void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
                     const kernels::CacheKernels& kernels) noexcept;
 
-// Stores keys A R k; features outside the rotary window are copied.
+// Stores A R k for keys k. Copies features outside the rotary window.
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
 
-// Stores heads with a norm, or in 8 bits: each number is rounded once, from float32. k_norm,
-// rotations: null for none.
+// Stores heads with a norm, or in 8 bits: computes in float32 and rounds once. k_norm, rotations:
+// null for none.
 void store_through_floats(const TokenRun& run, const KeyNorm* k_norm, const Rotations* rotations,
                           const kernels::KernelTable& kernels) noexcept;
 

@@ -19,12 +19,12 @@
 namespace rotary {
 namespace {
 
-// Fewer products, about 20 µs of work, are done before another thread has woken up.
+// Work for a further thread. Fewer products take under 20 µs, less than waking the thread.
 constexpr double least_products = 0x1p19;
 
 constexpr std::uintptr_t line = 64;
 
-// Bound that keeps the bytes of their sums within int64.
+// Keeps the bytes of the sums of these heads within int64.
 constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
 LinearHeads with_used_strides(const LinearHeads& heads) {
@@ -37,7 +37,7 @@ std::int64_t key_heads(const LinearHeads& heads) {
   return heads.k.extents.batch * heads.k.extents.heads;
 }
 
-// Requires extents whose number of heads fits.
+// Requires that the number of heads fits int64.
 std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
                         const Executor& executor) {
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -61,8 +61,7 @@ std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
 }
 
-// Whether there is no element to write, whatever the extents say. A state has sums if the heads of
-// k have features.
+// True if there is no element to write. A state has sums if the heads of k have features.
 bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
               const LinearAttentionOptions& options) {
   const Extents& q = heads.q.extents;

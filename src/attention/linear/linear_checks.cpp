@@ -175,7 +175,6 @@ struct Named {
   ConstHeadsView view;
 };
 
-// The written views must not overlap each other or any read view.
 Status check_all_apart(std::span<const Named> written, std::span<const Named> read) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (const Named& other : written.subspan(i + 1)) {

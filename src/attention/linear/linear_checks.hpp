@@ -8,13 +8,13 @@
 
 namespace rotary {
 
-// Checks everything but out, the state and the memory; returns the sizes that follow. Both
-// functions require strides of 0 along extents of 1 (without_unused_strides).
+// Checks all inputs and returns the sizes of the call. Both functions require strides of 0 along
+// extents of 1 (without_unused_strides).
 [[nodiscard]] Result<LinearSizes> check_linear_inputs(const LinearHeads& heads,
                                                       const FeatureMap& map,
                                                       const LinearAttentionOptions& options);
 
-// Checks what is written. memory: only the part that the call uses.
+// Checks the outputs. memory: only the part that the call uses.
 [[nodiscard]] Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads,
                                           const FeatureMap& map,
                                           const LinearAttentionOptions& options,

@@ -14,12 +14,11 @@
 
 namespace rotary {
 
-// A causal chunk ends before its running largest exponent exceeds that of its first token by more
-// than this. Reduced by the chunk's exponent, the first token's sums are then at least e^-8 of what
-// its own exponent would leave.
+// A causal chunk ends before its largest exponent so far exceeds the first token's by more than
+// this. Scaling by the chunk's exponent then shrinks the first token's sums to no less than e^-8.
 inline constexpr double most_growth = 8;
 
-// Sum of keys in a query's denominator: the prefix up to its own key (add_up_keys), or one for all
+// The sum of keys in a query's denominator: up to the query's own key (add_up_keys), or one for all
 // queries (round_keys).
 enum class KeySums { of_each_query, of_all };
 
@@ -36,8 +35,8 @@ class LinearChunk {
         row_(sizes_.row()),
         v_row_(sizes_.v_row()) {}
 
-  // Begins the sums of one head of k, at `index` of heads_at_once: continues the caller's state, or
-  // starts from 0.
+  // Starts the sums of one head of k from the caller's state or from 0. index: within
+  // heads_at_once.
   void begin_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     LinearSums& sums = memory_.sums[index];
     const std::int64_t keys = sizes_.features;
@@ -57,7 +56,7 @@ class LinearChunk {
     sums.has_keys = std::any_of(sums.keys, sums.keys + keys, [](double z) { return z != 0; });
   }
 
-  // Makes this head the current one of all members below.
+  // Makes this head the current one.
   void take_up_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     at_ = {.batch = batch, .head = head};
     sums_ = memory_.sums + index;
@@ -72,7 +71,7 @@ class LinearChunk {
     call_.options.state->exponents[at] = sums_->exponent;
   }
 
-  // Empties the sums, because another document begins.
+  // Clears the sums for the next document.
   void forget() {
     std::fill_n(sums_->values, sizes_.features * sizes_.v_features, 0.0);
     std::fill_n(sums_->keys, sizes_.features, 0.0);
@@ -103,15 +102,14 @@ class LinearChunk {
     return count;
   }
 
-  // Adds the chunk to the sums of keys, for no query in between.
+  // Adds the chunk to the sums of keys, if no query needs a prefix sum.
   void add_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
       math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
     }
   }
 
-  // Adds the chunk to the sums of keys one by one, keeping each prefix sum for the query at that
-  // token.
+  // Adds the chunk's keys to the sums one by one and keeps the prefix sum for each token's query.
   void add_up_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
       math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
@@ -143,7 +141,7 @@ class LinearChunk {
     epsilons_.fill(call_.options.epsilon);
   }
 
-  // Loads φ(q), rotated, and begins the numerators with the sums from before the chunk.
+  // Loads φ(q), rotated. Starts the numerators from the sums before the chunk.
   void load_queries(const HeadTokens& queries) {
     features_.map_queries(queries, memory_.q);
     if (call_.options.rotations) {
@@ -163,8 +161,8 @@ class LinearChunk {
   }
 
   // Adds the chunk's own keys to the numerators of queries [first, first + queries_at_once). Keys
-  // that all these queries see are added together, the others query by query: no key or value that
-  // a query does not see is ever multiplied with it, since it may be NaN.
+  // that all these queries see are added together, other keys query by query. A key that a query
+  // does not see is never multiplied with it: it may hold NaN.
   void meet_own_keys(std::int64_t first, std::int64_t count) {
     const std::int64_t queries = std::min(queries_at_once, count - first);
     math_.multiply({.a = memory_.turned_q + first * row_,
@@ -252,7 +250,7 @@ class LinearChunk {
     return count;
   }
 
-  // Rescales the stored sums so that the true ones are e^largest times them.
+  // Rescales the stored sums: the true sums are then e^largest times them.
   void reduce_sums(double largest) {
     if (sums_->has_keys && largest != sums_->exponent) {
       const double by = std::exp(sums_->exponent - largest);

@@ -40,7 +40,7 @@ class HeadPass {
   }
 
  private:
-  // Calls visit(begin, end) for each block of tokens: every head before the next block.
+  // Calls visit(begin, end) for each block of tokens. Every head does a block before the next one.
   template <class Visit>
   void in_blocks(std::int64_t tokens, Visit visit) {
     const std::int64_t block = last_ - first_ > 1 ? tokens_of_block : tokens;
@@ -81,7 +81,7 @@ class HeadPass {
     return end;
   }
 
-  // Continues the head to the end of a block, or of the chunk that reaches beyond it.
+  // Processes the head to the end of a block, or of the chunk that extends past it.
   void causal(std::int64_t block_end) {
     const std::int64_t tokens = call_.heads.k.extents.tokens;
     LinearSums& sums = chunk_.sums();
@@ -120,7 +120,7 @@ class HeadPass {
     }
   }
 
-  // Bidirectional: adds all keys first; answer() then serves all queries.
+  // Bidirectional: adds all keys first. answer() then serves all queries.
   void add_keys(std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       if (segment(begin) < 0) {

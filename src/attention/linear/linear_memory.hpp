@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// Most tokens of a chunk: the quadratic part of causal attention multiplies matrices of this size,
-// small compared with the sums of 64 features.
+// Most tokens of a chunk. Causal attention multiplies matrices of this size within a chunk. That is
+// little work next to the sums of 64 features.
 inline constexpr std::int64_t most_tokens_at_once = 64;
 
 // Queries of a chunk whose weights are kept at a time.
@@ -23,7 +23,6 @@ inline constexpr std::int64_t queries_at_once = kernels::lane_multiple;
   return (count + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
 
-// Whether features are rotated in the numerator, and who owns the sums.
 enum class Turning { none, by_rotations };
 enum class Sums { of_caller, own };
 
@@ -40,8 +39,8 @@ struct LinearSizes {
   [[nodiscard]] std::int64_t v_row() const noexcept { return padded(v_features); }
 };
 
-// Tokens processed for one head before the next, if a head's tokens lie apart in memory: their
-// pages and cache lines are then still close when the next head needs them.
+// If a head's tokens lie apart in memory, this many are processed before the next head. Their pages
+// and cache lines are then still cached for that head.
 inline constexpr std::int64_t tokens_of_block = 128;
 
 // The sums of one head of k and its progress.

@@ -84,8 +84,8 @@ double dot(Rows a, Rows b) {
   return sum;
 }
 
-// Subtracts the components of a row along the rows before it, twice, so that the rest is orthogonal
-// to them within rounding, however short it is; then scales it to length 1.
+// Makes a row orthogonal to the rows before it, then scales it to length 1. Subtracts the
+// components twice: then even a short remainder is orthogonal within rounding.
 void orthogonalize(Rows rows, std::size_t row, std::size_t head_dim) {
   const Rows self = rows.subspan(row * head_dim, head_dim);
   for (int pass = 0; pass < 2; ++pass) {

@@ -99,7 +99,7 @@ class MappedCall {
   PartialResult partial_;
 };
 
-// The parts of AttendOptions that a map has a use for.
+// Refuses options that a position map cannot honour.
 Status check_options(const AttendOptions& options) {
   const AttentionMask& mask = options.mask;
   if (mask.order != AttentionOrder::causal || mask.right || mask.sinks != 0) {

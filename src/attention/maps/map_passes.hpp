@@ -24,9 +24,9 @@ namespace rotary {
   return (value - floor_remainder(value, divisor)) / divisor;
 }
 
-// The position a token is rotated to: min(position % modulo / divisor + offset, most).
+// The position that a token is rotated to: min(position % modulo / divisor + offset, most).
 struct TurnedPosition {
-  std::optional<std::int64_t> modulo = {};  // 1: one position for all tokens; absent: not taken
+  std::optional<std::int64_t> modulo = {};  // 1: one position for all tokens; absent: no modulo
   std::int64_t divisor = 1;
   std::int64_t offset = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();

@@ -50,8 +50,7 @@ class MergedResult {
 
   Extents extents_;
   std::vector<float> values_;
-  // Double, because every merge rounds it again, and its absolute error is a relative error of
-  // weights.
+  // Double, because each merge rounds it, and its absolute error is the relative error of weights.
   std::vector<double> log_sum_exp_;
 };
 

@@ -23,15 +23,15 @@ struct TokenPositions {
 
 [[nodiscard]] TokenPositions query_positions(const AttendCall& call);
 
-// Error: a key that has two positions.
+// Fails if a key has two positions.
 [[nodiscard]] Result<TokenPositions> key_positions(const AttendCall& call);
 
-// Distance in positions of the farthest key before a query; negative if every key comes after every
+// Largest distance from a key to a later query, in positions. Negative if no key comes before a
 // query.
 [[nodiscard]] std::int64_t farthest_key(const AttendCall& call) noexcept;
 
-// The rows of one role. They are made again for each pass that rotates tokens differently from the
-// pass before.
+// The cos/sin rows for q or for k. A pass remakes them only if it rotates tokens differently from
+// the pass before.
 class PassRows {
  public:
   PassRows(TokenPositions positions, Role role) : positions_(std::move(positions)), role_(role) {}
@@ -56,7 +56,7 @@ class PassRows {
   std::vector<std::int64_t> turned_;
   std::optional<Rotations> rotations_;
   std::optional<Made> made_;
-  std::int64_t held_to_ = 0;  // pairs at max_angle by this distance are already held in the rows
+  std::int64_t held_to_ = 0;  // distance for which the rows hold pairs at max_angle
 };
 
 // The call's mask restricted to the keys of a pass.

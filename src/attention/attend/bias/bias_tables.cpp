@@ -12,8 +12,8 @@ bool contains(const Distances& range, const Distances& part) noexcept {
   return range.first <= part.first && part.last <= range.last;
 }
 
-// Range of key - query that the mask may leave for queries at positions up to last_query. Never
-// empty: one distance if no pair is left.
+// Range of key - query that the mask allows for queries up to last_query. Never empty: if the mask
+// allows no pair, it holds one distance.
 Distances seen_distances(const BiasedBlock& block, std::int64_t last_query) noexcept {
   const AttentionSequence& sequence = block.sequence;
   const AttentionMask& mask = block.mask;
@@ -36,12 +36,12 @@ Distances all_distances(const ScoreBias& bias, const BiasedBlock& block) noexcep
   return bias.distinct(seen_distances(block, last_position(block.sequence)));
 }
 
-// Whether the query is up to FIRE's threshold, where all queries share one divisor.
+// Up to FIRE's threshold, all queries share one divisor.
 bool is_below_threshold(const relative::FireEvaluator& fire, std::int64_t query) noexcept {
   return query <= static_cast<std::int64_t>(std::min(fire.reach(0), 0x1p60));
 }
 
-// Distances of the queries that tables serve; empty if they serve none.
+// Distances for the queries that use tables; empty if none do.
 Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexcept {
   const relative::FireEvaluator* const fire = bias.fire();
   const Distances all = all_distances(bias, block);
@@ -49,8 +49,8 @@ Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexc
   if (!is_below_threshold(*fire, block.sequence.query_position)) return {};
   const std::int64_t last = last_position(block.sequence);
   if (is_below_threshold(*fire, last)) return all;
-  // Queries up to the threshold may see no key; seen_distances() then returns one distance, which
-  // may lie beyond `all`.
+  // Queries up to the threshold may see no key. seen_distances() then returns one distance,
+  // possibly outside `all`.
   const Distances low = seen_distances(block, static_cast<std::int64_t>(fire->reach(0)));
   return {.first = std::min(low.first, all.last), .last = std::min(low.last, all.last)};
 }
@@ -70,8 +70,8 @@ BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
 }
 
 BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
-  // For a part of the sequence's keys, reserve enough for any such part: which distances are
-  // distinct depends on the part.
+  // For a part of the sequence's keys: enough for any part of this length, since the number of
+  // distinct distances depends on the part.
   const std::int64_t keys = block.keys.end - block.keys.begin;
   const std::int64_t some = keys + block.sequence.queries;
   const bool all = keys == block.sequence.keys;
@@ -139,7 +139,7 @@ void BiasTables::fill_tables() noexcept {
   bias_->fill(tables, kernels_);
 }
 
-// All queries that tables serve have the divisor of the first.
+// All queries that use tables share the first one's divisor.
 void BiasTables::fill_fire_tables(std::int64_t query_position) noexcept {
   for (std::int64_t head = 0; head < heads_; ++head) {
     float* const table = memory_.tables + head * table_stride_;

@@ -21,7 +21,6 @@ inline constexpr std::int64_t bias_margin = kernels::keys_of_panel;
 // Floats from one FIRE row to the next in BiasMemory::rows.
 inline constexpr std::int64_t row_bias_stride = kernels::keys_of_tile + 2 * bias_margin;
 
-// Element counts of the arrays of BiasMemory.
 struct BiasSizes {
   std::int64_t terms = 0;
   std::int64_t tables = 0;
@@ -51,8 +50,8 @@ struct BiasedBlock {
   std::int64_t heads = 0;
 };
 
-// Enough for any block of this sequence with as many queries, heads and keys, whatever its first
-// query, and for `rows` FIRE rows at a time.
+// Enough for every block of this sequence with the same numbers of queries, heads and keys, and for
+// `rows` FIRE rows at a time.
 [[nodiscard]] BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block,
                                    std::int64_t rows) noexcept;
 
@@ -62,18 +61,18 @@ class BiasTables {
   BiasTables(const ScoreBias* bias, const kernels::BiasKernels& kernels,
              const BiasMemory& memory) noexcept;
 
-  // Makes the tables of a block, unless they are there.
+  // Makes the tables of a block unless they exist already.
   void begin(const BiasedBlock& block) noexcept;
 
-  // Whether a query at this position needs rows instead of a table.
+  // True if a query at this position needs bias rows instead of a table.
   [[nodiscard]] bool has_rows(std::int64_t position) const noexcept;
 
-  // Points limits of a query without rows at the table of a head of the block. key_0: distance
-  // from the query to key 0.
+  // For a query without rows: points limits at the bias table of one head. key_0: distance from the
+  // query to key 0.
   void set_table(kernels::RowLimits& limits, std::int64_t head, std::int64_t key_0) const noexcept;
 
-  // Makes bias row `row` of a query with rows and points limits at it. Fills the keys of `keys`
-  // that are within the limits.
+  // For a query with rows: fills bias row `row` and points limits at it. Fills only the keys of
+  // `keys` within the limits.
   struct Row {
     std::int64_t row = 0;
     std::int64_t query = 0;  // within the block

@@ -21,7 +21,7 @@ void FireRows::set_terms(const double* terms, std::int64_t first) noexcept {
   first_ = first;
 }
 
-// Finds the piece that holds the term; the search starts at `piece`.
+// Finds the piece that holds the term, searching from `piece`.
 std::size_t FireRows::piece_from(std::size_t piece, double term,
                                  double denominator) const noexcept {
   const std::span<const double> breaks = evaluator_.breaks();
@@ -30,8 +30,8 @@ std::size_t FireRows::piece_from(std::size_t piece, double term,
   return piece;
 }
 
-// The first distance whose term is beyond the end of `piece`. Requires that the nearest distance is
-// not beyond it and the farthest is. The search starts at the previous row's bound.
+// The first distance whose term is beyond the end of `piece`. The search starts at the previous
+// row's bound. Requires the nearest distance within the end and the farthest beyond it.
 std::int64_t FireRows::bound_from(const Side& side, std::size_t piece, const Reach& reach,
                                   double denominator) const noexcept {
   const double end = evaluator_.breaks()[piece] * denominator;
@@ -39,7 +39,7 @@ std::int64_t FireRows::bound_from(const Side& side, std::size_t piece, const Rea
   std::int64_t within = reach.nearest;
   std::int64_t beyond = reach.farthest;
   const std::int64_t guess = side.bounds[piece];
-  // Any guess leads to the same bound; terms exist within the reach alone.
+  // Any guess leads to the same bound. Terms exist only within the reach.
   if (within < guess && guess < beyond) {
     if (is_beyond(guess)) {
       if (!is_beyond(guess - 1)) return guess;

@@ -41,7 +41,7 @@ class FireRows {
   void fill(const FireRow& row) noexcept;
 
  private:
-  // The keys up to the query, or those after it.
+  // Either the keys up to the query or the keys after it.
   struct Side {
     std::int64_t sign = 1;           // key - query = sign * distance
     std::int64_t* bounds = nullptr;  // [breaks]: first distance beyond each break

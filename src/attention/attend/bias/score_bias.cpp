@@ -28,7 +28,6 @@ double distance_of(const AlibiScores& scores, const PairOfPositions& pair) noexc
                                                    : static_cast<double>(pair.relative());
 }
 
-// A pair at this distance.
 PairOfPositions pair_at(std::int64_t distance) noexcept { return {.query = 0, .key = distance}; }
 
 using relative::FormulaEvaluator;
@@ -58,7 +57,7 @@ void fill_numbers(const DistanceTables& to, const AlibiScores& scores,
   }
 }
 
-// A product with the shared term.
+// Sandwich: the slope of the head times the term that all heads share.
 void fill_numbers(const DistanceTables& to, const SandwichEvaluator& evaluator,
                   const kernels::BiasKernels& kernels) noexcept {
   for (std::int64_t head = 0; head < to.heads; ++head) {

@@ -34,8 +34,8 @@ struct DistanceTables {
   const double* terms = nullptr;  // over range and lane_multiple beyond, if the bias keeps terms
 };
 
-// ALiBi without the part that is equal for all keys of a row, which softmax ignores: form
-// key_position, slope * key, equals form causal, slope * (key - query), plus slope * query. Slopes
+// ALiBi without the part that is equal for all keys of a row, which softmax ignores. Form
+// key_position (slope * key) equals form causal (slope * (key - query)) plus slope * query. Slopes
 // are computed on request, so this takes no memory.
 struct AlibiScores {
   const Alibi& alibi;
@@ -60,11 +60,11 @@ class ScoreBias {
   // Null for every bias but FIRE; distance tables serve the others.
   [[nodiscard]] const relative::FireEvaluator* fire() const noexcept;
 
-  // Whether the part that all heads share is costly enough to keep in memory.
+  // True if the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // The range clipped where the bias saturates: each distance cut off has the bias of the nearest
-  // one kept. If all are cut off, one saturated distance remains.
+  // The range without distances that have the same bias as their neighbour because the bias
+  // saturates. Always keeps at least one distance.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
   // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().

@@ -117,7 +117,7 @@ void set_shaw_limits(const BlockHead& head) {
   });
 }
 
-// Vectors that a row does not use are left out, not multiplied by 0: they may hold NaN.
+// Skips vectors that a row does not use instead of multiplying them by 0: they may hold NaN.
 void add_shaw_values(const BlockHead& head) {
   if (head.of.shared.shaw.values.count == 0) return;
   add_values_met(head, &Met::sinks);

@@ -8,8 +8,8 @@
 
 namespace rotary {
 
-// Computes what the key vectors add to the scores of the rows that `loading` loads, before
-// rotation. Returns whether it has loaded the rows, without rotation.
+// Multiplies the rows that `loading` loads, before rotation, with Shaw's key vectors. Returns true
+// if it has loaded the rows, without rotation.
 [[nodiscard]] bool score_shaw_keys(const BlockHead& head, const RowChunk& chunk,
                                    const kernels::QueriesJob& loading);
 

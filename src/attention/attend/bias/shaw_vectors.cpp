@@ -56,7 +56,7 @@ double element(const ConstTableView& table, std::int64_t row, std::int64_t colum
   return 0;
 }
 
-// Whether the kernels can pack the rows in place: features are adjacent and the dtype has kernels.
+// True if kernels can pack the rows in place: features are adjacent and the dtype has kernels.
 bool is_packed_as_it_lies(const ConstTableView& table) noexcept {
   return table.dtype != DType::f64 && (table.feature_stride == 1 || table.features <= 1);
 }

@@ -13,14 +13,14 @@
 
 namespace rotary {
 
-// Vector i is for keys at distance `first + i` from their query; the first and last one also serve
-// all keys farther away.
+// Vector i is for distance `first + i` from query to key. The first and last vectors also serve all
+// keys farther away.
 struct ShawVectors {
   std::int64_t first = 0;
   std::int64_t count = 0;  // 0: none
   const float* packed = nullptr;
 
-  // Vectors that a run of keys uses. Requires a run that is not empty.
+  // Vectors that these keys use. Requires at least one key.
   [[nodiscard]] KeyRun met_by(const KeyRun& keys, std::int64_t vector_of_key_0) const noexcept {
     return {std::clamp<std::int64_t>(vector_of_key_0 + keys.begin, 0, count - 1),
             std::clamp<std::int64_t>(vector_of_key_0 + keys.end - 1, 0, count - 1) + 1};
