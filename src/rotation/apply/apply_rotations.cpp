@@ -14,8 +14,8 @@
 namespace rotary {
 namespace {
 
-// Rows hold A cos and A sin. R^T negates the sine. The inverse of A R is R^T / A, hence the factor
-// 1/A².
+// Rows hold A cos and A sin. R^T negates the sine. The inverse of A R is R^T / A: the rows already
+// have one A, so it needs a factor of 1/A².
 void set_scales(Direction direction, double attention_factor, kernels::RotateJob& job) {
   const double scale =
       direction == Direction::inverse ? 1 / (attention_factor * attention_factor) : 1;
@@ -90,13 +90,13 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Heads per kernel call. The kernel goes through them for each block of pairs, so they should stay
-// in the first-level cache.
+// Heads per kernel call. The kernel reads them once for each block of pairs, so they should stay in
+// L1.
 constexpr std::int64_t heads_of_one_row = 32;
 
-// Rotates all tokens by one row (row_stride 0), which thus stays in registers. As heads of "one
-// token" the kernel gets the heads of all tokens if heads and tokens nest, otherwise the tokens of
-// each head. If heads lie together but do not nest (keys of a fused projection), the kernel's own
+// Rotates all tokens by one row (row_stride 0), which stays in registers. The kernel sees the heads
+// of all tokens as heads of one token if heads and tokens nest. Otherwise it sees the tokens of
+// each head. For adjacent heads that do not nest (keys of a fused projection) the kernel's own
 // order is faster.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
@@ -124,8 +124,7 @@ void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
   }
 }
 
-// So far ahead a tensor beyond the caches is prefetched, as the keys of a decode step are
-// (docs/decisions.md, 0003).
+// Prefetch distance for tensors larger than the caches (docs/decisions.md, 0003).
 constexpr std::int64_t fetched_bytes = 4096;
 
 std::int64_t bytes_ahead(const Transfer& transfer, const HeadWindow& window) {

@@ -13,21 +13,21 @@
 
 namespace rotary {
 
-// From one feature of a head to the next.
+// Distances in bytes between features of a head.
 struct ElementBytes {
   std::int64_t src;
   std::int64_t dst;
 };
 
-// The kernel for elements of this dtype with the rounding of these rotations.
+// The kernel for this dtype and for the rounding of these rotations.
 [[nodiscard]] kernels::Rotate kernel_for(const kernels::RotateKernels& kernels,
                                          const Rotations& rotations, DType dtype) noexcept;
 
-// Address of a token's row: cos of pair 0.
+// Address of a token's cos/sin row, where the cos of pair 0 is.
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
 
-// Calls rotate(job) for each block of the window as a narrower head of its own. job: of the whole
+// Calls rotate(job) for each block of the window, as if it were a narrower head. job: for the whole
 // window.
 template <class Rotate>
 void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,

@@ -8,7 +8,7 @@
 
 namespace rotary {
 
-// The two features of a window of d features that hold pair i.
+// The two features that hold pair i in a window of d features.
 enum class FeatureOrder {
   halves,      // i and i + d/2
   neighbours,  // 2i and 2i + 1
@@ -19,8 +19,7 @@ struct PairOrder {
   FeatureOrder written;
 };
 
-// interleaved_to_half rotates, then permutes; its transpose and inverse therefore begin with the
-// inverse permutation.
+// interleaved_to_half rotates and then permutes. Its transpose and inverse permute back first.
 [[nodiscard]] inline PairOrder pair_order(Pairing pairing, Direction direction) noexcept {
   switch (pairing) {
     case Pairing::half:
@@ -36,7 +35,7 @@ struct PairOrder {
   return {.read = FeatureOrder::halves, .written = FeatureOrder::halves};
 }
 
-// The kernels that read and write this order.
+// The kernels for this order of pairs.
 [[nodiscard]] inline const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
                                                                const PairOrder& order) noexcept {
   if (order.read == FeatureOrder::halves) {

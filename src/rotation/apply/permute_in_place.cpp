@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t block_pairs = strided_pairs_at_once;
 
-// The rotated features of one head; element i is at first + i * step bytes.
+// The rotated features of one head. Element i is at first + i * step bytes.
 struct HeadElements {
   std::byte* first;
   std::int64_t step;
@@ -23,10 +23,9 @@ struct HeadElements {
 
   [[nodiscard]] std::byte* at(std::int64_t feature) const { return first + feature * step; }
 
-  // Reverses the order of [begin, end).
   void reverse(std::int64_t begin, std::int64_t end) const {
     std::array<std::byte, sizeof(double)> held;
-    for (; begin < --end; ++begin) {  // the one in the middle stays
+    for (; begin < --end; ++begin) {  // a middle element stays
       std::memcpy(held.data(), at(begin), bytes);
       std::memcpy(at(begin), at(end), bytes);
       std::memcpy(at(end), held.data(), bytes);
@@ -43,7 +42,7 @@ struct HeadElements {
   [[nodiscard]] HeadElements from(std::int64_t feature) const { return {at(feature), step, bytes}; }
 };
 
-// Pairs in the first half of the blocks.
+// Number of pairs in the first half of the blocks.
 std::int64_t left_pairs(std::int64_t pairs) {
   const std::int64_t blocks = (pairs + block_pairs - 1) / block_pairs;
   return blocks / 2 * block_pairs;

@@ -23,12 +23,12 @@ struct ByteSpan {
   return a.end <= b.begin || b.end <= a.begin;
 }
 
-// Elements from a view's first to one past its last. Only for views with adjacent features whose
-// other strides each step over everything that smaller ones reach, so that no two indices name the
-// same element; otherwise nothing.
+// Number of elements from a view's first to its last. Returns nothing unless features are adjacent
+// and each other stride steps over all that smaller strides reach. Then no two indices name the
+// same element.
 [[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
                                                              const Strides& s) noexcept {
-  // Keeps products of two below 2^56, and bytes below 2^62.
+  // Keeps products of two numbers below 2^56, and bytes below 2^62.
   constexpr auto limit = std::uint64_t{1} << 28;
   const auto any = static_cast<std::uint64_t>(n.batch | n.tokens | n.heads | n.features | s.batch |
                                               s.token | s.head);
@@ -46,8 +46,8 @@ struct ByteSpan {
   return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
 }
 
-// The bytes of a view that is recognised to pass check_view(), check_adjacent_features() and
-// check_distinct(); otherwise nothing.
+// The bytes of a view that is sure to pass check_view(), check_adjacent_features() and
+// check_distinct(). Otherwise nothing.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ElementsView& view) noexcept {
   const auto size = static_cast<std::uint64_t>(view.element_bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
@@ -57,7 +57,7 @@ struct ByteSpan {
   return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
 }
 
-// The same for a view that also fits the rotations.
+// As above, for a view that must also fit the rotations.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
                                                         const Rotations& rotations) noexcept {
   const auto& n = view.extents;

@@ -18,8 +18,7 @@
 namespace rotary {
 namespace {
 
-// Plain calls are valid by construction, which saves the checks of rotate_checks.hpp, about 100 ns;
-// all other calls take them.
+// A plain call is valid by construction and skips the checks of rotate_checks.hpp, about 100 ns.
 bool is_plain(Direction direction) {
   return direction == Direction::forward || direction == Direction::transpose;
 }
@@ -46,7 +45,7 @@ bool are_apart(const Spans& q, const Spans& k) {
   return share_no_byte(q[0], k[0]) && share_no_byte(q[0], k[1]) && share_no_byte(k[0], q[1]);
 }
 
-// One call of rotate() or rotate_qk() after all checks.
+// A call of rotate() or rotate_qk() that has passed all checks.
 struct Rotation {
   std::span<const Transfer> transfers;  // all with the same batch and tokens
   const Rotations& rotations;
@@ -68,8 +67,8 @@ bool is_empty(const Transfer& transfer) {
 
 void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
   if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
-  // Cannot overflow: a transfer that is not empty has elements, and their number fits. Empty
-  // transfers may claim any batch.
+  // Cannot overflow: the number of elements of a transfer fits int64. An empty transfer may claim
+  // any batch.
   const auto& n = rotation.transfers.front().dst.extents;
   run_in_parts(n.batch * n.tokens, {.apply = rotate_range, .state = &rotation}, executor);
 }
@@ -93,7 +92,7 @@ Transfer without_unused(const Transfer& of) {
   return {.dst = without_unused_strides(of.dst), .src = without_unused_strides(of.src)};
 }
 
-// View: a Transfer, or the HeadsView of one in place, which need not be compared with itself.
+// View: a Transfer, or the HeadsView of a call in place, which need not be compared with itself.
 template <class View>
 Status rotate_both(const View& q, const View& k, const Rotations& rotations,
                    const RotateOptions& options) noexcept {

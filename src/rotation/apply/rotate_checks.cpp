@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// f64 elements need f64 rows, all others f32 rows; some rows serve only one dtype.
+// f64 elements need f64 rows, all others f32 rows. Rows may be made for one dtype only.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
   if (auto status = check_dtype(name, dtype); !status) return status;
   const auto made_for = rotations.tensors();
@@ -52,7 +52,7 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
 
 namespace {
 
-// Rows with a role are those of xPos. Inverting A R divides by A^2; no model computes that, so
+// Rows with a role have xPos factors. Their inverse would divide by A^2. No model computes that, so
 // there is no recipe to follow.
 Status check_inverse(const Rotations& rotations) {
   if (rotations.unchecked())
@@ -73,7 +73,7 @@ Status check_inverse(const Rotations& rotations) {
                           "; transpose is the backward pass");
 }
 
-// Names that messages use for a transfer.
+// The names of a transfer's views in messages.
 struct TransferNames {
   std::string_view dst;
   std::string_view src;
@@ -94,7 +94,7 @@ Status check(Direction direction, const Rotations& rotations) {
 // Checks one transfer by itself.
 Status check_transfer(const TransferNames& names, const Transfer& of, const Rotations& rotations) {
   const auto& [dst, src] = of;
-  // The source first: a caller whose wrapper made dst like src knows src alone.
+  // Checks src first: in a wrapper that makes dst like src, the caller knows only src.
   if (auto status = check_view(names.src, src, rotations); !status) return status;
   if (src == dst) return check_distinct(names.dst, dst);
   if (auto status = check_view(names.dst, dst, rotations); !status) return status;

@@ -20,7 +20,7 @@ namespace rotary {
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
                                 const Rotations& rotations);
 
-// The requirements of rotate() and rotate_qk(). Both require strides of 0 along extents of 1
+// Checks all that rotate() and rotate_qk() require. Both need strides of 0 along extents of 1
 // (without_unused_strides).
 [[nodiscard]] Status check_rotate(const Transfer& of, const Rotations& rotations,
                                   Direction direction);

@@ -9,13 +9,14 @@
 namespace rotary {
 namespace {
 
-// Pairs [pair, pair + count) of one head, gathered to adjacent features as a head of its own.
+// Pairs [pair, pair + count) of one head, gathered into a small head with adjacent features.
 struct Block {
   std::int64_t pair;
   std::int64_t count;
 };
 
-// The head's feature in slot `slot` of a gathered block, which has order halves.
+// Index in the head of the feature in `slot` of a gathered block. Gathered blocks have order
+// halves.
 std::int64_t feature_of(FeatureOrder order, std::int64_t pairs, const Block& block,
                         std::int64_t slot) {
   const bool second = slot >= block.count;

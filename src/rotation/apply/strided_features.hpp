@@ -27,9 +27,9 @@ struct StridedRotation {
 
 void rotate_strided_features(const StridedRotation& rotation) noexcept;
 
-// Rotates in place when pairs are written in another order than they are read: a kernel alone would
-// overwrite features it has yet to read. Uses memory of a fixed size for any length of head.
-// kernel: for rotation.order and the dtype. Requires a rotation whose src and dst are the same.
+// Rotates in place when pairs are written in another order than read: a kernel alone would
+// overwrite features that it has not read. Uses memory of a fixed size for heads of any length.
+// kernel: for rotation.order and the dtype. Requires equal src and dst.
 void permute_in_place(const StridedRotation& rotation, kernels::Rotate kernel) noexcept;
 
 }  // namespace rotary

@@ -25,7 +25,7 @@ Status check_two_angles(const HeadWindow& window, std::size_t inv_freq, const Pa
     return invalid_argument("window: pairing must be half or interleaved in 1 block, got value ",
                             static_cast<std::int32_t>(window.pairing.get()), " in ", window.blocks);
   }
-  // The sum cannot overflow where the first is less than the head.
+  // The sum cannot overflow: first_feature is less than the head.
   const bool fits = window.rotary_dim >= 2 && window.rotary_dim % 2 == 0 &&
                     window.first_feature >= 0 && window.first_feature <= window.head_dim &&
                     window.rotary_dim <= window.head_dim - window.first_feature &&
@@ -58,13 +58,13 @@ double frequency(double base, std::size_t place, std::size_t pairs) {
   return std::pow(base, -static_cast<double>(place) / static_cast<double>(pairs));
 }
 
-// Pairs of a head at a time, on the stack.
+// Pairs of a head that are processed at a time.
 struct PairRun {
-  std::int64_t first;  // among those of the window
+  std::int64_t first;  // counted from the window's first pair
   std::int64_t count;
 };
 
-// The first and the second features of a run of pairs.
+// The first features of a run of pairs, and the second ones.
 template <class View, class Byte>
 std::array<ElementRunOf<Byte>, 2> runs_of(const View& view, std::int64_t head_offset,
                                           const HeadWindow& window, const PairRun& run) {
@@ -256,7 +256,7 @@ Status apply_two_angles(HeadsView dst, ConstHeadsView src, const TwoAngleRows& r
     dst = without_unused_strides(dst);
     src = without_unused_strides(src);
     if (auto status = check(dst, src, rows); !status) return status;
-    // Sizes that count nothing may be any number.
+    // An empty tensor may have any sizes.
     const bool is_empty = dst.extents.tokens == 0 || dst.extents.heads == 0;
     if (!is_empty) apply_all(dst, src, rows);
     return {};

@@ -41,7 +41,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   return std::optional<GgmlAngles>(*std::move(angles));
 }
 
-// Compares rounding only for numerics that use it.
+// True if both round alike. Only some numerics round.
 bool round_alike(const Frequencies& one, const Frequencies& other) {
   return one.numerics == other.numerics && one.ggml == other.ggml &&
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);
@@ -69,7 +69,7 @@ Status check_base(double base) {
   return invalid_argument("base (rope_theta) must be finite and > 1, got ", base);
 }
 
-// Scales the frequencies of a whole window, or of one axis, and adapts them to spec.numerics.
+// Scales the frequencies of the whole window or of one axis, and adapts them to spec.numerics.
 Result<std::optional<GgmlAngles>> scale_table(const RotarySpec& spec, const UnscaledRotary& rotary,
                                               ScaledFrequencies& scaled) {
   if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
@@ -93,8 +93,8 @@ Status check_axes(const RotarySpec& spec, const HeadWindow& window) {
   return {};
 }
 
-// One table for the whole window, from which each pair takes its own, or one for each axis, which
-// differ in width and base alone.
+// Makes one table for the whole window, from which each pair takes its entry. Or makes a table for
+// each axis; these differ only in width and base.
 Status scale_axes(const RotarySpec& spec, const UnscaledRotary& window, SpecNumbers& numbers) {
   const Axes& axes = *spec.axes;
   auto dealt = deal_pairs(axes);

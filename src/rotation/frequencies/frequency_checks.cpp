@@ -65,8 +65,8 @@ Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
   return {};
 }
 
-// Positions between integers and xPos use inv_freq itself; all others use turns and steps, which
-// are derived from it.
+// Fractional positions and xPos read inv_freq. All others read turns and steps, which are derived
+// from it.
 Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
   const PairAxes& axes = frequencies.axes;

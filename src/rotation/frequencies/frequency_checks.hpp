@@ -15,8 +15,8 @@
 
 namespace rotary {
 
-// Far beyond any model (the largest in use is 576). Keeps every product of sizes within int64, and
-// limits the table of phase steps that a few bytes of config can ask for to 16 MiB and 0.1 s.
+// Far beyond any model: the largest in use is 576. Keeps products of sizes within int64. Limits the
+// table of phase steps to 16 MiB and 0.1 s, whatever a config asks for.
 inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 
 [[nodiscard]] Status validate(const HeadWindow& window);
@@ -24,15 +24,14 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 // 2^-20 <= A <= 2^20 keeps A and 1/A², times any cos, well within float32.
 [[nodiscard]] Status validate_attention_factor(double attention_factor);
 
-// Requires one entry for each pair, of dense axes for each axis and pair, each in (-2^40, 2^40).
+// Requires one entry in (-2^40, 2^40) for each pair; for dense axes, one for each axis and pair.
 [[nodiscard]] Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
                                        std::span<const double> inv_freq);
 
-// Checks that the frequencies are complete: everything these positions use has an entry for each
-// pair.
+// Checks that everything these positions need has an entry for each pair.
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
 
-// The numbers of a spec without the tables that rotating needs, for what compares many specs.
+// The numbers of a spec without the tables for rotating, for code that compares many specs.
 
 struct SpecNumbers {
   HeadWindow window;
@@ -41,7 +40,7 @@ struct SpecNumbers {
   PairAxes axes;
 };
 
-// Errors: those of make_frequencies() for the spec; what its numbers lead to is not checked.
+// Fails as make_frequencies() does for the spec itself. Does not check the numbers that result.
 [[nodiscard]] Result<SpecNumbers> numbers_of(const RotarySpec& spec,
                                              std::optional<std::int64_t> context_tokens);
 

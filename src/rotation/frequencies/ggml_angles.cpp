@@ -15,11 +15,11 @@
 namespace rotary {
 namespace {
 
-// freq_factors entry that llama.cpp's converter writes for a pair that does not rotate: its angle
-// becomes practically 0.
+// The freq_factors entry that llama.cpp's converter writes for an unrotated pair: its angle becomes
+// practically 0.
 constexpr double standing_still = 1e30;
 
-// Computed in double, so that the C library's powf does not decide the last bit.
+// Computed in double: then the C library's powf does not decide the last bit.
 float power(float base, float exponent) {
   return static_cast<float>(std::pow(double{base}, double{exponent}));
 }
@@ -39,7 +39,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base base', which follows from pair 1: its frequency is
+  // The converter writes the larger base base'. It follows from the frequency of pair 1,
   // base'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
@@ -65,7 +65,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // Any other rule: a tensor of freq_factors, by which ggml divides the angles.
+  // Any other rule becomes a tensor of freq_factors, by which ggml divides the angles.
   template <class Rule>
   Result<GgmlAngles> operator()(const Rule&) const {
     auto angles = from_base(rotary_.base);
@@ -95,7 +95,7 @@ class AnglesOfRule {
                       .mscale = static_cast<float>(scaled_.attention_factor)};
   }
 
-  // The fractional index of the pair that makes `turns` turns within the original context.
+  // The fractional index of the pair that turns `turns` times within the original context.
   [[nodiscard]] float pair_that_turns(const YarnScaling& rule, double turns) const {
     const auto context = static_cast<float>(rule.original_context_tokens);
     const float radians = static_cast<float>(turns) * 2 * std::numbers::pi_v<float>;
@@ -103,7 +103,8 @@ class AnglesOfRule {
            (2 * logarithm(static_cast<float>(rotary_.base)));
   }
 
-  // llama.cpp's context divides the wanted factor by the growth that the operation multiplies by.
+  // ggml's operation multiplies by the growth, so llama.cpp's context divides the wanted factor by
+  // it.
   [[nodiscard]] float yarn_mscale(float freq_scale) const {
     const float growth = 1 + 0.1F * logarithm(1 / freq_scale);
     return static_cast<float>(scaled_.attention_factor) * (1 / growth) * growth;

@@ -12,22 +12,21 @@
 
 namespace rotary {
 
-// Floats or doubles from the cos to the sin of one row: pairs rounded up to whole vectors.
+// Elements from the cos to the sin of one row: the pairs rounded up to whole vectors.
 [[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
   return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
 
-// Pairs whose phases are on the stack at a time.
+// Pairs whose phases are kept on the stack at a time.
 inline constexpr std::int64_t block_lanes = 64;
 static_assert(block_lanes % kernels::lane_multiple == 0);
 
-// Entries of the table below.
 [[nodiscard]] inline std::size_t phase_step_count(std::int64_t pairs) noexcept {
   return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
 }
 
-// [steps_per_anchor][cos, sin][lane_stride] of the angles step * turns, correctly rounded except
-// for rare cases that are one ulp off. Padding lanes hold a pair that does not rotate.
+// Returns [steps_per_anchor][cos, sin][lane_stride] for the angles step * turns. They are correctly
+// rounded; rare cases are one ulp off. Padding lanes hold a pair that does not rotate.
 [[nodiscard]] std::vector<double> phase_steps(std::span<const std::uint64_t> turns);
 
 }  // namespace rotary

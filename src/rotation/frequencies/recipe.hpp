@@ -14,12 +14,12 @@
 
 namespace rotary {
 
-// Whether cos and sin are rounded to the tensors' dtype.
+// True if cos and sin are rounded to the tensors' dtype.
 [[nodiscard]] inline bool rounds_table(Numerics numerics, Rounding rounding) noexcept {
   return numerics == Numerics::transformers && rounding != Rounding::result;
 }
 
-// Whether products of 16-bit tensors are rounded to their dtype before they are added.
+// True if products of 16-bit tensors are rounded to their dtype before they are added.
 [[nodiscard]] inline bool rounds_products(Numerics numerics, Rounding rounding) noexcept {
   return rounds_table(numerics, rounding) && rounding != Rounding::table;
 }
@@ -27,19 +27,19 @@ namespace rotary {
 // Checks that both are enumerators.
 [[nodiscard]] Status validate(Numerics numerics, Rounding rounding);
 
-// Checks that the frequencies' numerics can make these rotations at these positions. Requires valid
+// Checks that these numerics can make these rotations at these positions. Requires valid
 // frequencies and positions.
 [[nodiscard]] Status check_recipe(const Frequencies& frequencies, const Positions& positions,
                                   const Rotations& rotations);
 
-// Replaces the rule's inv_freq by the float32 that Transformers computes with, up to the last bits
-// of its pow.
+// Replaces the rule's inv_freq by the float32 values of Transformers. The last bits of its pow may
+// differ.
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq);
 
-// The arguments of ggml's operation for a model with this rule. scaled is the rule's result; YaRN
-// replaces its inv_freq by those of ggml's ramp. Error: invalid_argument if the operation cannot
-// express the rule. Requires a valid rule.
+// The arguments of ggml's operation for this rule. scaled: the rule's result, whose inv_freq YaRN
+// replaces by ggml's ramp. Error: invalid_argument if the operation cannot express the rule.
+// Requires a valid rule.
 [[nodiscard]] Result<GgmlAngles> ggml_angles(const Scaling& scaling, const UnscaledRotary& rotary,
                                              ScaledFrequencies& scaled);
 

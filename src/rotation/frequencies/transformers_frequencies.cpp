@@ -16,14 +16,14 @@
 namespace rotary {
 namespace {
 
-// base^(2i/d); base, quotient and power are each rounded.
+// base^(2i/d). Base, quotient and power are each rounded.
 float power(double base, std::int64_t rotary_dim, std::size_t pair) {
   const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary_dim);
   return static_cast<float>(std::pow(double{static_cast<float>(base)}, double{exponent}));
 }
 
-// The base for a context beyond the original one, whose length is a tensor in Transformers: of one
-// number, so that torch takes the exponent in double.
+// The base for a context longer than the original. Transformers holds the length in a tensor of one
+// number, so torch takes the exponent in double.
 float grown_base(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   const auto dimension = static_cast<double>(rotary.rotary_dim);
   const float length = static_cast<float>(rule.factor) * static_cast<float>(*rotary.context_tokens);
@@ -33,7 +33,7 @@ float grown_base(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   return static_cast<float>(rotary.base) * grown;
 }
 
-// One pair's frequency; call it with the scaling rule.
+// The frequency of one pair; call it with the scaling rule.
 class Float32Frequency {
  public:
   Float32Frequency(const UnscaledRotary& rotary, std::size_t pair, double scaled)
@@ -86,7 +86,7 @@ class Float32Frequency {
     return (1 - smooth) * kept / factor + smooth * kept;
   }
 
-  // The ramp over turns is not Transformers'.
+  // Transformers has no ramp over turns.
   float operator()(const YarnScaling& rule) const {
     if (rule.ramp == YarnRamp::turns) return static_cast<float>(scaled_);
     const TurnRamp ramp = turn_ramp(rule, rotary_);

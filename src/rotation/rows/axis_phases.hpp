@@ -15,7 +15,6 @@
 
 namespace rotary {
 
-// The coordinates of one token.
 using Coordinates = std::array<SplitPosition, max_axes>;
 
 template <class Numbers>
@@ -27,8 +26,8 @@ template <class Numbers>
   return all;
 }
 
-// Turns of pairs [first, first + block_lanes); padding does not turn. Requires valid frequencies
-// and their inv_freq.
+// Turns of pairs [first, first + block_lanes); padding is not rotated. Requires valid frequencies
+// with inv_freq.
 class AxisPhases {
  public:
   AxisPhases(const Frequencies& frequencies, std::int64_t first) : axes_(frequencies.axes.count) {
@@ -45,7 +44,7 @@ class AxisPhases {
     }
   }
 
-  // Modulo 1, in units of 2^-64 turn.
+  // A phase modulo 1, in units of 2^-64 turn.
   [[nodiscard]] std::uint64_t of(const Coordinates& at, std::size_t lane) const noexcept {
     if (!dense_) return phase_of(at[axis_[lane]], turns_[0][lane]);
     std::uint64_t sum = 0;

@@ -39,10 +39,10 @@ class AxisRowsWriter {
   }
 
  private:
-  // Whether all coordinates were integers.
+  // Tells if all coordinates were integers.
   enum class Coverage { all, some };
 
-  // Writes every pair whose coordinate is an integer; others get numbers of no meaning.
+  // Writes every pair whose coordinate is an integer. The other pairs get meaningless numbers.
   template <class Numbers>
   [[nodiscard]] Coverage write_integers(const Numbers& positions) const {
     std::array<std::uint64_t, tokens_at_once * max_axes> coordinates;
@@ -79,8 +79,8 @@ class AxisRowsWriter {
                      .axes = axes_});
   }
 
-  // Writes the pairs [pair, pair + block_lanes) that write_integers() does not: those between
-  // integers, or all if the axes are dense.
+  // Writes the pairs [pair, pair + block_lanes) that write_integers() leaves: those with fractional
+  // coordinates, or all if the axes are dense.
   template <class Numbers>
   void write_phases(const Numbers& positions, std::int64_t pair) const {
     const AxisPhases phases(frequencies_, pair);

@@ -8,11 +8,11 @@
 
 namespace rotary {
 
-// The cos, or sin, at `elements` as one head of pairs.
+// Views the cos or sin at `elements` as one head whose features are pairs.
 [[nodiscard]] ConstHeadsView heads_view(const void* elements, const CosSinView& rows,
                                         std::int64_t pairs);
 
-// Requires a valid window. made: the dtype of the rows that are made of these.
+// Requires a valid window. made: the dtype of the rows made from these.
 [[nodiscard]] Status check_rows(const HeadWindow& window, const CosSinView& rows, RowDType made);
 
 }  // namespace rotary

@@ -26,10 +26,10 @@
 namespace rotary {
 namespace {
 
-// Whether cos^2 + sin^2 must be A^2.
+// of_rotations: cos^2 + sin^2 must be A^2.
 enum class RowValues { of_rotations, any };
 
-// Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 differ by up to 0.8 %.
+// Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 are off by up to 0.8 %.
 constexpr double tolerance = 0.02;
 
 // Requires a view that has elements.
@@ -52,7 +52,7 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
   return {};
 }
 
-// A stride of 0 was probably forgotten: every token would be rotated like the first.
+// Refuses a stride of 0, which was probably forgotten: it would rotate every token like the first.
 Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   if (pairs > 1 && rows.pair_stride == 0) {
     return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
@@ -69,7 +69,7 @@ Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   return {};
 }
 
-// The rows and their source may share a buffer but must not overlap.
+// The rows and their source may share a buffer but may not overlap.
 Status check_memory(std::span<const std::byte> memory, std::string_view name,
                     const ConstHeadsView& view) {
   if (find_overlap(view, heads_view(memory)) == Overlap::none) return {};
@@ -116,8 +116,8 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false; returns whether all returned true.
-// Without tokens the batch may be any number.
+// Calls visit(index) for each pair until it returns false. Returns true if it never did. Without
+// tokens the batch may be any number.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   if (rows.tokens == 0) return true;
@@ -131,8 +131,8 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// "; attention_factor 1.5 fits every pair" if one factor fits all: then the caller probably forgot
-// only attention_factor.
+// Returns "; attention_factor 1.5 fits every pair" if one factor fits all: the caller probably
+// forgot it.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();
@@ -158,7 +158,7 @@ Status check_values(const CosSinView& rows, std::int64_t pairs, RowValues allowe
     bad = at;
     const Values values = values_at<Element>(rows, at);
     if (allowed == RowValues::any) return std::isfinite(values.cos) && std::isfinite(values.sin);
-    // False for NaN and infinities, too.
+    // NaN and infinities give false.
     return std::abs(values.norm() - wanted) <= tolerance * wanted;
   });
   if (good) return {};

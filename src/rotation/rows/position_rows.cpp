@@ -50,7 +50,7 @@ class RowsWriter {
     write_run(0, static_cast<std::uint64_t>(positions.first), positions.tokens);
   }
 
-  // Writes run by run: packed documents and padding have long runs of consecutive positions.
+  // Writes one run at a time: packed documents and padding have long runs of consecutive positions.
   template <class Number>
   void write(const TokenArray<Number>& positions) const {
     bool all_integers = true;
@@ -85,7 +85,7 @@ class RowsWriter {
                 .rows = element(row, 0)});
   }
 
-  // Writes pairs [pair, pair + block_lanes) of every position that is not an integer.
+  // Writes pairs [pair, pair + block_lanes) at every fractional position.
   template <class Number>
   void write_between(const TokenArray<Number>& positions, std::int64_t pair) const {
     std::array<Turns, block_lanes> turns{};  // padding does not rotate

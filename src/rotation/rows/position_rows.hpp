@@ -16,7 +16,8 @@
 
 namespace rotary {
 
-// Destination of rows, [batch][tokens][cos, sin][lane_stride] elements of `dtype`, and their users.
+// Where to write rows, [batch][tokens][cos, sin][lane_stride] elements of `dtype`, and who uses
+// them.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
@@ -24,23 +25,23 @@ struct RowsMemory {
   std::optional<Role> role;
 };
 
-// Requires what make_rotations() checks, memory for the rows, and at least one token: without
-// tokens the batch may be any number. Allocates nothing.
+// Requires all that make_rotations() checks, memory for the rows, and at least one token (without
+// tokens the batch may be any number). Allocates nothing.
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// For xPos, each position by itself: a kernel makes cos and sin in double, then the factor of the
-// pair and role is applied. Also requires frequencies.xpos and memory.role. Allocates nothing.
+// For xPos: makes cos and sin in double for each position, then applies the factor of pair and
+// role. Also requires frequencies.xpos and memory.role. Allocates nothing.
 void write_xpos_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// For positions of several axes, and for dense axes at any. Also requires numerics exact. Allocates
+// For positions of several axes, and for dense axes. Also requires numerics exact. Allocates
 // nothing.
 void write_axis_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// With the rounding of Transformers and ggml. Also requires numerics other than exact and memory
-// for f32 rows. Allocates nothing.
+// Rounds as Transformers or ggml does. Also requires numerics other than exact, and f32 rows.
+// Allocates nothing.
 void write_recipe_rows(const RowsMemory& memory, const Frequencies& frequencies,
                        const Positions& positions) noexcept;
 

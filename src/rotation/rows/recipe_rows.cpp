@@ -28,7 +28,6 @@ CosSin cos_sin(double angle) {
   return {.cos = static_cast<float>(std::cos(angle)), .sin = static_cast<float>(std::sin(angle))};
 }
 
-// One token's row.
 struct Row {
   std::span<float> cos;  // [pairs]
   std::span<float> sin;  // [pairs]
@@ -43,7 +42,7 @@ class TransformersRecipe {
         table_(frequencies.rounding == Rounding::result ? DType::f32
                                                         : tensors.value_or(DType::f32)) {}
 
-  // coordinate_of(pair): the token's position, of several axes that on the pair's axis.
+  // coordinate_of(pair): the token's position on the pair's axis.
   template <class CoordinateOf>
   void write(const CoordinateOf& coordinate_of, const Row& row) const {
     for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
@@ -53,7 +52,7 @@ class TransformersRecipe {
     }
   }
 
-  // cos of a pair that does not rotate.
+  // The cos of a pair that does not rotate.
   [[nodiscard]] float resting_cos() const { return of_table(factor_); }
 
  private:
@@ -120,7 +119,6 @@ class GgmlRecipe {
   const GgmlAngles& angles_;
 };
 
-// The positions of one token's pairs.
 template <class Numbers>
 struct PairCoordinates {
   const Numbers& positions;

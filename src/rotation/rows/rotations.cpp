@@ -76,9 +76,9 @@ Status remake(Rotations& rotations, const Frequencies& frequencies, const Positi
 
 }  // namespace
 
-// Without xPos factors and without a recipe's rounding, the smallest nonzero number is A times the
-// sine of 2^-64 turn, above 2^-82. Of the caller's floating-point modes only the rounding direction
-// then matters, and a step of one token saves the time of reading the others.
+// Without xPos factors and recipes, the smallest nonzero number is A times the sine of 2^-64 turn,
+// above 2^-82. So of the caller's floating-point modes only the rounding direction matters. Reading
+// only that one saves time in a step of one token.
 Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                         const Positions& positions) noexcept {
   const auto body = [&]() -> Status { return remake(rotations, frequencies, positions); };

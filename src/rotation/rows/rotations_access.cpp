@@ -32,7 +32,7 @@ Status check_tensors(const RotationsOptions& options) {
                           to_string(*options.tensors), ", got ", want_f64 ? "f32" : "f64");
 }
 
-// The reason why count_bytes() returned nothing.
+// The error for which count_bytes() returned nothing.
 Error uncountable(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
@@ -40,7 +40,8 @@ Error uncountable(std::int64_t batch, std::int64_t tokens) {
                           " tokens");
 }
 
-// Nothing if a count is out of range or the rows do not fit in memory. Requires a valid window.
+// Returns nothing if a count is out of range or the rows do not fit in memory. Requires a valid
+// window.
 std::optional<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch,
                                        std::int64_t tokens, RowDType rows) {
   std::int64_t bytes = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);  // per row

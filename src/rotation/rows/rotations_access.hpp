@@ -11,10 +11,9 @@
 
 namespace rotary {
 
-// Whether each token has a row of its own.
+// Each token has its own row, or all share one.
 enum class RowSharing { each_token, one_for_all };
 
-// Everything that describes a set of rows.
 struct RowsShape {
   const HeadWindow& window;
   double attention_factor = 1;
@@ -28,7 +27,7 @@ struct RowsShape {
 };
 
 struct RotationsAccess {
-  // Memory given by the caller, or empty.
+  // Memory given by the caller; empty if there is none.
   [[nodiscard]] static std::span<const std::byte> memory(const Rotations& rotations) {
     return rotations.memory_;
   }
@@ -37,11 +36,11 @@ struct RotationsAccess {
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 
-  // Makes room for rows of this shape; on failure nothing has changed. Requires a valid window.
+  // Makes room for rows of this shape. A failure changes nothing. Requires a valid window.
   [[nodiscard]] static Status reshape(Rotations& rotations, const RowsShape& shape);
 
-  // Destination of the rows: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one
-  // row.
+  // Where the rows go: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one
+  // shared row.
   [[nodiscard]] static std::byte* rows(Rotations& rotations) noexcept {
     return rotations.memory_.empty() ? rotations.owned_.data() : rotations.memory_.data();
   }

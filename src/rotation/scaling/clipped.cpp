@@ -10,8 +10,8 @@
 namespace rotary {
 namespace {
 
-// (1 + cos t) / 2 with t = π clipped / (n - 1), written as the square of a sine that counts from
-// the other end: near π, 1 + cos t would cancel.
+// (1 + cos t) / 2 with t = π clipped / (n - 1). Written as a squared sine counted from the other
+// end, because 1 + cos t would cancel near t = π.
 double kept_part(std::int64_t clipped, const ClippedScaling& rule) {
   if (rule.edge == ClippedEdge::hard) return 0;
   if (rule.clipped_pairs == 1) return 1;

@@ -9,10 +9,10 @@
 namespace rotary {
 namespace {
 
-// The first context, original * 2^doublings, that is at least as long as the given one.
+// The first context of the form original * 2^doublings that is at least as long as the given one.
 struct DoubledContext {
   int doublings = 0;
-  ContextRange contexts = {};  // with as many doublings
+  ContextRange contexts = {};  // the contexts with this many doublings
 };
 
 DoubledContext doubled_context(const DoublingNtkScaling& rule, std::int64_t context_tokens) {

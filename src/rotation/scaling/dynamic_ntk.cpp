@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-// factor L / original - (factor - 1), rewritten to avoid cancellation; 1 for L up to original.
+// factor L / original - (factor - 1), rewritten to avoid cancellation; 1 if L <= original.
 double growth_of(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   const std::int64_t original = rule.original_context_tokens;
   const std::int64_t beyond = std::max(*rotary.context_tokens - original, std::int64_t{0});

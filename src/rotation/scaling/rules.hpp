@@ -25,19 +25,19 @@ struct UnscaledRotary {
 struct ScaledFrequencies {
   std::vector<double> inv_freq;  // [rotary_dim / 2], radians per position
   double attention_factor = 1;
-  ContextRange contexts = {};  // contexts that have these frequencies
+  ContextRange contexts = {};  // all contexts with these frequencies
 };
 
-// ω_i = base^(-2i/rotary_dim), i < rotary_dim/2. RoFormer §3.2.2; the denominator is the rotary
+// ω_i = base^(-2i/rotary_dim), i < rotary_dim/2 (RoFormer §3.2.2). The denominator is the rotary
 // dimension, not head_dim and not the model's width.
 [[nodiscard]] std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary);
 
-// Replaces base by base * growth^(d/(d-2)): the slowest pair then rotates exactly growth times
-// slower, and the fastest does not change. bloc97 2023, "NTK-aware".
+// Replaces base by base * growth^(d/(d-2)), "NTK-aware" (bloc97 2023). The slowest pair then
+// rotates exactly `growth` times slower, and the fastest pair does not change.
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
-// The requirements of a rule beyond those that rotary::validate(scaling) checks first: parameters
-// beside each other, and base, rotary_dim and context.
+// Checks what rotary::validate(scaling), which runs first, does not: parameters against each other,
+// and base, rotary_dim and context.
 template <class Rule>
 [[nodiscard]] Status validate(const Rule& /*rule*/, const UnscaledRotary& /*rotary*/) {
   return {};
@@ -53,10 +53,10 @@ template <class Rule>
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
 
-// All of the above, of the rule that scaling holds.
+// All of these checks, for the rule that scaling holds.
 [[nodiscard]] Status validate(const Scaling& scaling, const UnscaledRotary& rotary);
 
-// The frequencies of a rule that validate(scaling, rotary) accepts.
+// The scaled frequencies. Requires a rule that validate(scaling, rotary) accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const NtkScaling& rule, const UnscaledRotary& rotary);
@@ -77,14 +77,14 @@ template <class Rule>
 // The alpha of NtkScaling in this context.
 [[nodiscard]] double ntk_alpha(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
 
-// The list of factors that LongRoPE uses in this context: [rotary_dim / 2].
+// The factors that LongRoPE uses in this context: [rotary_dim / 2].
 [[nodiscard]] const std::vector<double>& factors_of(const LongRopeScaling& rule,
                                                     const UnscaledRotary& rotary);
 
-// Checks the dimension for rules that use with_ntk_base().
+// Checks the dimension; for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);
 
-// Checks that a context is given, for rules whose frequencies depend on its length.
+// Checks that a context is given; for rules whose frequencies depend on its length.
 [[nodiscard]] Status require_context(std::string_view rope_type, const UnscaledRotary& rotary);
 
 }  // namespace rotary

@@ -9,8 +9,8 @@
 namespace rotary {
 namespace {
 
-// The fractional pair index that makes `turns` turns within the original context: base^(-2i/d) *
-// original / 2π = turns, solved for i.
+// The fractional index of the pair that turns `turns` times within the original context: solves
+// base^(-2i/d) * original / 2π = turns for i.
 double pair_that_turns(double turns, std::int64_t original_context_tokens,
                        const UnscaledRotary& rotary) {
   const auto original = static_cast<double>(original_context_tokens);
@@ -33,7 +33,7 @@ TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary, RampEnd
   }
   low = std::max(low, 0.0);
   high = std::min(high, static_cast<double>(rotary.rotary_dim - 1));
-  if (low == high) high += 0.001;  // as in Transformers: a step, not a division by zero
+  if (low == high) high += 0.001;  // a step instead of 0 / 0, as in Transformers
   return {.low = low, .high = high};
 }
 

@@ -10,14 +10,14 @@
 
 namespace rotary {
 
-// Turns within the original context, fast >= slow > 0.
+// Numbers of turns within the original context, fast >= slow > 0.
 struct TurnRange {
   double fast = 0;
   double slow = 0;
   std::int64_t original_context_tokens = 0;
 };
 
-// Whether a ramp's ends are rounded outwards to whole pairs.
+// Rounds the ends of a ramp outwards to whole pairs, or not.
 enum class RampEnds { whole_pairs, fractional };
 
 // A linear ramp over the pair's index.
@@ -29,11 +29,11 @@ struct TurnRamp {
   [[nodiscard]] double at(std::size_t pair) const;
 };
 
-// Clamps the ramp to [0, d - 1], although only d/2 pairs exist, as every implementation does.
+// Clamps the ramp to [0, d - 1] as every implementation does, although only d/2 pairs exist.
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 
-// YaRN's ramp over pairs. Requires a rule whose ramp is not over turns.
+// YaRN's ramp over the pairs' index. Requires a rule whose ramp is not over turns.
 [[nodiscard]] TurnRamp turn_ramp(const YarnScaling& rule, const UnscaledRotary& rotary);
 
 }  // namespace rotary

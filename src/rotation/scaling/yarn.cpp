@@ -20,7 +20,7 @@ std::vector<double> ramp_over_pairs(const YarnScaling& rule, const UnscaledRotar
   return stretched;
 }
 
-// 1 - γ(r) of the paper, where r is the pair's turns within the original context.
+// 1 - γ(r) of the paper; r: turns of the pair within the original context.
 double stretched_by_turns(const YarnScaling& rule, double inv_freq) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * inv_freq / (2 * std::numbers::pi);
@@ -34,7 +34,7 @@ std::vector<double> ramp_over_turns(const YarnScaling& rule, std::vector<double>
   return inv_freq;
 }
 
-// g(m) of the paper's eq. 22, with the multiplier m of DeepSeek's configs.
+// g(m) of the paper's eq. 22, with the multiplier m from DeepSeek's configs.
 double attention_growth(double factor, double multiplier) {
   return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
 }
