@@ -90,9 +90,8 @@ class Features {
     map_elu(call_.heads.k, tokens, rows);
   }
 
-  // For each key: its largest exponent before (highest) and after (largest)
-  // y
-  // ²/2 is subtracted.
+  // For each key: its largest exponent before (highest) and after (largest) |y|²/2
+  // is subtracted.
   struct Exponents {
     OfTokens highest;
     OfTokens largest;
