@@ -8,8 +8,8 @@
 
 namespace rotary {
 
-// Hands out consecutive stretches of memory, in multiples of 64 bytes, or, given null, only counts
-// their bytes.
+// Hands out consecutive stretches of memory, each a multiple of 64 bytes. Without memory (null) it
+// only counts the bytes.
 class Arena {
  public:
   static constexpr std::size_t alignment = 64;

@@ -18,7 +18,7 @@ using kernels::KeyFetching;
 
 constexpr const char* fetching_variable = "ROTARY_KEY_FETCHING";
 
-// Empty where the variable names no way.
+// Nothing if the variable holds no known name.
 std::optional<KeyFetching> find_fetching() noexcept {
   const char* const text = std::getenv(fetching_variable);
   const std::string_view wanted = text == nullptr ? "" : text;

@@ -9,11 +9,11 @@
 
 namespace rotary {
 
-// Cheap after the first call. Error: unsupported, if ROTARY_KEY_FETCHING names no way.
+// Cheap after the first call. Error: unsupported, if ROTARY_KEY_FETCHING holds no known name.
 [[nodiscard]] Result<kernels::KeyFetching> chosen_fetching();
 
-// Tensors of this many bytes and more are beyond the caches: half of the third-level one, of which
-// others use a part, or of 32 MiB where the system does not tell its size.
+// Tensors of at least this size count as larger than the caches. Half of the L3 cache, because
+// other work uses a part of it; 32 MiB if the system does not tell its size.
 [[nodiscard]] std::int64_t bytes_beyond_caches();
 
 }  // namespace rotary

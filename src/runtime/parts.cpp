@@ -8,7 +8,7 @@
 namespace rotary {
 namespace {
 
-// A part of fewer tokens is done before another thread has woken up.
+// Fewer tokens take less time than waking another thread.
 constexpr std::int64_t min_tokens_of_a_part = 32;
 
 }  // namespace

@@ -16,7 +16,7 @@ struct TokenRange {
   std::int64_t end = 0;
 };
 
-// The consecutive items of one part; parts differ by at most one item.
+// The consecutive items of one part. Sizes of parts differ by at most 1.
 [[nodiscard]] constexpr TokenRange part_at(std::int64_t items, std::int64_t parts,
                                            std::int64_t index) noexcept {
   const std::int64_t each = items / parts;
@@ -25,8 +25,8 @@ struct TokenRange {
   return {.begin = begin, .end = begin + each + (index < longer ? 1 : 0)};
 }
 
-// Calls task(index) for each index below `tasks`: here if it is one task, otherwise by the executor
-// and in these arithmetic modes.
+// Calls task(index) for each index below `tasks`. A single task runs here. Several tasks run by the
+// executor, in these arithmetic modes.
 template <class Modes, class Task>
 void run_tasks(std::int64_t tasks, Task& task, const Executor& executor) {
   if (tasks == 1) return task(0);
@@ -39,15 +39,14 @@ void run_tasks(std::int64_t tasks, Task& task, const Executor& executor) {
       &task);
 }
 
-// A function that processes tokens [range.begin, range.end), on any thread.
 struct TokenWork {
   void (*apply)(const void* state, TokenRange range) noexcept;
   const void* state;
 };
 
-// Cuts tokens [0, tokens) of all batch rows into as many parts as pay off. Calls the executor at
-// most once, and not at all if the call is too small to be cut. If the executor's run throws, the
-// program ends: other parts may still be writing, so there is no state to return to.
+// Cuts tokens [0, tokens) of all batch rows into as many parts as pay off. Calls the executor once,
+// or not at all if the call is too small to cut. If the executor throws, the program ends: other
+// parts may still be writing, so no valid state is left.
 void run_in_parts(std::int64_t tokens, const TokenWork& work, const Executor& executor) noexcept;
 
 }  // namespace rotary
