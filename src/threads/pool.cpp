@@ -11,11 +11,11 @@
 namespace rotary {
 namespace {
 
-// Whether this thread is inside a task of any pool: a call from there that waited for a pool could
-// wait for itself.
+// True inside a task of any pool. A call from there must not wait for a pool: it could wait for
+// itself.
 thread_local bool in_task = false;
 
-// Number of forks of this process and its ancestors since the first pool.
+// Forks of this process and its ancestors since the first pool was made.
 constinit std::atomic<int> forks{0};
 
 #ifdef _WIN32
@@ -23,9 +23,9 @@ int forks_so_far() { return 0; }  // Windows does not fork.
 #else
 void count_fork() noexcept { ++forks; }
 
-// Two first pools at once may both register the handler; a fork then counts twice, which does no
-// harm. A guarded static would block a child forked meanwhile. The C library drops the handler when
-// this library is unloaded.
+// Two threads that both make a first pool may register the handler twice. A fork then counts twice,
+// which does no harm. A guarded static could block a child forked meanwhile. The C library drops
+// the handler when this library is unloaded.
 int forks_so_far() {
   static constinit std::atomic<bool> are_counted{false};
   if (!are_counted && pthread_atfork(nullptr, nullptr, count_fork) != 0) throw std::bad_alloc();
@@ -34,8 +34,8 @@ int forks_so_far() {
 }
 #endif
 
-// Waits until the condition holds, but at most 10 us, which is less than the cost of falling asleep
-// and being woken (docs/decisions.md, 0004). Yields to every thread that has work.
+// Waits for the condition for at most 10 us, which is less than falling asleep and being woken
+// costs (docs/decisions.md, 0004). Yields to every thread that has work.
 template <class Condition>
 void stay_awake_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
@@ -48,9 +48,8 @@ struct Threads::Pool::Call {
   ExecutorTask task;
   void* state;
   std::int64_t count;
-  std::atomic<std::int64_t> next{0};  // the first task not yet taken
+  std::atomic<std::int64_t> next{0};  // the first task that nobody took
 
-  // Executes tasks until none is left to take.
   void take_tasks() noexcept {
     in_task = true;
     for (std::int64_t index = next++; index < count; index = next++) task(state, index);
@@ -62,8 +61,8 @@ Threads::Pool::Pool() : forks_(forks_so_far()) {}
 
 Threads::Pool::~Pool() {
   if (is_inherited()) {
-    // Replaces the copies that the fork made: threads that do not exist here can be neither joined
-    // nor detached, and nobody waits.
+    // Replaces the thread objects that the fork copied: their threads do not exist in this process,
+    // so they can be neither joined nor detached.
     for (std::thread& thread : threads_) std::construct_at(&thread);
     std::construct_at(&one_call_);
     std::construct_at(&mutex_);
@@ -110,7 +109,7 @@ void Threads::Pool::run(std::int64_t count, ExecutorTask task, void* state) noex
   call.take_tasks();
   const auto all_are_out = [this] { return threads_in_ == 0; };
   std::unique_lock lock(mutex_);
-  call_ = nullptr;  // no tasks are left: threads that wake up now need not join
+  call_ = nullptr;  // all tasks are taken: threads that wake up now need not join
   lock.unlock();
   stay_awake_for(all_are_out);
   lock.lock();
@@ -129,7 +128,7 @@ void Threads::Pool::serve() {
     lock.unlock();
     call.take_tasks();
     lock.lock();
-    call_ = nullptr;  // it is this call: the next one waits until all threads are out
+    call_ = nullptr;  // it holds this call: the next one waits until all threads are out
     if (--threads_in_ == 0) done_.notify_one();
     lock.unlock();
     stay_awake_for(is_needed);

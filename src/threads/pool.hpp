@@ -20,7 +20,7 @@ class Threads::Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool();
 
-  // Throws std::system_error if the system has no more threads; those already started remain.
+  // Throws std::system_error if the system has no more threads. Keeps those already started.
   void start_thread();
 
   // Number of threads, the caller included.
@@ -34,21 +34,21 @@ class Threads::Pool {
 
   void serve();
 
-  // Whether this process was forked from the one with the threads: they do not exist here, and one
-  // of them may hold a mutex or be waiting.
+  // True in a process that was forked from the owner of the threads. They do not exist here, and
+  // one of them may have held a mutex at the fork.
   [[nodiscard]] bool is_inherited() const noexcept;
 
   int forks_;  // forks before this pool was made
   std::vector<std::thread> threads_;
-  std::mutex one_call_;  // held by a call from its first task to its last
+  std::mutex one_call_;  // held by a call until its last task is done
 
-  // The members below change under mutex_; a thread that stays awake reads them without it.
+  // mutex_ guards changes of the members below. A thread that stays awake reads them without it.
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
   std::atomic<Call*> call_{nullptr};  // the call whose tasks can be taken
   std::atomic<std::int64_t> threads_in_{
-      0};  // threads inside a call, which must live until they are out
+      0};  // 0};  // threads inside a call, which must live until they are out
   std::atomic<bool> ending_{false};
 };
 

@@ -21,7 +21,7 @@ namespace {
 using rotary::invalid_argument;
 using rotary::Status;
 
-// Longer than any message of this library. A fixed buffer, so that reporting allocates nothing.
+// Longer than any message of this library. The size is fixed so that reporting allocates nothing.
 constinit thread_local std::array<char, 256> last_error{};
 
 // Calls body, which returns a Status, and reports its error.
@@ -56,7 +56,7 @@ rotary_status rotary_threads_executor(const rotary_threads* threads, rotary_exec
     if (executor == nullptr) return invalid_argument("executor must not be NULL");
     constexpr std::size_t filled =
         offsetof(rotary_executor, concurrency) + sizeof(rotary_executor::concurrency);
-    constexpr std::size_t largest_struct = 4096;  // larger sizes are taken for uninitialised
+    constexpr std::size_t largest_struct = 4096;  // a larger size is probably uninitialised
     if (executor->struct_size < filled || executor->struct_size > largest_struct) {
       return invalid_argument("executor.struct_size must be sizeof(rotary_executor), ",
                               sizeof(rotary_executor), "; got ", executor->struct_size);
