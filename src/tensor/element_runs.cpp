@@ -9,12 +9,11 @@
 namespace rotary {
 namespace {
 
-// Returns a float32 that rounds to the same bf16 or f16 as `value` does. It keeps 14 bits of the
-// significand and sets the last of them if any lower bit was lost ("round to odd"). The types have
-// at most 11 bits, so the result is never halfway between two of their numbers unless `value` is.
-// Results of at least 2^-136 are exact in float32; smaller ones round to 0 in both types. This
-// function and those below use integers and no branches, so that the compiler can vectorise the
-// loops.
+// Returns a float32 that rounds to the same bf16 or f16 as `value` does. Keeps 14 bits of the
+// significand and sets the last one if any lower bit was lost ("round to odd"). bf16 and f16 have
+// at most 11 bits, so the result is halfway between two of their numbers only if `value` is.
+// Results of at least 2^-136 are exact in float32; smaller ones round to 0 in both types. Integers
+// without branches, here and below, let the compiler vectorise the loops.
 float rounded_to_odd(double value) noexcept {
   constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -34,9 +33,9 @@ void put(double value, BFloat16& element) noexcept {
   element.bits = static_cast<std::uint16_t>(magnitude > 0x7F800000 ? quiet : rounded);
 }
 
-// 5 exponent bits of bias 15, 10 fraction bits. Below 2^-14 results are multiples of 2^-24, to
-// which adding 1/2 rounds. From 65520 on the result is Inf: the exponent has carried to 31 or is
-// beyond it.
+// f16: 5 exponent bits of bias 15, 10 fraction bits. Below 2^-14 results are multiples of 2^-24;
+// adding 1/2 rounds to them. From 65520 on the result is Inf, because the exponent reaches or
+// exceeds 31.
 void put(double value, Float16& element) noexcept {
   constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14
   constexpr std::int32_t beyond = 0x47800000;           // 2^16
@@ -54,7 +53,7 @@ void put(double value, Float16& element) noexcept {
       static_cast<std::uint16_t>(((bits >> 16) & 0x8000) | static_cast<std::uint32_t>(rounded));
 }
 
-// With a stride of 1 known at compile time, the compiler vectorises the loop.
+// A stride of 1, known at compile time, lets the compiler vectorise the loop.
 template <class Element>
 void load(const ConstElementRun& from, double* to) noexcept {
   const auto* const elements = reinterpret_cast<const Element*>(from.data);

@@ -17,7 +17,7 @@ namespace rotary {
 inline constexpr std::int64_t run_features = 128;
 using RunValues = std::array<double, run_features>;
 
-// count <= run_features elements of a view; data points at the first; stride counts elements.
+// count <= run_features elements of a view. data points at the first; stride counts elements.
 template <class Byte>
 struct ElementRunOf {
   Byte* data;
@@ -38,14 +38,12 @@ using ConstElementRun = ElementRunOf<const std::byte>;
 void load_run(const ConstElementRun& from, double* to) noexcept;
 void store_run(const double* from, const ElementRun& to) noexcept;
 
-// values += from.
 void add_to_values(const ConstElementRun& from, RunValues& values) noexcept;
 
-// to += values, for all elements of the run.
 void add_to_run(const double* values, const ElementRun& to) noexcept;
 
-// to = a + b: the double sum, rounded once. All have the same dtype and count. For float32 that
-// equals the float32 sum, since 53 bits are more than twice 24 plus one.
+// to = a + b, summed in double and rounded once. All have the same dtype and count. For float32
+// this equals the float32 sum, since 53 bits are more than 2 * 24 + 1.
 void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept;
 
 }  // namespace rotary

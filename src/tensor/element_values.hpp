@@ -27,9 +27,8 @@ struct Float16 {
   return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-// value < limit ? below : above, for value and limit >= 0. Uses a mask: gcc 12 turns a conditional
-// into a branch around the floating-point operation that made one of the two, and then does not
-// vectorise the loop around it.
+// value < limit ? below : above, for value and limit >= 0, by a mask. For a conditional, gcc 12
+// makes a branch around the floating-point operation and then does not vectorise the loop.
 [[nodiscard]] inline std::int32_t select_by(std::int32_t value, std::int32_t limit,
                                             std::int32_t below, std::int32_t above) noexcept {
   return above ^ ((above ^ below) & ((value - limit) >> 31));
@@ -53,8 +52,8 @@ struct Float16 {
   return std::bit_cast<float>((bits + 0x7FFF + odd) & 0xFFFF0000U);
 }
 
-// Rounds to the nearest f16, ties to even: 11 bits of significand, below 2^-14 a multiple of 2^-24
-// (to which adding 1/2 rounds), Inf from 65520 on. Requires a finite value.
+// Rounds to the nearest f16, ties to even: 11 bits of significand; below 2^-14 a multiple of 2^-24
+// (adding 1/2 rounds to it); Inf from 65520 on. Requires a finite value.
 [[nodiscard]] inline float rounded_to_f16(float value) noexcept {
   const float magnitude = std::fabs(value);
   float rounded = std::numeric_limits<float>::infinity();
@@ -68,7 +67,7 @@ struct Float16 {
   return std::copysign(rounded, value);
 }
 
-// visit(an element of the dtype's type); of double for a dtype that is none.
+// Calls visit with an element of the dtype's type; a double if the dtype is invalid.
 template <class Visit>
 auto with_element(DType dtype, const Visit& visit) {
   switch (dtype) {
@@ -84,7 +83,6 @@ auto with_element(DType dtype, const Visit& visit) {
   return visit(double{});
 }
 
-// The value of element i.
 template <class Element>
 [[nodiscard]] double value_at(const void* elements, std::int64_t i) noexcept {
   Element element;

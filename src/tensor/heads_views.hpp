@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// One head.
+// Views the tokens as one head.
 [[nodiscard]] inline ConstHeadsView heads_view(const ConstTokensView& view) noexcept {
   const auto& [n, s] = std::pair(view.extents, view.strides);
   return without_unused_strides(
@@ -25,7 +25,7 @@ namespace rotary {
                      .strides = {.batch = s.batch, .token = s.token, .feature = s.feature}});
 }
 
-// One batch row and one head; the tokens are the table's rows.
+// Views the table's rows as tokens of one batch row with one head.
 [[nodiscard]] inline ConstHeadsView heads_view(const ConstTableView& table) noexcept {
   return without_unused_strides(
       ConstHeadsView{.data = table.data,
@@ -34,7 +34,7 @@ namespace rotary {
                      .strides = {.token = table.row_stride, .feature = table.feature_stride}});
 }
 
-// The tokens are queries, the features keys.
+// Queries become tokens, keys become features.
 [[nodiscard]] inline ConstHeadsView heads_view(const ConstScoresView& view) noexcept {
   const auto& [n, s] = std::pair(view.extents, view.strides);
   return without_unused_strides(ConstHeadsView{.data = view.data,
@@ -43,7 +43,7 @@ namespace rotary {
                                                .strides = {s.batch, s.query, s.head, s.key}});
 }
 
-// One row of numbers.
+// Views numbers as one head of one token.
 template <class Number>
 [[nodiscard]] ConstHeadsView heads_view(std::span<Number> numbers) noexcept {
   using Value = std::remove_const_t<Number>;
@@ -54,13 +54,13 @@ template <class Number>
           .strides = {}};
 }
 
-// Memory of numbers of four bytes or more, as floats.
+// Views memory as floats, for numbers of at least four bytes.
 [[nodiscard]] inline ConstHeadsView heads_view(std::span<const std::byte> memory) noexcept {
   return heads_view(
       std::span(reinterpret_cast<const float*>(memory.data()), memory.size() / sizeof(float)));
 }
 
-// A head of one feature for each axis, of a type of the numbers' size.
+// Axes become heads of one feature. The dtype has the numbers' size, not their type.
 template <class Number>
 [[nodiscard]] ConstHeadsView heads_view(const TokenArray<Number>& array) noexcept {
   static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
@@ -72,7 +72,7 @@ template <class Number>
           .batch = array.batch_stride, .token = array.token_stride, .head = array.axis_stride}});
 }
 
-// The memory of positions or slots as a view; empty for consecutive ones, which have no memory.
+// Views the memory of positions or slots. Consecutive ones have none, so the view is empty.
 template <class... Kinds>
 [[nodiscard]] ConstHeadsView heads_view(const std::variant<Kinds...>& numbers) noexcept {
   return std::visit(

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t range_limit = std::int64_t{1} << 62;
 
-// A multiple, in [low, high], of `size` bytes.
+// A multiple of `size` bytes within [low, high].
 struct Step {
   std::int64_t size = 0;  // > 0
   std::int64_t low = 0;
@@ -42,10 +42,9 @@ std::array<Axis, 5> axes_of(const ElementsView& view) {
 
 std::array<Axis, 5> axes_of(const ConstHeadsView& view) { return axes_of(elements_of(view)); }
 
-// A sum of bounded steps, largest first; steps of equal size are merged.
+// A sum of steps, each within bounds, largest first. Steps of equal size are merged.
 class StepSum {
  public:
-  // Adds sign * stride times an index in [0, count).
   void add(Axis axis, std::int64_t sign) {
     if (axis.count <= 1 || axis.stride_bytes == 0) return;
     const std::int64_t stride = axis.stride_bytes * sign;
@@ -63,15 +62,16 @@ class StepSum {
     ++size_;
   }
 
-  // Whether the sum can equal target. Tries at most budget_ candidates.
+  // Tells if the sum can equal target. Tries at most budget_ candidates.
   Overlap reaches(std::int64_t target) {
     budget_ = 1 << 16;
     return reaches(0, target);
   }
 
-  // Whether the sum can be 0 with counts that are not all 0.
+  // Tells if the sum can be 0 although some count is not 0.
   Overlap reaches_zero_otherwise() {
-    // One case for each first count that is not 0; by symmetry it may be taken as positive.
+    // One case for each position of the first nonzero count. By symmetry it may be taken as
+    // positive.
     for (std::size_t first = 0; first < size_; ++first) {
       Step& step = steps_[first];
       const Step whole = step;
@@ -87,7 +87,7 @@ class StepSum {
  private:
   Overlap reaches(std::size_t first, std::int64_t target) {
     if (first == size_) return target == 0 ? Overlap::shared : Overlap::none;
-    std::int64_t low = 0;  // what the smaller steps can add
+    std::int64_t low = 0;  // least sum of the smaller steps
     std::int64_t high = 0;
     for (std::size_t i = first + 1; i < size_; ++i) {
       low += steps_[i].low * steps_[i].size;
@@ -116,8 +116,8 @@ class StepSum {
   std::int64_t budget_ = 0;
 };
 
-// The usual case, decided without a search: each stride exceeds what the smaller strides span, so
-// every index has an element of its own.
+// The usual case, decided without a search. If each stride exceeds the span of the smaller strides,
+// every index has its own element.
 bool strides_nest(const std::array<Axis, 5>& axes) {
   std::array<Axis, 5> sorted;
   std::size_t size = 0;
@@ -216,9 +216,9 @@ Overlap find_self_overlap(const ConstHeadsView& view) noexcept {
   for (const Axis& axis : axes) {
     if (axis.count > 1 && axis.stride_bytes == 0) return Overlap::shared;
   }
-  // Indices i and i' name the same element if Σ (i_k - i'_k) s_k = 0 with a difference that is not
-  // 0. Two axes of equal stride with more than one index each always share elements; merging would
-  // hide that.
+  // Indices i and i' name the same element if Σ (i_k - i'_k) s_k = 0 and some difference is not 0.
+  // Two axes of equal stride, each with more than one index, always share elements. Merging steps
+  // would hide that.
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = i + 1; j < axes.size(); ++j) {
       const bool both = axes[i].count > 1 && axes[j].count > 1;

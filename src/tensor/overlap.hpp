@@ -10,7 +10,7 @@
 
 namespace rotary {
 
-// A view of elements of a size that no DType has; strides count elements.
+// A view of elements whose size need not be a DType's; strides count elements.
 struct ElementsView {
   const void* data = nullptr;
   std::int64_t element_bytes = 1;
@@ -22,33 +22,31 @@ struct ElementsView {
   return {view.data, size_in_bytes(view.dtype), view.extents, view.strides};
 }
 
-// The bytes of a view, from its lowest to one past its highest. Empty views have none.
+// The bytes of a view, from its lowest to one past its highest. Empty for a view without elements.
 struct AddressRange {
   std::int64_t begin = 0;  // relative to the view's data pointer
   std::int64_t end = 0;
 };
 
-// Nothing if the range exceeds ±2^62 (a view of an impossible size). Requires extents >= 0.
+// Returns nothing if the range exceeds ±2^62, which no real view does. Requires extents >= 0.
 [[nodiscard]] std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept;
 
 [[nodiscard]] std::optional<AddressRange> address_range(const ElementsView& view) noexcept;
 
-// Whether strides of 0 turn the view's memory into 2^36 elements or more. A call that reads them
-// all and writes little would take minutes. Requires extents >= 0 and strides of 0 along extents of
-// 1.
+// True if strides of 0 make the view claim 2^36 elements or more. Reading them all would take
+// minutes, however little is written. Requires extents >= 0 and strides of 0 along extents of 1.
 [[nodiscard]] bool repeats_too_often(const ConstHeadsView& view) noexcept;
 
 enum class Overlap { none, shared, undecided };
 
-// Exact if each view's strides nest (a stride is no smaller than what the smaller ones span), and
-// in most other cases; undecided after a bounded search. Requires views that have a range and
-// strides of 0 along extents of 1 (without_unused_strides).
+// Exact if each view's strides nest (each is at least the span of the smaller ones), and in most
+// other cases. `undecided` after a bounded search. Requires views that have a range, and strides of
+// 0 along extents of 1 (without_unused_strides).
 [[nodiscard]] Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept;
 
-// As above for elements of any size.
 [[nodiscard]] Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept;
 
-// Whether two different indices of the view name the same element. Same requirements as
+// Tells if two different indices of the view name the same element. Requires the same as
 // find_overlap().
 [[nodiscard]] Overlap find_self_overlap(const ConstHeadsView& view) noexcept;
 

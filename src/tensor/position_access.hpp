@@ -17,7 +17,7 @@ template <class Number>
   return positions.batch;
 }
 
-// A decode step stands at consecutive positions, and each visit costs it instructions.
+// Tests for consecutive positions first: decode steps have them, and a visit costs instructions.
 [[nodiscard]] inline std::int64_t batch_of(const Positions& positions) noexcept {
   if (std::holds_alternative<ConsecutivePositions>(positions)) return 1;
   return std::visit([](const auto& each) { return batch_of(each); }, positions);
@@ -28,7 +28,7 @@ template <class Number>
   return std::visit([](const auto& each) { return each.tokens; }, positions);
 }
 
-// Coordinates of each token.
+// Number of coordinates of each token.
 [[nodiscard]] inline std::int64_t axes_of(const Positions& positions) noexcept {
   if (std::holds_alternative<ConsecutivePositions>(positions)) return 1;
   return std::visit(
@@ -59,7 +59,7 @@ struct TokenIndex {
   std::int64_t token = 0;
 };
 
-// The coordinate on one axis; positions of one axis have the same on all.
+// The coordinate on one axis. Positions of one axis have the same coordinate on all.
 [[nodiscard]] inline std::int64_t coordinate_at(const ConsecutivePositions& positions, std::int64_t,
                                                 const TokenIndex& at) noexcept {
   return positions.first + at.token;

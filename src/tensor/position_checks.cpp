@@ -57,8 +57,8 @@ Status validate_data(const TokenArray<Number>& positions) {
   return {};
 }
 
-// Checks that accepts() holds for every value; otherwise the error quotes requirement(), which is
-// called only then. A stride of 0 repeats one value, so one check suffices and tokens may be any
+// Checks that accepts() holds for every value. Otherwise the error quotes requirement(), which is
+// called only then. A stride of 0 repeats one value: one check is enough, and tokens may be any
 // number.
 template <class Number, class Accepts, class Requirement>
 Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {

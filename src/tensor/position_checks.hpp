@@ -12,17 +12,17 @@
 
 namespace rotary {
 
-// axes: of the frequencies, if there are any. Positions have as many, or one.
+// axes: the number of axes of the frequencies. Positions have as many, or one.
 [[nodiscard]] Status validate(const Positions& positions, std::int64_t axes = 1);
 
-// Checks that each position is an integer within int32, for callers that compute in int32. Requires
+// Checks that each position is an integer that fits int32, in which some callers compute. Requires
 // valid positions.
 [[nodiscard]] Status check_int32(const Positions& positions);
 
 // Checks that no position exceeds the longest context of the frequencies. Requires valid positions.
 [[nodiscard]] Status check_within(const Positions& positions, const ContextRange& contexts);
 
-// Checks that rows in `memory` do not overlap the positions, which are read while rows are written.
+// Checks that rows in `memory` do not overlap the positions, which are read during writing.
 // Requires valid positions.
 [[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);
 

@@ -4,8 +4,8 @@
 namespace rotary {
 namespace {
 
-// The view with elements of two bytes: sizes and distances double, so checks whether they fit and
-// are distinct give the same answer.
+// The view with elements of two bytes instead of one. Sizes and distances double, so checks of fit
+// and of distinct elements give the same answer.
 ConstHeadsView doubled_elements(const StoredHeads& heads) {
   return {
       .data = heads.data, .dtype = DType::bf16, .extents = heads.extents, .strides = heads.strides};

@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// Data: void and Scale: float, or both const.
+// Data is void and Scale is float, or both are const.
 template <class Data, class Scale>
 struct BasicStoredHeads {
   Data* data = nullptr;
@@ -29,7 +29,7 @@ struct BasicStoredHeads {
   [[nodiscard]] std::int64_t element_bytes() const noexcept {
     return dtype ? size_in_bytes(*dtype) : 1;
   }
-  // The dtype of the numbers that the elements stand for: scale * int8 is float32.
+  // The dtype that the elements stand for: scale * int8 is float32.
   [[nodiscard]] DType number_dtype() const noexcept { return dtype.value_or(DType::f32); }
 
   // Requires a dtype.
@@ -59,7 +59,7 @@ template <class Data>
   return {view.data, {}, view.extents, view.strides, view.scales, view.scale_strides};
 }
 
-// Sets strides to 0 along extents of 1, those of scales too.
+// Sets strides to 0 along extents of 1, also those of scales.
 template <class Data, class Scale>
 void drop_unused_strides(BasicStoredHeads<Data, Scale>& heads) noexcept {
   if (heads.extents.batch <= 1) heads.strides.batch = heads.scale_strides.batch = 0;
@@ -74,7 +74,7 @@ template <class Data, class Scale>
   return heads;
 }
 
-// The functions below are templates, so that mutable heads need no copy for each check.
+// The functions below are templates to avoid copying mutable heads for each check.
 template <class Data, class Scale>
 [[nodiscard]] ElementsView elements_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   return {.data = heads.data,
@@ -83,7 +83,7 @@ template <class Data, class Scale>
           .strides = heads.strides};
 }
 
-// The scales as heads of one feature.
+// Views the scales as heads of one feature.
 template <class Data, class Scale>
 [[nodiscard]] ConstHeadsView scales_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   const Extents& n = heads.extents;
@@ -94,18 +94,17 @@ template <class Data, class Scale>
           .strides = {.batch = s.batch, .token = s.token, .head = s.head, .feature = 0}};
 }
 
-// The names that messages give to elements and scales.
+// The names of elements and scales in messages.
 struct StoredNames {
   std::string_view elements;
   std::string_view scales;
 };
 
-// check_stored() and check_distinct() of heads in 8 bits.
+// Does check_stored() and check_distinct() for heads in 8 bits.
 [[nodiscard]] Status check_quantized(const StoredNames& names, const StoredHeads& heads);
 [[nodiscard]] Status check_quantized_distinct(const StoredNames& names, const StoredHeads& heads);
 
-// The checks of a view (view_checks.hpp), for adjacent features, and, where there are elements,
-// those of its scales.
+// Checks a view with adjacent features (view_checks.hpp) and, if it has elements, its scales.
 template <class Data, class Scale>
 [[nodiscard]] Status check_stored(const StoredNames& names,
                                   const BasicStoredHeads<Data, Scale>& heads) {
@@ -115,7 +114,7 @@ template <class Data, class Scale>
   return check_adjacent_features(names.elements, view);
 }
 
-// Checks that what is written is distinct, elements and scales. Requires check_stored().
+// Checks that the elements and scales to write are distinct. Requires check_stored().
 [[nodiscard]] inline Status check_distinct(const StoredNames& names, const WrittenHeads& heads) {
   if (heads.quantized()) return check_quantized_distinct(names, heads);
   return check_distinct(names.elements, heads.view());

@@ -13,7 +13,7 @@
 
 namespace rotary {
 
-// Extents and strides as messages show them.
+// Formats extents and strides for messages.
 [[nodiscard]] std::string describe(const Extents& n);
 [[nodiscard]] std::string describe(const Strides& s);
 
@@ -21,7 +21,7 @@ namespace rotary {
   return n.batch > 0 && n.tokens > 0 && n.heads > 0 && n.features > 0;
 }
 
-// Sets strides to 0 along extents of 1, where they mean nothing.
+// Sets strides to 0 along extents of 1, where strides have no effect.
 template <class View>
 [[nodiscard]] View without_unused_strides(View view) noexcept {
   if (view.extents.batch <= 1) view.strides.batch = 0;
@@ -31,16 +31,16 @@ template <class View>
   return view;
 }
 
-// As above, and sets all strides to 0 if the view has no elements: its data may be null, to which
-// only 0 can be added.
+// As above. Also sets all strides to 0 if the view has no elements: its data may be null, and only
+// 0 may be added to null.
 template <class View>
 [[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};
   return without_unused_strides(view);
 }
 
-// Checks that dtype is f32, bf16, f16 or f64. Here and below a name is text or what to_text()
-// takes.
+// Checks that dtype is f32, bf16, f16 or f64. A name is text or an argument of to_text(), here and
+// below.
 template <class Name>
 [[nodiscard]] Status check_dtype(const Name& name, DType dtype) {
   if (size_in_bytes(dtype) != 0) return {};
@@ -48,7 +48,8 @@ template <class Name>
                           static_cast<std::int32_t>(dtype));
 }
 
-// Checks that data is a multiple of `bytes`; requirement: the beginning of the message, in parts.
+// Checks that the address is a multiple of `bytes`. requirement: the start of the message, in
+// parts.
 template <class... Parts>
 [[nodiscard]] Status check_aligned(const void* data, std::int64_t bytes,
                                    const Parts&... requirement) {
@@ -58,7 +59,7 @@ template <class... Parts>
                           " bytes off");
 }
 
-// Refuses all but Overlap::none. strides(): those of both views, in words.
+// Refuses all but Overlap::none. strides() returns the strides of both views as text.
 template <class Name, class Strides>
 [[nodiscard]] Status check_overlap(Overlap overlap, const Name& name_a, const Name& name_b,
                                    const Strides& strides) {
@@ -78,10 +79,10 @@ template <class Name, class Strides>
 // and is aligned.
 [[nodiscard]] Status check_memory(std::string_view name, const ConstHeadsView& view);
 
-// All three checks.
+// Does check_dtype(), check_extents() and check_memory().
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view);
 
-// Checks for a feature stride of 1, unless there are fewer than two features.
+// Checks that the feature stride is 1, unless there are fewer than two features.
 [[nodiscard]] Status check_adjacent_features(std::string_view name, const ConstHeadsView& view);
 
 // Checks that no two indices of a written view share an element.
