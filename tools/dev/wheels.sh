@@ -122,6 +122,7 @@ wheels_tree() {
   if [[ ! -e "$fresh_tree/.complete" ]]; then
     stage "wheels: a bare tree of $1"
     rm -rf -- "$fresh_tree"
+    mkdir -p -- "$wheels_folder/trees"
     debootstrap --variant=minbase ${2:+--include="$2"} "$1" "$fresh_tree" "$(fresh_sources |
       awk -v suite="$fresh_suite" '$3 == suite { print $2; exit }')" >"$fresh_tree.log"
     touch -- "$fresh_tree/.complete"
