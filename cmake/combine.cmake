@@ -3,18 +3,14 @@
 # what they include is then parsed and instantiated once, which is most of what they cost. Names in
 # the unnamed namespaces of a group must differ.
 #
-# rotary_sources(<target> [BEYOND_CORE] [COLD] [GROUP <name>] <source>...)
+# rotary_sources(<target> [COLD] [GROUP <name>] <source>...)
 #   Without a group each is compiled on its own: what clashes, or is long. So is all with
-#   ROTARY_FUZZ, which gives options to single files. ROTARY_CORE_ONLY leaves out what is
-#   BEYOND_CORE. COLD: no call for each token enters these sources, and a release compiles them as
-#   ROTARY_COLD says.
+#   ROTARY_FUZZ, which gives options to single files. COLD: no call for each token enters these
+#   sources, and a release compiles them as ROTARY_COLD says.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)
-  cmake_parse_arguments(PARSE_ARGV 1 sources "BEYOND_CORE;COLD" "GROUP" "")
-  if(ROTARY_CORE_ONLY AND sources_BEYOND_CORE)
-    return()
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 sources "COLD" "GROUP" "")
   set(files ${sources_UNPARSED_ARGUMENTS})
   if(sources_GROUP AND ROTARY_COMBINE AND NOT ROTARY_FUZZ)
     # A file of ours, not CMake's UNITY_BUILD, whose absolute paths differ in each checkout: then a

@@ -176,19 +176,24 @@ class TidyTest(unittest.TestCase):
         self.assertIn("no CMakeLists.txt lists", output)
         self.assertEqual(status, 1)
 
-    def test_the_core_does_not_reach_what_it_is_built_without(self):
+    def test_a_part_does_not_reach_one_that_it_does_not_see(self):
         added = {
             "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"]
-            + "rotary_sources(rotary_objects GROUP a rotation/turn.cpp)\n"
-            + "rotary_sources(rotary_objects BEYOND_CORE GROUP b\n  runtime/way.cpp)\n",
+            + "rotary_sources(rotary_core GROUP a rotation/turn.cpp)\n"
+            + "rotary_sources(rotary_attention COLD GROUP b\n  runtime/way.cpp)\n"
+            + "rotary_sources(rotary_models model/way.cpp)\n",
             "src/rotation/turn.cpp": include('"rotation/turn.hpp"'),
+            "src/rotation/turn.hpp": LICENCE,
             "src/runtime/way.cpp": include('"runtime/way.hpp"'),
             "src/runtime/way.hpp": LICENCE,
+            "src/model/way.cpp": include('"model/way.hpp"'),
+            "src/model/way.hpp": LICENCE,
         }
-        reaching = include('"runtime/way.hpp"')
-        status, output = tidy(added | {"src/rotation/turn.hpp": reaching})
-        self.assertIn("turn.hpp:2: the core is built without src/runtime/way.cpp", output)
-        self.assertEqual(status, 1)
+        self.assertEqual(tidy(added), (0, ""))
+        for path, part in (("rotation/turn.hpp", "core"), ("model/way.hpp", "models")):
+            status, output = tidy(added | {"src/" + path: include('"runtime/way.hpp"')})
+            self.assertIn(f"{path}:2: {part} is built without attention", output)
+            self.assertEqual(status, 1)
         in_the_whole = LICENCE + '#ifndef ROTARY_CORE_ONLY\n#include "runtime/way.hpp"\n#endif\n'
         self.assertEqual(tidy(added | {"src/rotation/turn.hpp": in_the_whole}), (0, ""))
 

@@ -6,7 +6,7 @@ import argparse
 import pathlib
 import sys
 
-from core import check_core
+from parts import check_parts
 from formatting import check_format, fix_format
 from includes import check_includes
 from lengths import check_lengths
@@ -17,7 +17,7 @@ from text_rules import check_text
 from tree import Tree
 from words import check_words
 
-CHECKS = (check_text, check_includes, check_core, check_lengths, check_listed, check_format,
+CHECKS = (check_text, check_includes, check_parts, check_lengths, check_listed, check_format,
           check_schemas, check_subjects, check_words)
 
 
