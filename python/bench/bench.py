@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the package's calls beside torch's: one process, one thread, the least of many rounds in
-which the calls take turns. Results are first verified. Usage: bench.py [--rounds N]
-"""
+"""Times the package's calls beside torch's in one process on one thread: the fastest of many
+interleaved rounds. Results are verified first. Usage: bench.py [--rounds N]"""
 
 import argparse
 import subprocess
@@ -17,7 +16,7 @@ SHAPES = ((1, 32, 4096, 128), (1, 8, 4096, 128))  # q and k of Llama 3.1 8B, "bh
 
 
 def least(calls, rounds):
-    """The least seconds of each call."""
+    """The fastest time of each call, in seconds."""
     best = {name: float("inf") for name in calls}
     for call in calls.values():
         call()
@@ -35,7 +34,8 @@ def rotate_half(x, cos, sin):
 
 
 def overheads(rounds):
-    """Microseconds of rotate(q, k) of one token, nearly all of them Python's, and of the rest."""
+    """Microseconds of rotate(q, k) for one token, which is nearly all Python's overhead, and of the
+    other small calls."""
     spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
     rows = spec.frequencies().rotations(range(1))
     q, k = (np.ones((1, heads, 1, 16), np.float32) for heads in (2, 1))
@@ -59,7 +59,7 @@ def tensors(dtype):
 
 
 def prefill(dtype, rounds):
-    """Milliseconds of q and k of 4096 tokens."""
+    """Milliseconds to rotate q and k of 4096 tokens."""
     model = rotary.resolve("llama-3.1-8b")
     f = model.frequencies()
     rows = f.rotations(range(4096))
@@ -91,7 +91,7 @@ def prefill(dtype, rounds):
 
 
 def import_times(rounds):
-    """Milliseconds of `import`, in new processes, beside NumPy's own."""
+    """Milliseconds that `import` takes in new processes, beside NumPy's own."""
     def timed(module):
         program = f"import time; a = time.perf_counter(); import {module}"
         command = [sys.executable, "-c", program + "; print(time.perf_counter() - a)"]

@@ -56,7 +56,7 @@ Array array_of_tuple(const nb::tuple& parts, const char* what) {
   return array;
 }
 
-// The words for an object that is no array: the kind that it must be, and a hint.
+// What a message says about an object that is not an array: the wanted kind and a hint.
 struct Refusal {
   const char* wanted;
   const char* hint;

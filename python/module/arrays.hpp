@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's arrays as views. An array comes as an object that exports its memory by DLPack or the
-// buffer protocol, or as the tuple (address, dtype, shape, strides) by which rotary/_arrays.py
-// hands over torch's tensors: DLPack costs microseconds there.
+// Views of Python's arrays. An array comes as an object that exports DLPack or the buffer protocol,
+// or as a tuple (address, dtype, shape, strides). rotary/_arrays.py makes such tuples for torch
+// tensors, whose DLPack export costs microseconds.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace rotary::python {
 
 inline constexpr std::size_t most_array_axes = 6;
 
-// The memory lives as long as this and the object that it was read from.
+// The memory lives as long as both this and the object that it was read from.
 struct Array {
   void* data = nullptr;
   nb::dlpack::dtype type = {};
@@ -28,33 +28,33 @@ struct Array {
   nb::ndarray<nb::ro> exported = {};
 };
 
-// `what`: the argument, for messages. Neither converts: an array of another dtype or order is not
-// copied, so what is written is seen by the caller.
+// `what` names the argument in messages. Neither function converts or copies: writes reach the
+// caller's own memory.
 [[nodiscard]] Array array_to_read(nb::handle object, const char* what);
 [[nodiscard]] Array array_to_write(nb::handle object, const char* what);
 
-// uint16 is bf16, which NumPy cannot export: rotary/_arrays.py lets no other uint16 through.
+// uint16 means bf16, which NumPy cannot export; rotary/_arrays.py refuses any other uint16.
 [[nodiscard]] DType dtype_of(const Array& array, const char* what);
 
 // layout: one letter of "bthd" for each axis, in any order; an axis without one has extent 1.
 [[nodiscard]] HeadsView heads_of(const Array& array, std::string_view layout, const char* what);
 
-// Elements in int8, and their scales in float32.
+// int8 elements and their float32 scales.
 struct QuantizedArray {
   Array elements = {};
   Array scales = {};
 };
 
-// Whether the object is a pair of arrays, as rotary/_caches.py hands over QuantizedHeads.
+// True for a pair of arrays, as rotary/_caches.py passes QuantizedHeads.
 [[nodiscard]] bool is_quantized(nb::handle object);
 [[nodiscard]] QuantizedArray quantized_to_read(nb::handle object, const char* what);
 [[nodiscard]] QuantizedArray quantized_to_write(nb::handle object, const char* what);
 
-// layout: that of the elements; scales have the same axes but the features.
+// layout: the elements' axes; scales have the same axes without the features.
 [[nodiscard]] QuantizedHeadsView heads_of(const QuantizedArray& array, std::string_view layout,
                                           const char* what);
 
-// layout: the same of "bhqk".
+// layout: as for heads_of, with the letters of "bhqk".
 [[nodiscard]] ScoresView scores_of(const Array& array, std::string_view layout, const char* what);
 
 // [batch, tokens, pairs], of one dtype and strides.
@@ -63,7 +63,7 @@ struct QuantizedArray {
 // [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64 or float64.
 [[nodiscard]] Positions positions_of_array(const Array& array, const char* what);
 
-// Positions of (first, tokens) or of such an array, which this holds.
+// Positions from (first, tokens) or from an array, which this keeps alive.
 class TokenNumbers {
  public:
   TokenNumbers(nb::handle numbers, const char* what);

@@ -31,7 +31,7 @@ struct AttendCall {
   void set_table(nb::handle value);
 };
 
-// (batch, first_query, queries, first_key, keys, query_position, key_position) of each.
+// Each item: (batch, first_query, queries, first_key, keys, query_position, key_position).
 void AttendCall::set_sequences(const nb::list& given) {
   for (const nb::handle each : given) {
     const auto n = nb::cast<std::vector<std::int64_t>>(each);
@@ -46,7 +46,7 @@ void AttendCall::set_sequences(const nb::list& given) {
   options.sequences = sequences;
 }
 
-// A contiguous int32 array [sequences, blocks], which the caller holds.
+// Takes a contiguous int32 array [sequences, blocks]; the caller keeps it alive.
 void AttendCall::set_table(nb::handle value) {
   const Array array = array_to_read(value, "block_table");
   table = BlockTable{.blocks = static_cast<const std::int32_t*>(array.data),

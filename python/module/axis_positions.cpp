@@ -32,7 +32,7 @@ nb::tuple facts_of(const MRopePositions<Number>& made) {
 
 using Numbers = std::vector<std::int64_t>;
 
-// A group by the name of its class, and its members in order.
+// Makes a group from its class name and its members in order.
 TokenGroup group_of(std::string_view name, const Numbers& n, double seconds_per_frame) {
   if (name == "TextTokenRun") return TextTokenRun{n[0]};
   if (name == "ImagePatches") return ImagePatches{n[0], n[1]};
@@ -64,7 +64,7 @@ MRopeConvention convention_of(std::string_view name, const nb::dict& changes) {
   return convention;
 }
 
-// Integers, or real numbers where the convention has fractions.
+// Returns integers, or real numbers if the convention has fractions.
 nb::tuple ids_of(const nb::list& parts, std::string_view name, const nb::dict& changes) {
   std::vector<TokenGroup> groups;
   for (const nb::handle part : parts) {
@@ -89,7 +89,7 @@ std::vector<std::string> convention_names() {
   return names;
 }
 
-// Contiguous, which rotary/_position_ids.py makes.
+// rotary/_position_ids.py makes these contiguous.
 using Integers = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 std::span<const std::int64_t> span_of(const Integers& array) {
@@ -104,7 +104,8 @@ nb::bytes bytes_of(const Numbers& numbers) {
   return nb::bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
 }
 
-// (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch, tokens].
+// Returns (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch,
+// tokens].
 nb::tuple check_ids(const Integers& ids, const std::optional<Integers>& mask,
                     const std::optional<Integers>& lengths, const std::optional<Integers>& past,
                     std::string_view dtype) {

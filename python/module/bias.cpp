@@ -19,7 +19,7 @@
 namespace rotary::python {
 namespace {
 
-// Names of the enumerators that are parameters, in order from 1.
+// The enumerator names that Python passes as parameters, in order from 1.
 template <class Enum>
 std::vector<std::string_view> names_of() {
   if constexpr (std::is_same_v<Enum, AlibiForm>) return {"causal", "symmetric", "key_position"};
@@ -46,7 +46,7 @@ std::string wanted(const Count&) {
   return "a whole number";
 }
 
-// Sets each parameter that is given; those that are not keep their defaults.
+// Sets the given parameters; the others keep their defaults.
 struct ParameterSetter {
   const nb::dict& given;
   std::vector<double>& table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relative bias and the table that T5's points into.
+// A relative bias, with the table that a T5 bias points into.
 #pragma once
 
 #include <memory>

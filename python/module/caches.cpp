@@ -45,7 +45,7 @@ std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
   return key_norm;
 }
 
-// Cache: a KvCache, or a QuantizedKvCache. to_write: array_to_write or quantized_to_write.
+// Cache is KvCache or QuantizedKvCache; to_write is array_to_write or quantized_to_write.
 template <class Cache, class ToWrite>
 Cache cache_of(const nb::tuple& caches, std::string_view layout, ToWrite to_write) {
   Cache cache{.k = heads_of(to_write(caches[0], "k_cache"), layout, "k_cache")};
@@ -53,8 +53,8 @@ Cache cache_of(const nb::tuple& caches, std::string_view layout, ToWrite to_writ
   return cache;
 }
 
-// caches and heads: (k, v), v may be None; both caches are arrays or both quantized. rotations:
-// None stores k as it is.
+// caches and heads: (k, v), where v may be None. Either both caches are arrays or both are
+// quantized. rotations: None stores k unrotated.
 void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_view layout,
                   const nb::tuple& slots_and_norm, const nb::object& rotations) {
   const Array k = array_to_read(heads[0], "k");

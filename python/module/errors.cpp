@@ -21,7 +21,7 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
-// Parameters that have other names in C++, and what only C++ has.
+// C++ names that messages must replace by Python's, or that only C++ has.
 constexpr std::array<std::array<std::string_view, 2>, 8> renamed = {
     {{"context_tokens", "context"},
      {"most_causes", "causes"},
@@ -48,7 +48,7 @@ std::string in_words_of_python(std::string message) {
 
 void raise(const Error& error) {
   const std::string message = in_words_of_python(error.message);
-  // The class is Python's own, so that it documents itself and can be subclassed there.
+  // Python defines the class, so that it has a docstring and can be subclassed.
   const nb::object type = nb::module_::import_("rotary._errors").attr("Error");
   const std::string_view status = name_of(error.code);
   const nb::object value =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's errors as Python's rotary.Error, and names of enumerators as enumerators.
+// Raises the library's errors as rotary.Error, and finds enumerators by name.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace rotary::python {
 
 // Throws the Python exception.
 [[noreturn]] void raise(const Error& error);
-[[noreturn]] void raise(std::string message);  // invalid_argument
+[[noreturn]] void raise(std::string message);  // with status invalid_argument
 
 inline void check(const Status& status) {
   if (!status) raise(status.error());
 }
 
-// name: the caller's parameter, where the message has another noun.
+// name: the caller's parameter, for messages that name it otherwise.
 template <class T>
 [[nodiscard]] T take(Result<T> result, std::string_view name) {
   if (!result) {
@@ -36,7 +36,7 @@ template <class T>
   return *std::move(result);
 }
 
-// The enumerator that to_string() calls `name`; what: the argument, for the message.
+// The enumerator that to_string() calls `name`. `what` names the argument in messages.
 template <class Enums>
 [[nodiscard]] auto named(const Enums& all, std::string_view name, std::string_view what) {
   std::string names;

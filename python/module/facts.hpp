@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the library as plain ones of Python, from which the sources beside the module make
-// dataclasses.
+// The library's values as plain Python values, which the Python sources turn into dataclasses.
 #pragma once
 
 #include <optional>
@@ -17,7 +16,7 @@ template <class T>
   return value ? nb::cast(*value) : nb::none();
 }
 
-// (field, one, other, effect) of each.
+// Each item: (field, one, other, effect).
 [[nodiscard]] inline nb::list field_facts(const std::vector<FieldDifference>& fields) {
   nb::list list;
   for (const auto& field : fields)
@@ -25,7 +24,6 @@ template <class T>
   return list;
 }
 
-// head_dim, rotary_dim, first_feature, pairing and blocks.
 [[nodiscard]] inline nb::dict window_facts(const HeadWindow& window) {
   nb::dict facts;
   facts["head_dim"] = window.head_dim;

@@ -20,7 +20,7 @@ Frequencies of_spec(std::string_view spec, std::optional<std::int64_t> context) 
   return take(make_frequencies(take(parse_rotary_spec(spec)), context));
 }
 
-// The text in the form that to_json() gives it: equal specs have equal texts.
+// Returns the spec as to_json() writes it, so that equal specs have equal texts.
 std::string checked_spec(std::string_view spec) {
   const RotarySpec read = take(parse_rotary_spec(spec));
   return take(to_json(read));

@@ -98,7 +98,7 @@ nb::dict facts_of(const ModelSpec& model) {
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-// pairing, context_tokens, numerics, part and overrides, each absent or as the options have it.
+// Reads pairing, context_tokens, numerics, part and overrides; absent ones keep their defaults.
 ResolveOptions options_of(const nb::dict& given) {
   ResolveOptions options;
   for (const auto [name, value] : given) {
@@ -128,7 +128,7 @@ ModelSpec load(const std::string& path, const nb::dict& options) {
   return take(load_model(path, options_of(options)));
 }
 
-// The model, and the kind, sentence and disputes of its evidence.
+// Returns the model, and its evidence: kind, sentence and disputes.
 nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
   auto reading =
       take(read_as(config, take(parse_dialect(dialect), "read_as"), options_of(options)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary._core: the public headers as Python calls. Names, defaults and checks of types are those
-// of the Python sources beside it; here are values, views and errors.
+// rotary._core binds the public headers. It converts values, views and errors; names, defaults and
+// type checks are in the Python sources.
 
 #include "module/module.hpp"
 
@@ -12,7 +12,7 @@
 
 NB_MODULE(core_of_main_interpreter, module) {
   using namespace rotary::python;
-  // Objects that torch holds until the process ends are no leaks.
+  // torch keeps objects until the process ends; they are not leaks.
   nanobind::set_leak_warnings(false);
   module.attr("version") = ROTARY_VERSION_STRING;
   module.def("instruction_set", [] { return std::string(take(rotary::instruction_set())); });
@@ -31,8 +31,8 @@ namespace {
 using Run = int (*)(PyObject*);
 Run run_module = nullptr;  // nanobind's
 
-// A process has one state of this module: another interpreter that ran it would take it from the
-// first one.
+// The module's state is one per process. A second interpreter would use the state of the first, so
+// it is refused.
 int run_in_main_interpreter(PyObject* module) {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return run_module(module);
   PyErr_SetString(PyExc_ImportError,

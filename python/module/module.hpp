@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of every source of the module. nanobind's casters of the standard library's types are
-// the same for all: a source without one instantiates another cast of the same name, and the linker
-// keeps either.
+// Every source of the module includes this header, so that all see the same nanobind casters. A
+// source without a caster would instantiate a different cast of the same name, and the linker would
+// keep either one.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@ namespace rotary::python {
 
 namespace nb = nanobind;
 
-// The parts of the module: each binds one noun of the library.
+// Each binds one part of the library.
 void bind_attention(nb::module_& module);
 void bind_axis_positions(nb::module_& module);
 void bind_bias(nb::module_& module);
@@ -26,8 +26,8 @@ void bind_identify(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_rotations(nb::module_& module);
 
-// Returns what work() does, beside which other threads of Python run. It has not the interpreter's
-// lock and so must not touch Python's objects.
+// Runs work() without the interpreter's lock, so that other Python threads run beside it. work()
+// must not touch Python objects.
 template <class Work>
 [[nodiscard]] auto unlocked(Work work) {
   const nb::gil_scoped_release released;

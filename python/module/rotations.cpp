@@ -20,7 +20,7 @@ namespace {
 constexpr std::array all_roles = {Role::query, Role::key};
 constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 
-// Below this, waiting for the interpreter's lock would take longer than the work.
+// For fewer elements, taking the interpreter's lock again would cost more than the work.
 constexpr std::int64_t elements_that_pay = std::int64_t{1} << 15;
 
 std::int64_t elements_of(const HeadsView& view) {
@@ -28,7 +28,7 @@ std::int64_t elements_of(const HeadsView& view) {
   return e.batch * e.tokens * e.heads * e.features;
 }
 
-// Runs `work` without the interpreter's lock if there is much of it.
+// Releases the interpreter's lock if there is enough work.
 template <class Work>
 void run(std::int64_t elements, Work work) {
   check(elements < elements_that_pay ? work() : unlocked(work));
@@ -49,7 +49,7 @@ Rotations make(const Frequencies& frequencies, nb::handle positions, bool double
   return take(make_rotations(frequencies, at.positions, options_of(double_rows, role, tensors)));
 }
 
-// Rows [batch, tokens, pairs] of another program; the window is that of `frequencies`.
+// Takes rows [batch, tokens, pairs] of another program, for the given window.
 Rotations make_of_rows(const HeadWindow& window, nb::handle cos, nb::handle sin, double factor) {
   const Array cosines = array_to_read(cos, "cos");
   const Array sines = array_to_read(sin, "sin");
@@ -76,7 +76,7 @@ void copy_rows(const Rotations& rotations, void* cos, void* sin) {
   }
 }
 
-// Into contiguous [batch, tokens, pairs] of the rows' dtype.
+// Writes contiguous [batch, tokens, pairs] in the rows' dtype.
 void fill_rows(const Rotations& rotations, nb::handle cos, nb::handle sin) {
   const std::int64_t size = rotations.batch() * rotations.tokens() * rotations.window().pairs();
   const bool is_double = rotations.row_dtype() == RowDType::f64;
@@ -92,7 +92,8 @@ struct ArrayNames {
   const char* source;
 };
 
-// The arrays to write and to read, which may be the same. `read` holds the second.
+// Pairs the array to write with the array to read, which may be the same; `read` keeps the latter
+// alive.
 Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
                      const ArrayNames& names, Array& read) {
   if (source.is(out)) {
@@ -112,7 +113,7 @@ void rotate_one(const Rotations& rotations, nb::handle out, nb::handle x, std::s
   run(elements_of(of.dst), [&] { return rotate(of.dst, of.src, rotations, options); });
 }
 
-// q and k into q_out and k_out, either of them in place where both are the same.
+// Rotates q and k into q_out and k_out; each may be in place.
 void rotate_both(const Rotations& rotations, const nb::tuple& outs, const nb::tuple& sources,
                  std::string_view layout, std::int32_t direction) {
   const RotateOptions options{.direction = static_cast<Direction>(direction)};

@@ -6,8 +6,8 @@
 >>> f = model.frequencies()
 >>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
 
-rotary.torch has the operator with gradients, rotary.transformers exact tables for models of
-Transformers; both are imported when they are first used.
+rotary.torch has an operator with gradients; rotary.transformers puts exact tables in models of
+Transformers. Both are imported at first use.
 """
 
 import importlib
@@ -60,7 +60,7 @@ def instruction_set() -> str:
     return _core.instruction_set()
 
 
-# Imported when they are first used: with all of them the import takes 1.4 times as long.
+# Imported at first use: importing all of them at once would take 1.4 times as long.
 _LATER = {name: module for module, names in {
     "_attention": ("AttentionSequence", "Bias", "attend"),
     "_axis_positions": ("ImagePatches", "MRopePositions", "SlicedImage", "TextTokenRun",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m rotary: the tool."""
+"""python -m rotary runs the tool."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import sysconfig
 
 
 def find_tool() -> str | None:
-    """The tool that was installed with the package, or another on PATH."""
+    """The path of the tool installed with the package, or else of one on PATH."""
     name = "rotary.exe" if os.name == "nt" else "rotary"
     for scheme in (None, sysconfig.get_preferred_scheme("user")):
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of NumPy, ml_dtypes, torch, JAX and MLX as the module's operands, and results as arrays
-of the framework that the caller used.
+"""Converts arrays of NumPy, ml_dtypes, torch, JAX and MLX to operands of the module, and results
+back to the caller's framework.
 
 Operand: what rotary._core takes, a NumPy array or (address, dtype, shape, strides, owner). Only
-NumPy's and torch's memory is ever written: arrays of JAX and MLX are immutable, although their
-exports say otherwise.
+memory of NumPy and torch is written. JAX and MLX arrays are immutable, although their exports
+claim to be writable.
 """
 
 import functools
@@ -31,10 +31,10 @@ def is_torch(x) -> bool:
 
 
 def numpy_operand(x, what: str):
-    """x itself; of bfloat16 its bits as uint16, since NumPy exports no other form of them."""
+    """x itself; bfloat16 as its bits in uint16, since NumPy cannot export bfloat16."""
     dtype = x.dtype
     if type(x) is np.ndarray and (dtype is _F32 or dtype is _F16 or dtype is _F64):
-        return x  # nearly every call, in a third of the time of what follows
+        return x  # nearly every call ends here, in a third of the time of the rest
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{what} must not be a masked array: its mask would be lost")
     if not x.dtype.isnative:
@@ -57,7 +57,7 @@ def _name_of(dtype) -> str | None:
 
 
 def torch_operand(x, what: str, *, writes: bool = False):
-    """A tensor by its address: its export by DLPack costs microseconds, forgets requires_grad and
+    """A tensor by its address: an export by DLPack costs microseconds and drops requires_grad and
     the negative bit."""
     if not x.is_cpu:
         raise TypeError(
@@ -72,13 +72,13 @@ def torch_operand(x, what: str, *, writes: bool = False):
             raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
         x = x.resolve_neg()
     if writes and not x.is_inference():
-        # So that backward() refuses where autograd saved x.
+        # Makes backward() refuse if autograd saved x.
         sys.modules["torch"].autograd.graph.increment_version(x)
     return (x.data_ptr(), name, x.shape, x.stride(), x)
 
 
 def to_read(x, what: str):
-    """Of any framework, outside of autograd."""
+    """An operand to read, from any framework and outside autograd."""
     if is_torch(x):
         if x.requires_grad:
             raise TypeError(f"{what} requires a gradient, which a cache would lose: detach() it")
@@ -87,7 +87,7 @@ def to_read(x, what: str):
 
 
 def to_write(x, what: str):
-    """An array of the caller: one of NumPy or torch."""
+    """An operand to write: the caller's array of NumPy or torch."""
     if isinstance(x, np.ndarray):
         return numpy_operand(x, what)
     if is_torch(x):
@@ -114,7 +114,7 @@ def int8_operand(x, what: str, *, writes: bool = False):
 
 
 def framework_of(x) -> str:
-    """"numpy", "torch", "jax", "mlx", or "" for what no result can be made for."""
+    """"numpy", "torch", "jax" or "mlx"; "" for objects of no known framework."""
     if isinstance(x, np.ndarray):
         return "numpy"
     if is_torch(x):
@@ -124,14 +124,14 @@ def framework_of(x) -> str:
 
 
 def as_numpy(x, what: str) -> np.ndarray:
-    """An immutable framework's array to read. A tracer, which has no numbers, fails by itself."""
+    """An array of JAX or MLX as NumPy, for reading. A tracer raises its own error."""
     if framework_of(x) in ("jax", "mlx"):
         return np.asarray(x)
     raise TypeError(f"{what} must be an array of NumPy, torch, JAX or MLX, got {type(x).__name__}")
 
 
 def as_framework(result: np.ndarray, like):
-    """The array as one of the framework of `like`, which is JAX or MLX."""
+    """The array in the framework of `like`, JAX or MLX."""
     if framework_of(like) == "mlx":
         import mlx.core as mx
 
@@ -142,7 +142,7 @@ def as_framework(result: np.ndarray, like):
 
 
 def dtype_name(x, what: str) -> str:
-    """"f32", "bf16", "f16" or "f64"."""
+    """The operand's dtype: "f32", "bf16", "f16" or "f64"."""
     if not framework_of(x):
         as_numpy(x, what)
     name = _name_of(x.dtype)
@@ -152,7 +152,7 @@ def dtype_name(x, what: str) -> str:
 
 
 def named_dtype(dtype) -> str:
-    """The library's name of a dtype of NumPy, torch or text."""
+    """The library's name for a dtype of NumPy or torch, or for its name."""
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
     name = None if isinstance(dtype, int) else _name_of(str(dtype))
@@ -163,7 +163,7 @@ def named_dtype(dtype) -> str:
 
 
 def any_array(x, what: str) -> np.ndarray:
-    """Of whatever elements; lists of several lengths are refused."""
+    """An array with any element type; ragged lists are refused."""
     try:
         return np.asarray(x)
     except (TypeError, ValueError, OverflowError):
@@ -185,7 +185,7 @@ def check_extents(shape: tuple[int, ...], what: str) -> None:
 
 
 def numbers(x, what: str) -> np.ndarray:
-    """float64, of anything that has numbers."""
+    """Any numbers as float64."""
     try:
         return np.asarray(x.detach().cpu().double() if is_torch(x) else x, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -193,7 +193,7 @@ def numbers(x, what: str) -> np.ndarray:
 
 
 def token_numbers(positions, what: str):
-    """(first, tokens) of a range, or an array of positions_array."""
+    """(first, tokens) for a range, otherwise positions_array()."""
     if type(positions) is range and positions.step == 1:
         first = whole(positions.start, what)
         return first, whole(max(positions.stop - first, 0), what)
@@ -201,8 +201,8 @@ def token_numbers(positions, what: str):
 
 
 def positions_array(positions, what: str) -> np.ndarray:
-    """int32, int64 or float64. Narrow floats are refused: bfloat16 cannot tell positions beyond
-    256 apart, float16 beyond 2048, so that such positions are wrong before they come here."""
+    """An int32, int64 or float64 array. Narrow floats are refused, because they have lost the
+    positions already: bfloat16 cannot tell them apart beyond 256, float16 beyond 2048."""
     if is_torch(positions):
         positions = positions.detach().cpu()
         if positions.dtype in (sys.modules["torch"].bfloat16,):

@@ -38,7 +38,7 @@ class Bias:
 
     @staticmethod
     def names() -> list[str]:
-        """The names of the encodings."""
+        """The names that Bias takes."""
         return _core.bias_names()
 
     @property
@@ -157,7 +157,7 @@ def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:
 
 
 def _empty_result(q: Any, v: Any, layout: str) -> Any:
-    """As q, with the features of v."""
+    """An empty array like q, with the features of v."""
     features = _sizes(v.elements if isinstance(v, QuantizedHeads) else v, layout, "d")[0]
     shape = tuple(features if a == "d" else n for a, n in zip(layout, q.shape))
     if _arrays.is_torch(q):

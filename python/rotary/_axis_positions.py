@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of prompts with text, images and videos on several axes, as models with M-RoPE count
+"""Positions on several axes for prompts with text, images and videos, as models with M-RoPE count
 them (docs/theory/axes.md)."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class VideoPatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class SlicedImage:
-    """A thumbnail and slices of one size and a higher resolution, on one canvas."""
+    """A thumbnail and equally sized slices of a higher resolution, laid out on one canvas."""
 
     thumbnail_rows: int
     thumbnail_columns: int
@@ -66,9 +66,9 @@ class SlicedImage:
 class MRopePositions:
     """Positions of a prompt, for rotations().
 
-    positions: [axes, 1, tokens], int64; float64 if the convention has fractions. group_ends: for
-    each group the first token behind it. delta: rope_deltas; token n, decoded after the prompt, is
-    at n + delta on every axis.
+    positions: [axes, 1, tokens], int64; float64 if the convention has fractions. group_ends: the
+    first token after each group. delta: rope_deltas; token n, decoded after the prompt, is at
+    position n + delta on every axis.
     """
 
     positions: np.ndarray
@@ -88,7 +88,7 @@ def _parts(group: Any) -> tuple[str, list[int], float]:
 
 
 def m_rope_conventions() -> tuple[str, ...]:
-    """The names of the ways in which models and engines count positions."""
+    """The names of the conventions by which models and engines count positions."""
     return tuple(_core.m_rope_conventions())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""append and shift: keys of a KV cache, in floats or 8 bits, stored rotated and turned on."""
+"""append and shift: store rotated keys in a KV cache, of floats or 8 bits, and move them later."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
 
 
 def cached(x: Any, what: str, operand: Any) -> Any:
-    """The operand of an array or of QuantizedHeads. operand: to_read or to_write."""
+    """The operand for an array or QuantizedHeads. operand: to_read or to_write."""
     if not isinstance(x, QuantizedHeads):
         return operand(x, what)
     return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=operand is to_write),
@@ -130,7 +130,7 @@ def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
     ...              new_positions=range(0, 512))
 
     keys: an array or QuantizedHeads, rotated by `before` at `positions`.
-    after: the frequencies that they shall have; None: those of `before`.
+    after: the new frequencies; None: those of `before`.
 
     Each shift rounds once more: shift once by the whole distance.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""checked: a call's arguments are what the annotations say, or the message names the parameter."""
+"""Checks a call's arguments against its annotations; messages name the parameter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_NUMBERS = (bool, np.bool_, str, bytes, np.complexfloating)
 
 
 def shown(value: Any) -> str:
-    """A short value as it is written, of all others the type."""
+    """A short value as written, or the type of any other."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"one of {value.bit_length()} bits"
     if value is None or isinstance(value, (int, float, np.bool_, np.number)):
@@ -37,7 +37,7 @@ def _refusal(name: str, wanted: str, value: Any) -> TypeError:
 
 
 def whole(value: Any, name: str) -> int:
-    """An int of 64 bits."""
+    """The value as a 64-bit int."""
     if type(value) is not int:
         if isinstance(value, _NO_NUMBERS):
             raise _refusal(name, "a whole number", value)
@@ -83,7 +83,7 @@ def text(value: Any, name: str) -> str:
 
 
 def chosen(table: Mapping[str, Any], key: Any, name: str) -> Any:
-    """What the table has of this key."""
+    """The table's entry for the key."""
     try:
         return table[key]
     except (KeyError, TypeError):
@@ -102,7 +102,7 @@ _T = typing.TypeVar("_T")
 
 def _check_of_class(kinds: tuple[type, ...]) -> _Check:
     kinds = tuple(typing.get_origin(kind) or kind for kind in kinds)
-    # Parameters may be given as a dict, an enumerator by its name.
+    # Parameters may come as a dict, an enumerator as its name.
     taken = tuple(Mapping if issubclass(kind, Mapping) else
                   str if issubclass(kind, enum.Enum) else kind for kind in kinds)
 
@@ -125,7 +125,7 @@ def _check_of(hint: Any) -> _Check:
         return _PLAIN[hint]
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
-        return text  # the function's table has the values
+        return text  # the function's own table has the allowed values
     if not isinstance(origin, type) or issubclass(origin, types.UnionType):
         return _check_of_class(parts or (hint,))
     outer = _check_of_class((origin,))
@@ -135,7 +135,7 @@ def _check_of(hint: Any) -> _Check:
     return lambda value, name: tuple(inner(each, name) for each in outer(value, name))
 
 
-# The checks of arguments by place (place, name, check), of those by name, of all other names.
+# Checks of positional arguments (index, name, check), of named ones, and of any other name.
 _Checks = tuple[list[tuple[int, str, _Check]], dict[str, _Check], _Check]
 
 
@@ -152,12 +152,12 @@ def _checks_of(target: Callable) -> _Checks:
 
 
 def checked(target: _T) -> _T:
-    """The function, or the class by its __init__, with checked arguments."""
+    """Wraps a function, or a class's __init__, so that its arguments are checked."""
     if isinstance(target, type):
         target.__init__ = checked(target.__init__)  # type: ignore[misc]
         return target
 
-    found: _Checks | None = None  # from the first call on: modules name one another's classes
+    found: _Checks | None = None  # from the first call on: annotations name later classes
 
     @functools.wraps(target)  # type: ignore[arg-type]
     def call(*given: Any, **named: Any) -> Any:
@@ -180,12 +180,12 @@ def checked(target: _T) -> _T:
 
 
 def json_text(value: Any, name: str) -> str:
-    """JSON of dicts, lists, text and numbers, those of NumPy, too."""
+    """JSON text of dicts, lists, text and numbers, including NumPy's."""
     return json.dumps(plain(value, name))
 
 
 def plain(value: Any, name: str) -> Any:
-    """The value in types of JSON."""
+    """The value converted to JSON's types."""
     if isinstance(value, Mapping):
         return {text(key, f"a key of {name}"): plain(each, f"{name}.{key}")
                 for key, each in value.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of rotary_cuda.h for tensors of torch on an NVIDIA GPU.
 
-They are in a library built with ROTARY_CUDA, which this package does not bring along: the
-environment variable ROTARY_CUDA_LIBRARY names it, or the loader finds librotary.so.
+The package does not include them. They are in a librotary.so built with ROTARY_CUDA, which the
+loader finds, or which the environment variable ROTARY_CUDA_LIBRARY names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CODES = ("ok", "invalid_argument", "malformed_input", "unsupported", "out_of_me
 
 
 class _Sized(ctypes.Structure):
-    """A struct of rotary.h, which begins with its size."""
+    """A struct of rotary.h; its first member is its size."""
 
     def __init__(self, **members: Any) -> None:
         super().__init__(struct_size=ctypes.sizeof(type(self)), **members)
@@ -73,7 +73,7 @@ class Options(_Sized):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The library, or None if none with these functions is found."""
+    """The library, or None if no library with these functions is found."""
     try:
         found = ctypes.CDLL(os.environ.get("ROTARY_CUDA_LIBRARY", "librotary.so"))
         found.rotary_cuda_frequencies_make.argtypes = [c_void_p, POINTER(c_void_p)]
@@ -86,7 +86,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status; structs are passed by their address."""
+    """Calls a function that returns a status; structs are passed by address."""
     found = library()
     if found is None:
         raise Error("unsupported", "tensors on a GPU need a librotary.so built with "
@@ -98,7 +98,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def view(x: Tensor, layout: str) -> HeadsView:
-    """A tensor whose axes are named by letters of b, t, h and d."""
+    """A view of a tensor whose axes are named by the letters b, t, h and d."""
     if x.dtype not in _DTYPES:
         raise Error("unsupported", "tensors on a GPU must be of float32, bfloat16 or float16, got "
                     f"{x.dtype}")
@@ -110,7 +110,7 @@ def view(x: Tensor, layout: str) -> HeadsView:
 
 
 def positions(x: Tensor) -> Positions:
-    """[tokens], [batch, tokens] or [axes, batch, tokens]."""
+    """Positions from [tokens], [batch, tokens] or [axes, batch, tokens]."""
     if x.dtype not in (torch.int32, torch.int64):
         raise Error("unsupported", f"positions on a GPU must be int32 or int64, got {x.dtype}")
     axes, batch, tokens = (1,) * (3 - x.ndim) + tuple(x.shape)
@@ -131,7 +131,7 @@ def options(device: torch.device, direction: int = 1) -> Options:
 
 
 class Frequencies:
-    """Those of a rotary.Frequencies on the current device."""
+    """A rotary.Frequencies, copied to the current device."""
 
     def __init__(self, of: Any) -> None:
         facts = of._facts
@@ -146,7 +146,7 @@ class Frequencies:
         host = c_void_p()
         call("rotary_frequencies_of_axes", made, source, byref(host))
         self.handle = c_void_p()
-        self._free = library().rotary_cuda_frequencies_free  # still there when Python ends
+        self._free = library().rotary_cuda_frequencies_free  # must outlive module globals
         try:
             call("rotary_cuda_frequencies_make", host, byref(self.handle))
         finally:
@@ -168,7 +168,7 @@ def _cos_sin(cos: Tensor, sin: Tensor, attention_factor: float) -> CosSin:
 
 def rows(frequencies: Frequencies, where: Tensor, pairs: int,
          attention_factor: float) -> tuple[Tensor, Tensor]:
-    """cos and sin [batch, tokens, pairs] of positions, made on their device."""
+    """cos and sin [batch, tokens, pairs], computed on the device of the positions."""
     at = positions(where)
     cos, sin = (torch.empty((at.batch, at.tokens, pairs), dtype=torch.float32,
                             device=where.device) for _ in range(2))
@@ -179,7 +179,7 @@ def rows(frequencies: Frequencies, where: Tensor, pairs: int,
 
 def rotate_by_rows(out: Tensor, x: Tensor, layout: str, cos: Tensor, sin: Tensor, within: Window,
                    attention_factor: float, direction: int) -> None:
-    # Both must have the same strides, since one view of rows describes them.
+    # One view describes both, so they need the same strides.
     cos, sin = cos.float().contiguous(), sin.float().contiguous()
     with torch.cuda.device(x.device):
         call("rotary_cuda_rotate_by_rows", view(out, layout), view(x, layout), within,

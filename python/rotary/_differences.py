@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""diff: where the positions of two models part, in words and numbers."""
+"""diff: how two models' positions differ, in words and numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FieldDifference:
 class RowsDifference:
     """Rows of cos and sin of two models, compared over a context.
 
-    first_position: the first that differs, by at_first; None: all are equal. pairs: those that
+    first_position: the first that differs, by at_first; None: all are equal. pairs: how many pairs
     differ. largest_angle_error: radians. least_correlation: between the scores of random q and k.
     """
 
@@ -44,9 +44,9 @@ class RowsDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RotaryDifference:
-    """A rotary embedding of each model, and the layers that use both.
+    """One rotary embedding of each model, and the layers that use both.
 
-    one, other: their places in Model.rotary.
+    one, other: indices in Model.rotary.
     """
 
     one: int
@@ -78,8 +78,8 @@ class RotaryDifference:
 class Difference:
     """What diff() found; print() says it. bool() is False only if verdict is "same".
 
-    verdict: "same", "different" or "unknown". It is unknown if no difference is known and nobody
-    has tried such a config in the engine.
+    verdict: "same", "different" or "unknown". It is unknown if no difference is known but nobody
+    has run such a config in the engine.
     """
 
     context_tokens: int

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error: everything that the library refuses."""
+"""Error: how the library refuses input."""
 
 import re
 
-# Messages say "NAME must be …, got …": NAME is a key of a config or an argument. "config (GROUP): "
-# may stand before it, and "(KEY)" behind it where the library's name is not the config's.
+# Messages say "NAME must be …, got …": NAME is a config key or an argument. "config (GROUP): " may
+# precede it. "(KEY)" follows if the config's key differs from the library's name.
 _KEY = re.compile(
     r"(?:\w+(?: \((?P<group>[\w.]+)\))?: )?(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? "
     r"(?:must|is|has)\b"
@@ -38,4 +38,4 @@ def _key_of(message: str) -> str | None:
 
 
 class ModelWarning(UserWarning):
-    """A config is legal, but suspicious: a person should look at it."""
+    """A config is legal but suspicious: have a person check it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plot and report: figures of positions as numbers, and drawn in notebooks, by the tool."""
+"""plot and report: figures of positions as numbers, drawn by the tool and shown in notebooks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _run(arguments: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """Paths and names for the tool; other configs are written to files."""
+    """Yields paths and names for the tool; configs that are not files are written to some."""
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         paths = []
         for number, config in enumerate(configs, 1):
@@ -93,7 +93,7 @@ class Figure:
 
 
 class Page:
-    """The page of `rotary report`; a notebook shows it with its charts."""
+    """The page of `rotary report`, which a notebook shows with its charts."""
 
     def __init__(self, text: str) -> None:
         self.text = text

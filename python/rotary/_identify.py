@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""identify: from numbers before and after a rotary embedding, what was done to them."""
+"""identify: finds what a program did, from numbers before and after its rotary embedding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADLINES = {
 class Cause:
     """A mistake that explains the numbers.
 
-    fields: `one` is what the config says, `other` what was found. rule: of the engine that makes
+    fields: `one` is the config's value, `other` the value found. rule: the engine rule that makes
     this mistake, as rotary diff --between names it; or None. advice: what to do.
     """
 
@@ -47,11 +47,13 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A rotation, compared with the numbers. causes: at most two; none: as configured.
+    """A rotation that was compared with the numbers.
+
+    causes: at most two; none means as configured.
 
     residual: |predicted - seen| / |seen|. bit_equal: the share of features with equal bits.
-    separating_position: a token there or later would tell this from the best explanation.
-    separating_grid: the same for coordinates of an image.
+    separating_position: the first token position that tells this from the best explanation.
+    separating_grid: the same for image coordinates.
     """
 
     causes: tuple[Cause, ...]
@@ -256,7 +258,7 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
 
 
 def _once(rows: list[np.ndarray]) -> slice:
-    """The columns that hold each pair once."""
+    """Selects the columns that hold each pair once."""
     columns = rows[0].shape[-1]
     if columns % 2 == 0 and columns >= 4:
         half = columns // 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check: whether the frequencies and tables that a live model holds are those of its config."""
+"""check: compares the frequencies and tables in a live model with its config."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEADLINES = {"faults": "wrong: {faults} of {all} tensors",
 
 @dataclasses.dataclass(frozen=True)
 class LiveFinding:
-    """A fault. names: paths of the tensors that have it, from the model on.
+    """A fault. names: paths of the faulty tensors, from the model's root.
 
     kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
     "attention_factor". advice: the call that mends it.
@@ -94,7 +94,7 @@ class LiveCheck:
 
 
 def _short(names: tuple[str, ...]) -> str:
-    """"layers.0-31.rotary_emb.inv_freq", for names that differ in one number."""
+    """"layers.0-31.rotary_emb.inv_freq" for names that differ in one number."""
     groups: dict[str, list[int]] = {}
     for name in names:
         number = re.search(r"(?<=\.)\d+(?=\.)", name)
@@ -131,7 +131,7 @@ class _Checker:
             self.not_judged[place.name_of(name)] = f"no layout of tables is known for {shape}"
 
     def call(self, place: Place) -> None:
-        """What a rotary module of Transformers computes at the first positions."""
+        """Checks what a rotary module of Transformers computes at the first positions."""
         prefix = f"{place.path}." if place.path else ""
         if any(name.startswith(prefix) for names in self.faults.values() for name in names):
             return
@@ -145,7 +145,7 @@ class _Checker:
             exponents = (each.spec.axes or {}).get("exponents", "shared")
             if (types and each.layer_type not in types) or (
                     exponents != "shared" and not hasattr(place.module, "axes_dim")):
-                continue  # towers take grids
+                continue  # vision towers take grids
             made = called(place.module, each.layer_type if types else None)
             if isinstance(made, str):
                 self.not_judged[place.name_of("forward")] = made
@@ -235,7 +235,7 @@ def _advice(place: Place, name: str) -> str:
     if getattr(place.module, "config", None) is not None:
         path = f"model.{place.path}" if place.path else "model"
         if re.search(r"\.\d+\.", path):
-            path = "module"  # one of several
+            path = "module"  # one module of several
         return (f"make the module again, after the weights are loaded and cast: {path} = "
                 f"type({path})(config={path}.config)")
     return (f"compute {name} again in float32, after the weights are loaded and cast: "

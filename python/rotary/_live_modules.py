@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a PyTorch model keeps rotations, and the numbers there. torch is imported when it is used:
-who has a model has torch."""
+"""Finds where a PyTorch model keeps rotations, and reads their numbers. torch is imported on use,
+because a caller with a model already has it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROTARY = re.compile(r"Rotary|Rope|RoPE|PosEmbed", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A module that may hold or make rotations. config: its own, or the nearest around it."""
+    """A module that may hold or make rotations. config: its own, or that of the nearest parent."""
 
     path: str
     module: Any
@@ -54,13 +54,13 @@ def _config_of_module(module: Any) -> Mapping[str, Any] | None:
     own = getattr(module, "config", None)
     if hasattr(own, "to_dict"):
         return own.to_dict()
-    if isinstance(own, Mapping):  # Diffusers
+    if isinstance(own, Mapping):  # as in Diffusers
         return {**own, "_class_name": type(module).__name__}
     return None
 
 
 def numbers_of(tensor: Any) -> np.ndarray | str:
-    """A copy in double, or why there is none. Nothing of the model is moved."""
+    """A float64 copy, or the reason why there is none. The model's tensors stay where they are."""
     import torch
     if tensor.device.type == "meta":
         return "it is on the meta device, and has no numbers yet"
@@ -81,7 +81,7 @@ def half_unit(tensor: Any) -> float:
 
 
 def tables_of(tables: dict[str, tuple]) -> dict[str, tuple]:
-    """cos, sin, and the error of their type, of each table or two, [positions, columns]."""
+    """Each table or (cos, sin) as [positions, columns], with its dtype's rounding error."""
     found = {}
     for name, (x, error) in tables.items():
         x = x.squeeze()
@@ -99,7 +99,7 @@ def tables_of(tables: dict[str, tuple]) -> dict[str, tuple]:
 
 
 def spec_of_attributes(module: Any) -> RotarySpec | None:
-    """A module without a config that says its own numbers: towers, torchtune."""
+    """The spec of a module without a config, from its attributes, as in towers and torchtune."""
     if getattr(module, "config", None) is not None:
         return None
     base = getattr(module, "theta", getattr(module, "base", None))
@@ -110,7 +110,7 @@ def spec_of_attributes(module: Any) -> RotarySpec | None:
 
 
 def called(module: Any, layer_type: str | None) -> tuple[np.ndarray, np.ndarray, float] | str:
-    """cos and sin of positions 0 to 7, and the error of their type."""
+    """cos and sin of positions 0 to 7, and their dtype's rounding error."""
     import torch
     device = next((each.device for each in module.buffers()), torch.device("cpu"))
     if device.type == "meta":
@@ -124,14 +124,14 @@ def called(module: Any, layer_type: str | None) -> tuple[np.ndarray, np.ndarray,
         try:
             with torch.no_grad():
                 made = module(*arguments)
-        except Exception as error:  # of any class, for any reason
+        except Exception as error:  # a foreign forward may raise anything
             reason = f"calling it at positions 0 to 7 failed: {type(error).__name__}: {error}"
             continue
         rows = _rows_of(made)
         if rows is None:
             return "what it returns is no table of cos and sin"
         cos, sin, error = rows
-        return (sin, cos, error) if hasattr(module, "embed_positions") else rows  # as GPT-J
+        return (sin, cos, error) if hasattr(module, "embed_positions") else rows  # GPT-J: sin first
     return reason
 
 

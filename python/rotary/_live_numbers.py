@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a live model beside those of its config: frequencies and tables, as causes."""
+"""Compares the numbers of a live model with its config's: frequencies and tables, as causes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from rotary._identify import Identification, identify_frequencies, identify_tabl
 from rotary._models import ModelRotary
 from rotary._specs import Frequencies, RotarySpec
 
-# Float32 powers of the base; the nearest fault, float16, is 2^-12 away.
+# Allows for powers of the base in float32; the nearest fault, rounding to float16, is 2^-12.
 _TOLERANCE = 2.0**-18
-_BITS = {"bfloat16": 8, "float16": 11}  # of the significand
+_BITS = {"bfloat16": 8, "float16": 11}  # significand bits
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
-    "attention_factor"."""
+    """One fault in a tensor.
+
+    kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
+    "attention_factor".
+    """
 
     kind: str
     sentence: str
@@ -31,18 +34,18 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """What one rotary embedding of the config has before any long call."""
+    """The config's values for one rotary embedding, before any long call."""
 
     spec: RotarySpec
     layer_type: str | None = None
-    context: int | None = None  # that the model was trained for
+    context: int | None = None  # the trained context
 
     @functools.cached_property
     def _made(self) -> Frequencies:
         return self.spec.frequencies(self._context())
 
     def _context(self) -> int | None:
-        # LongRoPE's classes begin with the short factors.
+        # LongRoPE classes start with the short factors.
         is_long = self.spec.scaling.rope_type == "longrope"
         return (1 if is_long else self.context) if self.spec.depends_on_context else None
 
@@ -55,10 +58,10 @@ class Expected:
         return self._made.attention_factor
 
     def forms(self, size: int) -> Iterator[np.ndarray]:
-        """Frequencies as modules hold them: of all pairs, or of the pairs of one axis."""
+        """Frequencies as modules hold them: of all pairs, or of one axis."""
         yield self.frequencies
         if self.spec.axes is not None or self.spec.sense == "negative":
-            # The class holds plain powers, and its forward deals them to axes or turns them back.
+            # The class holds plain powers; its forward deals them to axes or reverses them.
             yield self.spec.base ** (-np.arange(size) / size)
         if self.spec.axes is not None and self.spec.axes.get("exponents") == "own":
             at = 0
@@ -77,7 +80,7 @@ def _matches(seen: np.ndarray, wanted: np.ndarray, tolerance: float = _TOLERANCE
 
 
 def _rounded_to(seen: np.ndarray, wanted: np.ndarray) -> str | None:
-    """The narrow type all of whose numbers these are, near the right ones."""
+    """The narrow type to which all correct numbers were rounded, or None."""
     for name, bits in _BITS.items():
         mantissa, _ = np.frexp(seen)
         scaled = np.ldexp(mantissa, bits)
@@ -98,7 +101,7 @@ def _broken(seen: np.ndarray) -> Fault | None:
 
 
 def _context_of(seen: np.ndarray, expected: Expected) -> int | None:
-    """The context whose frequencies these are, of a rule that depends on it."""
+    """The context that gives these frequencies under a rule that depends on it."""
     if not expected.spec.depends_on_context:
         return None
     length = expected.context or 1
@@ -109,7 +112,7 @@ def _context_of(seen: np.ndarray, expected: Expected) -> int | None:
 
 
 def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
-    """The context of a dynamic rule, from the slowest pair."""
+    """The context of a dynamic rule, derived from the slowest pair."""
     factor = expected.spec.scaling.get("factor")
     if expected.spec.scaling.rope_type != "dynamic" or seen[-1] <= 0 or not factor:
         return ()
@@ -123,13 +126,14 @@ def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
 
 def _named(found: Identification) -> Fault | None:
     causes = "; and ".join(map(str, found.causes))
-    is_short = 0 < len(causes) < 120  # a table of other positions has one cause for each
+    is_short = 0 < len(causes) < 120  # a table of other positions differs in every pair
     return Fault("other_numbers", f"not those of the config: {causes}") if is_short else None
 
 
 def judge_frequencies(seen: np.ndarray, expected: Expected,
                       others: Sequence[Expected]) -> Fault | str | None:
-    """None: they are right. A text: why they cannot be judged."""
+    """Returns causes, None if the frequencies are right, or the reason why they cannot be
+    judged."""
     forms = list(expected.forms(seen.size))
     if any(_matches(seen, form) for form in forms):
         return None
@@ -196,7 +200,7 @@ def _sampled(rows: int) -> list[int]:
 
 
 def _columns(pairs: int, width: int) -> dict[str, np.ndarray]:
-    """How tables lay out pairs: the pair of each column."""
+    """Maps each column of a table to its pair, for each known order."""
     each = np.arange(pairs)
     if width == pairs:
         return {"once": each}
@@ -207,7 +211,7 @@ def _columns(pairs: int, width: int) -> dict[str, np.ndarray]:
 
 def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  dtype_error: float, first_position: int = 0) -> Fault | str | None:
-    """[positions, columns], of the positions from the first on. dtype_error: half a unit of the
+    """Judges [positions, columns] that start at the first position. dtype_error: half a unit of the
     type that holds them, which the class may have chosen."""
     rates = expected.frequencies
     layouts = _columns(rates.size, cos.shape[-1])
@@ -215,11 +219,11 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
         return f"has {cos.shape[-1]} columns, where the config gives {rates.size} pairs"
     at = np.array(_sampled(len(cos)))
     angle = (at[:, None] + first_position) * rates
-    # Float32 angles, and float32 rates of them.
+    # Angles in float32, from frequencies in float32.
     allowed = dtype_error + 2.0**-16 + np.abs(angle) * 2.0**-21
     apart = {}
     if expected.spec.sense == "negative" and len(sin) > 1 and sin[1, -1] > 0:
-        sin = -sin  # the class turns back where it applies them
+        sin = -sin  # the class reverses the sense when it applies the tables
     for name, column in layouts.items():
         wanted = expected.attention_factor * np.exp(1j * angle)[:, column]
         error = np.abs(cos[at] + 1j * sin[at] - wanted)
@@ -242,8 +246,8 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
 
 def _first_wrong(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  column: np.ndarray) -> tuple[int, float]:
-    """Of the first 16384 positions; rows that differ by what rounding the type explains are right.
-    """
+    """The first wrong row among the first 16384 positions; differences within the dtype's rounding
+    are right."""
     at = np.arange(min(len(cos), 16384))
     angle = (at[:, None] * expected.frequencies)[:, column]
     error = np.abs(cos[at] + 1j * sin[at] - expected.attention_factor * np.exp(1j * angle))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resolve: from anything that says what a model is to how each of its layers uses positions."""
+"""resolve: turns any description of a model into how each layer uses positions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a value comes from.
+    """Where a value came from.
 
     value: its name. key: the config's key. origin: "stated" in the config, "asked" by an argument,
-    or "class_default", "family" or "rule".
+    "class_default", "family" or "rule".
     """
 
     value: str
@@ -68,10 +68,10 @@ class Layer:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Why the library says that an engine reads a config like this.
+    """Why the library says that an engine reads a config this way.
 
-    kind: "run", somebody ran the engine; "read", somebody read its source; "none". disputes: what
-    the engine computes beyond this model.
+    kind: "run" if somebody ran the engine, "read" if somebody read its source, or "none". disputes:
+    where the engine departs from this model.
     """
 
     kind: str
@@ -219,7 +219,7 @@ def _is_gguf(path: pathlib.Path) -> bool:
 
 
 def model_of(config: Any, name: str) -> Model:
-    """Resolves what is not a Model; messages name the parameter `name`."""
+    """Resolves anything but a Model; messages name the parameter `name`."""
     try:
         return config if isinstance(config, Model) else resolve(config)
     except Error as error:
@@ -229,14 +229,14 @@ def model_of(config: Any, name: str) -> Model:
 
 
 def _about(name: str, message: str) -> str:
-    """The message about the argument `name`, which resolve() calls config."""
+    """Puts the argument's name in a message about resolve()'s config."""
     own = "config must be"
     return message.replace(own, f"{name} must be", 1) if message.startswith(own) else (
         f"{name}: {message}")
 
 
 def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
-    """The JSON text, or the path of a GGUF file, and where it is from."""
+    """The JSON text or the path of a GGUF file, and its origin."""
     if isinstance(config, Mapping):
         return json.dumps(config, default=lambda value: plain(value, "config")), "a dict"
     if hasattr(config, "to_dict"):

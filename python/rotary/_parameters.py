@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a spec: the pairing, named parameters, the scaling rule."""
+"""Members of a spec: the pairing, named parameters and the scaling rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Pairing(str, enum.Enum):
-    """Which two features of a head turn together.
+    """Which two features of a head form a pair.
 
     No call has a default: a wrong pairing keeps every norm and shape, and breaks the model.
     """
@@ -23,7 +23,7 @@ class Pairing(str, enum.Enum):
 
 
 class Parameters(Mapping):
-    """Named parameters, immutable; equal to a dict of the same items."""
+    """Immutable named parameters; equal to a dict with the same items."""
 
     __slots__ = ("_items",)
 
@@ -50,7 +50,7 @@ class Parameters(Mapping):
 
 
 class Scaling(Parameters):
-    """A scaling rule under the names of configs: Scaling(rope_type="linear", factor=8)."""
+    """A scaling rule by the names in configs: Scaling(rope_type="linear", factor=8)."""
 
     __slots__ = ()
 

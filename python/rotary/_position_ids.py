@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position ids of batches: made from what says where sequences begin, and judged."""
+"""Position ids of batches: makes them from masks or sequence lengths, and judges them."""
 
 from __future__ import annotations
 

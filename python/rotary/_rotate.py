@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotations.rotate for arrays of each framework."""
+"""Rotations.rotate for each framework's arrays."""
 
 import functools
 
@@ -36,14 +36,14 @@ def _of_torch():
 
 
 def rotate_other(rotations, q, k, layout, out, direction):
-    """Whatever is not plain NumPy."""
+    """Rotates anything but plain NumPy arrays."""
     if _arrays.is_torch(q) and (k is None or _arrays.is_torch(k)):
         return _of_torch().rotate_tensors(rotations, q, k, layout, out, direction)
     frameworks = {_arrays.framework_of(x) for x in ((q,) if k is None else (q, k))}
     if len(frameworks) > 1:
         raise TypeError(f"q and k must be of one framework, got {' and '.join(sorted(frameworks))}")
     number = _arrays.DIRECTIONS[direction]
-    if frameworks == {"numpy"}:  # a subclass
+    if frameworks == {"numpy"}:  # a subclass of ndarray
         return rotate_numpy(rotations._core, q, k, layout, out, number)
     for target in () if out is None else (out,) if k is None else pair_of(out):
         to_write(target, "out")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RotarySpec, the parameters of one rotary embedding; Frequencies, how fast each pair turns; and
-Rotations, cos and sin of the positions of a step."""
+"""RotarySpec: the parameters of one rotary embedding. Frequencies: how fast each pair turns.
+Rotations: cos and sin for the positions of a step."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RotarySpec:
     @classmethod
     @checked
     def from_json(cls, text: str | Mapping[str, Any]) -> RotarySpec:
-        """The spec of to_json()'s text, or of a dict of the same members."""
+        """The spec in the text of to_json(), or in a dict of its members."""
         if not isinstance(text, str):
             text = json_text(text, "text")
         return cls(**json.loads(_core.checked_spec(text)))
@@ -159,17 +159,17 @@ class Frequencies:
 
     @property
     def axes(self) -> int:
-        """How many coordinates a position has: 1 for text."""
+        """Coordinates per position: 1 for text."""
         return self._facts["axes"]
 
     @property
     def contexts(self) -> tuple[int, int]:
-        """The shortest and the longest context that has these frequencies."""
+        """The shortest and longest contexts that share these frequencies."""
         return self._facts["first_context"], self._facts["last_context"]
 
     @checked
     def rotate_alike(self, other: Frequencies) -> bool:
-        """Whether keys rotated by one fit queries rotated by the other."""
+        """Whether keys rotated by one match queries rotated by the other."""
         return self._core.rotate_alike(other._core)
 
     @checked
@@ -282,7 +282,7 @@ class Rotations:
                 attention_factor: float = 1.0) -> Rotations:
         """Takes cos and sin [batch, tokens, pairs] of another program.
 
-        Raises rotary.Error for a row that is no rotation times attention_factor.
+        Raises rotary.Error if a row is not a rotation times attention_factor.
         """
         facts = spec.frequencies(1 if spec.depends_on_context else None)._facts
         window = _core.window(*(facts[name] for name in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotation of tensors: as an operator of torch, and for Rotations.rotate by their address where
-neither gradients nor tracing nor a transform look at them."""
+"""Rotates tensors. Uses a torch operator under gradients, tracing or transforms, and the tensor's
+address otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BACKWARD = {"forward": "transpose", "transpose": "forward", "inverse": "forward
 
 
 def checked_call(target: Any) -> Any:
-    """checked, but for a compiler: what that traces is checked by the operators' schemas."""
+    """Like checked, but skipped while a compiler traces: then the operators' schemas check."""
     check = checked(target)
 
     @functools.wraps(target)
@@ -35,13 +35,13 @@ def checked_call(target: Any) -> Any:
 
 
 def _is_traced() -> bool:
-    """Whether a compiler, forward-mode gradients or a transform of torch.func look on."""
+    """Whether a compiler, forward-mode gradients or a torch.func transform is active."""
     return (torch.compiler.is_compiling() or forward_ad._current_level >= 0
             or peek_interpreter_stack() is not None)
 
 
 def _is_plain(x) -> bool:
-    """Whether nothing but its memory matters: no FakeTensor, no DTensor, no gradient."""
+    """Whether only the memory matters: not a FakeTensor or DTensor, and no gradient."""
     return type(x) in _TYPES and not (x.requires_grad and _grads())
 
 
@@ -57,7 +57,7 @@ def _check_writable(out, sources):
                         "lose: leave out and inplace away, or detach() them")
 
 
-# The window is (first_feature, blocks): all else follows from x and cos.
+# window: (first_feature, blocks); all else follows from x and cos.
 def _check_layout(x: Tensor, layout: str) -> int:
     """Returns head_dim."""
     if len(layout) != x.ndim or "d" not in layout:
@@ -102,7 +102,7 @@ def _backward_rotate(ctx, gradient):
     cos, sin = ctx.saved_tensors
     pairing, layout, window, factor, direction = ctx.rest
     made = _rotate(gradient, cos, sin, pairing, layout, window, factor, _BACKWARD[direction])
-    if direction == "inverse":  # R^-1 / A, whose transpose is R / A
+    if direction == "inverse":  # the inverse is R^-1 / A; its transpose is R / A
         made = made / factor**2
     return (made,) + (None,) * 7
 
@@ -112,7 +112,7 @@ _rotate.register_autograd(_backward_rotate, setup_context=_setup_rotate)
 
 @_rotate.register_vmap
 def _(info, in_dims, x, cos, sin, pairing, layout, window, attention_factor, direction):
-    """The mapped axis joins the batch."""
+    """Folds the mapped axis into the batch."""
     size = info.batch_size
     x = x.movedim(in_dims[0], 0) if in_dims[0] is not None else x.expand(size, *x.shape)
     has_batch = "b" in layout
@@ -162,7 +162,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, layout: str,
                        [first_feature, blocks], attention_factor, direction)
 
     if forward_ad._current_level >= 0:
-        # The operator would drop the tangent. The map is linear: the tangent is rotated, too.
+        # The operator would drop the tangent. The map is linear, so rotate the tangent as well.
         x, tangent = forward_ad.unpack_dual(x)
         if tangent is not None:
             return forward_ad.make_dual(turn(x), turn(tangent))
@@ -171,7 +171,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, layout: str,
 
 @checked_call
 def rotate_by(rotations: Any, x: Tensor, layout: str, direction: str = "forward") -> Tensor:
-    """Rotations.rotate(x) as the operator, so that gradients and transforms see it."""
+    """Calls the operator, so that gradients and transforms see the rotation."""
     if not isinstance(getattr(rotations, "_core", None), _core.Rotations):
         raise TypeError(f"rotations must be of Rotations, got {shown(rotations)}")
     facts = rotations.facts
@@ -185,7 +185,7 @@ def rotate_by(rotations: Any, x: Tensor, layout: str, direction: str = "forward"
 
 
 def rotate_tensors(rotations, q, k, layout, out, direction):
-    """Rotations.rotate of tensors."""
+    """Rotations.rotate for tensors."""
     sources = (q,) if k is None else (q, k)
     if out is None:
         if not (_is_plain(q) and (k is None or _is_plain(k))) or _is_traced():
@@ -193,7 +193,7 @@ def rotate_tensors(rotations, q, k, layout, out, direction):
             return results[0] if k is None else results
         reads = [torch_operand(x, "q or k") for x in sources]
         out = tuple([torch.empty_like(x) for x in sources])
-        # As torch_operand() gives them, without its checks of what was just made.
+        # The form of torch_operand(), without its checks: these tensors were just made.
         writes = [(x.data_ptr(), read[1], read[2], x.stride(), x) for x, read in zip(out, reads)]
     else:
         out = (out,) if k is None else pair_of(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""watch: the position ids that reach the rotary modules of a model while it runs, judged."""
+"""watch: records the position ids that reach a running model's rotary modules, and judges them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Watched:
 
 
 def _array(x: Any) -> np.ndarray | None:
-    """A copy on the CPU, in the tensor's own type where NumPy has it."""
+    """A copy on the CPU, with the tensor's dtype if NumPy has it."""
     if x is None or not hasattr(x, "detach"):
         return None
     x = x.detach().cpu()
@@ -100,8 +100,8 @@ class _Watcher:
         self._seen = Watched()
         self._handles: list = []
         self._call: dict[str, Any] | None = None
-        self._deltas: np.ndarray | None = None  # of the prompts with images that the cache holds
-        self._grids: list[list] = []  # of the tower's calls, which may come before the model's
+        self._deltas: np.ndarray | None = None  # for the cached prompts with images
+        self._grids: list[list] = []  # grids of the tower's calls, which may precede the model's
 
     def __enter__(self) -> Watched:
         hook = self._model.register_forward_pre_hook(self._begin, with_kwargs=True)
@@ -120,7 +120,7 @@ class _Watcher:
             each.remove()
 
     def _begin(self, module: Any, arguments: tuple, named: dict[str, Any]) -> None:
-        cache = named.get("cache", named.get("past_key_values"))  # the name since 5.24
+        cache = named.get("cache", named.get("past_key_values"))  # renamed in 5.24
         length = getattr(cache, "get_seq_length", None)
         past = None if length is None else int(length())
         tokens = named.get("input_ids", arguments[0] if arguments else named.get("inputs_embeds"))
@@ -152,13 +152,13 @@ class _Watcher:
 def _takes_grids(module: Any) -> bool:
     try:
         return "grid_thw" in inspect.signature(module.forward).parameters
-    except (TypeError, ValueError):  # compiled
+    except (TypeError, ValueError):  # a compiled call
         return False
 
 
 def _judged(call: dict[str, Any]) -> WatchedCall:
     named, count = call["named"], np.shape(call["tokens"])[1:2]
-    ids = {path: each for path, each in call["ids"].items()  # not those of a tower
+    ids = {path: each for path, each in call["ids"].items()  # without a tower's ids
            if not count or each.shape[-1:] == count}
     given = _array(named.get("position_ids"))
     if not ids:
@@ -169,7 +169,7 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
     known: dict[str, Any] = {}
     mask, bounds = named.get("attention_mask"), named.get("cu_seq_lens_q")
     mask = _array(mask) if getattr(mask, "ndim", 0) == 2 else None
-    if call["deltas"] is not None:  # text behind a prompt with images
+    if call["deltas"] is not None:  # text after a prompt with images
         held = call["past"] if mask is None else (mask[:, :-first.shape[-1]] != 0).sum(axis=1)
         known["past"] = held + call["deltas"]
     elif mask is not None:
@@ -194,8 +194,8 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
 
 def _prompt_ids(call: dict[str, Any], seen: np.ndarray, mask: np.ndarray | None
                 ) -> tuple[str, list[PositionFinding]] | None:
-    """A prompt with images and videos beside how its class counts them, and the deltas kept for the
-    calls behind it. None where it is none, or nothing knows how the class counts."""
+    """Compares a prompt with images and videos with how its class counts; also returns the deltas
+    for later calls. None for other prompts, or if the class's counting is unknown."""
     named, config = call["named"], call["config"]
     plain = str(getattr(config, "model_type", "")).replace("_", "")
     name = next((each for each in m_rope_conventions() if re.sub(r"\W", "", each) == plain), None)
@@ -238,7 +238,7 @@ def _groups(kind: int, tokens: int, grids: dict[int, list], merge: int, seconds:
         if kind == 1:
             groups.append(ImagePatches(rows, columns))
             frames = 1
-        elif tokens < frames * each:  # a frame between timestamps
+        elif tokens < frames * each:  # a frame between two timestamps
             grids[kind].insert(0, [frames - 1, rows, columns])
             groups.append(VideoPatches(1, rows, columns))
             frames = 1
@@ -259,7 +259,7 @@ def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list
                 first.shape[-2:])
             found.append(PositionFinding("other", int(row), int(token),
                                          f"{path} and {name} have other ids"))
-    # A model may take some of the axes that the caller gave.
+    # A model may use only some of the caller's axes.
     if given is not None and given.shape == first.shape[first.ndim - given.ndim:]:
         lost = np.any((given != first).reshape(-1, first.shape[-1]), axis=0)
         if np.any(lost):

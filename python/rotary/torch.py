@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """rotary.torch: rotation as an operator of torch, with gradients, for compile, export and vmap.
 
->>> cos, sin = rotary.torch.tables(spec, position_ids)  # once for a step
+>>> cos, sin = rotary.torch.tables(spec, position_ids)  # once per step
 >>> q = rotary.torch.rotate(q, cos, sin, pairing="half", layout="bhtd")
 
-Tensors are on the CPU, or on an NVIDIA GPU beside a librotary.so built with ROTARY_CUDA
-(docs/cuda.md). The operators are functional: nothing is mutated.
+Tensors are on the CPU. On an NVIDIA GPU they need a librotary.so built with ROTARY_CUDA
+(docs/cuda.md). The operators are functional: they mutate nothing.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ def _device_frequencies(text: str, context: int, device: int) -> _cuda.Frequenci
 
 
 def _length_of(positions: Tensor) -> int:
-    """The last position + 1."""
     return max(int(positions.max()) + 1, 1) if positions.numel() else 1
 
 
-# context 0: of a rule that depends on it, the length of this call.
+# context 0: rules that depend on the context use this call's length.
 @torch.library.custom_op("rotary::rows", mutates_args=())
 def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Tensor, Tensor]:
     array = _arrays.positions_array(positions, "positions")
@@ -65,7 +64,7 @@ def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Te
 
 @_rows.register_kernel("cuda")
 def _(positions, spec, context, doubles):
-    """Made on the device; rows that only the CPU makes are copied to it."""
+    """Made on the device if possible; otherwise copied there from the CPU."""
     needs_length = context == 0 and _spec_of(spec).depends_on_context
     whole = positions.dtype in (torch.int32, torch.int64)
     if doubles or needs_length or not whole or _cuda.library() is None:
@@ -107,10 +106,10 @@ def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | 
 
 @checked
 class RotaryEmbedding(torch.nn.Module):
-    """Rotates q and k as a spec, or a layer of a model, says.
+    """Rotates q and k as a spec, or a model's layer, says.
 
-    It has neither parameters nor buffers: rows are made of the spec at each call, so nothing goes
-    stale where a model is loaded on the meta device, cast or moved.
+    It has no parameters or buffers. Each call makes the rows from the spec, so nothing goes stale
+    when a model is loaded on the meta device, cast or moved.
     """
 
     def __init__(self, spec: Any, *, layer: int | None = None, layer_type: str | None = None,

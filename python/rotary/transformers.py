@@ -4,10 +4,10 @@
 >>> undo = rotary.transformers.patch(model)  # every <Family>RotaryEmbedding of a live model
 >>> undo()
 
-A model keeps its modules, buffers and weights; only what its rotary modules return changes. How a
-class lays its tables out (halves, neighbours, complex numbers, three axes) is learned from the
-class itself, at the first positions, where its float32 angles are right: where no layout of the
-resolved spec gives its numbers there, patch() refuses.
+A model keeps its modules, buffers and weights; only the results of its rotary modules change.
+patch() learns each class's table layout (halves, neighbours, complex numbers, three axes) from its
+first positions, where float32 angles are accurate. It refuses if no layout of the resolved spec
+reproduces the class's numbers there.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def __dir__() -> list[str]:
     return __all__
 
 _NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
-_FIRST = 4  # positions at which a class shows how it lays tables out
-_TOLERANCE = 1e-5  # beyond float32 angles of these positions, far below another layout
-_ROUNDED = 2.0**-5  # where frequencies, or tables, were cast to 16 bits; another layout is 1 apart
+_FIRST = 4  # positions from which the layout of a class is learned
+_TOLERANCE = 1e-5  # above the float32 error at these positions, far below another layout's
+_ROUNDED = 2.0**-5  # for frequencies or tables cast to 16 bits; another layout differs by 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +47,8 @@ class _Layout:
 
     spec: str
     arrange: str  # "half", "neighbours", "pairs" or "complex"
-    by_axis: bool  # [axes, batch, tokens, …], which the attention puts together
-    sign: int  # of sin
+    by_axis: bool  # [axes, batch, tokens, …], which the attention module combines.
+    sign: int  # the sign of sin
     casts: bool  # to the dtype of x; otherwise float32
     order: tuple[int, int] = (0, 1)  # (1, 0): sin before cos, GPT-J's
 
@@ -61,7 +61,7 @@ _ARRANGE: dict[str, Callable] = {
 
 
 def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
-    """What the class returns, exact, in float32."""
+    """Exact tables in float32, in the form that the class returns."""
     flat = positions.reshape(-1, positions.shape[-1]) if layout.by_axis else positions
     cos, sin = torch.ops.rotary.rows(flat, layout.spec, 0, False)
     if layout.by_axis:
@@ -74,7 +74,7 @@ def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
 
 
 def _distance(made: Any, theirs: Any) -> float:
-    """How far two results are apart; infinite where they are of other shapes or have a NaN."""
+    """The largest distance of two results; infinite if shapes differ or one has a NaN."""
     pairs = zip(made, theirs) if isinstance(theirs, tuple) and isinstance(made, tuple) else (
         (made, theirs),)
     most = 0.0
@@ -107,7 +107,7 @@ def _candidates(specs: tuple[RotarySpec, ...], axes: int) -> Iterator[_Layout]:
 
 
 class _ExactTables:
-    """The forward of one rotary module; `original` is the one that it takes the place of."""
+    """Replaces one rotary module's forward, which it keeps as `original`."""
 
     def __init__(self, module: torch.nn.Module, original: Callable, model: Model | None) -> None:
         self._name = type(module).__name__
@@ -161,7 +161,8 @@ class _ExactTables:
         return tuple(row.to(device=x.device, dtype=dtype) for row in made)
 
     def learn(self) -> None:
-        """Before the first call, so that a model that cannot be patched is left as it was."""
+        """Learns before any module changes, so that a model that cannot be patched stays as it
+        was."""
         types = getattr(self._module, "layer_types", None)
         for layer_type in types if isinstance(types, (list, tuple, set)) else (None,):
             if layer_type is None or hasattr(self._module, f"{layer_type}_inv_freq"):
@@ -189,8 +190,10 @@ def _resolved(text: str) -> Model:
 
 
 class _Undo:
-    """Called, or left as a context, it puts back what was there. patched: the modules or classes
-    that return exact tables; skipped: rotary modules without a config."""
+    """Restores what patch() replaced, when called or on leaving its context.
+
+    patched: modules or classes that return exact tables. skipped: rotary modules without a config.
+    """
 
     def __init__(self, patched: list, skipped: list[str], restore: Callable[[], None]) -> None:
         self.patched = patched
@@ -212,7 +215,7 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
-    """(module, the model of its config, or of the nearest one around it); those without either."""
+    """(module, the model of its own or nearest parent's config); and the names without either."""
     found, skipped = [], []
     configs: dict[str, Any] = {}
     for name, module in model.named_modules():
@@ -222,7 +225,7 @@ def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
         if not _NAME.search(type(module).__name__):
             continue
         if configs[name] is None or (own is None and hasattr(module, "inv_freq")):
-            skipped.append(name)  # a tower's, of which the config around it does not speak
+            skipped.append(name)  # a tower's module, which the parent's config does not describe
         elif "forward" not in vars(module):
             found.append((module, None if own is not None else _resolved(_text_of(around))))
     return found, skipped
@@ -234,10 +237,10 @@ def _check_class(target: Any, name: str) -> None:
 
 
 def patch(target: Any) -> _Undo:
-    """Exact tables in every rotary module of a live model, or in a class of rotary modules for all
-    its instances, those to come, too. Returns what undoes it.
+    """Gives exact tables to every rotary module of a live model, or to a class of rotary modules
+    with all its present and future instances. Returns an object that undoes it.
 
-    Refuses, before anything is changed, a model one of whose rotary modules cannot be reproduced.
+    Refuses before any change if one of the rotary modules cannot be reproduced.
     """
     if isinstance(target, type):
         return _patch_class(target)

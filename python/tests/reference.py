@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definition, in float64 and in NumPy alone: what the tests hold the package against."""
+"""The definition in plain NumPy and float64, against which the tests compare."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def inv_freq(head_dim, base):
 
 
 def rotate_half(x, positions, frequencies, factor=1.0):
-    """x [..., tokens, features], pairs (i, i + d/2)."""
+    """Rotates pairs (i, i + d/2) of x [..., tokens, features]."""
     half = len(frequencies)
     turned = x[..., :half].astype(np.float64) + 1j * x[..., half:2 * half].astype(np.float64)
     turned *= factor * np.exp(1j * np.asarray(positions, np.float64)[..., None] * frequencies)
@@ -17,7 +17,7 @@ def rotate_half(x, positions, frequencies, factor=1.0):
 
 
 def rotate_interleaved(x, positions, frequencies, factor=1.0):
-    """x [..., tokens, features], pairs (2i, 2i + 1)."""
+    """Rotates pairs (2i, 2i + 1) of x [..., tokens, features]."""
     turned = x[..., 0::2].astype(np.float64) + 1j * x[..., 1::2].astype(np.float64)
     turned *= factor * np.exp(1j * np.asarray(positions, np.float64)[..., None] * frequencies)
     return np.stack((turned.real, turned.imag), -1).reshape(x.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traps on the way from a caller's array to memory: nothing is copied unseen, cut or reread."""
+"""A caller's array is never copied unseen, truncated or misread on its way to memory."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ F = rotary.RotarySpec(head_dim=8, base=1e4, pairing="half").frequencies()
 ROWS = F.rotations(range(3))
 
 
-def test_read_only_arrays_are_sources_and_no_targets():
+def test_read_only_arrays_may_be_read_and_not_written():
     x = numbers(3, 8)
     expected = ROWS.rotate(x, layout="td")
     x.flags.writeable = False
@@ -31,7 +31,7 @@ def test_other_dtypes_are_refused_by_name(dtype):
         ROWS.rotate(x, layout="td")
 
 
-def test_an_output_of_another_dtype_is_not_converted_and_lost():
+def test_an_output_of_another_dtype_is_refused():
     x = numbers(3, 8)
     for dtype, message in ((np.float64, "f64"), (np.float16, "f16")):
         out = np.zeros((3, 8), dtype)
@@ -47,7 +47,7 @@ def test_masked_arrays_are_refused():
         ROWS.rotate(np.ma.array(numbers(3, 8)), layout="td")
 
 
-def test_strides_are_followed():
+def test_strided_arrays_are_rotated_as_if_contiguous():
     big = numbers(6, 16)
     x = big[::-2, ::2]
     expected = ROWS.rotate(np.ascontiguousarray(x), layout="td")
@@ -56,7 +56,7 @@ def test_strides_are_followed():
     np.testing.assert_array_equal(big[::-2, ::2], expected)
 
 
-def test_memory_that_overlaps_is_refused():
+def test_overlapping_memory_is_refused():
     memory = numbers(4, 8)
     before = memory.copy()
     with pytest.raises(rotary.Error):
@@ -67,7 +67,7 @@ def test_memory_that_overlaps_is_refused():
         ROWS.rotate(repeated, layout="td", inplace=True)
 
 
-def test_q_is_as_it_was_where_k_is_refused():
+def test_q_is_unchanged_if_k_is_refused():
     q, k = numbers(1, 2, 3, 8), numbers(1, 2, 4, 8)
     out = np.zeros_like(q), np.zeros_like(k)
     with pytest.raises(rotary.Error, match="tokens"):
@@ -82,7 +82,7 @@ def test_q_is_as_it_was_where_k_is_refused():
 
 
 @pytest.mark.parametrize("layout", ["", "t", "tt", "tx", "btd", "dt3"])
-def test_layouts_that_are_refused(layout):
+def test_unusable_layouts_are_refused(layout):
     with pytest.raises(rotary.Error, match="layout must name each of 2 axes of .* once"):
         ROWS.rotate(numbers(3, 8), layout=layout)
 
@@ -94,13 +94,13 @@ def test_outputs_that_do_not_fit_the_call_are_refused():
         ROWS.rotate(numbers(3, 8), layout="td", inplace=True, out=numbers(3, 8))
 
 
-def test_empty_arrays():
+def test_empty_arrays_give_empty_results():
     rows = F.rotations(range(0))
     assert rows.rotate(np.zeros((0, 8), np.float32), layout="td").shape == (0, 8)
 
 
 def immutable(module, cls="Array"):
-    """An array as JAX and MLX export it: DLPack and buffers say that it may be written."""
+    """Like JAX and MLX arrays, whose exports claim to be writable."""
     def array_protocol(self, dtype=None, copy=None):
         return self.memory
 
@@ -112,7 +112,7 @@ def immutable(module, cls="Array"):
 
 
 @pytest.mark.parametrize("module", ["jaxlib._jax", "mlx.core"])
-def test_arrays_that_cannot_change_are_not_changed(module):
+def test_immutable_arrays_are_unchanged(module):
     x = immutable(module)
     before = x.memory.copy()
     for options in ({"inplace": True}, {"out": x}):
@@ -125,7 +125,7 @@ def test_arrays_that_cannot_change_are_not_changed(module):
 
 
 @pytest.mark.parametrize("name", ["jax.numpy", "mlx.core"])
-def test_results_are_of_the_callers_framework(name):
+def test_results_have_the_callers_framework(name):
     xp = pytest.importorskip(name)
     x = xp.array(numbers(3, 8))
     made = ROWS.rotate(x, layout="td")

@@ -9,7 +9,7 @@ SCALE = 16**-0.5
 
 
 def softmax_attention(q, k, v, allowed, bias=0.0):
-    """[..., tokens, features] in float64."""
+    """q, k, v: [..., tokens, features]; computes in float64."""
     scores = SCALE * (q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2)) + bias
     scores = np.where(allowed, scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
@@ -20,7 +20,7 @@ def causal(tokens):
     return np.tril(np.ones((tokens, tokens), bool))
 
 
-def test_attention_with_rotation_inside_is_the_definition():
+def test_attention_with_rotation_equals_the_definition():
     q, k, v = numbers(1, 4, 9, 16), numbers(1, 2, 9, 16, seed=2), numbers(1, 2, 9, 16, seed=3)
     rows = F.rotations(range(9))
     made = rotary.attend(q, k, v, scale=SCALE, layout="bhtd", causal=True, q_rotations=rows,
@@ -34,7 +34,7 @@ def test_attention_with_rotation_inside_is_the_definition():
     np.testing.assert_array_equal(same.swapaxes(1, 2), made)
 
 
-def test_masks_windows_and_log_sum_exp():
+def test_windows_equal_masks_and_log_sum_exp_is_finite():
     q, k, v = (numbers(1, 2, 6, 16, seed=i) for i in (4, 5, 6))
     allowed = causal(6) & (np.arange(6)[:, None] - np.arange(6) <= 2)
     expected = softmax_attention(q, k, v, allowed)
@@ -53,7 +53,7 @@ def sequence(**given):
     return rotary.AttentionSequence(**given)
 
 
-def test_sequences_of_a_packed_batch_do_not_see_one_another():
+def test_packed_sequences_do_not_see_one_another():
     q, k, v = (numbers(1, 2, 9, 16, seed=i) for i in (4, 5, 6))
     packed = [sequence(queries=4, keys=4, query_position=0),
               sequence(first_query=4, queries=5, first_key=4, keys=5, query_position=0)]
@@ -63,7 +63,7 @@ def test_sequences_of_a_packed_batch_do_not_see_one_another():
     np.testing.assert_allclose(made, np.concatenate(apart, 2), atol=1e-6)
 
 
-def test_pages():
+def test_paged_keys_give_the_answer_of_contiguous_keys():
     q, k, v = (numbers(2, 2, tokens, 16, seed=tokens) for tokens in (1, 6, 7))
     v = v[:, :, :6]
     table = np.array([[4, 1, 2], [0, 3, 5]])  # pages of 2 slots
@@ -80,7 +80,7 @@ def test_pages():
             rotary.attend(q, *pages, block_table=blocks, **options)
 
 
-def test_alibi_is_its_formula_and_attend_adds_it():
+def test_alibi_equals_its_formula_and_attend_adds_it():
     bias = rotary.Bias("alibi", heads=4)
     slopes = 2.0 ** (-8 * np.arange(1, 5) / 4)
     distance = np.arange(5)[:, None] - np.arange(5)
@@ -93,7 +93,7 @@ def test_alibi_is_its_formula_and_attend_adds_it():
     assert repr(bias) == "Bias('alibi', heads=4)" and "alibi" in rotary.Bias.names()
 
 
-def test_t5_looks_its_table_up():
+def test_t5_reads_its_table():
     table = numbers(32, 2, dtype=np.float64)
     bias = rotary.Bias("t5", table=table, buckets=32, max_distance=128, direction="causal")
     made = bias.table(4, 4, first_query=3, dtype=np.float64)
@@ -115,12 +115,12 @@ def test_t5_looks_its_table_up():
     ({"heads": 4, "bias_max": "8"}, "bias_max must be a number, got '8'"),
     ({"heads": 0}, "heads"),
 ])
-def test_parameters_that_are_refused(parameters, message):
+def test_unusable_parameters_are_refused(parameters, message):
     with pytest.raises(rotary.Error, match=message):
         rotary.Bias("alibi", **parameters)
 
 
-def test_kerple_has_a_number_for_each_head():
+def test_kerple_takes_a_number_for_each_head():
     bias = rotary.Bias("kerple_log", p=[1.0, 2.0], a=np.array([0.5, 0.25]))
     expected = [-p * np.log1p(a * 6) for p, a in ((1, 0.5), (2, 0.25))]
     np.testing.assert_allclose([bias.at(h, 9, 3) for h in (0, 1)], expected)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids of prompts with images and videos, beside ids that were counted by hand."""
+"""Compares ids of prompts with images and videos with ids counted by hand."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from reference import numbers
 TEXT, IMAGE = rotary.TextTokenRun, rotary.ImagePatches
 
 
-def test_an_image_between_texts():
+def test_an_image_between_texts_has_ids_counted_by_hand():
     made = rotary.m_rope_positions([TEXT(5), IMAGE(4, 6), TEXT(3)], "qwen2.5-vl")
     assert made.positions.shape == (3, 1, 14) and made.positions.dtype == np.int64
     assert made.positions[:, 0, 5:].tolist() == [[5] * 6 + [8, 9, 10],
@@ -19,10 +19,10 @@ def test_an_image_between_texts():
     assert (made.group_ends, made.delta) == ((5, 11, 14), -3)
 
 
-def test_a_video_has_times():
+def test_videos_take_seconds_per_frame():
     video = rotary.VideoPatches(3, 2, 2, seconds_per_frame=1.5)
     made = rotary.m_rope_positions([video, TEXT(1)], "qwen2.5-vl")
-    # The text after it goes backwards: a defect of the model, which is kept.
+    # Text after the video goes backwards: the model's own defect, kept on purpose.
     assert made.positions[0, 0].tolist() == [0, 3, 6, 1]
     assert rotary.m_rope_positions([video], "qwen2.5-vl", ids_per_second=4).positions[
         0, 0].tolist() == [0, 6, 12]
@@ -32,13 +32,13 @@ def test_a_video_has_times():
     assert "qwen3-omni" in rotary.m_rope_conventions()
 
 
-def test_a_thumbnail_with_slices():
+def test_a_thumbnail_with_slices_has_ids_counted_by_hand():
     image = rotary.SlicedImage(4, 4, slices_down=1, slices_across=2, slice_rows=4, slice_columns=4)
     made = rotary.m_rope_positions([TEXT(2), image, TEXT(1)], "minicpm-v-4.7")
     assert made.positions.shape[2] == made.group_ends[-1] > 3
 
 
-def test_patches_of_a_grid():
+def test_grid_positions_count_frames_rows_and_columns():
     assert rotary.grid_positions(2, 3)[:, 0].tolist() == [
         [0] * 6, [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]]
     merged = rotary.grid_positions(2, 4, frames=2, merge=2)[:, 0]
@@ -46,13 +46,13 @@ def test_patches_of_a_grid():
     assert merged[0].tolist() == [0] * 8 + [1] * 8
 
 
-def test_rotations_take_them():
+def test_rotations_accept_axis_positions():
     model = rotary.resolve("qwen2.5-vl-7b")
     f = model.frequencies()
     made = rotary.m_rope_positions([TEXT(3), IMAGE(4, 4)], "qwen2.5-vl")
     q = numbers(1, 2, 7, 128)
     turned = f.rotate(q, positions=made.positions, layout="bhtd")
-    # Text has one position, which all axes share; the patches of a row have others.
+    # Text has one position on all axes; the patches of a row have several.
     text = f.rotate(q[:, :, :3], positions=range(3), layout="bhtd")
     assert np.array_equal(turned[:, :, :3], text)
     assert not np.array_equal(turned[:, :, 3:], f.rotate(q[:, :, 3:], positions=range(3, 7),

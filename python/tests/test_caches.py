@@ -7,7 +7,7 @@ from reference import numbers, rotate_half
 F = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half").frequencies()
 
 
-def test_keys_are_rotated_on_their_way_into_the_cache():
+def test_append_stores_rotated_keys():
     k, v = numbers(2, 3, 2, 16), numbers(2, 3, 2, 8, seed=2)
     k_cache, v_cache = np.zeros((2, 8, 2, 16), np.float32), np.zeros((2, 8, 2, 8), np.float32)
     rows = F.rotations(range(4, 7))
@@ -17,7 +17,7 @@ def test_keys_are_rotated_on_their_way_into_the_cache():
     assert not k_cache[:, :4].any() and not k_cache[:, 7:].any()
 
 
-def test_a_slot_map_and_unrotated_keys():
+def test_a_slot_map_stores_unrotated_keys():
     k = numbers(3, 1, 16)
     cache = np.zeros((2, 4, 1, 16), np.float32)  # pages of 4 slots
     slots = np.array([6, -1, 1], np.int32)
@@ -35,7 +35,7 @@ def test_a_slot_map_and_unrotated_keys():
         rotary.append(cache, k[None], v=k[None], slots=0, layout="bthd", rotations=None)
 
 
-def test_a_norm_before_the_rotation():
+def test_append_applies_a_norm_before_rotation():
     k, weight = numbers(1, 3, 2, 16), numbers(16, seed=3)
     cache = np.zeros((1, 3, 2, 16), np.float32)
     norm = rotary.KeyNorm(epsilon=1e-6, over="each_head", order="before_rotation", weight=weight)
@@ -49,7 +49,7 @@ def test_a_norm_before_the_rotation():
                       norm=rotary.KeyNorm(epsilon=1e-6, over="head", order="before_rotation"))
 
 
-def test_float32_keys_are_rounded_once_into_a_cache_of_bfloat16():
+def test_float32_keys_are_rounded_once_to_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     k = numbers(1, 3, 2, 16)
     cache = np.zeros((1, 3, 2, 16), ml_dtypes.bfloat16)
@@ -58,7 +58,7 @@ def test_float32_keys_are_rounded_once_into_a_cache_of_bfloat16():
     np.testing.assert_array_equal(cache, rows.rotate(k, layout="bthd").astype(ml_dtypes.bfloat16))
 
 
-def test_shift_takes_keys_to_new_positions():
+def test_shift_moves_keys_to_new_positions():
     k = numbers(2, 6, 16)
     cache = F.rotate(k, positions=range(1000, 1006), layout="htd")
     moved = rotary.shift(cache, layout="htd", before=F, positions=range(1000, 1006),
@@ -67,7 +67,7 @@ def test_shift_takes_keys_to_new_positions():
     np.testing.assert_allclose(cache, rotate_half(k, range(6), F.inv_freq), atol=4e-6)
 
 
-def test_shift_takes_keys_to_other_frequencies():
+def test_shift_moves_keys_to_other_frequencies():
     other = F.spec.replace(base=5e5).frequencies()
     k = numbers(2, 6, 16)
     cache = F.rotate(k, positions=range(6), layout="htd")
@@ -79,7 +79,7 @@ def test_shift_takes_keys_to_other_frequencies():
 
 
 def stored(heads, layout):
-    """The elements and scales that append promises for numbers of float32, by its definition."""
+    """The elements and scales that append promises for float32 numbers, by its definition."""
     axis = layout.index("d")
     largest = np.abs(heads).max(axis, keepdims=True)
     elements = np.rint(heads * np.float32(127) / largest).astype(np.int8)
@@ -87,7 +87,7 @@ def stored(heads, layout):
 
 
 @pytest.mark.parametrize("layout", ["bthd", "bhtd"])
-def test_a_cache_in_8_bits_holds_half_a_step_of_each_head(layout):
+def test_8_bit_caches_err_by_half_a_step_at_most(layout):
     shape, blocks = ((2, 3, 2, 16), (2, 8, 2, 16)) if layout == "bthd" else ((2, 2, 3, 16),
                                                                               (2, 2, 8, 16))
     k, v = numbers(*shape), numbers(*shape, seed=2)
@@ -109,7 +109,7 @@ def test_a_cache_in_8_bits_holds_half_a_step_of_each_head(layout):
                                atol=np.abs(k).max() / 250)
 
 
-def test_attention_over_8_bits_is_attention_over_their_numbers():
+def test_attention_over_8_bits_equals_attention_over_dequantized_numbers():
     cache = [rotary.QuantizedHeads.zeros((1, 2, 40, 16), layout="bhtd") for _ in range(2)]
     k, v = numbers(1, 2, 40, 16), numbers(1, 2, 40, 16, seed=2)
     rotary.append(cache[0], k, v_cache=cache[1], v=v, slots=0, layout="bhtd",
@@ -124,7 +124,7 @@ def test_attention_over_8_bits_is_attention_over_their_numbers():
         np.testing.assert_allclose(lse, expected_lse, atol=2e-6)
 
 
-def test_pages_in_8_bits():
+def test_8_bit_pages_give_the_answer_of_contiguous_keys():
     table = np.array([[4, 1, 2], [0, 3, 5]])  # pages of 2 slots
     k, v, q = numbers(2, 6, 2, 16), numbers(2, 6, 2, 16, seed=2), numbers(2, 1, 2, 16, seed=3)
     pages = [rotary.QuantizedHeads.zeros((6, 2, 2, 16), layout="bthd") for _ in range(2)]
@@ -139,7 +139,7 @@ def test_pages_in_8_bits():
     np.testing.assert_array_equal(made, rotary.attend(q, *rows, **options))
 
 
-def test_shift_turns_keys_in_8_bits():
+def test_shift_moves_8_bit_keys():
     keys = rotary.QuantizedHeads.zeros((2, 6, 16), layout="htd")
     k = numbers(2, 6, 16)
     rotary.append(keys, k, slots=0, layout="htd", rotations=F.rotations(range(1000, 1006)))
@@ -150,7 +150,7 @@ def test_shift_turns_keys_in_8_bits():
     assert error.max() <= 3 * keys.scales.max()
 
 
-def test_caches_in_8_bits_are_checked():
+def test_unusable_8_bit_caches_are_refused():
     k = numbers(1, 3, 2, 16)
     good = rotary.QuantizedHeads.zeros((1, 3, 2, 16), layout="bthd")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python of README.md, docs/python.md and the notebook is run, and the notebook's outputs are
-those that it keeps. `test_documents.py --accept NOTEBOOK` writes them."""
+"""Runs the Python of README.md, docs/python.md and the notebook, whose outputs must match.
+`test_documents.py --accept NOTEBOOK` rewrites the outputs."""
 
 import ast
 import contextlib
@@ -52,7 +52,7 @@ def test_the_example_prints_what_its_page_says():
 
 
 def outputs_of(source, names):
-    """As Jupyter has them: printed text, and the value of a last line that is an expression."""
+    """Outputs as Jupyter records them: printed text and the value of a last expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     printed, outputs, value = io.StringIO(), [], None

@@ -9,7 +9,7 @@ from rotary.__main__ import find_tool
 pytestmark = pytest.mark.skipif(find_tool() is None, reason="this build has no tool")
 
 
-def test_a_figure_is_its_numbers():
+def test_a_figure_holds_its_numbers():
     figure = rotary.plot("wavelengths", "llama-3.1-8b", context=131072)
     series = figure.panels[0]["series"][0]
     f = rotary.resolve("llama-3.1-8b").frequencies()
@@ -19,7 +19,7 @@ def test_a_figure_is_its_numbers():
         assert figure._repr_html_().startswith("<svg")
 
 
-def test_without_gnuplot_a_figure_is_a_table(monkeypatch):
+def test_notebooks_show_a_table_without_gnuplot(monkeypatch):
     monkeypatch.setenv("PATH", "")
     html = rotary.plot("wavelengths", "llama-3.1-8b")._repr_html_()
     assert html.startswith("<b>Tokens for one turn of each pair</b><table>")
@@ -32,13 +32,13 @@ def test_configs_need_not_be_files():
     np.testing.assert_allclose(y, 2 * np.pi * 10000 ** (np.arange(0, 16, 2) / 16), rtol=1e-6)
 
 
-def test_a_refusal_of_the_tool_is_an_error():
+def test_refusals_of_the_tool_raise_errors():
     with pytest.raises(rotary.Error, match="wavelengths") as caught:
         rotary.plot("wavelenghts")
     assert caught.value.status == "invalid_argument"
 
 
-def test_a_report_is_a_page(tmp_path):
+def test_a_report_saves_a_page(tmp_path):
     page = rotary.report("llama-3.1-8b", "qwen2.5-7b")
     page.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().lower().startswith("<!doctype html>")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""identify(): mistakes that are planted in NumPy are named, and dumps of other programs."""
+"""identify() names mistakes planted with NumPy, and mistakes in other programs' dumps."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ def changes(identification):
     return [str(cause) for cause in identification.causes]
 
 
-def test_as_configured():
+def test_a_right_rotation_is_as_configured():
     result = found(turned(heads()))
     assert result.verdict == "as_configured" and result.causes == ()
     assert (result.tokens, result.heads, result.dtype) == (9, 2, "f32")
@@ -55,7 +55,7 @@ def test_a_mistake_is_named_with_its_value(changed, change):
     assert change in str(result) and change in repr(result) and "Next: " in str(result)
 
 
-def test_two_mistakes_and_positions_that_nobody_gave():
+def test_two_mistakes_and_unknown_positions_are_found():
     both = turned(heads(), SPEC.replace(base=5e5, pairing="interleaved"))
     assert changes(found(both)) == ["pairing half -> interleaved", "base 10000 -> 500000"]
     one = found(both, causes=1)
@@ -65,7 +65,7 @@ def test_two_mistakes_and_positions_that_nobody_gave():
         "positions p -> p + 2"] and found(turned(heads()), positions=None).first_position == 1000
 
 
-def test_a_tie_says_what_would_tell():
+def test_a_tie_says_how_to_break_it():
     early = np.arange(9)
     ties = {str(each): each.separating_position
             for each in found(turned(heads(), positions=early), positions=early).explanations[1:]
@@ -80,7 +80,7 @@ def test_without_a_config_the_numbers_are_described():
     assert "RotarySpec(head_dim=16, base=10000.0" in str(result)
 
 
-def test_models_layers_and_cards():
+def test_models_layers_and_cards_are_accepted():
     model = rotary.resolve("gemma-3-4b")
     x = numbers(9, 256)
     y = model.frequencies(layer=5).rotate(x, positions=POSITIONS, layout="td")
@@ -102,7 +102,7 @@ def test_a_cache_beside_another():
 
 
 @pytest.mark.parametrize("form", ["hf", "interleaved", "pairs"])
-def test_tables(form):
+def test_tables_with_another_base_are_explained(form):
     cos, sin = SPEC.frequencies().tables(range(40), form=form)
     assert rotary.identify_tables(cos, sin, config=SPEC).verdict == "as_configured"
     result = rotary.identify_tables(cos[0], sin[0], config=SPEC.replace(base=5e5))
@@ -111,7 +111,7 @@ def test_tables(form):
         rotary.identify_tables(cos, sin[0])
 
 
-def test_frequencies():
+def test_scaled_frequencies_are_explained():
     inv_freq = SPEC.frequencies().inv_freq
     assert rotary.identify_frequencies(inv_freq, config=SPEC).verdict == "as_configured"
     result = rotary.identify_frequencies(inv_freq / 8, config=SPEC)
@@ -120,13 +120,13 @@ def test_frequencies():
         rotary.identify_frequencies(inv_freq[None], config=SPEC)
 
 
-def test_bfloat16():
+def test_bfloat16_is_accepted():
     from ml_dtypes import bfloat16
 
     assert found(turned(heads(bfloat16)), heads(bfloat16)).dtype == "bf16"
 
 
-def test_torch():
+def test_tensors_with_gradients_are_accepted():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = torch.from_numpy(heads()).requires_grad_()
     result = found(torch.from_numpy(turned(heads())), x)
@@ -138,14 +138,14 @@ def test_torch():
     ("transformers_yarn_without_factor_f32", "gpt-oss-20b",
      "attention_factor 1.3465735902799727 -> 1"),
 ])
-def test_dumps_of_other_programs(name, card, change):
+def test_mistakes_in_dumps_of_other_programs_are_named(name, card, change):
     dump = np.load(GOLDEN / f"{name}.npz")
     result = rotary.identify(dump["before"], dump["after"], layout="td", config=card,
                              positions=dump["positions"])
     assert changes(result) == [change]
 
 
-def test_dumps_that_cannot_be_compared_are_refused():
+def test_incomparable_dumps_are_refused():
     for after, words in ((heads()[..., :8], "got"), (heads(np.float64), "dtype")):
         with pytest.raises(rotary.Error, match=words):
             found(after)
@@ -156,7 +156,7 @@ def test_dumps_that_cannot_be_compared_are_refused():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_no_element_may_be_nan_or_infinite(value):
+def test_nan_and_infinite_elements_are_refused(value):
     inv_freq = SPEC.frequencies().inv_freq
     cos, sin = SPEC.frequencies().tables(range(9))
     calls = [

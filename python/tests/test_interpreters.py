@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second interpreter of the process cannot import rotary, and the first one is as it was."""
+"""A second interpreter in the process cannot import rotary, and the first still works."""
 
 import subprocess
 import sys
 
 import pytest
 
-# The names of the module and its makers in CPython 3.10 to 3.14. Interpreters that share a lock
-# with the first one are those of hosts such as mod_wsgi; the others refuse every such module.
+# CPython 3.10 to 3.14 name the module and its constructors differently. Hosts such as mod_wsgi use
+# interpreters that share the lock; the other kind refuses any such module.
 INTERPRETERS = """
 import sys
 try:

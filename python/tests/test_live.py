@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check and watch on live models: planted faults are named, healthy models have none."""
+"""check and watch name faults planted in live models, and find none in healthy models."""
 
 import json
 import pathlib
@@ -90,7 +90,7 @@ def test_a_healthy_model_has_no_finding(family, dtype):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_named_and_nothing_is_changed(family, fault):
+def test_a_planted_fault_is_named_and_nothing_changes(family, fault):
     plant, kind, words = FAULTS[fault]
     model = tiny(family)
     for tensor in frequencies(model):
@@ -106,7 +106,7 @@ def test_a_planted_fault_is_named_and_nothing_is_changed(family, fault):
         torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
-def test_a_cast_model_is_rounded_and_its_advice_mends_it():
+def test_rounding_by_a_cast_is_named_and_its_advice_repairs_it():
     model = tiny("llama").to(torch.bfloat16)
     [finding] = rotary.check(model).findings
     assert finding.kind == "rounded"
@@ -155,7 +155,7 @@ def test_frequencies_that_a_longer_call_left(rule):
 
 
 class Layers(torch.nn.Module):
-    """Tables in each layer, as the authors of Llama keep them."""
+    """A model with tables in each layer, like Llama's original code."""
 
     def __init__(self, make):
         super().__init__()
@@ -354,7 +354,7 @@ def test_watch_of_ids_in_bfloat16_and_of_ids_that_get_lost(llama):
     assert llama.model.rotary_emb.forward == inner
 
 
-IMAGE = 9  # token of images in these prompts
+IMAGE = 9  # the image token of these prompts
 
 
 def image_model(**options):
@@ -376,7 +376,7 @@ def test_watch_of_prompts_with_images(has_kinds):
     assert seen.calls[0].sentence.startswith("2 prompts with images, beside qwen2.5-vl")
     if has_kinds:
         assert seen.verdict == "no_fault" and len(seen.calls) == 3, seen
-    else:  # Transformers counts images as text without them
+    else:  # Transformers counts images as text if kinds are missing
         assert seen.findings[0][1].sentence == "(3, 3, 3), where qwen2.5-vl counts (2, 2, 3)"
 
 

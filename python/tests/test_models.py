@@ -10,7 +10,7 @@ LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
          "num_hidden_layers": 2, "rope_theta": 10000.0, "max_position_embeddings": 4096}
 
 
-def test_a_dict_a_text_a_path_and_a_folder_say_the_same(tmp_path):
+def test_a_dict_a_text_a_path_and_a_folder_resolve_alike(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     given = (LLAMA, json.dumps(LLAMA), json.dumps(LLAMA).encode(), tmp_path / "config.json",
              str(tmp_path / "config.json"), tmp_path)
@@ -18,7 +18,7 @@ def test_a_dict_a_text_a_path_and_a_folder_say_the_same(tmp_path):
     assert specs == {rotary.RotarySpec(head_dim=128, base=1e4, pairing="half", rotary_dim=128)}
 
 
-def test_a_card_is_found_by_its_name_and_by_the_id_of_a_model():
+def test_a_card_is_found_by_its_name_and_by_a_hub_id():
     model = rotary.resolve("llama-3.1-8b")
     assert (model.model_type, len(model.layers), len(model.rotary)) == ("llama", 32, 1)
     spec = model.rotary[0].spec
@@ -38,7 +38,7 @@ def test_every_card_resolves_or_is_refused_by_name():
             assert error.status in ("unsupported", "malformed_input"), name
 
 
-def test_layers_have_embeddings_of_their_own():
+def test_layers_have_their_own_embeddings():
     model = rotary.resolve("gemma-3-4b")
     assert model.config_part == "text_config"
     assert set(model.layer_types) == {"full_attention", "sliding_attention"}
@@ -60,7 +60,7 @@ def test_models_that_do_not_rotate_say_so():
         model.frequencies()
 
 
-def test_errors_have_status_key_and_message():
+def test_errors_have_a_status_a_key_and_a_message():
     with pytest.raises(rotary.Error) as caught:
         rotary.resolve({**LLAMA, "rope_theta": 0.5})
     error = caught.value
@@ -72,7 +72,7 @@ def test_errors_have_status_key_and_message():
             ({"rope_scaling": {"rope_type": "linear", "factor": 2, "factr": 3}},
              "rope_scaling.factr"),
             ({"rope_scaling": {"rope_type": "linear", "factor": -2}}, "rope_scaling.factor"),
-            ({"num_attention_heads": None}, None)):  # the message names three
+            ({"num_attention_heads": None}, None)):  # the message names three keys
         with pytest.raises(rotary.Error) as caught:
             rotary.resolve({**LLAMA, **changed})
         assert caught.value.key == key, caught.value.message
@@ -88,7 +88,7 @@ def test_errors_have_status_key_and_message():
         rotary.resolve(7)
 
 
-def test_warnings_are_pythons():
+def test_suspicious_configs_raise_python_warnings():
     with pytest.warns(rotary.ModelWarning) as caught:
         model = rotary.resolve(LLAMA, context=100000)
     assert model.warnings and caught[0].filename == __file__
@@ -108,7 +108,7 @@ def test_options_reach_the_library():
 
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
-def test_an_engine_reads_a_config_otherwise():
+def test_read_as_reads_a_config_as_an_engine_does():
     yarn = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 3.0,
                                       "original_max_position_embeddings": 4096},
             "max_position_embeddings": 16384}
@@ -125,7 +125,7 @@ def test_an_engine_reads_a_config_otherwise():
     assert rotary.resolve(LLAMA).evidence is None
 
 
-def test_a_pretrained_config_is_anything_with_to_dict():
+def test_any_object_with_to_dict_is_a_pretrained_config():
     class Config:
         def to_dict(self):
             return dict(LLAMA, torch_dtype=np.dtype("float32"))
@@ -134,7 +134,7 @@ def test_a_pretrained_config_is_anything_with_to_dict():
     assert model.rotary[0].spec.base == 1e4 and "defaults of its class" in model.source
 
 
-def test_a_gguf_file(tmp_path):
+def test_gguf_files_resolve_and_take_overrides(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf_files.encoded(gguf_files.llama(rope__freq_base=250000.0)))
     model = rotary.resolve(path)
@@ -168,7 +168,7 @@ def test_print_and_notebooks_show_the_model():
     assert "&lt;" in rotary._html.table("a < b", [])
 
 
-def test_diff():
+def test_diff_names_fields_and_the_first_different_position():
     difference = rotary.diff("llama-3.1-8b", "llama-3-8b.params")
     assert difference and difference.context_tokens == 131072
     assert ("rope_type", "llama3", "default") in [
@@ -180,7 +180,7 @@ def test_diff():
     assert not rotary.diff("llama-3.1-8b", rotary.resolve("llama-3.1-8b"))
 
 
-def test_specs_are_values():
+def test_equal_specs_compare_equal():
     spec = rotary.RotarySpec(head_dim=64, base=1e4, pairing="half")
     assert spec == rotary.RotarySpec(head_dim=64, base=10000, pairing=rotary.Pairing.HALF)
     assert hash(spec) == hash(spec.replace()) and spec.replace(base=5e5) != spec

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every parameter of every public call with every odd value: the right answer, or an error that
-names the parameter. Calls and parameters come from the package; each call needs a base below."""
+"""Calls every public function with every odd value for every parameter. Each call must answer
+rightly or raise an error that names the parameter. Each call needs base arguments below."""
 
 import inspect
 import os
@@ -58,7 +58,7 @@ def append_with(**options):
 
 
 class NoModules:
-    """A model of torch, as far as calls look at one that has no modules."""
+    """A model whose module list is empty."""
 
     def named_modules(self):
         return []
@@ -76,7 +76,7 @@ TABLES = F.tables(range(4), form="pairs")
 Q = numbers(1, 2, 4, 128)
 IDENTIFY = {"config": MODEL, "positions": range(4), "layer": 0, "layer_type": None, "context": 64,
             "causes": 1}
-# name: (call, arguments). Arguments that are left out have their defaults.
+# name: (call, arguments). Left out arguments keep their defaults.
 CALLS = {
     "AttentionSequence": (lambda **n: attend_with(sequences=[rotary.AttentionSequence(**n)]),
                           {"queries": 4, "keys": 4, "query_position": 0}),
@@ -156,7 +156,7 @@ MODULES = {"": rotary}
 try:
     import torch
 except ImportError:
-    pass  # ./dev python --torch has it
+    pass  # ./dev python --torch runs these.
 else:
     MODULES |= {"torch.": rotary.torch, "transformers.": rotary.transformers}
     X, AT = torch.from_numpy(heads()), torch.arange(4)
@@ -190,14 +190,14 @@ else:
         "transformers.patch": (lambda **n: len(rotary.transformers.patch(**n).patched),
                                {"target": torch.nn.ModuleList([TinyRotaryEmbedding()])}),
     }
-# Other calls make what calls return; the rest are holders of names and values.
+# Results of other calls, and plain holders of names and values.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
             "LiveCheck", "LiveFinding", "MRopePositions", "Model", "ModelRotary", "ModelWarning",
             "Page", "Pairing", "Parameters", "PositionCheck", "PositionFinding", "ReadPositions",
             "Rotations", "Scaling", "Source", "Watched", "WatchedCall"}
 
 
-# Parameters that a message may name by what is in them.
+# Words by which a message may mean a parameter.
 WORDS = {
     "buckets": ("bucket",), "config": ("model_type",), "elements": ("scales",),
     "first_key": ("keys",), "first_query": ("queries",), "inv_freq": ("pairs",), "k": ("layout",),
@@ -206,7 +206,7 @@ WORDS = {
     "text": ("spec", "head_dim"), "v": ("layout",),
     **{name: (name.rpartition("_")[2],) for name in SLICED},
 }
-# Parameters of type Any with the types that they take besides None.
+# Types that parameters annotated Any take besides None.
 TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (int,),
          "mask": (bool, np.generic), "max_distance": (int,), "positions": (list, np.ndarray),
          "slots": (int,), "ids": (list, np.ndarray), "lengths": (list, np.ndarray),
@@ -214,7 +214,7 @@ TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (
 
 
 def public_calls():
-    """name: the function, of all that each __all__ names and their methods."""
+    """name: function, for every name in each __all__ and its methods."""
     found = {}
     for name, value in ((prefix + name, getattr(module, name))
                         for prefix, module in MODULES.items() for name in module.__all__):
@@ -235,7 +235,7 @@ def test_every_public_call_has_a_base_here():
 
 
 def parameters():
-    """(call, parameter, hint, default) of each; of **changes each name of the base."""
+    """(call, parameter, hint, default) of each; **changes counts as each name in the base."""
     for call, function in public_calls().items():
         hints = typing.get_type_hints(inspect.unwrap(function))
         own = inspect.signature(function).parameters
@@ -281,7 +281,8 @@ def fits(hint, value):
 
 
 def is_right(call, parameter, hint, value, result):
-    """Of a value for a parameter of this type; what NumPy's numbers do is what Python's do."""
+    """Whether the call answers this value rightly for a parameter of this type; NumPy's numbers
+    must act like Python's."""
     if isinstance(value, np.generic) and parameter != "mask":
         plain = float(value) if isinstance(value, np.floating) else value.item()
         kind, expected = outcome(call, {parameter: plain})
@@ -302,7 +303,7 @@ def same(one, other):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # text may be the name of a file
+    monkeypatch.chdir(tmp_path)  # text may name a file
 
 
 def shown(value):
@@ -320,7 +321,7 @@ def skip_without_tool(call):
 
 @pytest.mark.filterwarnings("ignore")
 @EACH_PARAMETER
-def test_odd_values_are_answered_rightly_or_refused_by_name(call, parameter, hint, default):
+def test_odd_values_are_answered_rightly_or_refused_by_parameter(call, parameter, hint, default):
     skip_without_tool(call)
     assert outcome(call, {})[0] == "returned"
     for value in ODD + SCALARS:
@@ -338,7 +339,7 @@ def test_odd_values_are_answered_rightly_or_refused_by_name(call, parameter, hin
 
 @pytest.mark.filterwarnings("ignore")
 @EACH_PARAMETER
-def test_numbers_of_numpy_are_numbers(call, parameter, hint, default):
+def test_numpy_scalars_act_like_python_numbers(call, parameter, hint, default):
     base = CALLS[call][1].get(parameter, default)
     if isinstance(base, bool) or not isinstance(base, (int, float)):
         return

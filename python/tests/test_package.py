@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package: its files, its tool, what its import costs in modules."""
+"""The installed package: its files, its tool and the modules that its import loads."""
 
 import ast
 import graphlib
@@ -20,7 +20,7 @@ def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
 
 
-def test_version_and_instruction_set():
+def test_the_version_and_the_instruction_set_are_reported():
     from importlib.metadata import version
 
     assert rotary.__version__ == version("rotary")
@@ -28,7 +28,7 @@ def test_version_and_instruction_set():
         sys.executable, "-c", "import rotary; print(rotary.instruction_set())")
 
 
-def test_types_are_there():
+def test_the_package_ships_types():
     assert (HERE / "py.typed").exists()
     stub = ast.parse((HERE / "_core.pyi").read_text())
     names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
@@ -36,7 +36,7 @@ def test_types_are_there():
     assert all(hasattr(rotary, name) for name in rotary.__all__)
 
 
-def test_mypy_takes_the_right_uses_and_refuses_each_wrong_one():
+def test_mypy_accepts_right_uses_and_refuses_each_wrong_one():
     pytest.importorskip("mypy")
     path = pathlib.Path(__file__).with_name("typed_uses.py")
     said = subprocess.run([sys.executable, "-m", "mypy", "--follow-imports=silent",
@@ -49,7 +49,7 @@ def test_mypy_takes_the_right_uses_and_refuses_each_wrong_one():
 
 
 def imported(path):
-    """The modules of the package that a file names, wherever it imports them."""
+    """The package's modules that a file imports, at any depth."""
     files = {file.name.partition(".")[0] for file in HERE.iterdir()}
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -63,13 +63,13 @@ def imported(path):
                     for package, module in parts if package == "rotary")
 
 
-def test_no_module_imports_itself_by_way_of_others():
+def test_imports_form_no_circle():
     graph = {path.stem: set(imported(path)) for path in HERE.glob("*.py")}
     assert "_core" in graph["_models"]
-    graphlib.TopologicalSorter(graph).prepare()  # CycleError names a circle
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError for a circle
 
 
-def test_the_import_takes_numpy_and_nothing_heavy():
+def test_the_import_loads_numpy_and_nothing_heavy():
     loaded = run(sys.executable, "-c", "import rotary, sys; print(*sys.modules)").split()
     for heavy in ("torch", "transformers", "ml_dtypes", "importlib.metadata", "asyncio"):
         assert heavy not in loaded
@@ -77,7 +77,7 @@ def test_the_import_takes_numpy_and_nothing_heavy():
         rotary.nothing
 
 
-def test_the_tool_is_on_path_and_python_m_is_the_same():
+def test_the_tool_on_path_and_python_m_answer_alike():
     from rotary.__main__ import find_tool
 
     tool = find_tool()
@@ -91,7 +91,7 @@ def test_the_tool_is_on_path_and_python_m_is_the_same():
 
 
 @pytest.mark.skipif("ROTARY_WHEEL" not in os.environ, reason="ROTARY_WHEEL names no wheel")
-def test_the_wheel():
+def test_the_wheel_is_small_and_complete():
     path = pathlib.Path(os.environ["ROTARY_WHEEL"])
     assert path.stat().st_size <= 6 * 1000**2, "the goal for its size"
     assert "-cp310-abi3-manylinux_2_" in path.name

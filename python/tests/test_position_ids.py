@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position ids made and judged."""
+"""Making and judging position ids."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import rotary
 MASK = [[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 
 
-def test_ids_of_masks_packed_sequences_and_decode_steps():
+def test_ids_follow_masks_packed_sequences_and_decode_steps():
     np.testing.assert_array_equal(rotary.positions_of(attention_mask=MASK),
                                   [[0, 0, 0, 1, 2], [0, 1, 2, 3, 0], [0, 1, 2, 3, 4]])
     np.testing.assert_array_equal(rotary.positions_of(attention_mask=MASK, past=4),
@@ -31,7 +31,7 @@ def test_ids_of_masks_packed_sequences_and_decode_steps():
     ({"lengths": [1, 2], "past": [1, 2, 3]}, "past"),
     ({"attention_mask": [1, 1]}, "batch, tokens"), ({"lengths": [1.5]}, "whole numbers"),
     ({"attention_mask": MASK, "past": 6}, "cover the cached tokens")])
-def test_refusals(options, part):
+def test_unusable_options_are_refused(options, part):
     with pytest.raises(rotary.Error, match=part):
         rotary.positions_of(**options)
 

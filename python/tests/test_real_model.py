@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/real_model.py runs a released checkpoint, and refuses what it does not compute."""
+"""examples/real_model.py runs a released checkpoint and refuses other architectures."""
 
 import pathlib
 import subprocess
@@ -39,7 +39,7 @@ def test_smollm2_continues_a_text(smollm2):
     assert said.stdout.startswith("The capital of France is Paris"), said.stderr
 
 
-def test_logits_are_those_of_float64_at_any_offset(smollm2):
+def test_logits_equal_float64_at_any_offset(smollm2):
     from engines import DECODED, Exact, of_rotary
     from real_model import RealModel
 
@@ -51,7 +51,7 @@ def test_logits_are_those_of_float64_at_any_offset(smollm2):
         assert abs(of_rotary(model, tokens, offset) - wanted).max() < 3e-4, offset
 
 
-def test_a_moved_chunk_answers_as_if_it_was_computed_there(smollm2):
+def test_a_moved_chunk_answers_as_if_computed_there(smollm2):
     pytest.importorskip("torch")
     sys.path.insert(0, str(ROOT / "examples"))
     from move_cached_chunk import SETTINGS, compare

@@ -11,7 +11,7 @@ F = SPEC.frequencies()
 FAR = 131072 - 16
 
 
-def test_inv_freq_is_the_formula():
+def test_inv_freq_equals_the_formula():
     np.testing.assert_allclose(F.inv_freq, inv_freq(64, 1e4), rtol=1e-15)
     assert F.inv_freq.dtype == np.float64 and F.attention_factor == 1 and F.axes == 1
     with pytest.raises(ValueError, match="read-only"):
@@ -21,7 +21,7 @@ def test_inv_freq_is_the_formula():
 
 @pytest.mark.parametrize("layout", ["bhtd", "bthd", "tbhd", "hbdt"])
 @pytest.mark.parametrize("first", [0, FAR])
-def test_any_layout_is_the_definition(layout, first):
+def test_any_layout_gives_the_definition(layout, first):
     order = ["bhtd".index(letter) for letter in layout]
     q, k = numbers(2, 4, 16, 64), numbers(2, 2, 16, 64, seed=2)
     positions = range(first, first + 16)
@@ -32,7 +32,7 @@ def test_any_layout_is_the_definition(layout, first):
         np.testing.assert_allclose(made.transpose(back), expected, atol=2e-6)
 
 
-def test_other_pairings():
+def test_other_pairings_give_their_definitions():
     spec = SPEC.replace(pairing="interleaved")
     x, positions = numbers(16, 64), np.arange(7, 23)
     made = spec.frequencies().rotate(x, positions=positions, layout="td")
@@ -54,7 +54,7 @@ def test_features_outside_the_window_are_copied():
 
 @pytest.mark.parametrize("dtype, tolerance", [
     (np.float64, 1e-12), (np.float32, 2e-6), (np.float16, 4e-3)])
-def test_dtypes_of_numpy(dtype, tolerance):
+def test_numpy_dtypes_are_within_their_rounding(dtype, tolerance):
     x = numbers(1, 3, 8, 64, dtype=dtype)
     made = F.rotate(x, positions=range(FAR, FAR + 8), layout="bhtd")
     assert made.dtype == dtype
@@ -62,7 +62,7 @@ def test_dtypes_of_numpy(dtype, tolerance):
     np.testing.assert_allclose(made.astype(np.float64), expected, atol=tolerance)
 
 
-def test_bfloat16_of_ml_dtypes_both_ways_and_in_place():
+def test_bfloat16_of_ml_dtypes_rotates_into_a_result_and_in_place():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = numbers(2, 8, 64).astype(ml_dtypes.bfloat16)
     made = F.rotate(x, positions=range(8), layout="htd")
@@ -77,7 +77,7 @@ def test_bfloat16_of_ml_dtypes_both_ways_and_in_place():
     np.testing.assert_array_equal(x, made)
 
 
-def test_positions_of_each_kind():
+def test_ranges_and_arrays_are_positions():
     x = numbers(2, 1, 6, 64)
     rows = np.array([[0, 1, 2, 0, 1, 2], [5, 6, 7, 8, 9, 10]])
     made = F.rotate(x, positions=rows, layout="bhtd")
@@ -101,7 +101,7 @@ def test_positions_of_each_kind():
     (np.full(6, 2**63, np.uint64), "positions must be whole numbers below .*, got uint64"),
     (range(5), "5"),
 ])
-def test_positions_that_are_refused(positions, message):
+def test_unusable_positions_are_refused(positions, message):
     x = numbers(1, 1, 6, 64)
     before = x.copy()
     with pytest.raises(rotary.Error, match=message):
@@ -109,7 +109,7 @@ def test_positions_that_are_refused(positions, message):
     np.testing.assert_array_equal(x, before)
 
 
-def test_rotations_are_made_once_and_serve_every_layer():
+def test_rotations_serve_every_layer():
     rotations = F.rotations(range(FAR, FAR + 8))
     q, k = numbers(1, 4, 8, 64), numbers(1, 2, 8, 64, seed=3)
     q2, k2 = rotations.rotate(q, k, layout="bhtd")
@@ -128,7 +128,7 @@ def test_rotations_are_made_once_and_serve_every_layer():
                                "pairing=half>")
 
 
-def test_transpose_is_the_backward_pass_and_not_the_inverse_under_yarn():
+def test_yarn_transpose_is_the_backward_pass_and_not_the_inverse():
     f = SPEC.replace(scaling={"rope_type": "yarn", "factor": 4,
                               "original_max_position_embeddings": 2048}).frequencies()
     a = f.attention_factor
@@ -143,7 +143,7 @@ def test_transpose_is_the_backward_pass_and_not_the_inverse_under_yarn():
     np.testing.assert_allclose(rotations.rotate(y, layout="td", direction="inverse"), x, atol=1e-5)
 
 
-def test_a_slice_of_a_fused_projection_is_rotated_where_it_lies():
+def test_a_slice_of_a_fused_projection_is_rotated_in_place():
     qkv = numbers(2, 8, 8, 64)  # [b, t, 4 + 2 + 2 heads, d]
     before = qkv.copy()
     q, k = qkv[:, :, :4], qkv[:, :, 4:6]
@@ -153,7 +153,7 @@ def test_a_slice_of_a_fused_projection_is_rotated_where_it_lies():
     np.testing.assert_allclose(qkv[:, :, :6], expected[:, :, :6], atol=2e-6)
 
 
-def test_tables_in_the_forms_of_other_programs():
+def test_tables_have_the_forms_of_other_programs():
     positions = [0, 1, FAR]
     angles = np.outer(positions, inv_freq(64, 1e4))
     cos, sin = F.tables(positions, form="pairs")
@@ -173,7 +173,7 @@ def test_tables_in_the_forms_of_other_programs():
         F.tables(positions, form="neox")
 
 
-def test_rows_of_another_program():
+def test_rows_of_another_program_rotate():
     cos, sin = F.tables(range(5), form="pairs")
     rotations = rotary.Rotations.of_rows(SPEC, cos, sin)
     x = numbers(5, 64)
@@ -185,7 +185,7 @@ def test_rows_of_another_program():
         rotary.Rotations.of_rows(SPEC, cos, 2 * sin)
 
 
-def test_numerics_of_transformers_round_as_the_model_does():
+def test_transformers_numerics_round_as_the_model_does():
     f = SPEC.replace(numerics="transformers").frequencies()
     far = range(FAR, FAR + 1)
     theirs = f.tables(far, form="pairs")[0]
@@ -198,7 +198,7 @@ def test_numerics_of_transformers_round_as_the_model_does():
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("pairing", ["half", "interleaved"])
-def test_numerics_of_vllm_have_the_bits_of_its_kernel(dtype, pairing):
+def test_vllm_numerics_are_bit_identical_to_its_kernel(dtype, pairing):
     torch = pytest.importorskip("torch")
     f = SPEC.replace(numerics="vllm", pairing=pairing, rounding="result").frequencies()
     d, tokens = SPEC.head_dim, 64
@@ -215,7 +215,7 @@ def test_numerics_of_vllm_have_the_bits_of_its_kernel(dtype, pairing):
     assert torch.equal(f.rotate(q, positions=range(tokens), layout="thd"), wanted)
 
 
-def test_several_axes():
+def test_each_pair_follows_its_axis():
     spec = SPEC.replace(axes={"pairs": [8, 12, 12], "exponents": "shared"})
     f = spec.frequencies()
     assert f.axes == 3 and spec.axes["pairs"] == (8, 12, 12)
@@ -251,7 +251,7 @@ def test_xpos_needs_a_role():
     (lambda q: rotary.diff(F.spec, "no-such-model"), "one must be a path"),
     (lambda q: rotary.diff("llama-3.1-8b", "no-such-model"), "^other must be a file"),
 ])
-def test_messages_speak_of_what_the_caller_wrote(call, said):
+def test_messages_name_the_callers_argument(call, said):
     q = np.ones((1, 2, 5, F.spec.head_dim), np.float32)
     with pytest.raises((TypeError, rotary.Error), match=said):
         call(q)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors, by address and as an operator: nothing is cut, nothing is reread."""
+"""Tensors, by address and as an operator: gradients are never cut, memory is never misread."""
 
 import numpy as np
 import pytest
@@ -21,14 +21,14 @@ def tensor(*shape, **options):
 
 
 def formula(x, cos, sin):
-    """rotate_half, [b, h, t, d]."""
+    """rotate_half on [b, h, t, d]."""
     cos, sin = (torch.cat((row, row), -1)[:, None].to(x.dtype) for row in (cos, sin))
     half = x.shape[-1] // 2
     return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "float64"])
-def test_tensors_are_rotated_in_place_and_into_new_ones(name):
+def test_tensors_rotate_in_place_and_into_new_ones(name):
     dtype = getattr(torch, name)
     x = tensor(1, 2, 5, 16, dtype=dtype)
     made = F.rotate(x, positions=range(5), layout="bhtd")
@@ -76,7 +76,7 @@ def test_a_gradient_is_never_cut():
     assert ROWS.rotate(parameter, layout="bhtd").requires_grad
 
 
-def test_autograd_sees_that_memory_was_written():
+def test_autograd_notices_writes():
     for write in (lambda x: ROWS.rotate(x, layout="td", inplace=True),
                   lambda x: ROWS.rotate(tensor(5, 16), layout="td", out=x),
                   lambda x: rotary.shift(x, layout="td", before=F, positions=range(5),
@@ -112,7 +112,7 @@ def test_tensors_that_are_refused_by_name(make, message):
         ROWS.rotate(make(), layout="td")
 
 
-def test_fused_projections_are_views():
+def test_fused_projections_rotate_as_views():
     qkv = tensor(1, 5, 4, 16)
     before = qkv.clone()
     ROWS.rotate(qkv[:, :, :2], qkv[:, :, 2:3], layout="bthd", inplace=True)
@@ -130,7 +130,7 @@ def operands(spec=SPEC, grad=True, dtype=torch.float32):
     return tensor(2, 3, 5, 16, grad=grad, dtype=dtype), cos, sin
 
 
-def test_opcheck():
+def test_operators_pass_opcheck():
     x, cos, sin = operands()
     arguments = (x, cos, sin, "half", "bhtd", [0, 1], 1.0, "forward")
     torch.library.opcheck(torch.ops.rotary.rotate.default, arguments)
@@ -143,7 +143,7 @@ def test_opcheck():
 
 @pytest.mark.parametrize("spec", [SPEC, YARN])
 @pytest.mark.parametrize("direction", ["forward", "inverse", "transpose"])
-def test_gradients_are_those_of_the_formula(spec, direction):
+def test_gradients_equal_the_formulas(spec, direction):
     factor = spec.frequencies().attention_factor
     cos, sin = rotary.torch.tables(spec, torch.arange(5), dtype=torch.float64)
     x = tensor(1, 2, 5, 16, grad=True, dtype=torch.float64)
@@ -162,7 +162,7 @@ def test_gradients_are_those_of_the_formula(spec, direction):
                                       attention_factor=factor, direction=direction), (x,))
 
 
-def test_learned_tables_are_refused_and_not_cut():
+def test_gradients_of_learned_tables_are_refused():
     x, cos, sin = operands()
     with pytest.raises(rotary.Error, match="cos and sin must not require a gradient"):
         rotary.torch.rotate(x, cos.requires_grad_(), sin, pairing="half", layout="bhtd")
@@ -178,12 +178,12 @@ def test_tangents_are_rotated_and_not_cut():
     primal, tangent = torch.func.jvp(lambda x: ROWS.rotate(x, layout="td"), (x,), (t,))
     assert torch.equal(primal, ROWS.rotate(x, layout="td"))
     assert torch.equal(tangent, ROWS.rotate(t, layout="td"))
-    # torch's operators with a gradient of their own have none under torch.func.grad: an error.
+    # Under torch.func.grad, torch raises for operators with their own gradient.
     with pytest.raises(RuntimeError, match="functorch"):
         torch.func.grad(lambda x: ROWS.rotate(x, layout="td").sum())(x)
 
 
-def test_vmap_over_each_operand():
+def test_vmap_maps_each_operand():
     x, cos, sin = operands(grad=False)
 
     def call(x, cos, sin):
@@ -229,7 +229,7 @@ def test_compile_has_no_graph_break():
     assert q.grad is not None
 
 
-def test_the_module_has_nothing_that_goes_stale():
+def test_the_module_has_no_parameters_or_buffers():
     embedding = rotary.torch.RotaryEmbedding("llama-3.1-8b")
     assert not list(embedding.buffers()) and not list(embedding.parameters())
     assert not embedding.state_dict() and "llama3" in repr(embedding)

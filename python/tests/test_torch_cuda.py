@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on an NVIDIA GPU: the bits of the CPU, gradients, tracing, refusals."""
+"""Tensors on an NVIDIA GPU: results bit-identical to the CPU's, gradients, tracing, refusals."""
 
 import pytest
 import rotary
@@ -25,7 +25,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("spec", [SPEC, YARN, AXES])
 @pytest.mark.parametrize("first", [0, 131_000, 2**31 - 20, 2**62])
-def test_tables_have_the_bits_of_the_cpu(spec, first):
+def test_tables_are_bit_identical_to_the_cpu(spec, first):
     at = torch.arange(first, first + 40).reshape(2, 20)
     if spec is AXES:
         at = torch.stack((at, at // 3, at // 5))
@@ -34,7 +34,7 @@ def test_tables_have_the_bits_of_the_cpu(spec, first):
         assert got.is_cuda and same(got, wanted)
 
 
-def test_tables_that_only_the_cpu_makes_land_on_the_device():
+def test_tables_that_only_the_cpu_makes_reach_the_device():
     at = torch.tensor([0.5, 1.25])
     assert same(rotary.torch.tables(SPEC, at.cuda())[0], rotary.torch.tables(SPEC, at)[0])
     cos, _ = rotary.torch.tables(SPEC, at.cuda(), dtype=torch.float64)
@@ -44,7 +44,7 @@ def test_tables_that_only_the_cpu_makes_land_on_the_device():
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("pairing", ["half", "interleaved", "interleaved_to_half"])
 @pytest.mark.parametrize("direction", ["forward", "inverse", "transpose"])
-def test_rotate_has_the_bits_of_the_cpu(name, pairing, direction):
+def test_rotate_is_bit_identical_to_the_cpu(name, pairing, direction):
     x = torch.randn(2, 3, 5, 64).to(getattr(torch, name))
     cos, sin = rotary.torch.tables(SPEC, torch.arange(5))
     options = {"pairing": pairing, "layout": "bhtd", "direction": direction}
@@ -55,7 +55,7 @@ def test_rotate_has_the_bits_of_the_cpu(name, pairing, direction):
     assert same(part.transpose(1, 2).contiguous(), wanted)
 
 
-def test_gradients_vmap_and_compile():
+def test_gradients_vmap_and_compile_work():
     cos, sin = (row.cuda() for row in rotary.torch.tables(SPEC, torch.arange(5)))
     x = torch.randn(2, 3, 5, 64, device="cuda", requires_grad=True)
     options = {"pairing": "half", "layout": "bhtd"}
@@ -75,7 +75,7 @@ def test_gradients_vmap_and_compile():
                           (x, cos, sin, "half", "bhtd", [0, 1], 1.0, "forward"))
 
 
-def test_the_module():
+def test_the_module_is_bit_identical_to_the_cpu():
     embedding = rotary.torch.RotaryEmbedding(YARN)
     q, k, at = torch.randn(1, 4, 9, 64), torch.randn(1, 2, 9, 64), torch.arange(9) * 1000
     wanted = embedding(q, k, at, layout="bhtd")
@@ -83,7 +83,7 @@ def test_the_module():
     assert all(same(got, expected) for got, expected in zip(made, wanted))
 
 
-def test_a_graph_reads_the_positions_of_each_replay():
+def test_a_cuda_graph_reads_the_positions_at_each_replay():
     at = torch.zeros(1, 4, dtype=torch.int64, device="cuda")
     x = torch.randn(1, 2, 4, 64, device="cuda")
     embedding = rotary.torch.RotaryEmbedding(SPEC)
@@ -99,7 +99,7 @@ def test_a_graph_reads_the_positions_of_each_replay():
         assert same(made, wanted)
 
 
-def test_refusals():
+def test_unusable_tensors_are_refused():
     cos, sin = (row.cuda() for row in rotary.torch.tables(SPEC, torch.arange(5)))
     options = {"pairing": "half", "layout": "bhtd"}
     with pytest.raises(rotary.Error, match="must be of float32, bfloat16 or float16"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact tables in random tiny models of Transformers 5, each family with a layout of its own."""
+"""Patches random tiny models of Transformers 5, one family for each table layout."""
 
 import itertools
 
@@ -69,7 +69,7 @@ def wide_tables(module, ids, *layer_type):
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_are_the_originals_within_what_exact_angles_explain(family):
+def test_patched_logits_differ_by_the_rounding_of_angles_at_most(family):
     model, module = tiny(family)
     before = {first: logits(model, first) for first in (0, FAR)}
     types = (("full_attention",), ("sliding_attention",)) if family == "Gemma3" else ((),)
@@ -77,14 +77,14 @@ def test_logits_are_the_originals_within_what_exact_angles_explain(family):
         assert undo.patched == [module] and undo.skipped == []
         for layer_type in types:
             x, ids = torch.zeros(1, 8, 64), torch.arange(FAR, FAR + 8)[None]
-            if family == "Phi3":  # frequencies of a long context, which the class now has
+            if family == "Phi3":  # the class now has long-context frequencies
                 type(module).forward(module, x, ids)
             made = module(x, ids, *layer_type)
             cos, sin, frequencies = wide_tables(module, ids, *layer_type)
             pairs = cos.shape[-1]
             step = made[0].shape[-1] // pairs if family == "Cohere" else 1
             # The class's power and quotient in float32 are within 8 units of 2^-24 of the exact
-            # frequency, and the angle is the position times that; 1e-6 for float32 cos and sin.
+            # frequency; the angle is the position times that. cos and sin in float32 add 1e-6.
             bound = (FAR + 8) * frequencies * 2.0**-21 + 1e-6
             for row, expected in zip(made, (cos, sin)):
                 assert bool(((row[..., ::step][..., :pairs] - expected).abs() <= bound).all())
@@ -96,7 +96,7 @@ def test_logits_are_the_originals_within_what_exact_angles_explain(family):
     assert torch.equal(logits(model, FAR), before[FAR]), "undone"
 
 
-def test_the_far_tables_are_exact_where_the_original_is_not():
+def test_far_tables_are_exact_unlike_the_originals():
     model, module = tiny("Llama")
     ids = torch.arange(FAR, FAR + 8)[None]
     x = torch.zeros(1, 8, 64)
@@ -126,7 +126,7 @@ def test_three_axes_of_a_vision_language_model():
             torch.testing.assert_close(made, expected, rtol=0, atol=3e-6)
 
 
-def test_a_class_and_a_mapping_for_models_to_come():
+def test_exact_class_and_mapping_serve_future_models():
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
     from transformers.monkey_patching import (
         apply_patches, clear_patch_mapping, register_patch_mapping)
@@ -147,7 +147,7 @@ def test_a_class_and_a_mapping_for_models_to_come():
     assert torch.equal(logits(model, FAR), expected)
 
 
-def test_a_config_changed_after_construction_is_refused_and_not_believed():
+def test_a_config_changed_after_construction_is_refused():
     model, module = tiny("Llama")
     module.config.rope_parameters["rope_theta"] = 1e4
     with pytest.raises(rotary.Error, match="LlamaRotaryEmbedding must return, at positions 0 to 3"):
@@ -174,7 +174,7 @@ def test_a_class_whose_tables_are_nan_or_infinite_anywhere_is_refused(value, mon
         assert "forward" not in vars(module)
 
 
-def test_a_pretrained_config_resolves_as_its_file():
+def test_a_pretrained_config_resolves_like_its_file():
     config = transformers.LlamaConfig(**SMALL, rope_parameters={
         "rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0,
         "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})
@@ -183,7 +183,7 @@ def test_a_pretrained_config_resolves_as_its_file():
     assert spec.scaling["rope_type"] == "llama3" and spec.head_dim == 16
 
 
-def test_training_is_that_of_the_original():
+def test_training_matches_the_original():
     def losses(patched):
         model, _ = tiny("Llama")
         if patched:
@@ -203,7 +203,7 @@ def test_training_is_that_of_the_original():
 
 
 @pytest.mark.parametrize("family", ["Llama", "GptOss", "Phi3"])
-def test_a_model_whose_buffers_were_cast_is_judged_by_its_spec(family):
+def test_a_model_with_cast_buffers_is_judged_by_its_spec(family):
     model, _ = tiny(family)
     model = model.to(torch.bfloat16)
     undo = rotary.transformers.patch(model)
@@ -215,13 +215,13 @@ def test_a_model_whose_buffers_were_cast_is_judged_by_its_spec(family):
     np.testing.assert_allclose(cos[0, :, :f.inv_freq.size], wanted, atol=1e-6)
     undo()
     for buffer in module.buffers():
-        buffer.mul_(2)  # no rounding
+        buffer.mul_(2)  # doubling does not round
     with pytest.raises(rotary.Error, match="the nearest is"):
         rotary.transformers.patch(model)
 
 
 @pytest.mark.parametrize("family", ["GPTJ", "CodeGen"])
-def test_classes_without_a_config_take_that_of_the_model(family):
+def test_classes_without_a_config_use_the_models(family):
     config = getattr(transformers, f"{family}Config")(
         n_embd=64, n_head=4, n_layer=2, vocab_size=64, rotary_dim=8, n_positions=256,
         bos_token_id=1, eos_token_id=2)

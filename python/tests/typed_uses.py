@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right uses, and wrong ones that a type checker must refuse (test_package.py); it is not run."""
+"""Right uses, and wrong ones that a type checker must refuse (test_package.py). Never run."""
 
 import numpy as np
 
