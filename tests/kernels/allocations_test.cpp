@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode step allocates nothing: remake_rotations into rotations that were as large before,
-// rotate and rotate_qk; nor do rows in the caller's memory, nor absolute encodings. Counted by
-// support/counted_new.cpp.
+// Steps at decode allocate nothing, nor do rows in the caller's memory or absolute encodings.
+// support/counted_new.cpp counts allocations.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -88,7 +87,7 @@ TEST(Allocations, OtherNumericsMakeNone) {
   }
 }
 
-// remake_shift with no more rows than before, keys in floating point and in 8 bits.
+// Remakes a shift with no more rows than before, for float and 8-bit keys.
 TEST(Allocations, AShiftMakesNone) {
   const HeadWindow window{.head_dim = 50,
                           .rotary_dim = 42,
@@ -127,7 +126,7 @@ TEST(Allocations, PositionsLimitedByAContextMakeNone) {
       [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }));
 }
 
-// A head whose features change their order, with more of them than fit in the buffer for that.
+// In-place reordering of more features than its buffer holds.
 TEST(Allocations, ALongHeadReorderedInPlaceMakesNone) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,
@@ -142,8 +141,7 @@ TEST(Allocations, ALongHeadReorderedInPlaceMakesNone) {
   }
 }
 
-// Append by a map and to consecutive slots, normalised, with more tokens than the check of a map
-// takes at once.
+// A slot map and consecutive slots, with a norm, for more tokens than one step of the map's check.
 TEST(Allocations, AppendMakesNone) {
   const HeadWindow window{
       .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
@@ -171,7 +169,7 @@ TEST(Allocations, AppendMakesNone) {
   EXPECT_TRUE(allocates_nothing([&] { return normalize_heads(q.view(), q.view(), norm); }));
 }
 
-// A prefill and a decode step from a state, with every feature map, in memory of the caller.
+// A prefill, then a decode step from its state, with every feature map, in the caller's memory.
 TEST(Allocations, LinearAttentionMakesNone) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
@@ -198,7 +196,6 @@ TEST(Allocations, LinearAttentionMakesNone) {
   }
 }
 
-// Rows in the caller's memory, for every kind of positions and for a CosSinView.
 TEST(Allocations, RowsInTheCallersMemoryMakeNone) {
   const HeadWindow window{
       .head_dim = 160, .rotary_dim = 160, .first_feature = 0, .pairing = Pairing::half};
@@ -271,7 +268,7 @@ TEST(Allocations, AbsoluteEncodingsMakeNone) {
   }
 }
 
-// With memory given; FIRE and Sandwich make tables of their numbers.
+// FIRE and Sandwich make tables, here in the given memory.
 TEST(Allocations, AttentionMakesNone) {
   const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
   const Tensor q = test::random_tensor({.extents = n}, 44);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// append and normalize_heads for heads of every length: the bits of rotate() and of the norm, each
-// rounded once. The fuzz target append makes the other cases: slots, layouts, dtypes, batch rows.
+// append and normalize_heads for heads of every length: bit-identical to rotate() and to the norm,
+// each rounded once. The fuzz target append covers slots, layouts, dtypes and batch rows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +28,7 @@ using test::Tensor;
 
 constexpr std::array stored_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// Each tail of a vector, then more heads than go through float32 at once.
+// Every tail of a vector, then more heads than one float32 buffer holds.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t length = 2; length < 72; length += length < 35 ? 1 : 2) all.push_back(length);
@@ -51,7 +51,6 @@ Tensor rounded_to(DType dtype, const Tensor& wide) {
   return rounded;
 }
 
-// The float32 numbers of a head.
 std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
   std::vector<float> numbers;
   for (std::int64_t f = 0; f < floats.extents().features; ++f)
@@ -59,7 +58,7 @@ std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
   return numbers;
 }
 
-// The cache holds keys and values of these float32 numbers, whatever its dtype.
+// Expects keys and values stored from these float32 numbers, in any dtype.
 void expect_stored(const Tensor& k, const Tensor& stored, const AppendOptions& options) {
   const Extents& n = k.extents();
   for (const DType to : stored_dtypes) {
@@ -103,7 +102,7 @@ TEST(Append, StoresTheBitsOfRotate) {
   }
 }
 
-// No weights; one row for every head with an offset; a row for each head.
+// Norms without weights, with one shared row and an offset, and with a row for each head.
 std::vector<HeadNorm> norms_of(const Extents& n) {
   static const std::vector<float> weights = [] {
     std::vector<float> all(5 * 2048);
@@ -122,7 +121,7 @@ std::vector<HeadNorm> norms_of(const Extents& n) {
           {.weight = first(n.heads * n.features), .epsilon = 0.25, .over = NormOver::all_heads}};
 }
 
-// Each token is within the bound of the norm in long double.
+// Compares each token with the norm in long double.
 void expect_normalized(const Tensor& got, const Tensor& src, const HeadNorm& norm) {
   const Extents& n = src.extents();
   const auto token_of = [&](const Tensor& tensor, std::int64_t token) {
@@ -165,7 +164,6 @@ TEST(Append, StoresTheBitsOfNormAndRotationInEitherOrder) {
   }
 }
 
-// A head of zeros stays 0; NaN and Inf stay in their head.
 TEST(NormalizeHeads, SpecialValuesStayInTheirHead) {
   const Extents n{.tokens = 1, .heads = 4, .features = 8};
   Tensor x = test::random_tensor({DType::f32, n}, 64);
@@ -185,7 +183,7 @@ TEST(NormalizeHeads, SpecialValuesStayInTheirHead) {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Ties, the largest and the smallest numbers, and heads without a scale.
+// Ties, the largest and smallest numbers, and heads with scale 0.
 TEST(AppendInt8, StoresSpecialHeads) {
   const std::vector<std::vector<float>> heads = {{0.5F, 1.5F, -2.5F, 127},
                                                  {0, -0.0F, 0, 0},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bias tables and rows that attend() keeps from block to block: FIRE on both sides of its
-// threshold, and sequences with equal and with different distances.
+// Bias tables and rows that attend() reuses from block to block: FIRE on both sides of its
+// threshold, sequences with equal and different distances.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 
-// Breaks of x spread over (0, 1), two of them equal, and units that are always and never active.
+// Breaks spread over (0, 1), two of them equal; some units always active, some never.
 Fire fire_of(double threshold, std::int64_t heads) {
   Fire fire{.c = -0.3, .threshold = threshold};
   constexpr std::int64_t width = 26;
@@ -35,8 +35,8 @@ Fire fire_of(double threshold, std::int64_t heads) {
   return fire;
 }
 
-// Up to the threshold queries share a table by distance for the keys that any of them sees: here
-// none. Queries beyond the float64 that serves as threshold are beyond it.
+// Queries up to the threshold share a table by distance. In the first case they see no key. In the
+// second the threshold and some positions beyond it are equal in float64.
 TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
   const std::int64_t far = (std::int64_t{1} << 54) - 8;
   struct Case {
@@ -58,8 +58,7 @@ TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
   }
 }
 
-// The numbers of rows and queries place the threshold before, among and behind the queries, and the
-// queries in more than one tile of keys.
+// The threshold falls before, among and after the queries, which span several tiles of keys.
 TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
   const AttentionMask masks[] = {{.order = AttentionOrder::causal},
                                  {.order = AttentionOrder::bidirectional},
@@ -84,8 +83,8 @@ TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
   }
 }
 
-// One call for all sequences gives the bits of one call for each, regardless of the tables from
-// before.
+// One call for all sequences gives the bits of one call for each: no table is left over from the
+// previous sequence.
 TEST(AttendBias, KeepsNothingOfAnotherSequence) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},
@@ -118,15 +117,14 @@ TEST(AttendBias, KeepsNothingOfAnotherSequence) {
   }
 }
 
-// Biases that are made for many distances at once, near and far, on both sides of the query, from
-// any distance on: right, and of the bits of a call for the later queries, whose distances begin
-// elsewhere.
+// Biases are computed in blocks of distances, near and far, on both sides of the query. They are
+// correct, and bit-identical to a call for the later queries, whose blocks start elsewhere.
 TEST(AttendBias, MakesEachDistanceAloneHoweverFar) {
   const std::vector<double> p = {0.5, 2.0};
   const std::vector<double> a = {1.5, 1e-9};
   struct Case {
     RelativeBias bias;
-    std::int64_t farthest;  // where the reference's own frequencies are right
+    std::int64_t farthest;  // the reference's own frequencies are right up to here
   };
   constexpr std::int64_t far = (std::int64_t{1} << 60) - 40;
   const Case cases[] = {{KerpleLog{.p = p, .a = a}, far},

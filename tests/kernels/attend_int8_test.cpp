@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() over keys and values in 8 bits against the reference attention of the numbers that they
-// stand for, within the published bound; and attend() over the float32 nearest to them.
+// attend() over 8-bit keys and values, compared with the reference on the dequantized numbers,
+// within the published bound, and with attend() over their nearest float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ Lying any_lying(std::uint64_t seed) {
   return test::all_lyings[seed / 10 % test::all_lyings.size()];
 }
 
-// Two queries of four heads on two stream, nine are packed.
+// Two queries stream; nine are packed.
 TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
   std::uint64_t seed = 100;
   for (const std::int64_t queries : {2, 9}) {
@@ -60,8 +60,8 @@ AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
           .seed = seed};
 }
 
-// Lengths near those of vectors, panels, tiles and splits; no key, one key; groups of heads; heads
-// read as they lie and heads that are loaded.
+// Sizes near those of vectors, panels, tiles and splits; no key and one key; grouped heads; heads
+// read in place and heads copied first.
 TEST(AttendInt8, TakesAnySizes) {
   // Batch, queries, keys, heads, heads of k, features, features of v.
   const test::AttentionShape all[] = {
@@ -98,7 +98,6 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
   }
 }
 
-// A softcap, both masks of pairs and weights.
 TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
   for (const std::int64_t queries : {1, 2, 9}) {
     AttendCase each = case_of({1, queries, 70, 4, 2, 16, 16}, 600, Lying::bhtd);
@@ -115,7 +114,7 @@ TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
   }
 }
 
-// Rows that are packed see the very float32 numbers, rotated ones too.
+// Packed rows see exactly the float32 numbers, rotated or not.
 TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     SCOPED_TRACE(encoding.name);
@@ -131,7 +130,7 @@ TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
   }
 }
 
-// One query alone, as the last row of many, and over float32: each is off by one bound at most.
+// Compares one query alone with the last row of prefill and with float32: each is within one bound.
 TEST(AttendInt8, DecodesTheLastRowOfPrefill) {
   for (const std::int64_t features : {64, 20}) {
     const AttendCase whole = case_of({1, 300, 300, 8, 2, features, features}, 800);
@@ -178,8 +177,7 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
   }
 }
 
-// Scales and elements of keys that no query sees change no bit, NaN and Inf included; nor do those
-// that a mask of pairs hides.
+// Hidden keys change no bit, whether a position or a mask hides them, even if they are NaN or Inf.
 TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
   for (const std::int64_t queries : {1, 9}) {
     for (const std::int64_t features : {12, 16}) {
@@ -222,7 +220,7 @@ TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
   }
 }
 
-// Splits of the keys, an executor and the caller's memory, of just the size that is asked for.
+// Over splits of the keys, with an executor, in caller's memory of exactly the required size.
 TEST(AttendInt8, GivesTheSameBitsWhoeverRunsIt) {
   for (const std::int64_t queries : {1, 40}) {
     Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));

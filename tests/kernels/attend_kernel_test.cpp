@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of attention against plain loops in double: every shape of limits and bias, dtypes,
-// sizes that are no multiple of anything, both ways through the keys; bits that do not depend on
-// how rows and keys are cut; keys beyond a row's limits that are NaN; guards around all that is
-// written.
+// Attention kernels against plain loops in double: every shape of limits and bias, dtype, odd size
+// and both paths through the keys. Bits do not depend on how rows and keys are split. Keys beyond a
+// row's limits are NaN; guards surround all written memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +39,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // Weights beyond the places belong to the outermost places.
+  // Distances beyond the places count for the outermost places.
   [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
@@ -64,7 +63,7 @@ struct State {
   Floats max, sum, sums, weights;
 };
 
-// The split of a call: rows of a call, and keys of a call, a multiple of keys_of_tile.
+// How a call is split: rows per call, and keys per call (a multiple of keys_of_tile).
 struct Cut {
   std::int64_t rows = 1000;
   std::int64_t keys = 1024;
@@ -172,7 +171,8 @@ State streamed(const Problem& problem, const Cut& cut) {
   return state;
 }
 
-// One row in double, and how far float32 may be from it. Kernels take scores and biases in base 2.
+// One row in double, with the error that float32 may have. Kernels take scores and biases in base
+// 2.
 struct Expected {
   Expected(const Problem& problem, std::size_t row)
       : exact({.head_dim = problem.size.head_dim}, problem.size.features) {
@@ -200,14 +200,14 @@ struct Expected {
       exact.add({.key = j, .score = score * std::numbers::ln2}, problem.v.values[key]);
     }
     exact.close();
-    // A chain of head_dim roundings, the scale's, and that of subtracting the maximum; rotations,
-    // each within 3 u of the pair's norm, meet in at most head_dim products.
+    // Roundings: a chain of head_dim, the scale and the subtraction of the maximum. Rotations add 3
+    // u of the pair's norm each, in at most head_dim products.
     error_of_scores *= (static_cast<double>(n.head_dim) + 4) * u;
     if (problem.of_keys.order != PairOrder::none) {
       error_of_scores += 6 * u * static_cast<double>(n.head_dim) * 8;
     }
-    // 2^x and the subtraction before it: 2^-22.9 and |x| 2^x u ln 2 < u; then a chain of roundings
-    // over all keys and changes of the maximum, for the values and for the sum that divides.
+    // 2^x and the subtraction before it: 2^-22.9 and |x| 2^x u ln 2 < u. Then a chain of roundings
+    // over all keys and changes of the maximum, for the values and for the divisor.
     const auto keys = static_cast<double>(end - begin);
     const double tiles = static_cast<double>(n.keys) / keys_of_tile + 2;
     relative =
@@ -317,8 +317,8 @@ TEST(AttendKernels, AccumulateIsAttention) {
   });
 }
 
-// Whatever lies in memory would be multiplied, subnormal numbers slowly.
-TEST(AttendKernels, NothingIsLeftInThePlacesOfRowsThatAreNotThere) {
+// Leftover numbers would enter products, and subnormal ones would slow them down.
+TEST(AttendKernels, ThePaddingRowsAreZeros) {
   const auto left = [](std::int64_t rows) {
     Queries of(Problem({DType::f32, rows, 1, 5, 5, {}}, Limits::none, BiasKind::none, 3), 0, rows);
     const float* const packed = of.packed.data();
@@ -338,7 +338,7 @@ TEST(AttendKernels, StreamIsAttention) {
   });
 }
 
-TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
+TEST(AttendKernels, PartsOverDifferentKeysMerge) {
   Random random(8);
   for (const std::int64_t features : {1, 16, 80}) {
     const Sizes n{.dtype = DType::f32,
@@ -367,8 +367,7 @@ TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
   }
 }
 
-// Another row's later key in the same tile of rows: NaN in the rows that attend to it, and no
-// effect elsewhere.
+// Poisons a key that only the last row sees: that row becomes NaN, the others keep their bits.
 TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
   Random random(9);
   for (const std::int64_t rows : {1, 5, 12, 30}) {

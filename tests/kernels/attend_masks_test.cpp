@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The softcap and masks of pairs of attend() against the reference attention: every broadcast,
-// dtype and layout, with every encoding, and what their bits do not depend on.
+// Softcap and pair masks of attend() against the reference: every broadcast, dtype, layout and
+// encoding; and what their bits do not depend on.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ using test::small;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
 
-// The extents of all scores, or 1 along those whose bit of `shared` is set.
+// The extents of all scores; axes whose bit in `shared` is set have extent 1.
 ScoresExtents extents_of(const test::AttentionShape& shape, unsigned shared = 0) {
   return {.batch = (shared & 1U) != 0 ? 1 : shape.batch,
           .heads = (shared & 2U) != 0 ? 1 : shape.heads,
@@ -43,14 +43,14 @@ test::AttentionShape with_queries(std::int64_t queries, std::int64_t keys = smal
   return shape;
 }
 
-// Each encoding under each mask of positions, with a cap that bends much or little.
+// With a cap that bends scores a little, and one that bends them much.
 TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
   std::uint64_t seed = 3000;
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     for (const test::NamedMask& mask : test::attend_masks()) {
       if (!test::meet(encoding, mask)) continue;
       for (const std::int64_t queries : {2, 9}) {
-        if (queries == 2 && !mask.sequences.empty()) continue;  // those of 9
+        if (queries == 2 && !mask.sequences.empty()) continue;  // 9 queries cover these
         SCOPED_TRACE(encoding.name + ", " + mask.name + " " + std::to_string(queries));
         const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
         if (logn && queries == 2) continue;
@@ -63,9 +63,9 @@ TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// One key, so that the log-sum-exp is the score: cap tanh(score / cap) alone, for numbers of every
-// size on either side of the cap.
-TEST(AttendSoftcap, IsThatOfTheFormulaForEverySize) {
+// With one key the log-sum-exp is the score, so this checks cap tanh(score / cap) alone, far below
+// and far above the cap.
+TEST(AttendSoftcap, FollowsTheFormulaForEverySize) {
   const test::AttentionShape shape{1, 16, 1, 64, 1, 1, 1};
   for (const double cap : {0x1p-64, 0x1p40, 1.0, 50.0, 1e-5}) {
     Attended call(
@@ -81,9 +81,8 @@ TEST(AttendSoftcap, IsThatOfTheFormulaForEverySize) {
   }
 }
 
-// A cap that is far above every score bends none: the bound of a call without is that of the
-// difference.
-TEST(AttendSoftcap, RefusesNothingAndBendsNothingFarBelowIt) {
+// A cap far above every score: the result must stay within the bound of a call without a cap.
+TEST(AttendSoftcap, ChangesNothingFarAboveTheScores) {
   AttendCase made_of{.shape = small, .scale = scale_for(12), .seed = 3150};
   Attended plain(made_of);
   test::require(plain.run());
@@ -119,9 +118,7 @@ TEST(AttendMasks, AreBroadcastAlongAnyAxis) {
   }
 }
 
-// On top of windows, sinks, packed and padded sequences, temperatures; beside every encoding, with
-// and without a softcap.
-TEST(AttendMasks, AreOnTopOfPositionsAndBesideEveryEncoding) {
+TEST(AttendMasks, CombineWithPositionMasksAndEveryEncoding) {
   const std::vector<test::NamedMask> masks = test::attend_masks();
   const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);
   std::uint64_t seed = 3300;
@@ -142,7 +139,8 @@ TEST(AttendMasks, AreOnTopOfPositionsAndBesideEveryEncoding) {
   }
 }
 
-// Holes within and across vectors, panels, words, tiles and splits; rows of whole groups and rests.
+// Holes within and across vectors, panels, words, tiles and splits; full and partial groups of
+// rows.
 TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
@@ -170,7 +168,7 @@ TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
                            .seed = seed += 10};
         if (hidden == 90) made_of.encoding.bias = Alibi{.heads = heads};
         Attended call(made_of);
-        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // long runs of both
+        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // long hidden and visible runs
           if (key % 128 < 70 || queries == 1) continue;
           for (std::int64_t query = 0; query < queries; query += 2)
             call.set_boolean({.batch = 0, .token = query, .head = 0}, key, 0);
@@ -187,9 +185,9 @@ std::vector<std::uint64_t> bits_of(AttendCase made_of) {
   return call.bits();
 }
 
-// A mask that hides nothing changes no bit; nor does it matter whether -Inf, false or positions
+// A mask that hides nothing changes no bit, and it does not matter whether -Inf, false or positions
 // hide a key.
-TEST(AttendMasks, GiveTheBitsOfOtherMasksThatSayTheSame) {
+TEST(AttendMasks, GiveTheSameBitsForEquivalentMasks) {
   for (const std::int64_t queries : {1, 3, 9, 40}) {
     const test::AttentionShape shape = with_queries(queries, 300);
     SCOPED_TRACE(queries);
@@ -215,8 +213,8 @@ TEST(AttendMasks, GiveTheBitsOfOtherMasksThatSayTheSame) {
   }
 }
 
-// NaN and infinities where a hole is; another query of the same head sees them.
-TEST(AttendMasks, KeepAQueryFromWhatItsHolesHide) {
+// NaN and infinities in the holes, which another query of the same head sees.
+TEST(AttendMasks, ShieldAQueryFromHiddenKeys) {
   for (const std::int64_t queries : {1, 2, 9, 26}) {
     const test::AttentionShape shape = with_queries(queries, 300);
     for (const bool numbers : {false, true}) {
@@ -255,8 +253,8 @@ TEST(AttendMasks, KeepAQueryFromWhatItsHolesHide) {
   }
 }
 
-// Shaw's vectors at distances whose keys are all hidden are NaN.
-TEST(AttendMasks, KeepAQueryFromVectorsOfHiddenDistances) {
+// The vectors of distances whose keys are all hidden are NaN.
+TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);
     AttendCase made_of{.shape = shape, .mask = bidirectional, .scale = 0.1, .seed = 3650};
@@ -276,8 +274,8 @@ TEST(AttendMasks, KeepAQueryFromVectorsOfHiddenDistances) {
   }
 }
 
-// As a query of no sequence, whatever hides the keys.
-TEST(AttendMasks, LeaveAQueryWithoutKeysZeros) {
+// The same as for a query of no sequence, whether positions or the mask hide the keys.
+TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);
     for (const bool numbers : {false, true}) {
@@ -301,8 +299,8 @@ TEST(AttendMasks, LeaveAQueryWithoutKeysZeros) {
   }
 }
 
-// The lowest finite number, by which models of Transformers mask: beside other numbers as -Inf, and
-// all alike where there is nothing else.
+// Models of Transformers mask with the lowest finite number: it hides a key like -Inf, unless it is
+// the score of every key.
 TEST(AttendMasks, TakeTheLowestFiniteNumber) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const double lowest = dtype == DType::f32    ? -0x1.fffffep127
@@ -326,7 +324,7 @@ TEST(AttendMasks, TakeTheLowestFiniteNumber) {
         EXPECT_EQ(test::difference(call.out, token, hidden.out, token), 0);
         continue;
       }
-      if (dtype == DType::f16) continue;  // scores of it and of q·k are told apart
+      if (dtype == DType::f16) continue;  // here q·k is not negligible beside it
       for (std::int64_t head = 0; head < shape.heads; ++head) {
         double mean = 0;
         for (std::int64_t key = 0; key < shape.keys; ++key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors inside attend(), and the weights that it gives, against the reference attention;
-// every mask and dtype with the other encodings is in attend_test.cpp.
+// Shaw's vectors in attend(), and the weights it returns, against the reference. attend_test.cpp
+// covers every mask and dtype with the other encodings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using test::small;
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
 
-// This window for both tables, with repeating numbers.
+// Both tables for this window, with repeating numbers.
 reference::AttentionEncoding shaw(const ShawWindow& window, const test::AttentionShape& shape) {
   const auto vectors = [&](std::int64_t features, double factor) {
     reference::ShawVectors of{window, {}};
@@ -36,8 +36,8 @@ reference::AttentionEncoding shaw(const ShawWindow& window, const test::Attentio
           .shaw_values = vectors(shape.value_features, -1)};
 }
 
-// Windows that are empty, one-sided, smaller and larger than sequences and tiles; sequences of 0
-// and 1 tokens; few queries, and many, in several blocks.
+// Empty, one-sided, small and large windows; sequences of 0 and 1 tokens; few queries, and many in
+// several blocks.
 TEST(AttendShaw, TakesShawVectorsOfAnyWindow) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
@@ -88,9 +88,9 @@ TEST(AttendShaw, TakesShawTablesOfAnyDTypeAndLayout) {
   }
 }
 
-// NaN in the vectors of distances beyond the window to either side, between sinks and the window,
-// and after the query.
-TEST(AttendShaw, NeverMeetsShawVectorsOfDistancesThatAreNotSeen) {
+// NaN in the vectors of unseen distances: beyond the window, between sinks and window, after the
+// query.
+TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
   struct Unseen {
     std::int64_t queries;
     AttentionMask mask;
@@ -119,8 +119,8 @@ TEST(AttendShaw, NeverMeetsShawVectorsOfDistancesThatAreNotSeen) {
   }
 }
 
-// A third of all pairs of mask and encoding.
-TEST(AttendWeights, GivesWeights) {
+// Covers a third of all pairs of mask and encoding.
+TEST(AttendWeights, AreWithinTheBound) {
   std::uint64_t seed = 1300;
   const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);
   std::size_t number = 0;
@@ -144,7 +144,7 @@ TEST(AttendWeights, GivesWeights) {
   }
 }
 
-TEST(AttendWeights, GivesWeightsOfLongRowsInAnyPlace) {
+TEST(AttendWeights, AreWithinTheBoundForLongRowsInAnyLayout) {
   const test::AttentionShape shape{2, 30, 600, 4, 2, 5, 0};
   Attended call({.shape = shape,
                  .encoding = shaw({64, 0}, shape),
@@ -154,7 +154,7 @@ TEST(AttendWeights, GivesWeightsOfLongRowsInAnyPlace) {
   call.ask_for_weights();
   test::require(call.run());
   ASSERT_TRUE(call.is_right());
-  // Keys backwards, with a gap after each; queries inside heads.
+  // Reversed keys with gaps; queries within heads.
   const ScoresExtents n = call.options().weights->extents;
   std::vector<float> numbers(static_cast<std::size_t>(n.batch * n.heads * n.queries * n.keys * 2),
                              -5.0F);

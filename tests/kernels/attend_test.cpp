@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() against the reference attention: every encoding, mask, dtype and layout, within the
-// published bound; and the inputs that its bits do not depend on.
+// attend() against the reference for every encoding, mask, dtype and layout, within the published
+// bound; and the inputs that its bits do not depend on.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -42,7 +42,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// Each dtype for q, k and v together, each dtype for out; and all different.
+// One dtype for q, k and v with each dtype for out, then all different.
 TEST(Attend, TakesAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;
@@ -97,7 +97,6 @@ TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
   }
 }
 
-// Lengths near those of vectors, panels, groups, blocks and tiles.
 TEST(Attend, TakesAnySizes) {
   // Batch, queries, keys, heads, heads of k, features, features of v.
   const test::AttentionShape all[] = {
@@ -122,8 +121,8 @@ TEST(Attend, TakesAnySizes) {
   }
 }
 
-// Biases and rotations over several tiles and blocks: tables by distance and by row, T5's where it
-// is constant; sinks in one tile and the window in others.
+// Biases and rotations over several tiles and blocks: tables by distance and by row, T5 where it is
+// constant, sinks and window in different tiles.
 TEST(Attend, TakesEncodingsOverManyTiles) {
   const test::AttentionShape shape{1, 9, 300, 2, 1, 4, 3};
   for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
@@ -146,9 +145,8 @@ TEST(Attend, TakesEncodingsOverManyTiles) {
                         .seed = 510}));
 }
 
-// Keys and values in no sequence, outside the window or after the query are NaN and infinities; so
-// is one query, which affects no other.
-TEST(Attend, NeverMeetsWhatAQueryDoesNotSee) {
+// Hidden keys and values are NaN and infinities, as is one query: no other query's bits change.
+TEST(Attend, NeverReadsKeysThatAQueryDoesNotSee) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
     shape.queries = queries;
@@ -182,8 +180,8 @@ TEST(Attend, NeverMeetsWhatAQueryDoesNotSee) {
   }
 }
 
-// A NaN keeps its lowest bits through products and sums; they must not reach an exponent.
-TEST(Attend, StaysNaNWhateverTheBitsOfANaNAre) {
+// Products and sums keep a NaN's low bits; these must not reach an exponent.
+TEST(Attend, KeepsNaNForEveryNaNPayload) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
     shape.queries = queries;
@@ -201,7 +199,7 @@ TEST(Attend, StaysNaNWhateverTheBitsOfANaNAre) {
   }
 }
 
-TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
+TEST(Attend, StaysFiniteForHugeScoresAndBiases) {
   std::vector<double> numbers(8 * 2, 1e300);
   for (std::size_t i = 0; i < numbers.size(); i += 3) numbers[i] = -infinity;
   for (const double size : {1e30, -1e30, 1e-30, 0.0}) {
@@ -235,7 +233,6 @@ TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
   }
 }
 
-// If every score is -inf, the results are zeros, and -inf for the log-sum-exp.
 TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
   const std::vector<double> numbers(8 * 4, -infinity);
   AttendCase made_of{.shape = small, .scale = 1, .seed = 710};
@@ -278,7 +275,7 @@ TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
         Attended paged(made_of);
         test::require(paged.run(call.pages(slots)));
         EXPECT_EQ(paged.bits(), contiguous);
-        if (slots == 23) {  // as many columns as keys
+        if (slots == 23) {  // as many slots as keys
           call.ask_for_weights();
           paged.ask_for_weights();
           test::require(call.run());
@@ -297,7 +294,7 @@ TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
 
 struct Order {
   std::int64_t concurrency;
-  std::int64_t step;  // of the order in which tasks run, prime to concurrency
+  std::int64_t step;  // of the order in which tasks run; coprime to concurrency
 };
 
 Executor executor_of(const Order& order) {
@@ -310,7 +307,7 @@ Executor executor_of(const Order& order) {
           .concurrency = order.concurrency};
 }
 
-// Executors, caller's memory with any content, and other rows' values change no bit.
+// Executors, the caller's memory and other rows' values change no bit.
 TEST(Attend, GivesTheSameBitsWhoeverRunsIt) {
   const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of several axes: rows against MPFR within the bound of each pair's coordinate, with the
-// bits that the coordinate has on one axis; tensors shifted by them.
+// Positions on several axes: rows stay within each coordinate's bound of MPFR, with the same bits
+// as on one axis; then tensors shifted by them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ RotarySpec spec_of(std::int64_t head_dim, Axes axes, Pairing pairing = Pairing::
   return {.head_dim = head_dim, .base = 10000.0, .pairing = pairing, .axes = std::move(axes)};
 }
 
-// Vectors of lanes with one axis, with several, and a tail that fills no vector.
+// Vectors whose lanes share one axis or mix several, and a partial vector.
 std::vector<RotarySpec> several_layouts() {
   using enum AxisArrangement;
   using enum AxisExponents;
@@ -46,7 +46,6 @@ std::vector<RotarySpec> several_layouts() {
   };
 }
 
-// With an attention factor.
 std::vector<Frequencies> several_frequencies() {
   std::vector<Frequencies> all;
   for (const RotarySpec& spec : several_layouts()) all.push_back(made_of(spec));
@@ -54,7 +53,7 @@ std::vector<Frequencies> several_frequencies() {
   return all;
 }
 
-// Dense axes, like those that RoPE-ViT learns.
+// Frequencies for each axis and pair, like those that RoPE-ViT learns.
 Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
   test::Random random(23);
   std::vector<double> inv_freq(static_cast<std::size_t>(axes * pairs));
@@ -63,7 +62,7 @@ Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
   return test::value_of(make_frequencies(window, inv_freq, 1.25, {.count = axes}));
 }
 
-// [axes][batch][tokens] of a grid that walks row by row, of what lies far out, and of jumps.
+// [axes][batch][tokens]: a row-by-row grid, distant positions and jumps.
 std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   test::Random random(29);
   std::vector<std::int64_t> all;
@@ -81,7 +80,7 @@ std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   return all;
 }
 
-// Some tokens with integers on all axes, some with none, most with both.
+// Tokens with integers on all axes, on none, or (most) on some.
 std::vector<double> fractions(std::int64_t axes, std::int64_t tokens) {
   std::vector<double> all;
   for (const std::int64_t each : integers(axes, tokens))
@@ -149,15 +148,15 @@ void expect_the_bits_of_one_axis(const Frequencies& frequencies, const std::vect
   }
 }
 
-TEST(AxisRows, HaveTheBitsThatTheCoordinateHasOnOneAxis) {
+TEST(AxisRows, HaveTheBitsOfTheCoordinateOnOneAxis) {
   for (const Frequencies& frequencies : several_frequencies()) {
     expect_the_bits_of_one_axis(frequencies, integers(frequencies.axes.count, 150));
     expect_the_bits_of_one_axis(frequencies, fractions(frequencies.axes.count, 150));
   }
 }
 
-// Text: one position, or the same on all axes.
-TEST(AxisRows, AreThoseWithoutAxesForText) {
+// Text has one position, equal on all axes.
+TEST(AxisRows, EqualOneAxisRowsForText) {
   for (const Frequencies& frequencies : several_frequencies()) {
     Frequencies of_one = frequencies;
     of_one.axes = {};
@@ -176,11 +175,10 @@ TEST(AxisRows, AreThoseWithoutAxesForText) {
   }
 }
 
-// Any strides, and positions whose rows were in another order.
-TEST(AxisRows, AreTheSameBitsInAnyLayoutOfPositions) {
+TEST(AxisRows, HaveTheSameBitsInAnyLayoutOfPositions) {
   const Frequencies frequencies = several_frequencies().front();
   const auto planes = integers(3, 40);
-  std::vector<std::int64_t> tuples;  // [tokens][axes], from the last token to the first
+  std::vector<std::int64_t> tuples;  // [tokens][axes], in reverse
   for (std::size_t t = 40; t-- > 0;)
     for (std::size_t axis = 0; axis < 3; ++axis) tuples.push_back(planes[axis * 40 + t]);
   const TokenArray<std::int64_t> reversed{.data = tuples.data() + 39 * 3,
@@ -220,7 +218,7 @@ TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
   }
 }
 
-// The exact row of a shift: the sum of an angle there and one back.
+// The exact row of a shift: the new angle minus the old one.
 reference::CosSin exact_shift(const Frequencies& frequencies, std::size_t pair,
                               const std::vector<double>& from, const std::vector<double>& to) {
   const std::int64_t pairs = frequencies.window.pairs();
@@ -273,7 +271,7 @@ TEST(AxisRows, ShiftByAVector) {
   }
 }
 
-// Every token by the same vector: one row for all, which differs from axis to axis.
+// If all tokens move by one vector, they share one row.
 TEST(AxisRows, ShiftByOneVectorIsOneRow) {
   const Frequencies frequencies = several_frequencies()[1];
   std::vector<std::int64_t> from = {5, 5, 5, 6, 6, 6, 7, 8, 9};

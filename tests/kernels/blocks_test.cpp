@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of several blocks, each of which turns in halves: all that rotate() does with them.
+// Heads split into several blocks that rotate in halves: everything that rotate() does with them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +35,7 @@ test::Tensor random_heads(const HeadWindow& window, std::int64_t tokens, DType d
       37);
 }
 
-// Gemma 4's vision tower turns halves within each of two blocks.
+// Gemma 4's vision tower splits a head into two blocks, each rotated in halves.
 std::vector<RotarySpec> blocked_specs() {
   RotarySpec gemma = spec_of(144, {.pairs = {36, 36}, .exponents = AxisExponents::own});
   gemma.blocks = 2;
@@ -89,8 +89,8 @@ TEST(Blocks, HaveTheSameBitsForStridedFeatures) {
   }
 }
 
-// append() of one dtype, and narrowing.
-TEST(Blocks, AreAppendedAsTheyAreRotated) {
+// With one dtype, and narrowing to another.
+TEST(Blocks, AreAppendedAsRotated) {
   for (const RotarySpec& spec : blocked_specs()) {
     const Frequencies frequencies = made_of(spec);
     const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
@@ -109,7 +109,7 @@ TEST(Blocks, AreAppendedAsTheyAreRotated) {
   }
 }
 
-// Whole vectors and tails in each block; features before and behind.
+// Full and partial vectors in each block; unrotated features before and after.
 std::vector<HeadWindow> blocked_windows() {
   return {{.head_dim = 72, .rotary_dim = 72, .pairing = Pairing::half, .blocks = 2},
           {.head_dim = 50,
@@ -119,8 +119,8 @@ std::vector<HeadWindow> blocked_windows() {
            .blocks = 3}};
 }
 
-// A prefill and a decode step, which read keys in other ways.
-TEST(Blocks, TurnInsideAttention) {
+// Prefill and decode read keys differently.
+TEST(Blocks, RotateInsideAttention) {
   for (const HeadWindow& window : blocked_windows()) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
       for (const std::int64_t queries : {1, 19}) {
@@ -147,7 +147,7 @@ TEST(Blocks, TurnInsideAttention) {
   }
 }
 
-TEST(Blocks, TurnTheFeaturesOfLinearAttention) {
+TEST(Blocks, RotateTheFeaturesOfLinearAttention) {
   const HeadWindow window{.head_dim = 12, .rotary_dim = 12, .pairing = Pairing::half, .blocks = 3};
   for (const DType dtype : test::all_dtypes) {
     const test::LinearCase of{.map = EluPlusOne{}, .window = window, .first_position = 1000};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations from existing cos and sin: exactly the table's values, from every layout that engines
-// use, and rotate() uses them like rows of its own.
+// Rotations from existing cos and sin, in every layout of the engines: they keep the table's
+// values, and rotate() uses them like its own rows.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -67,8 +67,8 @@ TEST(CosSinRows, TakeTablesOfTransformers) {
   expect_rotates_alike(read, own);
 }
 
-// [max_position, rotary_dim], cos in the first half of a row and sin in the second: vLLM's
-// cos_sin_cache. The tokens begin within it.
+// vLLM's cos_sin_cache: [max_position, rotary_dim], cos then sin in each row. The tokens start
+// inside it.
 TEST(CosSinRows, TakeTablesOfVllm) {
   const Rotations own = own_rows(Pairing::half);
   constexpr std::int64_t before = 3;
@@ -83,7 +83,7 @@ TEST(CosSinRows, TakeTablesOfVllm) {
   expect_rotates_alike(read, own);
 }
 
-// One for each feature, equal for neighbours: GPT-J's repeat_interleave, a pair stride of 2.
+// Each value twice, side by side: GPT-J's repeat_interleave, a pair stride of 2.
 TEST(CosSinRows, TakeTablesOfGptJ) {
   const Rotations own = own_rows(Pairing::interleaved);
   std::vector<float> cos;
@@ -104,8 +104,8 @@ TEST(CosSinRows, TakeTablesOfGptJ) {
   expect_rotates_alike(read, own);
 }
 
-// Rows of another engine in float32 at a large position: the angle is off by half an ulp of p *
-// inv_freq (and inv_freq by as much), and the rotated pair by no more.
+// Float32 rows of another engine at a large position: the angle, and so the rotated pair, is off by
+// half an ulp of p * inv_freq and as much from inv_freq.
 TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
   const HeadWindow window{
       .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
@@ -139,11 +139,11 @@ TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
                          frequencies.inv_freq[static_cast<std::size_t>(pair)];
     const double pair_norm = std::hypot(src.at(at, pair), src.at(at, pair + 64));
     const double difference = std::abs(by_theirs.at(at, feature) - by_own.at(at, feature));
-    // The two roundings of the angle, those of rows and products on both sides.
+    // Two roundings of the angle, and the roundings of rows and products on both sides.
     EXPECT_LE(difference, (2 * 0x1p-24 * angle + 0x1p-21) * pair_norm) << pair;
     farthest = std::max(farthest, difference / pair_norm);
   });
-  EXPECT_GT(farthest, 0x1p-14);  // the angles really are theirs
+  EXPECT_GT(farthest, 0x1p-14);  // the rows hold the inexact angles
 }
 
 template <class Element>
@@ -155,7 +155,7 @@ CosSinView view_of(const std::vector<Element>& cos, const std::vector<Element>& 
           .token_stride = pairs};
 }
 
-// Rows of each dtype by the test's own conversion, then back through the library.
+// Narrows rows by the test's own conversion, then widens them through the library.
 TEST(CosSinRows, WidenExactly) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;
@@ -166,7 +166,7 @@ TEST(CosSinRows, WidenExactly) {
   }
   EXPECT_EQ(all_row_bits(from(Pairing::half, view_of(cos, sin, DType::f32))), all_row_bits(own));
   const Rotations wide = from(Pairing::half, view_of(cos, sin, DType::f32), RowDType::f64);
-  std::vector<std::uint16_t> upper_cos;  // bf16 by truncation: any rounding will do here
+  std::vector<std::uint16_t> upper_cos;  // bf16 by truncation: any rounding serves here
   std::vector<std::uint16_t> upper_sin;
   for (std::size_t i = 0; i < cos.size(); ++i) {
     upper_cos.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(cos[i]) >> 16));
@@ -186,7 +186,7 @@ TEST(CosSinRows, WidenExactly) {
   }
 }
 
-// binary16 numbers whose values anyone can look up: 1, -1, 2^-24, the largest subnormal, 1/3.
+// Well-known binary16 numbers: 1, -1, 2^-24, the largest subnormal, 1/3.
 TEST(CosSinRows, TakeBinary16) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
@@ -203,8 +203,7 @@ TEST(CosSinRows, TakeBinary16) {
   }
 }
 
-// Every finite binary16 number, by its definition: as sin beside a cos of 1 while it is small, else
-// as a row's only component.
+// Every finite binary16 number: small ones as sin beside a cos of 1, others alone in a row.
 TEST(CosSinRows, WidenEveryBinary16) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
@@ -230,7 +229,7 @@ TEST(CosSinRows, WidenEveryBinary16) {
   }
 }
 
-// double to float32 once, ties to even; float32 keeps the sign of zero and subnormals.
+// Rounds double to float32 once, ties to even; the sign of zero and subnormals stay.
 TEST(CosSinRows, RoundOnceToNearestEven) {
   const HeadWindow window{
       .head_dim = 8, .rotary_dim = 8, .first_feature = 0, .pairing = Pairing::half};
@@ -251,7 +250,7 @@ TEST(CosSinRows, RoundOnceToNearestEven) {
   }
 }
 
-// [batch 2][tokens 5] with everything backwards, and one row for all.
+// [2 batch rows][5 tokens], all axes reversed; and one row for all.
 TEST(CosSinRows, ReadAnyStrides) {
   constexpr std::int64_t token_stride = 2 * pairs + 1;
   constexpr std::int64_t batch_stride = tokens * token_stride + 4;
@@ -293,7 +292,7 @@ TEST(CosSinRows, ReadAnyStrides) {
   }
 }
 
-// The padding between the pairs and the next row is that of own rows.
+// Beyond the pairs, rows are padded as the library's own.
 TEST(CosSinRows, PadAsOwnRowsDo) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);
@@ -303,7 +302,7 @@ TEST(CosSinRows, PadAsOwnRowsDo) {
   EXPECT_TRUE(std::equal(own.data(), own.data() + bytes, read.data()));
 }
 
-TEST(CosSinRows, SayWhatTheyAreFor) {
+TEST(CosSinRows, ReportTheirPurpose) {
   const Rotations own = own_rows(Pairing::interleaved);
   const Rotations read = from(Pairing::interleaved, {.cos = own.cos(0, 0).data(),
                                                      .sin = own.sin(0, 0).data(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of few queries over many keys: its splits, and steps against a KV cache.
+// Few queries over many keys: splits of the keys, and steps against a KV cache.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ AttendCase long_case(std::int64_t queries, std::int64_t keys) {
           .seed = static_cast<std::uint64_t>(keys + queries)};
 }
 
-// Numbers of keys near the places where keys are split, and with no key in the middle.
+// Numbers of keys near the split points, and no key in the middle.
 TEST(Decode, IsWithinTheBoundAcrossSplits) {
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
   const AttentionMask few{.order = AttentionOrder::causal, .left = 100, .sinks = 5};
@@ -67,7 +67,6 @@ TEST(Decode, IsWithinTheBoundAcrossSplits) {
   }
 }
 
-// Vectors of repeating numbers.
 reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t features) {
   reference::ShawVectors of{window, {}};
   for (std::int64_t i = 0; i < window.rows() * features; ++i)
@@ -75,7 +74,7 @@ reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t feature
   return of;
 }
 
-// Each batch row keeps the states of its own splits, and counts those that are done.
+// Each batch row keeps and counts its own splits.
 TEST(Decode, IsWithinTheBoundAcrossSplitsOfEachBatchRow) {
   AttendCase each = long_case(1, 4500);
   each.shape.batch = 3;
@@ -84,10 +83,9 @@ TEST(Decode, IsWithinTheBoundAcrossSplitsOfEachBatchRow) {
   EXPECT_TRUE(is_right(call));
 }
 
-// Windows that end within a split of the keys and beyond it; streamed rows, of several kv heads and
-// of one; packed rows, because keys and values differ in dtype; weights, which prevent a split of
-// the keys.
-TEST(Decode, MeetsShawVectorsAcrossSplits) {
+// Windows that end within and beyond a split; streamed rows, of one and several kv heads; packed
+// rows, since keys and values differ in dtype; and weights, which prevent splits.
+TEST(Decode, ReadsShawVectorsAcrossSplits) {
   const AttentionMask few{.order = AttentionOrder::causal, .left = 2060, .sinks = 5};
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
   const std::vector<std::pair<std::int64_t, AttentionMask>> cases = {
@@ -111,7 +109,7 @@ TEST(Decode, MeetsShawVectorsAcrossSplits) {
   }
 }
 
-TEST(Decode, IsTheLastRowOfPrefillWithShawVectors) {
+TEST(Decode, EqualsTheLastRowOfPrefillWithShawVectors) {
   AttendCase each = long_case(2100, 2100);
   each.encoding = {.shaw_keys = vectors_of({40, 0}, 12), .shaw_values = vectors_of({40, 0}, 9)};
   Attended prefill(each);
@@ -128,7 +126,7 @@ TEST(Decode, IsTheLastRowOfPrefillWithShawVectors) {
   EXPECT_LE(difference(step.out, 0, prefill.out, 2099), 2 * bound_of(prefill, 0));
 }
 
-// 16 queries are cut by keys, 17 are not; 16 rows stream, 24 are packed.
+// Keys are split for 16 queries, but not for 17. 16 rows stream; 24 are packed.
 TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
   for (const std::int64_t queries : {2, 8, 12, 17}) {
     SCOPED_TRACE(queries);
@@ -140,8 +138,8 @@ TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
   }
 }
 
-// Rows of one kv head are computed four, two and one at a time, features in blocks of any width, in
-// every type; 300 keys end within a tile.
+// A kv head's rows are computed four, two and one at a time, features in blocks, for every dtype;
+// 300 keys end within a tile.
 TEST(Decode, IsWithinTheBoundForAnyGroupOfHeads) {
   constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   for (std::int64_t group = 1; group <= 9; ++group) {
@@ -159,7 +157,7 @@ TEST(Decode, IsWithinTheBoundForAnyGroupOfHeads) {
   }
 }
 
-// Tasks wait until all have started, so that any split may be the last one to end.
+// Each task waits until all have started, so any split may finish last.
 Executor threads(std::int64_t concurrency) {
   return {.run =
               [](void*, std::int64_t count, ExecutorTask task, void* state) {
@@ -203,7 +201,7 @@ TEST(Decode, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-// The second of two splits, of one key, ends before the first.
+// The second split holds one key and finishes first.
 TEST(Decode, WaitsForTheSlowestSplit) {
   AttendCase each = long_case(1, 2049);
   each.shape.heads = 4;
@@ -248,7 +246,7 @@ Frequencies frequencies_of(const reference::Rotary& rotary) {
   return value_of(make_frequencies(rotary.window, rotary.inv_freq, rotary.attention_factor));
 }
 
-TEST(Decode, StepByStepIsWhatPrefillMakes) {
+TEST(Decode, StepByStepEqualsPrefill) {
   Attended prefill(stream_case());
   ASSERT_TRUE(is_right(prefill));
   const Frequencies frequencies = frequencies_of(*prefill.made_of().encoding.rotary);
@@ -266,7 +264,7 @@ TEST(Decode, StepByStepIsWhatPrefillMakes) {
         value_of(make_rotations(frequencies, ConsecutivePositions{.first = t, .tokens = 1}));
     const KvHeads heads{.k = tokens_of(std::as_const(prefill.k).view(), t, 1),
                         .v = tokens_of(std::as_const(prefill.v).view(), t, 1)};
-    HeadsView all_k = k.view();  // one block of 40 slots
+    HeadsView all_k = k.view();  // a single block of 40 slots
     HeadsView all_v = v.view();
     all_k.extents.batch = all_v.extents.batch = 1;
     all_k.extents.tokens = all_v.extents.tokens = 40;
@@ -294,9 +292,9 @@ TEST(Decode, StepByStepIsWhatPrefillMakes) {
   }
 }
 
-// Four sinks and the last twelve tokens at positions of the cache, 0 to 15, instead of those of the
-// text: keys stay unrotated, and a block table of pages of one slot selects the remaining keys.
-TEST(Decode, StreamsWithSinksAndPositionsOfTheCache) {
+// Four sinks and the last twelve tokens, at cache positions 0 to 15 instead of their text
+// positions. Keys stay unrotated; a block table with one-slot pages selects them.
+TEST(Decode, StreamsWithSinksAtCachePositions) {
   Attended text(stream_case());
   constexpr std::int64_t kept = 16;
   std::vector<std::int32_t> blocks = {0, 1, 2, 3};

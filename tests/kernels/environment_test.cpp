@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ROTARY_INSTRUCTION_SET with an unknown name: every operation refuses and writes nothing, and
-// choosing a real set afterwards works. One test, because the first use decides.
+// With an unknown ROTARY_INSTRUCTION_SET every operation refuses and writes nothing; choosing a
+// real set afterwards works. A single test, because the first use decides.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

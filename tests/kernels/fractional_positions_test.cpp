@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions between integers: rows against MPFR within the same bound as any other position, and
-// at whole doubles the bits of the integer.
+// Positions between integers: rows stay within the usual bound of MPFR; integers stored as double
+// have the integer's bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ Frequencies frequencies_of(const std::vector<double>& inv_freq, double attention
   return test::value_of(make_frequencies(window_of(inv_freq.size()), inv_freq, attention_factor));
 }
 
-// Every binade that a double has between integers, and the last numbers before they end.
+// Every binade whose doubles have fractions, and its last numbers.
 std::vector<double> remarkable_positions() {
   std::vector<double> positions = {0.5,
                                    0.25,
@@ -68,7 +68,7 @@ TEST(FractionalPositions, StayWithinTheBound) {
   }
 }
 
-// A fraction of a position can be many turns, or the smallest part of one.
+// One step of the fraction may be many turns, or a tiny part of one.
 TEST(FractionalPositions, StayWithinTheBoundForHostileFrequencies) {
   expect_within_bound(
       frequencies_of({0, std::numeric_limits<double>::denorm_min(), 0x1p-200, 0x1p-70, 0x1p-64,
@@ -85,14 +85,14 @@ TEST(FractionalPositions, StayWithinTheBoundForRandomFrequencies) {
   expect_within_bound(frequencies_of(inv_freq, 1.25), remarkable_positions());
 }
 
-// Pairs are computed in blocks; none may be left out, and padding must not be taken for a pair.
+// Pairs are computed in blocks: none is left out, and padding is not a pair.
 TEST(FractionalPositions, StayWithinTheBoundForAnyNumberOfPairs) {
   for (const std::size_t pairs : {1U, 2U, 15U, 16U, 17U, 63U, 64U, 65U, 80U, 128U, 129U}) {
     expect_within_bound(test::frequencies_of(window_of(pairs), 1.25), {0.5, -77.125, 1e9 + 0.1});
   }
 }
 
-TEST(FractionalPositions, AreTheBitsOfTheIntegerAtIntegers) {
+TEST(FractionalPositions, HaveTheIntegersBitsAtIntegers) {
   std::vector<double> doubles = {
       0,      -0.0,    1,      -1,         8191,       8192,          8193,     131071,   -0x1p63,
       0x1p62, -0x1p53, 0x1p53, 0x1p53 + 2, 0x1p52 + 1, 0x1p63 - 1024, -12345.0, -12344.0, -12343.0};
@@ -109,8 +109,8 @@ TEST(FractionalPositions, AreTheBitsOfTheIntegerAtIntegers) {
   }
 }
 
-// A row depends on its position alone, not on its neighbours, integers or not, nor on strides.
-TEST(FractionalPositions, AreTheSameBitsWhateverTheirNeighbours) {
+// Neighbours and strides change no bit of a row.
+TEST(FractionalPositions, HaveTheSameBitsBesideAnyNeighbours) {
   const std::vector<double> positions = {7,    8,   8.5, 9,   10,           11.25, 11.25, 12,
                                          -0.5, 0.5, 1.5, 2.5, 2147483648.5, 3,     4,     5};
   const Frequencies frequencies = test::frequencies_of(window_of(40), 1.25);
@@ -134,8 +134,8 @@ TEST(FractionalPositions, AreTheSameBitsWhateverTheirNeighbours) {
   }
 }
 
-// Half a position and half a position more is a position: by the rotations' own angle addition.
-TEST(FractionalPositions, AddUpToWholeOnes) {
+// By the rotations' own angle addition.
+TEST(FractionalPositions, TwoHalvesAddUpToTheWhole) {
   const std::vector<double> positions = {0.25, 4095.75, 4096};
   const Rotations rotations = test::rotations_of(test::frequencies_of(window_of(64)),
                                                  positions_of(std::span(positions)), RowDType::f64);
@@ -169,12 +169,10 @@ TEST(FractionalPositions, RotateQueriesWithinTheBound) {
   }
 }
 
-// f32 rows are f64 rows, rounded once.
-
 constexpr HeadWindow whole_head{
     .head_dim = 74, .rotary_dim = 74, .first_feature = 0, .pairing = Pairing::half};
 
-TEST(RowsFloat64, AreTheF32RowsBeforeTheyAreRounded) {
+TEST(RowsFloat64, RoundOnceToTheFloat32Rows) {
   std::vector<std::int64_t> positions = {0,
                                          1,
                                          -1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forcing an instruction set: the forced set runs, the tests cover each, and any two agree within
-// twice the bound.
+// A forced instruction set is the one that runs, each is tested, and any two agree within twice the
+// bound.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr ConsecutivePositions positions{.first = 100, .tokens = 7};
 constexpr HeadWindow window{
     .head_dim = 94, .rotary_dim = 94, .first_feature = 0, .pairing = Pairing::half};
 
-// Restores the set that was in use, so that a forced run of this binary stays forced.
+// Restores the previous set, so that a forced run of this binary stays forced.
 class Restore {
  public:
   Restore() : before_(test::value_of(instruction_set())) {}
@@ -63,8 +63,8 @@ TEST(InstructionSets, AnUnknownNameIsRefusedAndChangesNothing) {
   }
 }
 
-// With fused multiply-add the last product is not rounded on its own. The bits of the result tell
-// which of the two ran.
+// Tells from the result's bits whether multiply-add was fused: fusing skips the last product's
+// rounding.
 bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rotations) {
   int fused_only = 0;
   int rounded_only = 0;
@@ -86,7 +86,7 @@ bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rota
   return fused_only > 0;
 }
 
-TEST(InstructionSets, TheForcedOneIsWhatRan) {
+TEST(InstructionSets, TheForcedOneRuns) {
   const Restore restore;
   const std::set<std::string_view> without_fma = {"SSE4", "EMU128", "SCALAR"};
   const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear_attend against the reference, which has no running sums, chunks or reduced exponents:
-// every dtype, mask, feature map and grouping of heads; sizes around a chunk; packed documents;
-// decode steps; features of extreme magnitude.
+// linear_attend against the reference, which uses no running sums, chunks or reduced exponents:
+// every dtype, mask, feature map and grouping of heads; sizes near a chunk; packed documents;
+// decode steps; extreme features.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,14 +31,13 @@ using test::Tensor;
 
 constexpr std::array masks = {LinearMask::causal, LinearMask::bidirectional};
 
-// [6][10], one block of orthogonal directions and a part of another.
+// [6][10]: one block of orthogonal directions and part of another.
 const std::vector<float>& directions() {
   static const auto made =
       test::value_of(make_random_features({.head_dim = 6, .features = 10, .seed = 7}));
   return made;
 }
 
-// For a head_dim of 6.
 std::vector<FeatureMap> all_maps() {
   return {EluPlusOne{}, SoftmaxExp{},
           PositiveRandomFeatures{.directions = directions(), .softmax_scale = 0.4}};
@@ -59,7 +58,7 @@ struct OwnedState {
   [[nodiscard]] LinearState view() { return {values, keys, exponents}; }
 };
 
-TEST(LinearAttention, IsTheReferenceWithinTheBound) {
+TEST(LinearAttention, IsWithinTheBoundOfTheReference) {
   std::uint64_t seed = 100;
   for (const DType dtype : test::all_dtypes) {
     for (const LinearMask mask : masks) {
@@ -93,7 +92,7 @@ TEST(LinearAttention, IsTheReferenceWithinTheBound) {
   }
 }
 
-// The state of one token holds its features: e^x and x + 1 of each dtype, down to where they are 0.
+// One token's state holds its features: e^x and x + 1 in each dtype, down to 0.
 TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   constexpr std::int64_t features = 20'000;
   for (const DType dtype : test::all_dtypes) {
@@ -119,7 +118,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   }
 }
 
-// Sizes near those of lanes, blocks of queries and chunks.
+// Sizes near lanes, blocks of queries and chunks.
 TEST(LinearAttention, IsWithinTheBoundForEverySize) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
@@ -145,8 +144,8 @@ TEST(LinearAttention, IsWithinTheBoundForEverySize) {
   }
 }
 
-// Cross-attention: queries and keys of different numbers, none included.
-TEST(LinearAttention, TakesOtherNumbersOfKeys) {
+// Cross-attention, also without keys.
+TEST(LinearAttention, TakesMoreOrFewerKeysThanQueries) {
   for (const FeatureMap& map : all_maps()) {
     for (const std::int64_t keys : {0, 1, 90}) {
       LinearCase of{.map = map, .mask = LinearMask::bidirectional};
@@ -158,7 +157,7 @@ TEST(LinearAttention, TakesOtherNumbersOfKeys) {
   }
 }
 
-// Padding at the start, inside and at the end, documents of all lengths, a number that returns.
+// Padding anywhere, documents of all lengths, and a document number that returns.
 TEST(LinearAttention, KeepsPackedDocumentsApartAndPaddingOut) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
@@ -197,8 +196,8 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
   return part;
 }
 
-// A prefill, then parts of any length, one token at a time among them, are the whole.
-TEST(LinearAttention, GoesOnFromAState) {
+// A prefill followed by parts of any length gives the result of one call.
+TEST(LinearAttention, ContinuesFromAState) {
   for (const DType dtype : test::all_dtypes) {
     for (const FeatureMap& map : all_maps()) {
       LinearCase of{.map = map, .first_position = 9000};
@@ -220,7 +219,7 @@ TEST(LinearAttention, GoesOnFromAState) {
         ASSERT_TRUE(is_linear_attention(out, begin, of, qkv)) << "from token " << begin;
         begin += count;
       }
-      // Queries without keys of their own see all keys so far.
+      // Queries without new keys see all keys so far.
       const LinearCase all{.map = map, .mask = LinearMask::bidirectional};
       OwnedState more(1, of.window->head_dim, 3);
       for (const std::int64_t half : {0, 45}) {
@@ -238,7 +237,7 @@ TEST(LinearAttention, GoesOnFromAState) {
   }
 }
 
-// The state is that of the last document, which continues.
+// The last document may continue from it.
 TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
   for (const LinearMask mask : masks) {
     const LinearCase of{.map = EluPlusOne{}, .mask = mask, .segments = {1, 1, 2, 2, 2, -1}};
@@ -259,8 +258,8 @@ TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
   }
 }
 
-// Exponents that grow and fall by far more than float32 holds, within a chunk and between chunks:
-// the keys that a query sees decide the reduction of its sums, later keys do not.
+// Exponents vary by far more than float32 holds, within and between chunks. Only keys that a query
+// sees may scale its sums.
 TEST(LinearAttention, TakesExponentsFarApart) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
@@ -290,7 +289,6 @@ bool all_finite(const Tensor& tensor) {
   return finite;
 }
 
-// Denominators of 0, or arbitrarily small.
 TEST(LinearAttention, IsFiniteForAnyMagnitude) {
   for (const FeatureMap& map : all_maps()) {
     for (const double epsilon : {0.0, 1e-30, 1e-6}) {
@@ -315,7 +313,7 @@ TEST(LinearAttention, IsFiniteForAnyMagnitude) {
   }
 }
 
-// elu(-200) + 1 is 0 in float32, and 1e-87 exactly.
+// elu(-200) + 1 is 1e-87; in float32 it is 0.
 TEST(LinearAttention, GivesZerosForADenominatorOfZero) {
   Qkv qkv = test::random_qkv({.tokens = 5, .head_dim = 3}, 210);
   for_each_element(qkv.k.extents(),
@@ -329,8 +327,8 @@ TEST(LinearAttention, GivesZerosForADenominatorOfZero) {
   }
 }
 
-// Keys that a causal query does not see never affect it, not even a NaN.
-TEST(LinearAttention, SpecialValuesStayWithThoseThatSeeThem) {
+// Keys that a causal query does not see never affect it, not even NaN.
+TEST(LinearAttention, SpecialValuesReachOnlyQueriesThatSeeThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   for (const FeatureMap& map : all_maps()) {
@@ -355,7 +353,7 @@ TEST(LinearAttention, SpecialValuesStayWithThoseThatSeeThem) {
   }
 }
 
-TEST(LinearAttention, SameBitsForAnyLayoutMemoryAndExecutor) {
+TEST(LinearAttention, HasTheSameBitsForAnyLayoutMemoryAndExecutor) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
       const LinearCase of{.map = map, .mask = mask};

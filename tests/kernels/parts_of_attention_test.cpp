@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches that hold keys of another context, and parts of an attention that are merged.
+// Caches with keys from another context length, and merging attention over parts of the keys.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -28,7 +28,7 @@ using test::value_of;
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Dynamic NTK: 20 keys were rotated in a context of 20 tokens, which then grew to 40.
+// Dynamic NTK: 20 keys were rotated for a context of 20 tokens, which grew to 40.
 class GrownContext : public testing::Test {
  protected:
   GrownContext() : exact(case_of(at_40)), stale(exact.k) {
@@ -123,7 +123,7 @@ TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
   refused(attend_to(exact.k), {"k_rotations", "q_rotations, 40 to 40", "60 to 60"});
 }
 
-// One attention over 30 keys, and the merge of those over its first and last ones.
+// Compares attention over 30 keys with the merge of its first and last keys.
 TEST(MergeAttention, IsTheAttentionOverBoth) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t cut : {0, 1, 17, 30}) {
@@ -151,7 +151,7 @@ TEST(MergeAttention, IsTheAttentionOverBoth) {
       ASSERT_TRUE(merge_attention({first.out.view(), *first.options().log_sum_exp},
                                   {second.out.view(), *second.options().log_sum_exp}));
       const double unit = dtype == DType::f32 ? 0 : dtype == DType::bf16 ? 0x1p-7 : 0x1p-10;
-      const double largest = 4;  // of a value
+      const double largest = 4;  // of any value
       for (std::int64_t t = 0; t < 5; ++t)
         EXPECT_LE(difference(first.out, t, whole.out, t), 3 * bound_of(whole, 0) + unit * largest);
       for (std::size_t i = 1; i + 1 < whole.log_sum_exp.size(); ++i)
@@ -161,11 +161,11 @@ TEST(MergeAttention, IsTheAttentionOverBoth) {
   }
 }
 
-TEST(MergeAttention, LeavesBitsWhereAPartHasNoKeys) {
+TEST(MergeAttention, KeepsTheBitsIfAPartHasNoKeys) {
   const Extents n{.batch = 1, .tokens = 1, .heads = 3, .features = 130};
   test::Tensor a = test::random_tensor({DType::f32, n}, 1);
   const test::Tensor b = test::random_tensor({DType::f32, n}, 2);
-  a.set(test::HeadIndex{0, 0, 1}, 7, infinity);  // a part of weight 0 is not read
+  a.set(test::HeadIndex{0, 0, 1}, 7, infinity);  // not read: its weight is 0
   std::vector<float> of_a = {0.5F, -infinity, -infinity};
   const std::vector<float> of_b = {-infinity, 3.0F, -infinity};
   const ScoresExtents scores{.batch = 1, .heads = 3, .queries = 1, .keys = 1};
@@ -180,7 +180,7 @@ TEST(MergeAttention, LeavesBitsWhereAPartHasNoKeys) {
   EXPECT_EQ(of_a, (std::vector<float>{0.5F, 3.0F, -infinity}));
 }
 
-TEST(MergeAttention, RefusesWhatDoesNotFit) {
+TEST(MergeAttention, RefusesPartsThatDoNotFit) {
   const Extents n{.batch = 1, .tokens = 2, .heads = 3, .features = 4};
   test::Tensor a({DType::f32, n});
   test::Tensor wide({DType::f64, n});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under position maps against the definition of each, pair by pair.
+// Attention under position maps against each map's definition, pair by pair.
 #include "rotary/position_maps.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using test::HeadIndex;
 using test::is_right;
 using test::Layout;
 
-// 5 pairs between features that do not turn; the fastest completes a turn within 7 positions.
+// 5 pairs between unrotated features; the fastest completes a turn within 7 positions.
 reference::Rotary rotary_of(Pairing pairing) {
   return {.window = {.head_dim = 14, .rotary_dim = 10, .first_feature = 3, .pairing = pairing},
           .inv_freq = {1.0, -0.3, 0.11, 0.02, 0.0},
@@ -49,7 +49,7 @@ const std::vector<PositionMap>& maps() {
   return all;
 }
 
-TEST(PositionMaps, AttendAsTheirDefinitionSays) {
+TEST(PositionMaps, AttendByTheirDefinition) {
   for (const PositionMap& map : maps()) {
     EXPECT_TRUE(is_right(case_of(map))) << map.index();
     EXPECT_TRUE(is_right(case_of(map, 3, 19, Pairing::interleaved))) << map.index();
@@ -62,8 +62,8 @@ TEST(PositionMaps, AttendAsTheirDefinitionSays) {
   }
 }
 
-// The whole computation, and its last rows as decode steps.
-TEST(PositionMaps, DecodeAsTheWholeDoes) {
+// Compares one call with its last rows as decode steps.
+TEST(PositionMaps, DecodeLikeTheWholeCall) {
   for (const PositionMap& map : maps()) {
     Attended whole(case_of(map, 61, 61));
     ASSERT_TRUE(is_right(whole));
@@ -80,7 +80,7 @@ TEST(PositionMaps, DecodeAsTheWholeDoes) {
   }
 }
 
-TEST(PositionMaps, SizesNoneAndOne) {
+TEST(PositionMaps, TakeNoTokensAndOne) {
   for (const PositionMap& map : maps()) {
     for (const auto& [queries, keys] : {std::pair{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 2}})
       EXPECT_TRUE(is_right(case_of(map, queries, keys))) << queries << " " << keys;
@@ -90,9 +90,9 @@ TEST(PositionMaps, SizesNoneAndOne) {
   }
 }
 
-// Maps that keep every distance, over several blocks of queries, in the strides of dual chunk
-// attention too.
-TEST(PositionMaps, AreRotaryEmbeddingIfTheyHaveNoEffect) {
+// Maps that keep every distance, over several blocks of queries, also with dual chunk attention's
+// strides.
+TEST(PositionMaps, EqualRotaryEmbeddingWhereTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
   AttendCase plain = case_of(ReRope{tokens}, tokens, tokens);
   for (const PositionMap& map :
@@ -111,8 +111,8 @@ TEST(PositionMaps, AreRotaryEmbeddingIfTheyHaveNoEffect) {
   }
 }
 
-// Documents far away, before position 0, with queries and keys apart, and without queries.
-TEST(PositionMaps, PackedSequencesHavePositionsOfTheirOwn) {
+// Documents at distant and negative positions, with separate queries and keys, and without queries.
+TEST(PositionMaps, PackedSequencesHaveTheirOwnPositions) {
   for (const PositionMap& map : maps()) {
     AttendCase packed = case_of(map, 47, 71);
     packed.shape.batch = 2;
@@ -133,7 +133,7 @@ TEST(PositionMaps, PackedSequencesHavePositionsOfTheirOwn) {
   }
 }
 
-TEST(PositionMaps, EveryDtypeLayoutAndExecutor) {
+TEST(PositionMaps, AreWithinTheBoundForEveryDtypeLayoutAndExecutor) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const Layout layout : {Layout::bhtd, Layout::padded, Layout::reversed_tokens}) {
       AttendCase each = case_of(SelfExtend{9, 4});

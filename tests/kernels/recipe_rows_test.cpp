@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of Numerics::transformers and ggml have the bits of the recipes, restated in
+// Rows of Numerics::transformers and ggml are bit-identical to their recipes, restated in
 // reference/recipes.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using test::value_of;
 
 constexpr DType table_dtypes[] = {DType::f32, DType::bf16, DType::f16};
-// Positions near 2^24, up to which float32 holds all integers, and far beyond.
+// Near 2^24, the end of float32's exact integers, and far beyond.
 const std::vector<std::int64_t> any_positions = {
     0, 1, -7, 1000, 131071, 16777217, -99999999, 2147483647, 1LL << 40, -(1LL << 62) - 12345};
 const std::vector<std::int32_t> int32_positions = {0,      1,        -7,        1000,
@@ -49,7 +49,7 @@ RotarySpec spec_of(Numerics numerics, const Scaling& scaling = NoScaling{}) {
           .numerics = numerics};
 }
 
-// Positions between integers, too: Number is int64 or double.
+// Number is int64, or double for positions between integers.
 template <class Number>
 void expect_transformers(const RotarySpec& spec, DType dtype,
                          const std::vector<Number>& positions) {
@@ -70,7 +70,7 @@ void expect_transformers(const RotarySpec& spec, DType dtype,
   }
 }
 
-TEST(RecipeRows, TransformersWithEveryRounding) {
+TEST(RecipeRows, TransformersMatchesEveryRounding) {
   const YarnScaling yarn{.factor = 4, .original_context_tokens = 8192};
   for (const Scaling& scaling : {Scaling(NoScaling{}), Scaling(yarn)}) {
     for (const Rounding rounding : {Rounding::every_step, Rounding::table, Rounding::result}) {
@@ -86,8 +86,8 @@ TEST(RecipeRows, TransformersWithEveryRounding) {
   }
 }
 
-// Positions that float32 holds: the reference is handed those.
-TEST(RecipeRows, TransformersInDoubleAngles) {
+// The reference takes positions that float32 holds exactly.
+TEST(RecipeRows, TransformersMatchesDoubleAngles) {
   RotarySpec spec = spec_of(Numerics::transformers);
   spec.rounding = Rounding::double_angle;
   for (const DType dtype : table_dtypes) {
@@ -96,7 +96,7 @@ TEST(RecipeRows, TransformersInDoubleAngles) {
   }
 }
 
-// At f16 the slow pairs' sines are subnormal, below 2^-14, and 0.
+// In f16 the slow pairs' sines are subnormal, below 2^-14, or 0.
 TEST(RecipeRows, TablesHoldSubnormalNumbers) {
   const RotarySpec spec = spec_of(Numerics::transformers);
   const Rotations rotations = value_of(make_rotations(value_of(make_frequencies(spec)),
@@ -120,7 +120,7 @@ void expect_ggml(const RotarySpec& spec, const reference::GgmlRope& rope) {
   }
 }
 
-TEST(RecipeRows, GgmlWithoutFactors) {
+TEST(RecipeRows, GgmlMatchesWithoutFactors) {
   const reference::GgmlRope plain{.n_dims = 74, .freq_base = 500000};
   expect_ggml(spec_of(Numerics::ggml), plain);
 
@@ -128,15 +128,15 @@ TEST(RecipeRows, GgmlWithoutFactors) {
   linear.freq_scale = 1.0F / 3.0F;
   expect_ggml(spec_of(Numerics::ggml, LinearScaling{.factor = 3}), linear);
 
-  // The converter bakes alpha into the base.
+  // The converter folds alpha into the base.
   auto ntk = plain;
   ntk.freq_base = static_cast<float>(500000 * std::pow(8.0, 74.0 / 72.0));
   expect_ggml(spec_of(Numerics::ggml, NtkScaling{.alpha = 8}), ntk);
 }
 
-// llama-context.cpp: attn_factor is the wanted factor, 0.1 ln f + 1 unless the model has one,
-// divided by the factor that the operation multiplies by.
-TEST(RecipeRows, GgmlYarn) {
+// llama-context.cpp: attn_factor is the wanted factor (0.1 ln f + 1, or the model's) divided by the
+// factor that the operation applies.
+TEST(RecipeRows, GgmlMatchesYarn) {
   const float growth = 0.1F * std::log(32.0F) + 1;
   for (const auto ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {
     const YarnScaling yarn{.factor = 32, .original_context_tokens = 4096, .ramp = ramp};
@@ -164,7 +164,7 @@ TEST(RecipeRows, GgmlYarn) {
 }
 
 // The ratios that the converter stores in rope_freqs.weight: 1 / ((1 - s) / f + s).
-TEST(RecipeRows, GgmlWithFactors) {
+TEST(RecipeRows, GgmlMatchesFactors) {
   const RotarySpec spec = spec_of(Numerics::ggml, Llama3Scaling{8, 1, 4, 8192});
   const auto factors = value_of(make_frequencies(spec)).ggml->freq_factors;
   ASSERT_EQ(factors.size(), 37U);
@@ -182,7 +182,7 @@ TEST(RecipeRows, GgmlWithFactors) {
   expect_ggml(spec, {.n_dims = 74, .freq_base = 500000, .freq_factors = factors});
 }
 
-TEST(RecipeRows, PaddingDoesNotTurn) {
+TEST(RecipeRows, PaddingIsNotRotated) {
   RotarySpec spec =
       spec_of(Numerics::transformers,
               YarnScaling{.factor = 4, .original_context_tokens = 8192, .attention_factor = 1.3});

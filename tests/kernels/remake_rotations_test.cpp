@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// remake_rotations gives the result of make_rotations, whatever the rotations held before, and
-// changes nothing on an error.
+// remake_rotations gives make_rotations' result whatever the object held, and changes nothing on an
+// error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ HeadWindow window_of(std::int64_t rotary_dim) {
           .pairing = Pairing::interleaved};
 }
 
-// Real: the row type of the rotations.
+// Real: the row type.
 template <class Real>
 void expect_same_rows(const Rotations& got, const Rotations& wanted) {
   for (std::int64_t b = 0; b < wanted.batch(); ++b) {
@@ -53,7 +53,7 @@ void expect_same(const Rotations& got, const Rotations& wanted) {
   }
 }
 
-TEST(RemakeRotations, IsMakeRotationsWhateverWasThere) {
+TEST(RemakeRotations, EqualsMakeRotationsWhateverWasThere) {
   const std::vector<std::int32_t> packed = {5, 6, 7, 0, 1, 2};
   const Positions given = positions_of(std::span(packed), 2);
   const Positions one = ConsecutivePositions{.first = 1'000'000, .tokens = 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bits for any split of the work, by batch, by tokens, by heads, and in every layout.
+// Bits do not depend on the layout or on how work is split by batch, tokens or heads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ kernels::Rotate kernel_of(const kernels::RotateKernels& kernels, DType dtype) {
   }
 }
 
-// A part of a view: its own data pointer, fewer elements, the same strides.
+// A part of a view: another start, fewer elements, the same strides.
 template <class View>
 View part_of(const View& view, const Extents& begin, const Extents& part) {
   const std::int64_t offset = begin.batch * view.strides.batch + begin.tokens * view.strides.token +
@@ -86,7 +86,6 @@ View part_of(const View& view, const Extents& begin, const Extents& part) {
   return result;
 }
 
-// Rotates [begin, begin + part) alone, in place.
 void rotate_part(Tensor& tensor, const Whole& whole, const Extents& begin, const Extents& part) {
   const TokenArray<std::int64_t> positions{
       .data = whole.positions.data() + begin.batch * extents.tokens + begin.tokens,
@@ -124,10 +123,10 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   });
 }
 
-// Tensors beyond the caches are gone through a few heads at a time, the next ones prefetched. How
-// many bytes that are depends on the machine, so the kernels are called here. 35 heads: the last
-// are fewer.
-TEST(RotateBits, SameWhereHeadsArePrefetched) {
+// Tensors beyond the caches are processed a few heads at a time while the next are prefetched. The
+// number depends on the machine, so this calls the kernels directly. Of 35 heads the last group is
+// partial.
+TEST(RotateBits, SameWithPrefetch) {
   const kernels::KernelTable& table = *test::value_of(active_kernels());
   const kernels::RotateKernels orders[] = {table.rotate_half, table.rotate_interleaved,
                                            table.rotate_interleaved_to_half,

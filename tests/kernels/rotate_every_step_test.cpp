@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations that round after each operation have the bits of the recipe, in every layout, direction
-// and split.
+// Rotations that round after each operation are bit-identical to the recipe in every layout,
+// direction and split.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -67,7 +67,7 @@ Tensor expected(const Tensor& src, const Rotations& rotations, Direction directi
   return result;
 }
 
-// Visits both 16-bit types, pairings, and the roundings that end with this product.
+// Visits both 16-bit types, all pairings, and each rounding mode of this product.
 template <class Visit>
 void for_each_case(Visit visit) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
@@ -81,7 +81,7 @@ void for_each_case(Visit visit) {
   }
 }
 
-TEST(RotateEveryStep, BitsOfTheRecipe) {
+TEST(RotateEveryStep, HasTheBitsOfTheRecipe) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding, 1.375), dtype);
     Tensor src({.dtype = dtype, .extents = extents});
@@ -98,7 +98,7 @@ TEST(RotateEveryStep, BitsOfTheRecipe) {
   });
 }
 
-TEST(RotateEveryStep, SameBitsInEveryLayoutAndInPlace) {
+TEST(RotateEveryStep, HasTheSameBitsInEveryLayoutAndInPlace) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding), dtype);
     const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 22);
@@ -113,7 +113,7 @@ TEST(RotateEveryStep, SameBitsInEveryLayoutAndInPlace) {
   });
 }
 
-TEST(RotateEveryStep, SameBitsInParts) {
+TEST(RotateEveryStep, HasTheSameBitsInParts) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding), dtype);
     const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 23);
@@ -124,7 +124,7 @@ TEST(RotateEveryStep, SameBitsInParts) {
   });
 }
 
-TEST(RotateEveryStep, InverseIsTheTransposeWhereNothingIsScaled) {
+TEST(RotateEveryStep, InverseEqualsTransposeWithoutScaling) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding), dtype);
     Tensor inverse = test::random_tensor({.dtype = dtype, .extents = extents}, 24);
@@ -143,8 +143,8 @@ std::vector<std::uint64_t> rotated_bits(const Rotations& rotations, const Tensor
   return dst.all_bits();
 }
 
-// table and result round the product once; so does f32, whose rows are the same for all three.
-TEST(RotateEveryStep, IsForSixteenBitsAlone) {
+// table and result round the product once. So does f32, whose rows are equal in all three modes.
+TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 25);
   const auto bits = [&](Rounding rounding) {
     return rotated_bits(rotations_of(spec_of(Pairing::half, rounding), DType::f32), src);
@@ -163,7 +163,7 @@ TEST(RotateEveryStep, TableRoundsTheProductOnce) {
   }
   const auto exact = rotated_bits(table, src);
   EXPECT_NE(exact, rotated_bits(every_step, src));
-  // The same rows as a CosSinView are multiplied in the same way.
+  // A CosSinView of the same rows gives the same products.
   const CosSinView view{.cos = table.cos(0, 0).data(),
                         .sin = table.sin(0, 0).data(),
                         .dtype = DType::f32,
@@ -172,7 +172,7 @@ TEST(RotateEveryStep, TableRoundsTheProductOnce) {
   EXPECT_EQ(exact, rotated_bits(value_of(make_rotations(table.window(), view)), src));
 }
 
-// rotate_qk: q and k of one step in one call, with different numbers of heads.
+// rotate_qk takes q and k with different numbers of heads in one call.
 
 constexpr ConsecutivePositions positions{.first = 4095, .tokens = 3};
 constexpr HeadWindow window{
@@ -182,7 +182,7 @@ Extents extents_with(std::int64_t heads) {
   return {.batch = 2, .tokens = 3, .heads = heads, .features = 64};
 }
 
-TEST(RotateQk, RotatesBothAsRotateWould) {
+TEST(RotateQk, EqualsTwoCallsOfRotate) {
   for (const DType dtype : test::all_dtypes) {
     const Rotations rotations =
         test::rotations_of(test::frequencies_of(window, 1.25), positions, test::rows_for(dtype));

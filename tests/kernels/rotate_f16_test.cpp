@@ -18,14 +18,14 @@
 namespace rotary {
 namespace {
 
-// An f16 result is the float32 result rounded once, to nearest, ties to even, at every boundary;
-// every f16 input is widened exactly; neither depends on how the thread treats subnormal numbers.
+// An f16 result is the float32 result rounded once to nearest, ties to even, at every boundary.
+// Every f16 input is widened exactly. The thread's treatment of subnormals changes neither.
 
 using test::HeadIndex;
 using test::Tensor;
 
-// While one lives, this thread takes subnormal numbers for 0 and makes none, a mode that many
-// programs use for speed. Does nothing on machines that the tests cannot set up.
+// While one lives, the thread flushes subnormals to 0, as many programs do for speed. Has no effect
+// on machines where the tests cannot set this mode.
 class FlushSubnormals {
  public:
 #if defined(__SSE2__)
@@ -48,7 +48,7 @@ class FlushSubnormals {
 
 constexpr std::int64_t all_patterns = 65536;
 
-// The bits of a rotated f16 tensor are those of the f32 rotation of the same numbers, rounded.
+// Expects an f16 tensor to be the f32 rotation, rounded.
 void expect_rounded_once(const Tensor& src, const Rotations& rotations, Direction direction) {
   Tensor narrow = src;
   Tensor wide({.dtype = DType::f32, .extents = src.extents()});
@@ -73,7 +73,7 @@ HeadWindow whole_head(std::int64_t head_dim, Pairing pairing) {
   return {.head_dim = head_dim, .rotary_dim = head_dim, .first_feature = 0, .pairing = pairing};
 }
 
-TEST(RotateFloat16, IsTheFloatResultRoundedOnce) {
+TEST(RotateFloat16, IsTheFloat32ResultRoundedOnce) {
   constexpr Extents extents{.batch = 2, .tokens = 9, .heads = 5, .features = 74};
   for (const Pairing pairing : all_pairings) {
     for (const Direction direction : test::all_directions) {
@@ -91,14 +91,13 @@ TEST(RotateFloat16, IsTheFloatResultRoundedOnce) {
   }
 }
 
-// [tokens] of the same position.
 Rotations rotations_at(std::int64_t position, std::int64_t tokens, const Frequencies& frequencies) {
   const std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens), position);
   return test::rotations_of(frequencies, positions_of(std::span(positions)));
 }
 
-// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin almost cancels,
-// so the smallest error in a widened x or y is large in the difference.
+// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin nearly cancels,
+// so any error of widening shows.
 TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   constexpr std::int64_t pairs = 256;
   constexpr Extents extents{.tokens = all_patterns / pairs, .heads = 1, .features = 2 * pairs};
@@ -118,8 +117,8 @@ TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   }
 }
 
-// Position 0 and A = 1 change nothing: every number is kept, except the sign of 0. Numbers are
-// paired with their negatives, so that no Inf or NaN spoils a number.
+// Position 0 with A = 1 keeps every number, except the sign of 0. Each is paired with its negative,
+// so that no Inf or NaN spoils it.
 void expect_every_pattern_unchanged(Pairing pairing) {
   constexpr std::int64_t pairs = 64;
   constexpr Extents extents{.tokens = all_patterns / 2 / pairs, .heads = 1, .features = 2 * pairs};
@@ -145,13 +144,13 @@ void expect_every_pattern_unchanged(Pairing pairing) {
   });
 }
 
-TEST(RotateFloat16, EveryNumberSurvivesAlsoWhereSubnormalsAreFlushed) {
+TEST(RotateFloat16, EveryNumberSurvivesEvenIfSubnormalsAreFlushed) {
   for (const Pairing pairing : test::order_keeping_pairings)
     expect_every_pattern_unchanged(pairing);
 }
 
-// ±2^-24 .. ±2^15 times A alone (position 0): the float32 products are exact, so the f16 results
-// are A 2^k rounded. Subnormals of float32 are flushed meanwhile.
+// Multiplies ±2^-24 .. ±2^15 by A alone (position 0). The float32 products are exact, so the f16
+// result is A 2^k rounded. Float32 subnormals are flushed meanwhile.
 constexpr int powers = 40;
 
 void expect_powers_of_two_scaled(const Frequencies& frequencies) {
@@ -175,7 +174,7 @@ void expect_powers_of_two_scaled(const Frequencies& frequencies) {
   }
 }
 
-// The frequencies are made once: their sines would be nearly all of the time.
+// Makes the frequencies once: their sines would take nearly all the time.
 void expect_right_around(float middle) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   static std::array frequencies = {
@@ -190,23 +189,22 @@ void expect_right_around(float middle) {
   }
 }
 
-// Every middle between two neighbours in every binade, and the float32 numbers on its two sides.
-// The last is the middle between 65504 and 65536: from there on, Inf.
+// Every midpoint of two neighbours in every binade, with the float32 numbers beside it. From the
+// last midpoint, of 65504 and 65536, results are Inf.
 TEST(RotateFloat16, RoundsToNearestEvenAroundEveryTie) {
   for (int fraction = 0; fraction < 1024; ++fraction) {
     expect_right_around(1 + (static_cast<float>(fraction) + 0.5F) / 1024);
   }
 }
 
-// The same for the subnormal numbers, multiples of 2^-24: here A/2^24 is the middle.
+// For subnormals, multiples of 2^-24, A/2^24 is the midpoint.
 TEST(RotateFloat16, RoundsToNearestEvenAroundEverySubnormalTie) {
   for (int below = 0; below < 1024; ++below) {
     expect_right_around(static_cast<float>(below) + 0.5F);
   }
 }
 
-// The boundaries themselves, by hand.
-TEST(RotateFloat16, RoundsTheseAsIeee754Says) {
+TEST(RotateFloat16, RoundsChosenNumbersAsIeee754Says) {
   EXPECT_EQ(test::to_binary16(65519.99), 0x7BFF);
   EXPECT_EQ(test::to_binary16(65520), 0x7C00);
   EXPECT_EQ(test::to_binary16(-65536), 0xFC00);
@@ -218,17 +216,14 @@ TEST(RotateFloat16, RoundsTheseAsIeee754Says) {
   EXPECT_EQ(test::to_binary16(0x1.ffcp-15), 0x0400);
 }
 
-// A bf16 result is the float32 result rounded once, to nearest, ties to even.
-
-// A float32 result as stored. The instructions of AVX512_BF16 flush a subnormal one to a zero of
-// its sign.
+// A float32 result as bf16. AVX512_BF16 flushes subnormals to a zero of the same sign.
 std::uint16_t stored(float result) {
   static const bool flushes = test::value_of(instruction_set()) == "AVX3_BF16";
   const bool is_subnormal = std::fpclassify(result) == FP_SUBNORMAL;
   return test::to_bfloat16(flushes && is_subnormal ? std::copysign(0.0F, result) : result);
 }
 
-TEST(RotateBfloat16, IsTheFloatResultRoundedOnce) {
+TEST(RotateBfloat16, IsTheFloat32ResultRoundedOnce) {
   constexpr Extents extents{.batch = 2, .tokens = 9, .heads = 5, .features = 74};
   for (const Pairing pairing : all_pairings) {
     for (const Direction direction : test::all_directions) {
@@ -253,7 +248,7 @@ TEST(RotateBfloat16, IsTheFloatResultRoundedOnce) {
   }
 }
 
-// All features of one head multiplied by A alone: position 0 has cos 1 and sin 0.
+// Multiplies one head by A alone: position 0 has cos 1 and sin 0.
 std::vector<std::uint64_t> scaled_by(double attention_factor, Pairing pairing,
                                      const std::vector<std::uint16_t>& features) {
   const auto head_dim = static_cast<std::int64_t>(features.size());
@@ -269,8 +264,8 @@ std::vector<std::uint64_t> scaled_by(double attention_factor, Pairing pairing,
   return tensor.all_bits();
 }
 
-// x = 1 + m 2^-7 with m odd and below 43 gives 1.5 x = 1.5 + (1.5 m) 2^-7: exactly between two
-// neighbours, of which the even one must be taken. Both directions occur.
+// x = 1 + m 2^-7 with m odd and below 43 gives 1.5 x = 1.5 + (1.5 m) 2^-7, the midpoint of two
+// neighbours. The even one is sometimes above, sometimes below.
 TEST(RotateBfloat16, TiesGoToEven) {
   std::vector<std::uint16_t> features;
   std::vector<std::uint64_t> expected;
@@ -286,9 +281,9 @@ TEST(RotateBfloat16, TiesGoToEven) {
   }
 }
 
-// Every power of two, subnormal ones included, times numbers of 24 bits: the bf16 itself, the
-// middle to the next one, and what lies just beside either.
-TEST(RotateBfloat16, EveryExponentAndEachSideOfTheMiddle) {
+// Every power of two, subnormals included, times 24-bit numbers: the bf16 itself, the midpoint to
+// the next, and their neighbours.
+TEST(RotateBfloat16, RoundsAtEveryExponentOnEachSideOfTheMidpoint) {
   std::vector<std::uint16_t> powers;
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
     for (const std::uint32_t sign : {0U, 0x8000U}) {
@@ -309,7 +304,8 @@ TEST(RotateBfloat16, EveryExponentAndEachSideOfTheMiddle) {
   }
 }
 
-// The largest bf16 times 1.002 is below the largest float32 but above the middle to the next bf16.
+// The largest bf16 times 1.002 is below the largest float32, but above the midpoint to bf16's next
+// step.
 TEST(RotateBfloat16, RoundsUpToInfinity) {
   const std::vector<std::uint16_t> features(34, 0x7F7F);
   const std::vector<std::uint64_t> infinities(34, 0x7F80);
@@ -320,7 +316,7 @@ TEST(RotateBfloat16, RoundsUpToInfinity) {
   }
 }
 
-TEST(RotateBfloat16, NanWithAnyPayloadStaysNan) {
+TEST(RotateBfloat16, NaNWithAnyPayloadStaysNaN) {
   const std::vector<std::uint16_t> features = {0x7F81, 0xFF81, 0x7FFF, 0xFFFF, 0x7FC0, 0xFFC0};
   for (const Pairing pairing : all_pairings) {
     for (const std::uint64_t bits : scaled_by(1, pairing, features)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// interleaved_to_half moves every feature. In place it uses a buffer, in blocks of 256 pairs if a
-// head has more: the bits are those of out of place, at every length around a block's and its
-// multiples up to the longest head, and for more heads than the buffer holds.
+// interleaved_to_half moves every feature. In place it works through a buffer, in blocks of 256
+// pairs for long heads. Results are bit-identical to out of place at all lengths around a block and
+// its multiples, up to the longest head, and for more heads than the buffer holds.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -66,8 +66,8 @@ TEST(RotateReorder, HasTheSameBitsInPlaceForTheLongestHead) {
   expect_same_in_place(longest, DType::bf16);
 }
 
-// The rotation is that of interleaved, bit for bit, and then a permutation.
-TEST(RotateReorder, TurnsAsInterleavedDoes) {
+// Bit for bit the interleaved rotation, followed by a permutation.
+TEST(RotateReorder, RotatesLikeInterleavedThenPermutes) {
   constexpr std::int64_t pairs = 37;
   const HeadWindow to_half = window_with(pairs, Pairing::interleaved_to_half);
   const HeadWindow neighbours = window_with(pairs, Pairing::interleaved);
@@ -91,7 +91,7 @@ TEST(RotateReorder, TurnsAsInterleavedDoes) {
   }
 }
 
-// Inverse restores the order of the features: at position 0, bit for bit.
+// At position 0, where the round trip is exact.
 TEST(RotateReorder, InverseRestoresTheOrder) {
   for (const std::int64_t pairs : {19, 300}) {
     const HeadWindow window = window_with(pairs, Pairing::interleaved_to_half);

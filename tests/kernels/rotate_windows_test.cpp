@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every even rotary_dim up to two full unrolled steps of the widest vectors and beyond, so every
-// length of tail, at several places in the head, for each token count and head count around one.
+// Every even rotary_dim up to more than two unrolled steps of the widest vectors, so every tail, at
+// several offsets, for token and head counts around one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ void expect_right(const Case& given, std::uint64_t seed) {
   }
 }
 
-TEST(RotateWindows, EveryRotaryDim) {
+TEST(RotateWindows, AreWithinTheBoundForEveryRotaryDim) {
   for (std::int64_t rotary_dim = 2; rotary_dim <= 2 * 64 + 2; rotary_dim += 2) {
     for (const Pairing pairing : all_pairings) {
       for (const DType dtype : test::all_dtypes) {
@@ -62,8 +62,7 @@ TEST(RotateWindows, EveryRotaryDim) {
   }
 }
 
-// NaN and Inf stay in their own pair; features that do not turn are copied bit for bit, NaN
-// included.
+// NaN and Inf stay in their pair; unrotated features are copied bit for bit.
 
 using test::HeadIndex;
 
@@ -81,14 +80,14 @@ Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
   return dst;
 }
 
-// The bits of the largest finite number: one below Inf.
+// The largest finite number's bits, one below Inf's.
 std::uint64_t largest_bits(DType dtype) {
   Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
   tensor.set(only, 0, infinity);
   return tensor.bits_at(only, 0) - 1;
 }
 
-// Puts value into one feature of one pair and returns the rotated head.
+// Visits the rotated head with `value` in each feature of one pair.
 template <class Visit>
 void for_each_poisoned_feature(double value, Visit visit) {
   for (const Pairing pairing : all_pairings) {
@@ -125,7 +124,7 @@ TEST(RotateSpecialValues, NanStaysInItsPair) {
                             });
 }
 
-// At position 1 every angle lies in (0, pi/2): cos and sin are positive.
+// At position 1 every angle is in (0, pi/2), so cos and sin are positive.
 TEST(RotateSpecialValues, InfinityStaysInItsPairWithItsSign) {
   for (const double value : {infinity, -infinity}) {
     for_each_poisoned_feature(value, [value](double first, double second, bool is_first) {
@@ -145,8 +144,8 @@ TEST(RotateSpecialValues, OverflowIsInfinity) {
   }
 }
 
-// Signalling NaNs, negative zero, subnormals: copied, not computed with.
-TEST(RotateSpecialValues, OtherFeaturesPassBitForBit) {
+// Signalling NaNs, negative zero and subnormals are copied without arithmetic.
+TEST(RotateSpecialValues, UnrotatedFeaturesPassBitForBit) {
   for (const DType dtype : test::all_dtypes) {
     for (const std::uint64_t upper :
          {0x7F81U, 0x7C01U, 0x7FF1U, 0xFFFFU, 0x8000U, 0x0001U, 0x7F80U, 0x7C00U, 0x8001U}) {
@@ -162,7 +161,7 @@ TEST(RotateSpecialValues, OtherFeaturesPassBitForBit) {
   }
 }
 
-// x cos(0) - y sin(0) is x itself, for every finite x and y.
+// x cos(0) - y sin(0) is x for all finite x and y.
 TEST(RotateSpecialValues, PositionZeroChangesNothing) {
   for (const DType dtype : test::all_dtypes) {
     for (const Pairing pairing : test::order_keeping_pairings) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of cos and sin against MPFR, within their published bounds: every position an int64 can
-// hold.
+// Rows of cos and sin against MPFR, within their published bounds, at positions over all of int64.
 #include "rotary/rotations.hpp"
 
 #include <gtest/gtest.h>
@@ -82,9 +81,9 @@ TEST(Rotations, StayWithinTheBoundForRandomFrequencies) {
                            remarkable_positions());
 }
 
-// Long sequences from starts of every alignment: the rows of consecutive positions may come from
-// fewer evaluations than positions, with the same bits.
-TEST(Rotations, StayWithinTheBoundAlongARun) {
+// Long sequences from every alignment. Consecutive positions may share evaluations without changing
+// a bit.
+TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   for (const std::int64_t first :
        {std::int64_t{-37}, std::int64_t{8187}, std::int64_t{131070}, (std::int64_t{1} << 31) - 21,
@@ -104,8 +103,7 @@ TEST(Rotations, StayWithinTheBoundAlongARun) {
   }
 }
 
-// At position 0 rows are exact.
-TEST(Rotations, AreTheAttentionFactorAtPositionZero) {
+TEST(Rotations, EqualTheAttentionFactorAtPositionZero) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.5);
   const Rotations rotations =
       test::rotations_of(frequencies, ConsecutivePositions{.first = 0, .tokens = 1});
@@ -115,7 +113,7 @@ TEST(Rotations, AreTheAttentionFactorAtPositionZero) {
   }
 }
 
-TEST(Rotations, SayWhatTheyAreFor) {
+TEST(Rotations, ReportTheirPurpose) {
   const HeadWindow window{
       .head_dim = 24, .rotary_dim = 10, .first_feature = 3, .pairing = Pairing::interleaved};
   const std::vector<std::int32_t> positions(12, 5);
@@ -132,8 +130,7 @@ TEST(Rotations, SayWhatTheyAreFor) {
   EXPECT_EQ(&rotations.cos(0, 0)[0] + rotations.lane_stride(), &rotations.sin(0, 0)[0]);
 }
 
-// Rows depend on the position alone, not on the type that holds it, its stride or its neighbours.
-TEST(Rotations, AreTheSameBitsHoweverPositionsAreGiven) {
+TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   const Rotations consecutive =
       test::rotations_of(frequencies, ConsecutivePositions{.first = -3, .tokens = 8});
@@ -159,15 +156,15 @@ TEST(Rotations, AreTheSameBitsHoweverPositionsAreGiven) {
   }
 }
 
-TEST(Rotations, ReachTheLastInt64) {
+TEST(Rotations, StayWithinTheBoundAtTheLastInt64) {
   const Frequencies frequencies = test::frequencies_of(whole_head);
   EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = highest - 2, .tokens = 3}));
   EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = lowest, .tokens = 3}));
   EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = highest, .tokens = 0}));
 }
 
-// Frequencies below 0 turn a pair by -φ: rows are within the usual bound, and the rotation is the
-// transpose of that of the positive frequencies.
+// Negative frequencies turn a pair by -φ: rows are within the usual bound, and the rotation is the
+// transpose of the positive one.
 
 using test::Tensor;
 
@@ -180,7 +177,7 @@ Frequencies frequencies_of(const std::vector<double>& inv_freq, double attention
   return test::value_of(make_frequencies(window_of(inv_freq.size()), inv_freq, attention_factor));
 }
 
-// The smallest and largest numbers, thirds of a turn, and random ones.
+// Extreme numbers, thirds of a turn, and random ones.
 std::vector<double> negative_frequencies() {
   std::vector<double> inv_freq = {-0.0,
                                   -std::numeric_limits<double>::denorm_min(),
@@ -223,7 +220,7 @@ TEST(NegativeSense, RowsStayWithinTheBound) {
   }
 }
 
-// cos has the bits of the positive frequency's and sin the other sign.
+// cos is bit-identical to the positive frequency's; sin has the opposite sign.
 TEST(NegativeSense, MirrorsThePositiveRows) {
   std::vector<double> inv_freq = negative_frequencies();
   const Frequencies negative = frequencies_of(inv_freq, 1.25);

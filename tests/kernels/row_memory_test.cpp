@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and the
-// effects of copying, moving and remaking.
+// Rows in the caller's memory: bit-identical to owned rows, within row_bytes, through copying,
+// moving and remaking.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ const std::vector<double>& some_positions() {
 
 Positions given() { return positions_of(std::span<const double>(some_positions()), 2); }
 
-TEST(RowMemory, HoldsTheBitsOfOwnRowsAndNothingBeside) {
+TEST(RowMemory, HoldsTheBitsOfOwnedRowsAndNothingBeyond) {
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   for (const RowDType dtype : test::all_row_dtypes) {
     Memory memory(bytes_of(2, 3, dtype));
@@ -97,7 +97,7 @@ TEST(RowMemory, MustHoldEveryByte) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, OffItsAlignmentIsRefused) {
+TEST(RowMemory, MisalignedIsRefused) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(2 * bytes_of(2, 3, RowDType::f64));
   for (const auto& [dtype, offset] :
@@ -109,8 +109,8 @@ TEST(RowMemory, OffItsAlignmentIsRefused) {
   EXPECT_TRUE(memory.untouched());
 }
 
-// An empty span counts as no memory, wherever it points.
-TEST(RowMemory, MayBeEmptyForNone) {
+// An empty span counts as no memory, whatever its address.
+TEST(RowMemory, MayBeEmpty) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);
   const Rotations rows =
@@ -119,7 +119,7 @@ TEST(RowMemory, MayBeEmptyForNone) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, MayBeOfNoTokens) {
+TEST(RowMemory, MayHoldNoTokens) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(bytes_of(1, 1, RowDType::f32));
   EXPECT_EQ(bytes_of(5, 0, RowDType::f64), 0U);
@@ -149,7 +149,7 @@ TEST(RowMemory, IsSharedByCopiesAndKeptByMoves) {
   EXPECT_EQ(all_row_bits(moved), all_row_bits(test::rotations_of(frequencies, given())));
 }
 
-TEST(RowMemory, IsCopiedAndMovedWhereTheyOwnIt) {
+TEST(RowMemory, OwnedRowsAreCopiedAndMoved) {
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   Rotations rows = test::rotations_of(frequencies, given());
   const auto bits = all_row_bits(rows);
@@ -157,7 +157,7 @@ TEST(RowMemory, IsCopiedAndMovedWhereTheyOwnIt) {
   EXPECT_NE(copy.data(), rows.data());
   Rotations moved = std::move(rows);
   EXPECT_EQ(all_row_bits(moved), bits);
-  // A moved-from object can be made again, and the others do not change with it.
+  // A moved-from object can be made again without changing the others.
   const ConsecutivePositions other{.first = 9, .tokens = 4};
   test::require(remake_rotations(rows, frequencies, other));  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, other)));
@@ -165,7 +165,7 @@ TEST(RowMemory, IsCopiedAndMovedWhereTheyOwnIt) {
   EXPECT_EQ(all_row_bits(copy), bits);
 }
 
-TEST(RowMemory, IsKeptByRemaking) {
+TEST(RowMemory, RemakingKeepsIt) {
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   const Frequencies narrow = test::frequencies_of(
       {.head_dim = 8, .rotary_dim = 6, .first_feature = 1, .pairing = Pairing::interleaved});
@@ -190,7 +190,7 @@ TEST(RowMemory, IsKeptByRemaking) {
   }
 }
 
-// Fractional rows are written while the positions are still read.
+// Fractional positions are still being read while rows are written.
 TEST(RowMemory, MayNotHoldThePositions) {
   const auto frequencies = test::frequencies_of(window);
   std::vector<double> buffer(4096, 0.5);

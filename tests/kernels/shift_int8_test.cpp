@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shifted int8 keys of every length, against the reference in long double, and special heads. The
-// fuzz target shift makes other layouts and other frequencies.
+// Shifted int8 keys of every head length against the reference in long double, and special heads.
+// The fuzz target shift covers other layouts and frequencies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 using test::Int8Heads;
 using test::Lying;
 
-// From positions 4000, 4001, … to 1, 2, ….
+// Shifts from positions 4000, 4001, … to 1, 2, ….
 void expect_shifted(const Frequencies& frequencies, const Extents& extents) {
   Int8Heads keys(extents, Lying::scales_behind_heads);
   Int8Heads before(extents, Lying::scales_behind_heads);
@@ -98,8 +98,7 @@ TEST(ShiftInt8, KeepsSpecialHeads) {
   for (std::size_t i = 1; i < 1 + 6 * 34; ++i) ASSERT_EQ(keys.bytes()[i], before[i]) << i;
 }
 
-// Half way between two integers rounds to the even one: m is 2 * 127, which halves elements, and no
-// pair turns.
+// Midpoints round to even: m is 2 * 127, which halves the elements, and no pair turns.
 TEST(ShiftInt8, RoundsTiesToEven) {
   const Frequencies still = test::value_of(make_frequencies(
       {.head_dim = 8, .rotary_dim = 2, .first_feature = 6, .pairing = Pairing::half}, {0}, 1));

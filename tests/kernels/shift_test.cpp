@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row serves all tokens that move alike. The fuzz target shift holds rows and keys of any case
-// to the reference.
+// One row serves all tokens that move by the same distance. The fuzz target shift compares rows and
+// keys with the reference.
 #include "rotary/shift.hpp"
 
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// If one token moves by another distance, each token has a row, with the bits of the single row. A
-// batch of 1 goes with any.
-TEST(Shift, OneRowHasTheBitsOfEach) {
+// A token that moves by another distance gives every token its row, with the bits of the shared
+// one. A batch of 1 fits any batch.
+TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};
   const std::array<std::int64_t, 8> as_one = {3, 4, 5, 6, 3, 4, 5, 6};
@@ -52,7 +52,7 @@ TEST(Shift, OneRowHasTheBitsOfEach) {
   }
 }
 
-// From 11.75 to -0.25 is a whole number of positions, though no part of a position is the same.
+// 11.75 to -0.25 is a whole distance, though the fractions differ.
 TEST(Shift, OneRowServesMovesAcrossZero) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<double, 5> after = {11.75, 12.75, 14.75, 13, 11.875};
@@ -65,7 +65,7 @@ TEST(Shift, OneRowServesMovesAcrossZero) {
   }
 }
 
-// A stride of 0 repeats one position for any count of tokens, without a loop over them.
+// A stride of 0 repeats one position without a loop over the tokens.
 TEST(Shift, TakesOnePositionForAnyNumberOfTokens) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const std::int64_t old_place = 10;
@@ -80,7 +80,7 @@ TEST(Shift, TakesOnePositionForAnyNumberOfTokens) {
   EXPECT_EQ(by.tokens(), std::int64_t{1} << 50);
 }
 
-// The same row given once for each token, as a CosSinView.
+// A CosSinView that repeats the same row for each token.
 Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
   const auto pairs = static_cast<std::size_t>(one.window().pairs());
   std::vector<double> cos;
@@ -101,8 +101,8 @@ Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
                                        {.rows = one.row_dtype()}));
 }
 
-// One row stays in registers over many tokens: another loop, the same bits, in every layout.
-TEST(Shift, HasTheBitsOfARowForEachToken) {
+// A shared row stays in registers over many tokens: another loop, the same bits.
+TEST(Shift, ASharedRowHasTheBitsOfARowForEachToken) {
   constexpr std::int64_t tokens = 37;
   for (const Pairing pairing : test::order_keeping_pairings) {
     const Frequencies frequencies = test::frequencies_of(window_with(pairing));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sinusoidal encodings of every length against MPFR, and what is rounded. The fuzz target absolute
-// fills, adds and shifts in any dtype and strides, at any position.
+// Sinusoidal encodings of every length against MPFR, and their rounding. The fuzz target absolute
+// covers fill, add and shift in any dtype and strides, at any position.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(Sinusoidal, FillsEverySpecWithinTheBound) {
   }
 }
 
-// Stores 1 times value on a row of zeros, wide enough for vectors and a tail, and checks the bits.
+// Adds `value` to a row of zeros, long enough for vectors and a tail, and checks the stored bits.
 void expect_stored(DType dtype, double value, std::uint64_t bits) {
   static const auto zeros = [] {
     SinusoidalSpec spec = transformer_sinusoidal(19);
@@ -86,8 +86,8 @@ void expect_stored(DType dtype, double value, std::uint64_t bits) {
   ASSERT_EQ(x.all_bits(), std::vector<std::uint64_t>(19, bits)) << to_string(dtype) << value;
 }
 
-// 16-bit numbers and numbers between two of them, half-way and next to that; also between the
-// largest and the next multiple, which is stored as Inf. Each is read as the number it is.
+// 16-bit numbers, the midpoints to the next, and the midpoints' neighbours; also beyond the
+// largest, where Inf is stored.
 TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   for (const auto& [dtype, infinity] : {std::pair(DType::bf16, 0x7F80U), {DType::f16, 0x7C00U}}) {
     Tensor number(test::tokens_shape(dtype, {.tokens = 1, .features = 2}));
@@ -110,7 +110,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// One call, or one for each token and batch row, with another kind of positions.
+// One call for all, and one for each token and batch row with another kind of positions.
 TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]
@@ -129,7 +129,7 @@ TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   }
 }
 
-// Products of the smallest doubles underflow, for which the bound has room.
+// Products of the smallest doubles underflow; the bound allows for it.
 TEST(Sinusoidal, ShiftsSubnormalNumbersWithinTheBound) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(2)));
   for (const std::int64_t distance : {1, 18, -7, 1000}) {
@@ -148,9 +148,9 @@ TEST(Sinusoidal, ShiftsSubnormalNumbersWithinTheBound) {
   }
 }
 
-// The source documents' properties, one of which is false: all numbers lie in [-1, 1], but their
-// mean is not 0, because the slow cosines stay near 1 (here the last one at 0.9995).
-TEST(Sinusoidal, RangeAndMean) {
+// The source documents claim two properties. All numbers lie in [-1, 1], but their mean is not 0,
+// because slow cosines stay near 1 (the last one at 0.9995).
+TEST(Sinusoidal, AllNumbersAreWithinOneAndTheirMeanIsNotZero) {
   const auto sinusoidal = test::value_of(make_sinusoidal(transformer_sinusoidal(512)));
   Tensor table(test::tokens_shape(DType::f64, {.tokens = 512, .features = 512}));
   test::require(fill_sinusoidal(tokens_of(table), sinusoidal, ConsecutivePositions{0, 512}));

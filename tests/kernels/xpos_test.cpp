@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos: rows and rotated tensors are within their bounds, so scores depend on the distance alone,
-// as those of the reference do.
+// xPos: rows and rotated tensors are within their bounds; scores depend on distance alone, as in
+// the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST(Xpos, RowsStayWithinTheBound) {
   }
 }
 
-// The position is a large number, its distance from the center is not.
+// The position is large, its distance from the center is small.
 TEST(Xpos, RowsStayWithinTheBoundFarFromZero) {
   constexpr double center = 0x1p52;
   const std::vector<std::int64_t> positions = {(std::int64_t{1} << 52) - 16990,
@@ -127,8 +127,7 @@ TEST(Xpos, RotatesWithinTheBound) {
   }
 }
 
-// A row depends on its position alone, in every kind of positions.
-TEST(Xpos, RowsAreTheSameBitsHoweverTheyAreAskedFor) {
+TEST(Xpos, RowsHaveTheSameBitsForAnyKindOfPositions) {
   const Frequencies frequencies = frequencies_of(window_of(70), {.center = 10});
   const std::vector<double> doubles = {40, 41, 42, 43};
   const std::vector<std::int32_t> integers = {40, 41, 42, 43};
