@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 to and from float, written for the tests: to nearest, ties to even, as IEEE 754 says.
+// Converts bfloat16 to and from float for the tests: to nearest, ties to even (IEEE 754).
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ namespace rotary::test {
 
 [[nodiscard]] inline std::uint16_t to_bfloat16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto below = static_cast<std::uint16_t>(bits >> 16);  // towards zero
+  const auto below = static_cast<std::uint16_t>(bits >> 16);  // rounded towards zero
   if (std::isnan(value)) return static_cast<std::uint16_t>(below | 0x40U);
   const std::uint32_t remainder = bits & 0xFFFFU;
   const bool is_odd = (below & 1U) != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a relative bias that training would change, in the order of parameter_count(), to
-// be changed one by one.
+// The trainable numbers of a relative bias in the order of parameter_count(), so that a test can
+// change one at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace rotary::test {
 
-// table: what a T5Bias reads. Slopes of ALiBi that are not given are written out first.
+// table: what a T5Bias reads. ALiBi's default slopes are first written out.
 [[nodiscard]] std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& table);
 
-// An encoding whose parameters are lists for each head, with random numbers within their bounds:
-// between 0.1 and 1.1 where they must be positive, otherwise in [-1, 1); with 3 units, where it has
-// units. Nothing for the others, whose samples tests write out. Each list takes the next seed.
+// Random parameters for an encoding with a list for each head: in [0.1, 1.1) if they must be
+// positive, else in [-1, 1). Encodings with units get 3. Empty for other encodings, whose samples
+// are written by hand. Each list uses the next seed.
 [[nodiscard]] std::optional<RelativeBias> random_bias(std::string_view name, std::int64_t heads,
                                                       std::uint64_t seed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE binary16 to and from double, written for the tests with the C library's arithmetic on
-// values, while the kernels work on bits. To nearest, ties to even, as nearbyint.
+// Converts IEEE binary16 to and from double with the C library's arithmetic; the kernels work on
+// bits. To nearest, ties to even, as nearbyint.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace rotary::test {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign + 0x7E00);
   if (value == 0) return static_cast<std::uint16_t>(sign);
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign + 0x7C00);
-  // In units of the spacing of its binade; a carry into the next one adds up by itself.
+  // In units of the binade's spacing; a carry into the next binade needs no special case.
   const int exponent = std::max(std::ilogb(value), -14);
   const double units = std::nearbyint(std::ldexp(std::abs(value), 10 - exponent));
   const double number = units + 1024 * (exponent + 14);

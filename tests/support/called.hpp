@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that tables of refusals make: those of the library, and, in the tests of cuda/, those
-// of a device, which refuse the same with the same words. Suites named OfTheCpuAlone hold the rest.
+// The calls that tables of refusals make. Tests of cuda/ substitute a device's calls, which must
+// refuse with the same words. Suites named OfTheCpuAlone are for the CPU only.
 #pragma once
 
 #include "rotary/kv_cache.hpp"
@@ -15,7 +15,7 @@ namespace rotary::test::called {
 [[nodiscard]] Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
                             const AppendOptions& options);
 [[nodiscard]] Status shift(const HeadsView& keys, const RotatedAt& from, const RotatedAt& to);
-// Takes somebody's rows.
+// Takes the caller's rows.
 [[nodiscard]] Status rows(const HeadWindow& window, const CosSinView& view);
 
 }  // namespace rotary::test::called

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ready-made inputs that many tests share.
+// Inputs that many tests share.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,21 @@ inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, D
 inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
                                               Direction::transpose};
 
-// Base 10000 over the window, with attention factor A.
+// Base 10000 over the window.
 [[nodiscard]] Frequencies frequencies_of(const HeadWindow& window, double attention_factor = 1);
 
 [[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions,
                                      RowDType rows = RowDType::f32);
 
-// The type of the rows for elements of this dtype.
+// The row type for elements of this dtype.
 [[nodiscard]] RowDType rows_for(DType dtype) noexcept;
 
-// A tensor of random activations.
+// Fills a tensor with random activations.
 [[nodiscard]] Tensor random_tensor(const Shape& shape, std::uint64_t seed);
 
-// The same elements in another layout.
 [[nodiscard]] Tensor moved_to(Layout layout, const Tensor& tensor);
 
-// "bf16 interleaved inverse": for SCOPED_TRACE.
+// For SCOPED_TRACE: "bf16 interleaved inverse".
 [[nodiscard]] std::string describe(DType dtype, Pairing pairing, Direction direction);
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of a rotated pair for every dtype, by the functions of rotary/numeric_contract.hpp.
+// The contract of a rotated pair for every dtype, from rotary/numeric_contract.hpp.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace rotary::test {
 
-// The rotation of a pair.
+// How a pair was rotated.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -26,7 +26,7 @@ struct Rotated {
   return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
 }
 
-// In units of error_unit * hypot, where hypot is that of the exact pair.
+// The allowed error, in units of error_unit times the hypot of the exact pair.
 [[nodiscard]] inline double error_bound(const Rotated& by, long double hypot) noexcept {
   switch (by.dtype) {
     case DType::f32:
@@ -43,9 +43,8 @@ struct Rotated {
   return 0;
 }
 
-// A component's error in the same units. Infinity, which is within no bound, for a NaN, for an
-// error where the exact pair is 0, and for an f16 that is Inf and must not be or is finite and must
-// be Inf; an Inf that is allowed has no error.
+// A component's error in the same units; 0 for an allowed Inf. Infinity, which is within no bound,
+// for a NaN, for an error if the exact pair is 0, and for an f16 that is wrongly Inf or finite.
 [[nodiscard]] inline double error_units(const Rotated& by, double got, long double exact,
                                         long double hypot) noexcept {
   constexpr double wrong = std::numeric_limits<double>::infinity();
@@ -64,7 +63,7 @@ struct Rotated {
              : static_cast<double>(error / (error_unit(by.dtype) * hypot));
 }
 
-// The larger error of the two components, and the bound.
+// The larger error of both components, and the bound.
 struct PairError {
   double units = 0;
   double bound = 0;

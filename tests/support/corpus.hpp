@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of fuzz/corpus/<target>/. For a reader the name is the verdict: y_ must be accepted, n_
-// refused.
+// The files of fuzz/corpus/<target>/. Names beginning with y_ must be accepted, with n_ refused.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,7 @@ struct CorpusFile {
   std::string bytes;
 };
 
-// The files of fuzz/corpus/TARGET whose name begins with this prefix, sorted by name.
+// Files whose name begins with `beginning`, sorted by name.
 [[nodiscard]] inline std::vector<CorpusFile> corpus_files(std::string_view target,
                                                           std::string_view beginning) {
   std::vector<CorpusFile> files;
@@ -39,12 +38,12 @@ struct CorpusFile {
   return files;
 }
 
-// One file by its whole name.
+// The file with exactly this name.
 [[nodiscard]] inline std::string corpus_file(std::string_view target, std::string_view name) {
   return corpus_files(target, name).front().bytes;
 }
 
-// The file n_NAME is refused with this code and a message that says these parts.
+// The file n_NAME is refused with this code and a message that contains these parts.
 struct CorpusRefusal {
   std::string_view name;  // without n_ and the ending
   ErrorCode code;

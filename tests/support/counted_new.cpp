@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own, so that no caller is compiled together with the replacement. The forms that
-// are not replaced here (arrays, nothrow) call these, as the standard says.
+// A separate file, so that no caller is compiled with the replacement. The other forms (arrays,
+// nothrow) call these, as the standard requires.
 #include "support/counted_new.hpp"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <new>
 
-// Declared by <malloc.h>, which no standard knows.
+// From <malloc.h>, which is not standard.
 extern "C" std::size_t malloc_usable_size(void* memory) noexcept;
 
 namespace {
@@ -19,11 +19,11 @@ std::atomic<std::size_t> allocations{0};
 std::atomic<std::int64_t> live{0};
 std::atomic<std::int64_t> bytes_live{0};
 std::atomic<std::int64_t> bytes_peak{0};
-std::atomic<std::size_t> first_to_fail{never};  // among allocations since the process began
+std::atomic<std::size_t> first_to_fail{never};  // counted from the process's start
 std::atomic<std::size_t> last_to_fail{never};
 std::atomic<bool> one_failed{false};
 
-// No machine has more. AddressSanitizer's malloc would end the process.
+// More than any machine has: AddressSanitizer's malloc would end the process.
 std::atomic<std::size_t> most_bytes{(std::size_t{1} << 47) - 1};
 
 void* counted(std::size_t bytes, std::size_t alignment) {
@@ -31,7 +31,7 @@ void* counted(std::size_t bytes, std::size_t alignment) {
   const bool fails = index >= first_to_fail && index <= last_to_fail;
   if (fails) one_failed = true;
   if (fails || bytes > most_bytes) throw std::bad_alloc();
-  // A multiple of the alignment, which aligned_alloc asks for; 0 bytes have an address, too.
+  // aligned_alloc requires a multiple of the alignment. 0 bytes also need an address.
   const std::size_t whole = (bytes / alignment + 1) * alignment;
   void* const memory = alignment <= alignof(std::max_align_t)
                            ? std::malloc(bytes > 0 ? bytes : 1)

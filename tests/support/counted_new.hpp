@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linking support/counted_new.cpp into a test binary replaces every operator new by one that
-// counts, and that fails where a test says so.
+// Linking support/counted_new.cpp replaces every operator new by one that counts, and that fails on
+// request.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,29 @@
 
 namespace rotary::test {
 
-// Allocations since the start of the process, those that failed included.
+// Allocations since the start of the process, including failed ones.
 [[nodiscard]] std::size_t allocation_count() noexcept;
 
-// Allocated and not freed.
+// Allocated and not yet freed.
 [[nodiscard]] std::int64_t live_allocations() noexcept;
 
-// Bytes that are allocated and not freed, and the most that there were since the last
-// restart_peak().
+// Bytes not yet freed, and their maximum since the last restart_peak().
 [[nodiscard]] std::int64_t live_bytes() noexcept;
 [[nodiscard]] std::int64_t peak_bytes() noexcept;
 void restart_peak() noexcept;
 
-// From now on an allocation of more bytes fails.
+// Makes larger allocations fail from now on.
 void refuse_more_than(std::size_t bytes) noexcept;
 
 enum class Failing {
-  one,               // this allocation alone, as when a large block does not fit
-  it_and_all_later,  // as when nothing is left
+  one,               // only this allocation, as if a large block does not fit
+  it_and_all_later,  // as if no memory is left
 };
 
-// While one lives, allocations of any thread fail. One at a time.
+// Makes allocations of any thread fail during its lifetime. Only one may exist.
 class FailingNew {
  public:
-  // index: how many allocations succeed before.
+  // index: how many allocations succeed first.
   FailingNew(std::size_t index, Failing which) noexcept;
   ~FailingNew();
   FailingNew(const FailingNew&) = delete;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matchers for an error: its code, and the parts that its message must contain, the requirement and
-// what was got.
+// Matchers for an error's code and for parts of its message: the requirement and the value it got.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors such as callers write, which record how often they were called and for how many tasks.
+// Executors as callers write them, which count calls and tasks.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline void run_backwards(std::int64_t count, ExecutorTask task, void* state) {
   for (std::int64_t index = count; index-- > 0;) task(state, index);
 }
 
-// Runs all tasks at once, none of them on the calling thread.
+// Runs all tasks at once on new threads only.
 inline void run_on_other_threads(std::int64_t count, ExecutorTask task, void* state) {
   std::vector<std::thread> threads;
   for (std::int64_t index = 0; index < count; ++index) threads.emplace_back(task, state, index);
@@ -31,7 +31,7 @@ class CountingExecutor {
  public:
   CountingExecutor(Run run, std::int64_t concurrency) : run_(run), concurrency_(concurrency) {}
 
-  // Valid as long as this lives and does not move.
+  // Valid while this object lives and stays in place.
   [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =
@@ -45,7 +45,7 @@ class CountingExecutor {
   }
 
   [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
-  [[nodiscard]] std::int64_t tasks() const noexcept { return tasks_; }  // of the latest call
+  [[nodiscard]] std::int64_t tasks() const noexcept { return tasks_; }  // in the latest call
 
  private:
   Run run_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes GGUF files in memory, right ones and, number by number, wrong ones. Written from the
-// format (docs/theory/gguf.md) without the reader's code.
+// Writes GGUF files in memory, valid ones and broken ones. Follows the format (docs/theory/gguf.md)
+// and shares no code with the reader.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace rotary::test {
 
-// Bytes in one byte order.
+// Bytes written in one byte order.
 class OrderedBytes {
  public:
   explicit OrderedBytes(std::endian order = std::endian::little) : order_(order) {}
@@ -28,7 +28,7 @@ class OrderedBytes {
     bytes_.append(text);
     return *this;
   }
-  // Its length, then its bytes.
+  // The length, then the bytes.
   OrderedBytes& text(std::string_view value) { return u64(value.size()).raw(value); }
   OrderedBytes& append(const OrderedBytes& other) { return raw(other.bytes_); }
   OrderedBytes& pad_to(std::size_t alignment) {
@@ -52,13 +52,13 @@ class OrderedBytes {
   std::string bytes_;
 };
 
-// A file; keys and tensors in the order in which they are added.
+// Keys and tensors keep the order in which they are added.
 class GgufFile {
  public:
   explicit GgufFile(std::endian order = std::endian::little, std::uint32_t version = 3)
       : version_(version), keys_(order), tensors_(order), data_(order) {}
 
-  // A file of an architecture with two layers and four heads of 64 features.
+  // A file with two layers and four heads of 64 features.
   static GgufFile small(std::string_view architecture, std::endian order = std::endian::little) {
     GgufFile file(order);
     file.named(architecture)
@@ -74,7 +74,7 @@ class GgufFile {
     return text("general.architecture", architecture);
   }
 
-  // In names "$" stands for the architecture.
+  // "$" in a name is the architecture.
   GgufFile& u32(std::string_view name, std::uint32_t value) {
     return key(name, 4, OrderedBytes(order()).u32(value));
   }
@@ -111,7 +111,7 @@ class GgufFile {
     for (const std::string& value : values) array.text(value);
     return key(name, 9, array);
   }
-  // Any type, any bytes.
+  // Takes any type and bytes.
   GgufFile& key(std::string_view name, std::uint32_t type, const OrderedBytes& value) {
     const bool is_own = name.starts_with("$");
     keys_.text(is_own ? name_ + std::string(name.substr(1)) : std::string(name));
@@ -126,7 +126,7 @@ class GgufFile {
     for (const float value : values) data_.f32(value);
     return *this;
   }
-  // An entry of the list alone.
+  // Adds only a list entry, without data.
   GgufFile& entry(std::string_view name, const std::vector<std::int64_t>& extents,
                   std::uint32_t type, std::uint64_t offset) {
     tensors_.text(name).u32(static_cast<std::uint32_t>(extents.size()));
@@ -136,7 +136,7 @@ class GgufFile {
     return *this;
   }
 
-  // The numbers of tensors and keys that the header states, where they are others.
+  // Makes the header state other numbers of tensors and keys.
   GgufFile& claim(std::uint64_t tensors, std::uint64_t keys) {
     claimed_ = true;
     claimed_tensors_ = tensors;

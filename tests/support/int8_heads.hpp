@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads in 8 bits with a scale for each head and token, in memory of their own, with every byte
-// that is neither element nor scale guarded.
+// 8-bit heads with a scale for each head and token in their own memory. All other bytes are guards.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +16,17 @@ namespace rotary::test {
 
 inline constexpr std::int8_t int8_guard = 0x55;
 
-// The layouts of elements and scales.
 enum class Lying { bthd, bhtd, padded, backwards, scales_behind_heads };
 inline constexpr std::array all_lyings = {Lying::bthd, Lying::bhtd, Lying::padded, Lying::backwards,
                                           Lying::scales_behind_heads};
 
-// A quantized tensor in one buffer, whose other bytes are guards.
 class Int8Heads {
  public:
   Int8Heads(const Extents& extents, Lying lying) {
     const bool padded = lying == Lying::padded;
     const bool behind = lying == Lying::scales_behind_heads;
     view_.extents = extents;
-    Extents room = extents;  // of a head, its scale behind it
+    Extents room = extents;  // of a head, followed by its scale
     room.features = behind ? (extents.features + 7) / 4 * 4 : extents.features + (padded ? 3 : 0);
     view_.strides = lying == Lying::bhtd ? strides_bhtd(room) : strides_bthd(room);
     const std::int64_t heads = extents.batch * extents.tokens * extents.heads;
@@ -41,7 +38,7 @@ class Int8Heads {
     const Extents places{extents.batch, extents.tokens, extents.heads, unit};
     const Strides s = lying == Lying::bhtd ? strides_bhtd(places) : strides_bthd(places);
     view_.scale_strides = {.batch = s.batch, .token = s.token, .head = s.head};
-    view_.data = bytes_.data() + (behind ? 0 : 1);  // odd
+    view_.data = bytes_.data() + (behind ? 0 : 1);  // an odd address
     view_.scales = scales + (behind ? unit - 1 : 0);
     if (lying == Lying::backwards) {
       view_.data += (extents.tokens - 1) * view_.strides.token;
@@ -78,7 +75,7 @@ class Int8Heads {
     });
   }
 
-  // The values, exact in double.
+  // The exact values as double.
   [[nodiscard]] Tensor values() const {
     Tensor tensor({.dtype = DType::f64, .extents = view_.extents});
     for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
@@ -87,7 +84,7 @@ class Int8Heads {
     return tensor;
   }
 
-  // All bytes that are neither element nor scale, in order.
+  // Whether all bytes besides elements and scales are unchanged.
   [[nodiscard]] bool guards_intact() const {
     std::vector<std::int8_t> rest = bytes_;
     for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {

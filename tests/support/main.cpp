@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main of every test binary. With ROTARY_INSTRUCTION_SET set, the binary is skipped (exit 77)
-// if the build or the machine lacks that set, and fails if the library used another one.
+// The main of every test binary. If ROTARY_INSTRUCTION_SET names a set that the build or machine
+// lacks, the tests are skipped (exit 77). If the library used another set, they fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>

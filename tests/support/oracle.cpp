@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The comparison itself. The exact pair is in long double, so its own error (2^-63) is far below
-// the unit in which the contract is stated: 2^-24 hypot(pair), of f64 2^-53 hypot(pair).
+// The exact pair is in long double. Its error (2^-63) is far below the contract's unit: 2^-24
+// hypot(pair), for f64 2^-53 hypot(pair).
 #include "support/oracle.hpp"
 
 #include <bit>

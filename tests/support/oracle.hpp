@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what rotate wrote with the reference, element by element, within the bounds that
-// include/rotary/numeric_contract.hpp promises and no wider.
+// Compares rotated elements with the reference, within exactly the bounds of
+// include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,13 +27,14 @@ class Oracle {
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq, frequencies_.axes) {}
-  // For frequencies with xpos.
+  // For frequencies with xPos.
   Oracle(Frequencies frequencies, Positions positions, Role role)
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq, {.xpos = *frequencies_.xpos, .role = role}) {}
 
-  // dst must be the rotation of src within the bound; other features must be src's bits.
+  // Checks that dst is the rotation of src within the bound, and that other features are copied bit
+  // for bit.
   [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,
                                                  const ConstHeadsView& src,
                                                  Direction direction) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For ./dev record: the bits that a test's calls return, which a change of structure must keep.
+// Records the bits that a test's calls return, for ./dev record: refactoring must keep them.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace rotary::test {
 
-// Appends the running test's name and a hash of the bits to the file that the environment variable
-// ROTARY_RECORDED_BITS names; without it, does nothing.
+// Appends the test's name and a hash of the bits to the file named by ROTARY_RECORDED_BITS; does
+// nothing without it.
 void record_bits(std::span<const std::byte> bits);
 
 template <class Values>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of refusals: what is changed about a call that succeeds, and what its error must say.
+// Tests of refusals: change one thing about a valid call and check the error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,17 +15,17 @@ namespace rotary::test {
 
 using Parts = std::initializer_list<std::string_view>;
 
-// The outcome, a Status or a Result, is an error of this code that says these parts.
+// Expects an error with this code whose message contains these parts.
 template <class Outcome>
 void refused(const Outcome& outcome, Parts parts, ErrorCode code = ErrorCode::invalid_argument,
              const std::source_location& at = std::source_location::current()) {
   EXPECT_TRUE(fails(outcome, code, parts)) << at.file_name() << ":" << at.line();
 }
 
-// Tests of a call, `c`, that succeeds. A row changes one thing about it, in the first argument:
+// Base for tests of a valid call `c`. A row changes one thing in its first argument:
 //   refuse(c.k.data = nullptr, {"k: data must not be null"});
-// It then calls Call::run(), and renews `c`. Call::written(), a copy of all destinations, if there
-// is one, must stay as it was.
+// It then calls Call::run() and resets `c`. If Call::written() exists, the destinations it returns
+// must be unchanged.
 template <class Call>
 class Refusals : public testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short ways to resolve a config in a test and to inspect the result.
+// Helpers that resolve a config and inspect the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace rotary::test {
 
-// A llama with head_dim 64, two layers and these further members: R"("rope_theta": 1e6)".
+// A llama with head_dim 64, two layers and extra members: R"("rope_theta": 1e6)".
 [[nodiscard]] inline std::string llama_with(std::string_view members) {
   std::string config = R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 2,)"
                        R"( "num_hidden_layers": 2, "max_position_embeddings": 4096)";
@@ -24,7 +24,7 @@ namespace rotary::test {
   return config + "}";
 }
 
-// A model of this type with head_dim 64, four layers and these further members.
+// A model of this type with head_dim 64, four layers and extra members.
 [[nodiscard]] inline std::string model_with(std::string_view model_type,
                                             std::string_view members = {}) {
   std::string config = R"({"model_type": ")";
@@ -35,7 +35,7 @@ namespace rotary::test {
   return config + "}";
 }
 
-// "key": value, as a member of a JSON object; value is JSON.
+// A JSON member "key": value; value is JSON.
 [[nodiscard]] inline std::string member(std::string_view key, std::string_view value) {
   std::string text = "\"";
   return text.append(key).append("\": ").append(value);
@@ -63,8 +63,8 @@ namespace rotary::test {
   return model.rotary.front().spec;
 }
 
-// The encoding of each layer: R for rotary with the index of its embedding, N for none, - for no
-// attention, and the first letter of the others' names: "R0 R0 R0 N".
+// Each layer's encoding: R with the index of its rotary embedding, N for none, - for no attention,
+// else the name's first letter: "R0 R0 R0 N".
 [[nodiscard]] inline std::string layers_of(const ModelSpec& model) {
   std::string text;
   for (const ModelLayer& layer : model.layers) {
@@ -90,7 +90,6 @@ namespace rotary::test {
   return text;
 }
 
-// The rotary embedding of the layers of this type.
 [[nodiscard]] inline const ModelRotary& rotary_for(const ModelSpec& model,
                                                    std::string_view layer_type) {
   for (const ModelRotary& each : model.rotary) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unwrapping Result in tests: an unexpected error fails the test with its message.
+// Unwraps Result in tests; an unexpected error fails the test with its message.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin against MPFR, and against each other.
+// Compares rows of cos and sin with MPFR and with each other.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ namespace rotary::test {
 
 inline constexpr RowDType all_row_dtypes[] = {RowDType::f32, RowDType::f64};
 
-// Every element that make_rotations makes of these is within its published bound.
+// Checks every element of make_rotations' rows against its published bound.
 [[nodiscard]] testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
                                                          const Positions& positions, RowDType rows);
 
-// The bits of one token's cos, then of its sin.
+// One token's cos bits, then its sin bits.
 [[nodiscard]] std::vector<std::uint64_t> row_bits(const Rotations& rotations, std::int64_t batch,
                                                   std::int64_t token);
 

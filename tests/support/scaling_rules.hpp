@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for every scaling rule: its frequencies are those of the long double reference, it refuses
-// bad values, and its text says what its aggregate holds.
+// Checks for every scaling rule: frequencies match the long double reference, bad values are
+// refused, and the text matches the struct.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using Context = std::optional<std::int64_t>;
   return {.head_dim = rotary_dim, .base = base, .pairing = Pairing::half, .scaling = scaling};
 }
 
-// For an ordinary model, with 32 pairs.
+// For a typical model with 32 pairs.
 [[nodiscard]] inline Frequencies frequencies_with(const Scaling& scaling, Context context = {}) {
   return value_of(make_frequencies(spec_with(10000, 64, scaling), context));
 }
@@ -50,7 +50,7 @@ inline void expect_as_reference(const RotarySpec& spec, Context context = {}) {
   ASSERT_TRUE(got.contexts.contains(context.value_or(1)));
 }
 
-// For bases and dimensions, those of models and others; least_dim: the least that the rule accepts.
+// For typical and unusual bases and dimensions. least_dim: the smallest that the rule accepts.
 inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context context = {},
                                                std::int64_t least_dim = 2) {
   for (const double base : {1.0000001, 2.0, 100.0, 10000.0, 500000.0, 1e11}) {
@@ -69,14 +69,13 @@ inline void expect_refused(const Scaling& scaling, Parts parts, Context context 
   expect_refused(spec_with(10000, 64, scaling), parts, context);
 }
 
-// A copy of the rule with one member changed.
+// Copies the rule and changes one member.
 template <class Rule, class Value>
 [[nodiscard]] Rule with(Rule rule, Value Rule::*member, Value value) {
   rule.*member = std::move(value);
   return rule;
 }
 
-// A spec with this scaling, as text.
 [[nodiscard]] inline std::string spec_text(std::string_view scaling) {
   std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": )";
   return text.append(scaling).append("}");

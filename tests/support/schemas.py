@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/schema, whose files refer to one another, without a network."""
+"""Validates against docs/schema, whose files reference one another, without a network."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ DOCUMENTS = {
 
 @functools.cache
 def validator(name):
-    """Of NAME.schema.json."""
+    """A validator for NAME.schema.json."""
     uri = (SCHEMAS / f"{name}.schema.json").as_uri()
     jsonschema.Draft202012Validator.check_schema(DOCUMENTS[uri])
     resolver = jsonschema.RefResolver(uri, DOCUMENTS[uri], store=DOCUMENTS)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the layouts of elements, and the guard pattern around them.
 #include "support/tensor.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace rotary::test {
 namespace {
 
-constexpr std::int64_t guard_elements = 64;  // a cache line or more on each side
+constexpr std::int64_t guard_elements = 64;  // at least a cache line on each side
 
 std::byte guard_pattern(std::size_t offset) {
   return static_cast<std::byte>(0xA5U ^ (offset * 37U));
@@ -53,7 +52,7 @@ Strides strides_of(const Extents& extents, Layout layout) {
 }
 
 struct Reach {
-  std::int64_t lowest = 0;  // offset of the lowest element from element (0, 0, 0, 0)
+  std::int64_t lowest = 0;  // the lowest element's offset from element (0, 0, 0, 0)
   std::int64_t highest = 0;
 };
 

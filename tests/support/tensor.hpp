@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor of queries or keys in memory of its own, in any of the layouts that models use, with
-// every byte that is no element guarded: before, after and, for strided layouts, between.
+// Queries or keys in their own memory, in any layout that models use. All other bytes are guards:
+// before, after and, in strided layouts, between elements.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ enum class Layout {
   bhtd,
   fused_qkv,             // the k slot of [B, T, 3, H, D]
   padded,                // bthd with unused elements after each head, token and batch row
-  reversed_tokens,       // bthd with the tokens backwards
-  reversed,              // bthd with everything backwards
+  reversed_tokens,       // bthd with tokens reversed
+  reversed,              // bthd with all axes reversed
   every_second_feature,  // bthd with feature stride 2
   heads_last,            // [B, T, D, H]
 };
@@ -56,7 +56,7 @@ class Tensor {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const;
   [[nodiscard]] std::uint64_t bits_at(const HeadIndex& index, std::int64_t feature) const;
   void set_bits(const HeadIndex& index, std::int64_t feature, std::uint64_t bits);
-  void set(const HeadIndex& index, std::int64_t feature, double value);  // to nearest even
+  void set(const HeadIndex& index, std::int64_t feature, double value);  // rounds to nearest even
 
   // The bits of all elements, [batch][tokens][heads][features].
   [[nodiscard]] std::vector<std::uint64_t> all_bits() const;
@@ -68,7 +68,7 @@ class Tensor {
 
   Shape shape_;
   Strides strides_;
-  std::int64_t first_element_ = 0;  // of element (0, 0, 0, 0), from the start of bytes_
+  std::int64_t first_element_ = 0;  // element (0, 0, 0, 0), from the start of bytes_
   std::vector<std::byte> bytes_;
 };
 
@@ -86,12 +86,12 @@ void for_each_element(const Extents& extents, Visit visit) {
   }
 }
 
-void fill(Tensor& tensor, Random& random);  // activations
+void fill(Tensor& tensor, Random& random);  // uniform in [-4, 4)
 
-// 2^-30 .. 2^30, within the range of the dtype: f16 2^-24 .. 2^16, f64 2^-300 .. 2^300.
+// Magnitudes 2^-30 .. 2^30, for f16 2^-24 .. 2^16, for f64 2^-300 .. 2^300.
 void fill_with_any_magnitude(Tensor& tensor, Random& random);
 
-// The same elements in another place: dst must have src's extents and dtype.
+// Copies elements into another layout; extents and dtype must match.
 void copy_elements(Tensor& dst, const Tensor& src);
 
 }  // namespace rotary::test

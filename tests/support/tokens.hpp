@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeddings and tables as tensors of one head, with the same guards and layouts.
+// Embeddings and tables as tensors with one head, with the same guards and layouts.
 #pragma once
 
 #include "rotary/tensor_view.hpp"
@@ -24,7 +24,7 @@ namespace rotary::test {
           .strides = {.batch = s.batch, .token = s.token, .feature = s.feature}};
 }
 
-// The tokens of the first batch row as the rows of a table.
+// The first batch row as a table.
 [[nodiscard]] inline TableView table_of(Tensor& tensor) {
   const HeadsView view = tensor.view();
   return {.data = view.data,

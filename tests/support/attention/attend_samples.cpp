@@ -6,7 +6,7 @@
 namespace rotary::test {
 namespace {
 
-// Vectors of Shaw's, in [-1, 1).
+// Shaw's vectors with random numbers in [-1, 1).
 reference::ShawVectors random_vectors(const ShawWindow& window, std::int64_t features,
                                       std::uint64_t seed) {
   const Extents extents{.tokens = window.rows(), .heads = 1, .features = features};

@@ -11,8 +11,8 @@
 
 namespace rotary::test {
 
-// Encodings that attend() takes: rotary over whole heads, over the last features, with a bias and
-// with Shaw's vectors, whose window is also wider than any sequence.
+// The encodings of attend(): rotary over whole heads and over the last features, alone, with a bias
+// and with Shaw's vectors, one of whose windows is wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 struct NamedMask {
@@ -25,17 +25,16 @@ struct NamedMask {
 inline constexpr AttentionShape small{
     .queries = 9, .keys = 23, .features = 12, .value_features = 10};
 
-// Masks for the shape small.
 [[nodiscard]] std::vector<NamedMask> attend_masks();
 
-// False for positions so far away that the factor of xPos is out of bounds.
+// False if positions are so distant that xPos's factor is out of bounds.
 [[nodiscard]] bool meet(const EncodingSample& encoding, const NamedMask& mask);
 
-// A call of 12 features for the encoding under the mask.
+// A case with 12 features.
 [[nodiscard]] AttendCase case_of(const AttentionShape& shape, const EncodingSample& encoding,
                                  const NamedMask& mask);
 
-// Scores of random activations, uniform in [-4, 4), then spread by about 2.
+// Spreads the scores of random activations, uniform in [-4, 4), by about 2.
 inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
 }

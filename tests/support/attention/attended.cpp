@@ -140,7 +140,7 @@ void Attended::ask_for_weights() {
   options_.weights = ScoresView{weights.data() + 1, DType::f32, extents, strides_bhqk(extents)};
 }
 
-// Tokens in no sequence are at 0.
+// Tokens in no sequence have position 0.
 void Attended::turn() {
   const reference::Rotary& rotary = *case_.encoding.rotary;
   frequencies_ =
@@ -180,7 +180,7 @@ check::AttendCall Attended::call_of(KeysAndValues& keys) {
   return call;
 }
 
-// Masks have columns to spare for keys in the slots of pages that are not there.
+// Masks have spare columns for keys in unused slots of pages.
 Status Attended::run(Pages pages) {
   check::AttendCall call = call_of(pages);
   call.table = pages.table;

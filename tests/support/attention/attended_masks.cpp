@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masks of pairs of a call.
 #include <limits>
 
 #include "support/attention/attended.hpp"
@@ -8,7 +7,7 @@
 namespace rotary::test {
 namespace {
 
-// With room for the keys of whole pages.
+// Leaves room for the keys of whole pages.
 Shape mask_shape(const PairMask& mask, DType dtype) {
   const ScoresExtents& n = mask.extents;
   const std::int64_t columns = n.keys == 1 ? 1 : n.keys + 40;

@@ -36,7 +36,7 @@ void add_scaled(std::span<double> sum, double factor, std::span<const double> x)
   for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += factor * x[f];
 }
 
-// The scores of tests are below 2^12, of which long double holds the exponential.
+// Test scores are below 2^12, where exp fits in long double.
 long double exp_of(double score) { return std::exp(static_cast<long double>(score)); }
 
 void multiply_by_factors(Heads& q, const Numbers& factors) {
@@ -61,7 +61,7 @@ ScoresExtents extents_of(const reference::AttentionInputs& inputs) {
           .keys = inputs.k.extents.tokens};
 }
 
-// A query of one of its heads, a key, and where their score is.
+// A query of one head, a key, and the index of their score.
 struct Pair {
   std::int64_t batch = 0;
   std::int64_t head = 0;
@@ -70,7 +70,6 @@ struct Pair {
   std::size_t score = 0;
 };
 
-// The features of one head of a token.
 std::span<double> features_of(Heads& heads, std::int64_t batch, std::int64_t token,
                               std::int64_t head) {
   const Extents& n = heads.extents;
@@ -83,7 +82,7 @@ std::span<double> of_query(Heads& heads, const Pair& at) {
   return features_of(heads, at.batch, at.query, at.head);
 }
 
-// With as many features as these heads.
+// A table as wide as these heads.
 ShawTable table_of(const reference::ShawVectors& vectors, const Heads& heads) {
   return {vectors.window, matrix_of(vectors.table, heads.extents.features)};
 }
@@ -175,7 +174,7 @@ class Calls {
     return bias;
   }
 
-  // A NaN stays a NaN.
+  // NaN scores give NaN weights.
   void make_weights() {
     const auto keys = static_cast<std::size_t>(n_.keys);
     for (std::size_t row = 0; row < scores_.size(); row += keys) {
@@ -201,7 +200,7 @@ class Calls {
     numbers_.out = std::move(out.values);
   }
 
-  // And those of v and of what is added to it.
+  // Also adds the gradients of v and of Shaw's value vectors.
   Numbers gradient_of_weights() {
     Numbers d_weights(numbers_.weights.size());
     Heads d_v = zeros_like(v_);
@@ -266,7 +265,7 @@ class Calls {
   PositionLists positions_;
   ScoresExtents n_;
   BiasRange range_;
-  Heads q_;  // times its factors
+  Heads q_;  // multiplied by its factors
   Heads v_;
   Heads d_out_;
   Heads turned_q_;

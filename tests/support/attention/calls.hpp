@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention composed of the library's calls for each encoding, on float64 tensors, with plain sums
-// and a plain softmax between them; and its gradients from the gradient calls.
+// Attention for each encoding, composed of the library's calls on float64 tensors with plain sums
+// and softmax; and its gradients from the gradient calls.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace rotary::test {
 
-// The results of attention and their gradients; those that a case lacks are empty. Parameters are
-// in the order of add_bias_gradient().
+// Attention's results and gradients; empty if a case lacks them. Parameters are in the order of
+// add_bias_gradient().
 struct AttentionNumbers {
   std::vector<double> out = {};
-  std::vector<double> log_sum_exp = {};  // -Inf where the query sees nothing
+  std::vector<double> log_sum_exp = {};  // -Inf if the query sees no key
   std::vector<double> weights = {};
   std::vector<double> d_q = {};
   std::vector<double> d_k = {};
@@ -26,9 +26,9 @@ struct AttentionNumbers {
   std::vector<double> d_cope = {};
 };
 
-// Ignores the mask of `attention`: `seen` replaces it, [batch][queries][keys], at least one key for
-// each query. Shaw and CoPE get the range that begins at the first key's position. If documents
-// begin again, distances within one are right, and those across are masked.
+// `seen` replaces the mask of `attention`: [batch][queries][keys], with at least one key for each
+// query. Shaw and CoPE use positions from the first key's on. If documents restart, distances are
+// right within one and masked across two.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;
@@ -36,21 +36,21 @@ struct AttentionCall {
   std::vector<bool> seen;
 };
 
-// For a loss whose gradient in out is d_out.
+// d_out: the loss's gradient with respect to out.
 [[nodiscard]] AttentionNumbers by_calls(const AttentionCall& call, const reference::Heads& d_out);
-// Parameters by the library, from the reference's gradient of the scores.
+// The library computes the parameters' gradients from the reference's gradient of the scores.
 [[nodiscard]] AttentionNumbers by_reference(const reference::AttentionInputs& inputs,
                                             const reference::Attention& attention,
                                             const reference::Heads& d_out);
 
-// The gradients of the bias's parameters, from the gradient of the sum added to the scores,
+// The gradients of the bias's parameters, from the gradient of the biased scores,
 // [batch][heads][queries][keys].
 [[nodiscard]] std::vector<double> parameter_gradients(const reference::AttentionInputs& inputs,
                                                       const reference::Attention& attention,
                                                       const std::vector<double>& d_bias);
 
-// NaN, which is neither below nor above a bound, where one holds NaN or more numbers. Equal
-// infinities do not differ.
+// NaN if either list holds a NaN or the sizes differ; NaN satisfies no bound. Equal infinities do
+// not differ.
 [[nodiscard]] double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace rotary::test

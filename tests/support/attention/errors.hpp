@@ -34,7 +34,7 @@ inline Rotations rotations_for(std::int64_t head_dim, std::int64_t tokens,
   return rotations_of(frequencies_of(window), ConsecutivePositions{0, tokens});
 }
 
-// A call that attend() accepts until one thing about it is changed.
+// A valid call, of which a test changes one thing.
 struct AttendCall {
   Tensor q_tensor = random_tensor({.extents = q_extents}, 1);
   Tensor k_tensor = random_tensor({.extents = k_extents}, 2);
@@ -50,14 +50,14 @@ struct AttendCall {
       .mask = {.order = AttentionOrder::causal},
       .log_sum_exp = ScoresView{sums.data(), DType::f32, sums_extents, strides_bhqk(sums_extents)}};
   std::vector<AttentionSequence> sequences = {{0, 0, 3, 0, 4, 1, 0}, {1, 0, 2, 0, 5, 3, 0}};
-  // Two blocks of 5 slots: k and v themselves.
+  // k and v as two blocks of 5 slots.
   std::vector<std::int32_t> blocks = {1, 0};
   PagedKeys pages{.k = k, .v = v, .table = {blocks.data(), 2, 1, 1}};
 
   [[nodiscard]] auto written() const { return std::pair(out_tensor.bytes(), sums); }
   [[nodiscard]] Status run() const {
     auto status = attend(out, q, k, v, options);
-    // attend_bytes() does not see outputs; if it fails, it gives the same error.
+    // attend_bytes() takes no outputs; if it fails, it gives the same error.
     const auto bytes = attend_bytes(q, k, v, options);
     if (!bytes) refused(status, {bytes.error().message}, bytes.error().code);
     return status;
@@ -69,7 +69,7 @@ struct PagedAttendCall : AttendCall {
   [[nodiscard]] Status run() const { return attend(out, q, pages, options); }
 };
 
-// Memory of this size from the next address of a cache line on.
+// The first cache-line-aligned bytes of `room`.
 inline std::span<std::byte> aligned_part(std::vector<std::byte>& room, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(room.data());
   return std::span(room).subspan((64 - address % 64) % 64, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries, keys, values, limits and biases for the tests of attention's kernels, with their values
-// in double.
+// Queries, keys, values, limits and biases for tests of attention kernels, with their values in
+// double.
 #pragma once
 
 #include <algorithm>
@@ -61,14 +61,14 @@ inline const AttendTypeKernels& kernels_of(DType dtype) {
   return dtype == DType::f32 ? all.f32 : dtype == DType::bf16 ? all.bf16 : all.f16;
 }
 
-// The layout of the heads of keys.
+// How key heads lie in memory.
 struct Lying {
   std::int64_t block_keys = 1;
   std::int64_t padding = 0;  // elements between heads
 };
 
-// Heads in blocks of memory that end where they end, so that a sanitizer sees each byte beyond, and
-// their values.
+// Heads and their values. The memory ends with the last head, so that a sanitizer sees any byte
+// read beyond.
 struct PlacedHeads {
   PlacedHeads(DType type, std::int64_t heads, std::int64_t features, const Lying& lying,
               Random& random)
@@ -92,7 +92,7 @@ struct PlacedHeads {
     values[h][static_cast<std::size_t>(feature)] =
         test::store(dtype, first + size_in_bytes(dtype) * feature, value);
   }
-  // These elements may be anything.
+  // Makes this head's elements arbitrary.
   void poison(std::int64_t head) {
     const auto features = static_cast<std::int64_t>(values[static_cast<std::size_t>(head)].size());
     for (std::int64_t f = 0; f < features; ++f) put(head, f, f % 2 == 0 ? nan : infinity);
@@ -114,7 +114,7 @@ inline constexpr std::array all_limits = {Limits::causal,  Limits::bidirectional
 inline constexpr std::array bias_kinds = {BiasKind::none, BiasKind::toeplitz, BiasKind::clipped,
                                           BiasKind::dense, BiasKind::with_minus_infinity};
 
-// Places of the sums of weights: distances clipped to 7 before the query and 12 after it.
+// Distances of weight sums: clipped to 7 before the query and 12 after it.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
@@ -142,7 +142,7 @@ struct Problem {
   }
 
   RowLimits limits_of(Limits kind, std::int64_t r) {
-    const std::int64_t query = size.keys - size.rows + r;  // the place of a query among keys
+    const std::int64_t query = size.keys - size.rows + r;  // the query's index among the keys
     RowLimits row{.first_key = 0,
                   .end_key = size.keys,
                   .bias = nullptr,
@@ -217,7 +217,7 @@ struct Problem {
     turn(q, of_queries);
   }
 
-  // The values only: the kernels rotate the elements in memory.
+  // Only the values: the kernels rotate the elements.
   static void turn(PlacedHeads& tensor, const HeadRotation& rotation) {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
@@ -236,7 +236,7 @@ struct Problem {
     }
   }
 
-  // Keys that no row attends to may hold any bytes.
+  // Makes keys that no row sees arbitrary.
   void poison() {
     for (std::int64_t j = 0; j < size.keys; ++j) {
       const auto attends = [j](const RowLimits& row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of linear_attend in memory of its own, and its comparison with the reference, element by
-// element, within the bound that include/rotary/numeric_contract.hpp promises and no wider.
+// One call of linear_attend in its own memory, compared with the reference element by element,
+// within exactly the bound of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 
 namespace rotary::test {
 
-// The keys before the first one of a call: none, or those of earlier calls of the same test.
+// A call of linear_attend. Earlier calls of the same test may have added keys.
 struct LinearCase {
   FeatureMap map;
   LinearMask mask = LinearMask::causal;
-  std::optional<HeadWindow> window = {};    // of the features that turn
-  std::int64_t first_position = 0;          // token t stands at first_position + t
+  std::optional<HeadWindow> window = {};    // of the rotated features
+  std::int64_t first_position = 0;          // the position of token t is first_position + t
   std::vector<std::int32_t> segments = {};  // [batch][tokens] or [tokens]; empty: none
   double epsilon = 1e-6;
 };
@@ -46,19 +46,19 @@ struct LinearShape {
 
 [[nodiscard]] Qkv random_qkv(const LinearShape& n, std::uint64_t seed);
 
-// Zeros, with the extents of out.
 [[nodiscard]] Tensor out_for(const Qkv& qkv, Layout layout = Layout::bthd);
 
 [[nodiscard]] SegmentMap segments_of(const LinearCase& of, std::int64_t batch);
 
-// The rotations of all tokens, and options without a state.
+// Rotations for all tokens; the options have no state.
 [[nodiscard]] std::optional<Rotations> rotations_for(const LinearCase& of, DType dtype,
                                                      std::int64_t tokens);
 
-// linear_attend of a whole case.
+// Runs linear_attend on a whole case.
 [[nodiscard]] Tensor attended(const LinearCase& of, const Qkv& qkv, Layout layout = Layout::bthd);
 
-// Rows [first, first + out's tokens) of the whole, in every batch row and head.
+// Compares out with rows [first, first + out's tokens) of the whole case, in every batch row and
+// head.
 [[nodiscard]] testing::AssertionResult is_linear_attention(const Tensor& out, std::int64_t first,
                                                            const LinearCase& of, const Qkv& qkv);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in small: every encoding, every kind of mask, random inputs.
+// Small attention inputs: every encoding, every kind of mask, random numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace rotary::test {
 
 using check::AttentionShape;
 
-// Groups of 2, one group of a number that is no power of two, and none.
+// Head groups of 2, of 3 and of 1.
 inline constexpr AttentionShape attention_shapes[] = {
     {}, {.heads = 3, .key_heads = 1}, {.heads = 3, .key_heads = 3}};
 
-// In [-1, 1).
+// Random numbers in [-1, 1).
 [[nodiscard]] reference::Heads random_heads(const Extents& extents, std::uint64_t seed);
 [[nodiscard]] reference::AttentionInputs random_inputs(const AttentionShape& shape,
                                                        std::uint64_t seed);
-// The extents of what attention makes of them.
+// The extents of attention's result.
 [[nodiscard]] Extents out_extents(const reference::AttentionInputs& inputs) noexcept;
 
 [[nodiscard]] HeadsView view_of(reference::Heads& heads) noexcept;
@@ -36,26 +36,25 @@ struct EncodingSample {
   reference::AttentionEncoding encoding;
 };
 
-// None, each alone, and several together, of these heads and features.
+// No encoding, each alone, and several together, for these heads and features.
 [[nodiscard]] std::vector<EncodingSample> attention_encodings(const AttentionShape& shape);
 
-// [8][heads], what T5 among them reads; static.
+// [8][heads]; the T5 sample reads this static table.
 [[nodiscard]] std::vector<double>& attention_t5_table(std::int64_t heads);
 
 struct MaskSample {
   std::string name;
-  reference::Attention attention;  // its mask, positions, a scale and factors, no encoding
+  reference::Attention attention;  // mask, positions, scale and factors; no encoding
 };
 
-// Order, window, sinks, padding that leaves a query nothing to see, packed documents. Of 2 batch
-// rows, 4 queries and 5 keys; the queries are the last tokens of the keys.
+// Order, window, sinks, packed documents, and padding that leaves a query without keys. 2 batch
+// rows, 4 queries and 5 keys; the queries are the last tokens.
 [[nodiscard]] std::vector<MaskSample> attention_masks();
 
-// Both together.
 [[nodiscard]] reference::Attention with_encoding(const MaskSample& mask,
                                                  const EncodingSample& encoding);
 
-// The positions of all queries or keys, those of an empty list too.
+// Positions of all queries and keys, with defaults written out.
 struct PositionLists {
   std::vector<std::int64_t> queries;  // [batch][queries]
   std::vector<std::int64_t> keys;     // [batch][keys]
