@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GGUF file with llama.cpp's flags, and with other values for its keys. Right numbers follow
-// llama_context of src/llama-context.cpp and get_rope_freq_base of src/llama-model.cpp.
+// A GGUF file with llama.cpp's flags and with replaced keys. Expected values follow llama_context
+// in src/llama-context.cpp and get_rope_freq_base in src/llama-model.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,10 +36,10 @@ ModelSpec with(const GgufFile& file, Overrides overrides) {
   return resolved(file, {.overrides = std::move(overrides)});
 }
 
-// Has 4096 tokens and base 1e6.
+// 4096 tokens, base 1e6.
 GgufFile qwen3() { return GgufFile::small("qwen3").f32("$.rope.freq_base", 1e6F); }
 
-TEST(GgufFlags, YarnIsThatOfAFileThatSaysSo) {
+TEST(GgufFlags, YarnFlagsEqualYarnKeys) {
   const ModelSpec asked = with(
       qwen3(), {{"--rope-scaling", "yarn"}, {"--rope-scale", "4"}, {"--yarn-orig-ctx", "1024"}});
   const ModelSpec stated = resolved(yarn("qwen3", 4).f32("$.rope.freq_base", 1e6F));
@@ -52,7 +52,7 @@ TEST(GgufFlags, YarnIsThatOfAFileThatSaysSo) {
   EXPECT_EQ(source_of(sources, "base"), "stated qwen3.rope.freq_base");
 }
 
-TEST(GgufFlags, KeepTheTypeOfTheFileWithoutOneOfTheirOwn) {
+TEST(GgufFlags, KeepTheFilesTypeIfTheyGiveNone) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-scale", "4"}})).scaling,
             Scaling(LinearScaling{.factor = 4}));
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-freq-scale", "0.125"}})).scaling,
@@ -69,7 +69,7 @@ TEST(GgufFlags, KeepTheTypeOfTheFileWithoutOneOfTheirOwn) {
             Scaling(LinearScaling{.factor = 4}));
 }
 
-TEST(GgufFlags, LeaveTheFileAsItIsAtTheirDefaults) {
+TEST(GgufFlags, ChangeNothingAtTheirDefaults) {
   const Scaling stated = only_spec(resolved(yarn("qwen3", 4))).scaling;
   for (const auto& each : Overrides{{"--rope-freq-base", "0"},
                                     {"--rope-freq-scale", "0"},
@@ -82,8 +82,8 @@ TEST(GgufFlags, LeaveTheFileAsItIsAtTheirDefaults) {
   }
 }
 
-// ggml mixes by (1 - ramp) times the factor; the first pair's ramp is 0.
-TEST(GgufFlags, PartOfYarn) {
+// ggml mixes with (1 - ramp) times the factor; the first pair's ramp is 0.
+TEST(GgufFlags, MayChangePartsOfYarn) {
   const auto frequencies = [](Overrides more) {
     more.push_back({"--rope-scaling", "yarn"});
     more.push_back({"--rope-scale", "4"});
@@ -94,7 +94,7 @@ TEST(GgufFlags, PartOfYarn) {
   const Frequencies off = frequencies({{"--yarn-ext-factor", "0"}, {"--yarn-attn-factor", "1.5"}});
   EXPECT_EQ(off.inv_freq.front(), 0.25);
   EXPECT_EQ(off.attention_factor, 1.5);
-  // The factor on cos and sin is computed where YaRN is on.
+  // The factor on cos and sin is computed only if YaRN is on.
   const ModelSpec on = with(yarn("qwen3", 4), {{"--yarn-attn-factor", "1.5"}});
   EXPECT_EQ(only_spec(on).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
   ASSERT_EQ(on.warnings.size(), 1U);
@@ -106,8 +106,8 @@ TEST(GgufFlags, PartOfYarn) {
   EXPECT_EQ(betas.beta_slow, 2);
 }
 
-// Sliding layers of Gemma 3 have the file's numbers; OLMo 2's have those of the context.
-TEST(GgufFlags, SlidingLayersOfTheirOwn) {
+// Gemma 3's sliding layers use the file's numbers; OLMo 2's use the context's.
+TEST(GgufFlags, SlidingLayersFollowTheirArchitecture) {
   const GgufFile gemma = GgufFile::small("gemma3")
                              .u32("$.attention.sliding_window", 512)
                              .booleans("$.attention.sliding_window_pattern", {true, false})
@@ -127,7 +127,7 @@ TEST(GgufFlags, SlidingLayersOfTheirOwn) {
   EXPECT_EQ(only_spec(with(exaone, {{"--rope-freq-base", "1e6"}})).base, 1e6);
 }
 
-TEST(GgufFlags, AreNamedWhereTheyDoNothing) {
+TEST(GgufFlags, AreNamedIfTheyHaveNoEffect) {
   const auto warnings = [](Overrides overrides) {
     return with(qwen3(), std::move(overrides)).warnings;
   };
@@ -140,7 +140,7 @@ TEST(GgufFlags, AreNamedWhereTheyDoNothing) {
             Texts{"--rope-scale has no effect, because the scaling is none"});
 }
 
-TEST(GgufFlags, KeysOfTheFileAreSet) {
+TEST(GgufFlags, OverridesSetKeysOfTheFile) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"rope.freq_base", "5e5"}})).base, 5e5);
   EXPECT_EQ(only_spec(with(qwen3(), {{"qwen3.rope.freq_base", "null"}})).base, 10000);
   const ModelSpec model = with(qwen3(), {{"rope.scaling.type", "yarn"},
@@ -148,12 +148,12 @@ TEST(GgufFlags, KeysOfTheFileAreSet) {
                                          {"rope.scaling.original_context_length", "1024"}});
   EXPECT_EQ(only_spec(model).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
   EXPECT_EQ(source_of(model.rotary.front().sources, "rope_type"), "stated qwen3.rope.scaling.type");
-  // Python has names without dashes.
+  // Python's names have no dashes.
   EXPECT_EQ(only_spec(with(qwen3(), {{"rope_scaling", "\"linear\""}, {"rope_scale", "2"}})).scaling,
             Scaling(LinearScaling{.factor = 2}));
 }
 
-TEST(GgufFlags, RefuseWhatCannotBe) {
+TEST(GgufFlags, RefuseImpossibleValues) {
   const auto refuse = [](ConfigOverride each, std::string_view message) {
     test::refused(resolve(qwen3(), {.overrides = {std::move(each)}}), {message},
                   ErrorCode::invalid_argument);
@@ -169,9 +169,9 @@ TEST(GgufFlags, RefuseWhatCannotBe) {
   refuse({.key = "rope.freq_base", .value = "", .from = "base"}, "no keys of other names");
 }
 
-// The vocabulary files of llama.cpp, which others wrote over three years, without their tokenizers
-// (tests/golden/gguf, PROVENANCE.md). Expected values were read off them by the gguf package's own
-// GGUFReader, pairings are those of llama_model_rope_type.
+// Vocabulary files of llama.cpp, written by others over three years, without tokenizers
+// (tests/golden/gguf, PROVENANCE.md). The gguf package's GGUFReader gave the expected values;
+// pairings are those of llama_model_rope_type.
 
 using test::value_of;
 
@@ -298,8 +298,8 @@ TEST(GgufVocabularies, Gemma4HasTwoWidthsAndLacksItsFactors) {
             "full attention turn: they are shown as if all did");
 }
 
-// The base in StarCoder2's config is 999999.4420358813.
-TEST(GgufVocabularies, StarcodersBaseWasRounded) {
+// StarCoder2's config has base 999999.4420358813.
+TEST(GgufVocabularies, StarcodersBaseIsRounded) {
   const ModelSpec model = model_of("starcoder");
   ASSERT_TRUE(model.gguf);
   ASSERT_EQ(model.gguf->unstated.size(), 2U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of a GGUF file's model: which slide, rotate, attend at all, and what their queries are
-// multiplied with.
+// The layers of a GGUF model: which slide, rotate or have attention, and how their queries are
+// scaled.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,8 +24,8 @@ using test::yarn;
 
 constexpr auto malformed = ErrorCode::malformed_input;
 
-// set_swa_pattern: the last of a period is full, or the first.
-TEST(GgufLayers, PatternsOfSlidingLayers) {
+// In set_swa_pattern the full layer is a period's last, or its first.
+TEST(GgufLayers, SlidingLayersFollowTheArchitecturesPattern) {
   const auto layers = [](std::string_view architecture, std::uint32_t count) {
     return layers_of(resolved(with_layers(architecture, count)
                                   .f32("$.rope.freq_base", 1e6F)
@@ -80,10 +80,10 @@ TEST(GgufLayers, SlidingLayersScaleAsTheirGraphDoes) {
                                       .f32("$.rope.freq_base_swa", 1e4F));
   EXPECT_EQ(layers_of(olmo), "1110");
   EXPECT_EQ(olmo.rotary.at(1).spec.scaling, Scaling(NoScaling{}));
-  EXPECT_EQ(olmo.rotary.at(1).spec.base, 5e5);  // its graph takes the full layers'
+  EXPECT_EQ(olmo.rotary.at(1).spec.base, 5e5);  // its graph uses the full layers' base
 }
 
-TEST(GgufLayers, LayersWithoutAttention) {
+TEST(GgufLayers, LayersMayLackAttention) {
   EXPECT_EQ(layers_of(resolved(with_layers("qwen3next", 8))), "xxx0xxx0");
   EXPECT_EQ(
       layers_of(resolved(with_layers("lfm2", 4).i32s("$.attention.head_count_kv", {0, 8, 0, 8}))),
@@ -97,12 +97,12 @@ TEST(GgufLayers, LayersWithoutAttention) {
       "nn");
 }
 
-TEST(GgufLayers, LayersThatDraftAreLeftOut) {
+TEST(GgufLayers, DraftLayersAreLeftOut) {
   const GgufFile file = with_layers("glm4moe", 5).u32("$.nextn_predict_layers", 1);
   EXPECT_EQ(resolved(file).layers.size(), 4U);
 }
 
-TEST(GgufLayers, TemperaturesOfQueries) {
+TEST(GgufLayers, QueriesMayHaveTemperatures) {
   const ModelSpec llama4 = resolved(with_layers("llama4", 4));
   EXPECT_EQ(llama4.layers[0].query_temperature, QueryTemperature(NoTemperature{}));
   EXPECT_EQ(llama4.layers[3].query_temperature,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_model: a path leads to the model that resolve() and resolve_gguf() make of the file's bytes.
+// load_model reads a path and gives the model that resolve() or resolve_gguf() makes of its bytes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -62,7 +62,7 @@ TEST_F(LoadModel, ReadsAGgufFileByItsFirstBytes) {
             "pairing and part must be left out for a GGUF file");
 }
 
-TEST_F(LoadModel, RefusesWhatIsNoFile) {
+TEST_F(LoadModel, RefusesPathsThatAreNoFiles) {
   const std::string missing = folder() + "/config.json";
   for (const std::string& each : {missing, folder()}) {
     EXPECT_EQ(load_model(each).error().message,
@@ -81,7 +81,7 @@ TEST(OnlyRotary, NamesTheLayerTypesOfAModelWithSeveral) {
             "sliding_attention): choose by ModelSpec::layers");
 }
 
-TEST(OnlyRotary, IsAnErrorForAModelWithoutOne) {
+TEST(OnlyRotary, RefusesAModelWithoutOne) {
   const ModelSpec model = test::value_of(
       rotary::resolve(R"({"model_type": "bloom", "hidden_size": 64, "n_head": 4, "n_layer": 2})"));
   EXPECT_EQ(model.only_rotary().error().message,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a GGUF file allocates a window and what it keeps. A vocabulary of a hundred
-// thousand words costs nothing.
+// Reading a GGUF file allocates only a window and the kept data. A vocabulary of a hundred thousand
+// words costs nothing.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using test::GgufFile;
 
-// A vector that grows has its old and its new elements for a moment.
+// While a vector grows, it holds its old and its new elements.
 std::int64_t bytes_of(const GgufMetadata& metadata) {
   std::size_t bytes = 3 * metadata.keys.size() * sizeof(GgufKey);
   for (const GgufKey& key : metadata.keys) {
@@ -30,7 +30,7 @@ std::int64_t bytes_of(const GgufMetadata& metadata) {
   return static_cast<std::int64_t>(bytes);
 }
 
-TEST(GgufMemory, IsAWindowAndWhatIsKept) {
+TEST(GgufMemory, IsAWindowAndTheKeptData) {
   GgufFile file = GgufFile::small("llama");
   file.texts("tokenizer.ggml.tokens", std::vector<std::string>(100000, "a word of a vocabulary"));
   file.i32s("tokenizer.ggml.token_type", std::vector<std::int32_t>(100000, 1));
@@ -52,7 +52,7 @@ TEST(GgufMemory, IsAWindowAndWhatIsKept) {
   EXPECT_GE(most, std::int64_t{32} << 10);  // the window itself is counted
 }
 
-// A file that claims what it does not have costs no more than one that claims nothing.
+// False claims in a file cost no more memory than none.
 TEST(GgufMemory, DoesNotGrowWithClaims) {
   test::OrderedBytes key;
   key.text("a").u32(9).u32(10).u64(std::uint64_t{1} << 40).raw(std::string(1 << 12, '\0'));

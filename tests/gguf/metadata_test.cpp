@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format of GGUF: what is read, what is kept, and how files that are not GGUF fail. Bad files
-// are those of llama.cpp's own tests/test-gguf.cpp and of reports about readers of GGUF:
-// docs/theory/gguf.md, "Hostile files".
+// The GGUF format: which data is read and kept, and how files that are not GGUF fail. Bad files
+// come from llama.cpp's tests/test-gguf.cpp and from published reports (docs/theory/gguf.md,
+// "Hostile files").
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -36,7 +36,7 @@ const GgufKey& key_of(const GgufMetadata& metadata, std::string_view name) {
   throw std::runtime_error("no key " + std::string(name));
 }
 
-// One key of every type, an array of each kind, and the three tensors.
+// One key of each type, one array of each kind, and three tensors.
 GgufFile everything(std::endian order) {
   GgufFile file(order);
   file.text("general.architecture", "llama");
@@ -64,7 +64,7 @@ GgufFile everything(std::endian order) {
   return file;
 }
 
-TEST(GgufMetadata, HasEveryType) {
+TEST(GgufMetadata, ReadsEveryType) {
   for (const std::endian order : {std::endian::little, std::endian::big}) {
     const GgufMetadata read_back = value_of(read(everything(order)));
     EXPECT_EQ(read_back.version, 3U);
@@ -91,7 +91,7 @@ TEST(GgufMetadata, HasEveryType) {
   }
 }
 
-TEST(GgufMetadata, KeepsNothingOfTokenizersAndListsOfTexts) {
+TEST(GgufMetadata, SkipsTokenizersAndListsOfTexts) {
   const GgufMetadata read_back = value_of(read(everything(std::endian::little)));
   for (const char* const name : {"texts", "tokenizer.ggml.tokens", "tokenizer.chat_template"}) {
     EXPECT_TRUE(std::holds_alternative<std::monostate>(key_of(read_back, name).value)) << name;
@@ -112,7 +112,7 @@ TEST(GgufMetadata, KeepsShortTextsAndLists) {
   EXPECT_EQ(key_of(read_back, "more").value, GgufValue());
 }
 
-TEST(GgufMetadata, HasTheNumbersOfTheRopeTensorsAlone) {
+TEST(GgufMetadata, ReadsNumbersOfRopeTensorsOnly) {
   for (const std::endian order : {std::endian::little, std::endian::big}) {
     const GgufMetadata read_back = value_of(read(everything(order)));
     ASSERT_EQ(read_back.rope_tensors.size(), 3U);
@@ -134,7 +134,7 @@ TEST(GgufMetadata, ReadsVersion2AndRefusesOthers) {
   refused(read(GgufFile(std::endian::big, 4)), {"got 4"}, ErrorCode::unsupported);
 }
 
-// A file may end after the list of tensors when nothing of their data is needed.
+// A file may end after the list of tensors if no tensor data is needed.
 TEST(GgufMetadata, NeedsNoDataOfOtherTensors) {
   GgufFile file;
   file.entry("blk.0.attn_q.weight", {256, 256}, 999, 0);
@@ -145,7 +145,7 @@ TEST(GgufMetadata, EveryPrefixFailsCleanly) {
   for (const std::endian order : {std::endian::little, std::endian::big}) {
     const std::string whole = everything(order).bytes();
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      // Its own allocation, so that AddressSanitizer sees a byte too much.
+      // A separate allocation, so that AddressSanitizer catches reads beyond it.
       const auto prefix = std::make_unique<std::byte[]>(size);
       std::copy_n(as_byte_span(whole).begin(), size, prefix.get());
       const auto result = read_gguf_metadata(byte_source({prefix.get(), size}));
@@ -156,7 +156,7 @@ TEST(GgufMetadata, EveryPrefixFailsCleanly) {
   }
 }
 
-TEST(GgufMetadata, NoChangeOfAByteReadsPastTheEnd) {
+TEST(GgufMetadata, NoByteChangeReadsPastTheEnd) {
   const std::string whole = everything(std::endian::little).bytes();
   std::size_t accepted = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -170,14 +170,14 @@ TEST(GgufMetadata, NoChangeOfAByteReadsPastTheEnd) {
       EXPECT_TRUE(model || !model.error().message.empty());
     }
   }
-  EXPECT_GT(accepted, 0U);  // a value of a key may be any
+  EXPECT_GT(accepted, 0U);  // some bytes are values that may change freely
 }
 
 struct BadFile {
   const char* what;
   std::string bytes;
   ErrorCode code;
-  std::string message;  // all of it, without the position
+  std::string message;  // without the position
 };
 
 void expect_all(const std::vector<BadFile>& files) {
@@ -190,7 +190,7 @@ void expect_all(const std::vector<BadFile>& files) {
 constexpr auto malformed = ErrorCode::malformed_input;
 constexpr auto unsupported = ErrorCode::unsupported;
 
-TEST(GgufHostile, Headers) {
+TEST(GgufHostile, BadHeadersAreRefused) {
   expect_all({
       {"empty", "", malformed, "the file must begin with the bytes GGUF, got ''"},
       {"another magic", "GGJT", malformed, "the file must begin with the bytes GGUF, got 'GGJT'"},
@@ -207,7 +207,7 @@ TEST(GgufHostile, Headers) {
   });
 }
 
-// The start of a file with one key, whose name and so on follow.
+// The header of a file with one key, which the caller appends.
 std::string one_key(const OrderedBytes& key) {
   OrderedBytes padded;
   padded.append(key).raw(std::string(64, '\0'));
@@ -220,7 +220,7 @@ OrderedBytes array_of(std::uint32_t type, std::uint64_t count) {
   return key.text("a").u32(9).u32(type).u64(count);
 }
 
-TEST(GgufHostile, Keys) {
+TEST(GgufHostile, BadKeysAreRefused) {
   const std::uint64_t huge = std::uint64_t{1} << 63;
   const GgufFile twice = GgufFile().u32("a.b", 1).u32("c", 1).u32("a.b", 2);
   expect_all({
@@ -261,7 +261,7 @@ TEST(GgufHostile, Keys) {
   });
 }
 
-TEST(GgufHostile, Tensors) {
+TEST(GgufHostile, BadTensorsAreRefused) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto entry = [](std::string_view name, const std::vector<std::int64_t>& extents,
                         std::uint32_t type, std::uint64_t offset) {
@@ -304,8 +304,8 @@ TEST(GgufHostile, Tensors) {
   EXPECT_TRUE(read(entry(name, {0, most}, 0, 0)));
 }
 
-// Neither the number of keys nor what is kept of them grows with what a file claims.
-TEST(GgufHostile, LimitsOfItsOwn) {
+// Limits bound the keys and the kept data, whatever a file claims.
+TEST(GgufHostile, KeysAndKeptDataHaveLimits) {
   GgufFile many;
   for (int i = 0; i < 5000; ++i) {
     many.i32s("k" + std::to_string(i), std::vector<std::int32_t>(1024, i));
@@ -322,8 +322,8 @@ TEST(GgufHostile, LimitsOfItsOwn) {
           unsupported);
 }
 
-// A string that is empty takes 8 bytes of a file, and of a file with a hole none of a disk.
-TEST(GgufHostile, ArraysOfStringsAreWalkedUpToALimit) {
+// An empty string takes 8 bytes of a file, but no disk space in a sparse file.
+TEST(GgufHostile, ArraysOfStringsHaveALimit) {
   constexpr std::uint64_t most = std::uint64_t{1} << 23;
   const auto two_arrays = [](std::uint64_t first, std::uint64_t second) {
     test::OrderedBytes file;
@@ -341,7 +341,7 @@ TEST(GgufHostile, ArraysOfStringsAreWalkedUpToALimit) {
           unsupported);
 }
 
-TEST(GgufMetadata, AFileThatShrinksIsAnError) {
+TEST(GgufMetadata, AShrinkingFileIsAnError) {
   const std::string whole = everything(std::endian::little).bytes();
   const auto shorter = [](void* context, std::uint64_t offset, std::byte* bytes,
                           std::size_t count) -> std::size_t {

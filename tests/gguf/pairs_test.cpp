@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same model as a config and as the GGUF file that llama.cpp's own converter made of a tiny
-// random checkpoint of it, so that writer and reader share no misunderstanding: equal, or different
-// in what docs/theory/gguf.md says, and in nothing else.
+// The same model as a config and as a GGUF file, which llama.cpp's converter made of a tiny random
+// checkpoint. So writer and reader cannot share a mistake. They are equal except for the
+// differences that docs/theory/gguf.md lists.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ namespace {
 
 using test::value_of;
 
-// gpt-oss has a test of its own.
+// gpt-oss has its own tests.
 constexpr std::string_view names[] = {
     "cohere2", "deepseek-v2", "gemma3", "glm4",  "granite",    "llama", "llama-3.1", "llama-linear",
     "mistral", "olmo2",       "phi3",   "qwen2", "qwen2-yarn", "qwen3", "smollm3"};
@@ -47,7 +47,7 @@ ModelSpec of_gguf(std::string_view name) {
   return value_of(resolve_gguf(byte_source(test::as_byte_span(bytes))));
 }
 
-// The largest relative difference of a frequency; of those that stand still none.
+// The largest relative difference of two frequencies; both or neither may be 0.
 double difference(const std::vector<double>& one, const std::vector<double>& other) {
   EXPECT_EQ(one.size(), other.size());
   double most = one.size() == other.size() ? 0 : INFINITY;
@@ -58,7 +58,7 @@ double difference(const std::vector<double>& one, const std::vector<double>& oth
   return most;
 }
 
-// Within what float32 makes of the numbers in a file.
+// Compares within the rounding of float32 numbers in a file.
 void expect_alike(const ModelRotary& config, const ModelRotary& gguf, std::int64_t context) {
   const Frequencies one = value_of(make_frequencies(config.spec, context));
   const Frequencies other = value_of(make_frequencies(gguf.spec, context));
@@ -85,21 +85,21 @@ void expect_same_model(const ModelSpec& config, const ModelSpec& gguf) {
     EXPECT_EQ(one.spec.pairing.get(), gguf.gguf.value().checkpoint_pairing);
   }
   EXPECT_EQ(config.softcap, gguf.softcap);
-  // The tiny config of deepseek-v2 has such lengths, too.
+  // deepseek-v2's tiny config has such lengths as well.
   for (const std::string& warning : gguf.warnings)
     EXPECT_TRUE(warning.ends_with("; the factor is used")) << warning;
 }
 
-TEST(GgufPairs, AreTheSameModel) {
+TEST(GgufPairs, ConfigAndFileGiveTheSameModel) {
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
     expect_same_model(of_config(name), of_gguf(name));
   }
 }
 
-// truncate: false of gpt-oss is in no key: llama.cpp rounds the ends of YaRN's ramp. Nothing else
-// differs.
-TEST(GgufPairs, GptOssHasAnotherRamp) {
+// No key stores gpt-oss's truncate: false, so llama.cpp rounds the ends of YaRN's ramp. Nothing
+// else differs.
+TEST(GgufPairs, GptOssHasADifferentRamp) {
   ModelSpec config = of_config("gpt-oss");
   const ModelSpec gguf = of_gguf("gpt-oss");
   const auto frequencies = [](const ModelSpec& model) {
@@ -113,7 +113,7 @@ TEST(GgufPairs, GptOssHasAnotherRamp) {
   EXPECT_NE(gguf.gguf.value().unstated.front().find("truncate"), std::string::npos);
 }
 
-// In 131072 tokens rows part by less than row_tolerance, whatever float32 makes of the numbers.
+// Over 131072 tokens rows differ by less than row_tolerance, even with float32 parameters.
 TEST(GgufPairs, CompareAsEqual) {
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
@@ -124,8 +124,8 @@ TEST(GgufPairs, CompareAsEqual) {
   }
 }
 
-// attention_factor is the formula's value on both sides, stated as a number in the file's spec.
-TEST(GgufPairs, CompareInWhatNoKeySays) {
+// attention_factor follows from the formula in the config, and is a stated number in the file.
+TEST(GgufPairs, CompareShowsWhatNoKeyStores) {
   const auto found = value_of(compare_models(of_config("gpt-oss"), of_gguf("gpt-oss")));
   EXPECT_TRUE(found.differs());
   EXPECT_TRUE(found.rotary.at(0).rows.first_position);
@@ -135,16 +135,16 @@ TEST(GgufPairs, CompareInWhatNoKeySays) {
   EXPECT_EQ(fields, (std::vector<std::string>{"ramp", "attention_factor"}));
 }
 
-// Two files are weights as they are; rows that were permuted in one alone are not the same.
-TEST(GgufPairs, TwoFilesCompareAsTheyAre) {
+// Two files are compared without undoing permutations: they differ if only one has permuted rows.
+TEST(GgufPairs, TwoFilesCompareWithoutUndoingPermutations) {
   ModelSpec moved = of_gguf("llama");
   EXPECT_FALSE(value_of(compare_models(of_gguf("llama"), moved)).differs());
   moved.rotary.front().spec.pairing = Pairing::half;
   EXPECT_TRUE(value_of(compare_models(of_gguf("llama"), moved)).differs());
 }
 
-// A checkpoint whose rows were permuted has another pairing in the file, and the others the same.
-TEST(GgufPairs, SayWhoseRowsWerePermuted) {
+// If the converter permuted a checkpoint's rows, the file has another pairing.
+TEST(GgufPairs, ReportWhoseRowsWerePermuted) {
   for (const std::string_view name : names) {
     const ModelSpec gguf = of_gguf(name);
     const Pairing of_file = gguf.rotary.front().spec.pairing;

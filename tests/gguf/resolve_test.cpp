@@ -51,7 +51,7 @@ TEST(ResolveGguf, ReadsALlama) {
   EXPECT_EQ(source_of(model.sources, "layers"), "stated llama.block_count");
 }
 
-TEST(ResolveGguf, IsTheSameInBothByteOrders) {
+TEST(ResolveGguf, GivesTheSameInBothByteOrders) {
   const auto file = [](std::endian order) {
     return GgufFile::small("llama", order)
         .f32("$.rope.freq_base", 12345.678F)
@@ -99,7 +99,7 @@ TEST(ResolveGguf, ReadsYarn) {
   EXPECT_DOUBLE_EQ(rule.attention_factor.value(), 0.1 * std::log(4.0) + 1);
 }
 
-TEST(ResolveGguf, YarnsKeysThatLlamaCppDoesNotRead) {
+TEST(ResolveGguf, WarnsOfYarnKeysThatLlamaCppIgnores) {
   const GgufFile file = yarn("qwen3", 4)
                             .f32("$.rope.scaling.yarn_beta_fast", 16)
                             .f32("$.rope.scaling.yarn_beta_slow", 1)
@@ -117,7 +117,7 @@ TEST(ResolveGguf, YarnsKeysThatLlamaCppDoesNotRead) {
   EXPECT_TRUE(mistral.warnings.empty());
 }
 
-// deepseek2 stores 0.1 mscale_all_dim; the softmax scale gets the square of the factor.
+// deepseek2 stores 0.1 mscale_all_dim; the softmax scale takes the factor squared.
 TEST(ResolveGguf, ReadsLatentAttention) {
   const GgufFile file = yarn("deepseek2", 40)
                             .u32("$.rope.dimension_count", 64)
@@ -130,13 +130,13 @@ TEST(ResolveGguf, ReadsLatentAttention) {
   EXPECT_EQ(rotary.spec.pairing, Pairing::interleaved);
   EXPECT_DOUBLE_EQ(std::get<YarnScaling>(rotary.spec.scaling).attention_factor.value(), 1);
   const double growth = 0.1 * std::log(40.0) + 1;
-  EXPECT_NEAR(rotary.softmax_factor, growth * growth, 1e-7);  // 1.8738 of DeepSeek-V3
+  EXPECT_NEAR(rotary.softmax_factor, growth * growth, 1e-7);  // 1.8738, as for DeepSeek-V3
   test::refused(resolve(GgufFile::small("deepseek2")),
                 {"deepseek2.rope.dimension_count must be given, because attention is latent"},
                 malformed);
 }
 
-TEST(ResolveGguf, ReadsFactorsOfPairs) {
+TEST(ResolveGguf, ReadsFactorsForEachPair) {
   std::vector<float> factors(32, 1.0F);
   for (std::size_t i = 16; i < factors.size(); ++i) factors[i] = 8;
   const RotarySpec spec =
@@ -167,7 +167,7 @@ TEST(ResolveGguf, ReadsFactorsThatStopPairs) {
             "stated rope_freqs.weight");
 }
 
-TEST(ResolveGguf, BadFactorsOfPairs) {
+TEST(ResolveGguf, RefusesBadFactors) {
   const auto with = [](const std::vector<float>& factors) {
     return resolve(GgufFile::small("llama").tensor("rope_freqs.weight", factors));
   };
@@ -218,7 +218,7 @@ TEST(ResolveGguf, ReadsSections) {
   test::refused(resolve(few), {"must sum to at least the number of pairs, 32"}, unsupported);
 }
 
-// Qwen3-VL's 24, 20, 20: pairs 61 and 62 are beyond 3 * 20, and 63 is below 3 * 24.
+// Qwen3-VL's sections are 24, 20, 20: pairs 61 and 62 are beyond 3 * 20, 63 is below 3 * 24.
 TEST(ResolveGguf, ReadsInterleavedSectionsWithAStillTail) {
   const GgufFile file = GgufFile::small("qwen3vl")
                             .u32("$.attention.key_length", 128)
@@ -236,7 +236,7 @@ TEST(ResolveGguf, ReadsInterleavedSectionsWithAStillTail) {
   EXPECT_EQ(model.warnings.size(), 1U);
 }
 
-TEST(ResolveGguf, GlmChangesItsPairingForSections) {
+TEST(ResolveGguf, GlmChangesItsPairingWithSections) {
   const ModelSpec text = resolved(GgufFile::small("glm4").u32("$.rope.dimension_count", 32));
   EXPECT_EQ(only_spec(text).pairing, Pairing::interleaved);
   EXPECT_EQ(only_spec(text).rotary_dim, 32);
@@ -275,7 +275,7 @@ TEST(ResolveGguf, ReadsGemma2sSoftcap) {
   EXPECT_EQ(resolved(GgufFile::small("llama")).softcap, std::nullopt);
 }
 
-TEST(ResolveGguf, SaysWhatTheFileCannot) {
+TEST(ResolveGguf, ReportsWhatTheFileLacks) {
   const auto said = [](const GgufFile& file) { return resolved(file).gguf->unstated; };
   EXPECT_EQ(said(GgufFile::small("llama")),
             std::vector<std::string>{"whether the checkpoint has dynamic NTK scaling, for which "
@@ -290,7 +290,7 @@ TEST(ResolveGguf, SaysWhatTheFileCannot) {
             "rounds to, which may be 1e+11");
 }
 
-TEST(ResolveGguf, Refusals) {
+TEST(ResolveGguf, RefusesBadValues) {
   test::refused(resolve(GgufFile::small("llmao")),
                 {"GGUF: general.architecture must be one of the 153 that llama.cpp has at "
                  "0c1e5709, got 'llmao'"},
@@ -322,7 +322,7 @@ TEST(ResolveGguf, Refusals) {
                 {"llama.block_count must be given, got none"}, malformed);
 }
 
-TEST(ResolveGguf, Options) {
+TEST(ResolveGguf, TakesOptions) {
   const GgufFile file = GgufFile::small("llama");
   EXPECT_EQ(only_spec(resolved(file, {.numerics = Numerics::ggml})).numerics, Numerics::ggml);
   test::refused(resolve(file, {.numerics = Numerics::transformers}),
@@ -334,8 +334,8 @@ TEST(ResolveGguf, Options) {
       std::vector<std::string>{"a context of 5000 tokens is beyond llama.context_length, 4096"});
 }
 
-// Every architecture is either read or refused with a reason, never left to a crash.
-TEST(ResolveGguf, EveryArchitecture) {
+// Every architecture is read or refused with a reason; none crashes.
+TEST(ResolveGguf, ReadsOrRefusesEveryArchitecture) {
   EXPECT_EQ(gguf_commit(), "0c1e5709");
   for (const std::string_view name :
        {"llama",   "llama4",   "deci",      "falcon",      "grok",     "gpt2",      "gptneox",

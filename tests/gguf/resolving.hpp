@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short ways to resolve a GGUF file in a test and to inspect the result. Expected values follow
-// llama.cpp at 0c1e5709: src/llama-model.cpp, src/llama-context.cpp, src/models/*.cpp.
+// Helpers that resolve a GGUF file and inspect the result. Expected values follow llama.cpp at
+// 0c1e5709: src/llama-model.cpp, src/llama-context.cpp, src/models/*.cpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ namespace rotary::test {
   return model.rotary.at(0).spec;
 }
 
-// A letter for each layer: the index of its rotary embedding, n for none, x for no attention.
+// For each layer the index of its rotary embedding, n for none, or x for no attention.
 [[nodiscard]] inline std::string layers_of(const ModelSpec& model) {
   std::string text;
   for (const ModelLayer& layer : model.layers) {
@@ -43,7 +43,7 @@ namespace rotary::test {
   return text;
 }
 
-// "stated llama.rope.freq_base".
+// Returns for example "stated llama.rope.freq_base".
 [[nodiscard]] inline std::string source_of(const std::vector<ValueSource>& sources,
                                            std::string_view value) {
   for (const ValueSource& each : sources) {

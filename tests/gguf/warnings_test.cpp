@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings about a file: keys that nothing reads, and lengths, factors and tensors that
-// contradict one another. Right values follow llama.cpp at 0c1e5709: src/llama-arch.cpp lists the
-// keys, load_hparams of src/llama-model.cpp reads them.
+// Warnings about keys that nothing reads, and about contradictory lengths, factors and tensors.
+// Follows llama.cpp at 0c1e5709: src/llama-arch.cpp lists the keys, load_hparams in
+// src/llama-model.cpp reads them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ using Warnings = std::vector<std::string>;
 
 Warnings warnings_of(const GgufFile& file) { return resolved(file).warnings; }
 
-// A file of 4096 tokens, stretched from 1024.
+// 4096 tokens, stretched from 1024.
 GgufFile longrope() {
   const std::vector<float> list(32, 2);
   return GgufFile::small("phi3")
@@ -64,7 +64,7 @@ TEST(GgufWarnings, NameKeysThatAnotherArchitectureReads) {
                  "gpt2.attention.max_alibi_bias is not read");
 }
 
-TEST(GgufWarnings, LeaveOutKeysOfOtherThings) {
+TEST(GgufWarnings, IgnoreUnrelatedKeys) {
   for (const std::string_view architecture : {"llama", "gpt2", "t5"}) {
     GgufFile file = GgufFile::small(architecture);
     if (architecture == "t5") file.u32("$.attention.relative_buckets_count", 32);
@@ -88,7 +88,7 @@ TEST(GgufWarnings, CountKeysBeyondTheSixteenth) {
   EXPECT_EQ(warnings.back(), "4 more keys about rope and attention are not read");
 }
 
-TEST(GgufWarnings, AnOriginalContextWithNothingThatStretchesIt) {
+TEST(GgufWarnings, NameAnOriginalContextWithoutScaling) {
   const auto of = [](std::string_view architecture) {
     return GgufFile::small(architecture).u32("$.rope.scaling.original_context_length", 1024);
   };
@@ -105,12 +105,12 @@ TEST(GgufWarnings, AnOriginalContextWithNothingThatStretchesIt) {
                      .f32("$.rope.scaling.attn_factor", 1.19F)
                      .tensor("output.weight", weights),
                  "phi3.rope.scaling.attn_factor 1.19");
-  EXPECT_EQ(warnings_of(of("phi3")), Warnings{});  // a vocabulary, without tensors
+  EXPECT_EQ(warnings_of(of("phi3")), Warnings{});  // a vocabulary without tensors
   EXPECT_EQ(warnings_of(of("llama").tensor("rope_freqs.weight", std::vector<float>(32, 2))),
             Warnings{});
 }
 
-TEST(GgufWarnings, AFactorBesideOtherLengths) {
+TEST(GgufWarnings, NameAFactorThatContradictsLengths) {
   EXPECT_EQ(warnings_of(yarn("qwen3", 4)), Warnings{});
   EXPECT_EQ(warnings_of(yarn("qwen3", 8)),
             (Warnings{"qwen3.rope.scaling.factor 8 is not qwen3.context_length / "
@@ -129,7 +129,7 @@ TEST(GgufWarnings, AFactorBesideOtherLengths) {
                  "llama.rope.scaling.type is absent, and so linear");
 }
 
-TEST(GgufWarnings, ListsOfLongRopeBesideWhatContradictsThem) {
+TEST(GgufWarnings, NameContradictionsOfLongRopeLists) {
   EXPECT_EQ(warnings_of(longrope()), Warnings{});
   expect_warning(longrope().f32("$.rope.scaling.factor", 4),
                  "phi3.rope.scaling.factor 4 divides the frequencies once more");
