@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute encodings against transformers and torch (absolute_encodings.json).
+// Compares absolute encodings with Transformers and torch (absolute_encodings.json).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ using test::table_of;
 using test::Tensor;
 using test::tokens_of;
 
-// {"shape", "dtype", "data"} as [rows, features].
+// Reads {"shape", "dtype", "data"} as [rows, features].
 Tensor rows_of(const nlohmann::json& tensor) {
   Tensor rows(test::tokens_shape(
       DType::f32, {.tokens = tensor.at("shape").at(0), .features = tensor.at("shape").at(1)}));
@@ -39,10 +39,10 @@ SinusoidalSpec spec_of(const std::string& model, std::int64_t dim) {
   return marian_sinusoidal(dim);
 }
 
-// Tables that NumPy made in double have our bits except for ties of the last rounding. torch's
-// float32 angles are each off by 2^-24 of the angle for the frequency, its product and the
-// position, and their functions by some 2^-23.
-TEST(AbsoluteGolden, SinusoidalTables) {
+// NumPy's double tables have our bits except for ties of the last rounding. torch rounds the
+// frequency, its product and the position to float32, each off by 2^-24 of the angle, and its sin
+// and cos by about 2^-23.
+TEST(AbsoluteGolden, SinusoidalTablesAgree) {
   const auto file = test::read_golden("absolute_encodings");
   std::int64_t same = 0;
   std::int64_t of_double = 0;
@@ -53,7 +53,7 @@ TEST(AbsoluteGolden, SinusoidalTables) {
     const SinusoidalSpec spec = spec_of(model, each.at("dim"));
     const auto sinusoidal = test::value_of(make_sinusoidal(spec));
     auto positions = each.at("positions").get<std::vector<std::int64_t>>();
-    // The file counts rows of the model's table, we count tokens.
+    // The file counts table rows; we count tokens.
     for (std::int64_t& position : positions) position -= spec.position_offset;
     Tensor got(test::tokens_shape(
         DType::f32, {.tokens = wanted.extents().tokens, .features = wanted.extents().features}));
@@ -73,7 +73,7 @@ TEST(AbsoluteGolden, SinusoidalTables) {
   EXPECT_GE(static_cast<double>(same), 0.99 * static_cast<double>(of_double));
 }
 
-TEST(AbsoluteGolden, PositionsOfPaddedBatches) {
+TEST(AbsoluteGolden, PositionsOfPaddedBatchesAreEqual) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("position_ids")) {
     const auto mask = test::flat<std::uint8_t>(each.at("mask"));
@@ -85,8 +85,8 @@ TEST(AbsoluteGolden, PositionsOfPaddedBatches) {
   }
 }
 
-// torch adds twice in float32, on numbers below 4.
-TEST(AbsoluteGolden, BertsSum) {
+// torch adds twice in float32; the numbers are below 4.
+TEST(AbsoluteGolden, BertsSumAgrees) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("sums")) {
     Tensor words = rows_of(each.at("word_embeddings"));
@@ -108,7 +108,7 @@ TEST(AbsoluteGolden, BertsSum) {
   }
 }
 
-// Weights of float32, off by 2^-20, on 16 (or 2) numbers below 4.
+// torch's float32 weights are off by 2^-20, times 16 (or 2) numbers below 4.
 void expect_interpolated(const nlohmann::json& each, const TableInterpolation& interpolation) {
   Tensor src = rows_of(each.at("table"));
   const Tensor wanted = rows_of(each.at("result"));
@@ -125,7 +125,7 @@ TableGrid grid_of(const nlohmann::json& sides) {
   return {.rows = sides.at(0), .columns = sides.at(1)};
 }
 
-TEST(AbsoluteGolden, TablesOfAnotherGrid) {
+TEST(AbsoluteGolden, TablesForAnotherGridAgree) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("grids")) {
     SCOPED_TRACE(each.at("to").dump());
@@ -136,7 +136,7 @@ TEST(AbsoluteGolden, TablesOfAnotherGrid) {
   }
 }
 
-TEST(AbsoluteGolden, TablesOfAnotherLength) {
+TEST(AbsoluteGolden, TablesForAnotherLengthAgree) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("lengths")) expect_interpolated(each, LinearInterpolation{});
 }

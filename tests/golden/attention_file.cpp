@@ -43,7 +43,7 @@ reference::Mask mask_of(const json& mask) {
   return made;
 }
 
-// Learned numbers in the file are those of more heads and features than most cases have.
+// The file's learned numbers are for more heads and features than most cases have.
 Numbers first_columns(const json& table, std::int64_t taken) {
   const Numbers all = numbers_of(table, "data");
   const auto columns = table.at("shape").at(1).get<std::size_t>();
@@ -105,7 +105,7 @@ AlibiForm form_of(const json& entry) {
   return entry.at("form") == "causal" ? AlibiForm::causal : AlibiForm::key_position;
 }
 
-// The numbers of these heads, under the names of the parameters.
+// The entry's learned numbers for the first heads, set by parameter name.
 RelativeBias learned_bias(const json& entry, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(entry.at("kind").get<std::string>()).value();
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
@@ -178,16 +178,16 @@ AttentionGolden read_case(const json& file, const json& entry) {
   return of;
 }
 
-// Float64 against float64, numbers below 8: some 100 roundings of 2^-53 * 8 on the way of each,
-// 1e-13 together, and at position 100000 cos and sin within 2 pi 10^5 2^-65 = 1.7e-14
-// (numeric_contract.hpp), which a score of products below 16 makes 3e-13.
+// Both sides are float64, with numbers below 8: about 100 roundings of 2^-53 * 8 each give 1e-13.
+// At position 100000 cos and sin are within 2 pi 10^5 2^-65 = 1.7e-14 (numeric_contract.hpp), which
+// scores with products below 16 grow to 3e-13.
 constexpr double tolerance = 1e-12;
 
 void expect_near(const char* name, const Numbers& got, const Numbers& wanted) {
   record_bits(got);
   ASSERT_EQ(got.size(), wanted.size()) << name;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] == wanted[i]) continue;  // -Inf among others
+    if (got[i] == wanted[i]) continue;  // also equal -Inf
     ASSERT_NEAR(got[i], wanted[i], tolerance) << name << '[' << i << ']';
   }
 }
@@ -197,7 +197,7 @@ void expect_near(const char* name, const Numbers& got, const Numbers& wanted) {
 std::vector<AttentionGolden> read_attention_goldens() {
   const json file = read_golden("attention_encodings");
   std::vector<AttentionGolden> cases;
-  cases.reserve(file.at("cases").size());  // so that none moves to where a T5Bias does not point
+  cases.reserve(file.at("cases").size());  // a T5Bias points into its case, which must not move
   for (const json& entry : file.at("cases")) cases.push_back(read_case(file, entry));
   if (cases.empty()) throw std::runtime_error("attention_encodings.json must hold a case");
   return cases;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of attention_encodings.json, in the terms of the library and of its reference.
+// Reads attention_encodings.json into types of the library and its reference.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,15 +19,15 @@ struct AttentionGolden {
   std::string name;
   reference::AttentionInputs inputs;
   reference::Heads d_out = {};
-  reference::Attention attention;  // its positions are given
+  reference::Attention attention;  // with explicit positions
   std::optional<RotarySpec> rotary = {};
   AttentionNumbers wanted = {};  // without weights
-  Numbers t5_table = {};         // what a T5Bias views: moved along, never copied
+  Numbers t5_table = {};         // viewed by a T5Bias: may be moved, never copied
 };
 
 [[nodiscard]] std::vector<AttentionGolden> read_attention_goldens();
 
-// Every number of `wanted` within the file's tolerance.
+// Compares each number of `wanted` within the file's tolerance.
 void expect_equal(const AttentionNumbers& got, const AttentionNumbers& wanted);
 
 }  // namespace rotary::test

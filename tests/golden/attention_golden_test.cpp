@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with each encoding, and its gradients, as torch and its autograd compute them
-// (attention_encodings.json): by the reference, and by the library's calls around a softmax.
+// Attention with each encoding and its gradients, against torch's autograd
+// (attention_encodings.json): first the reference, then the library's calls around a softmax.
 #include <gtest/gtest.h>
 
 #include "golden/attention_file.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using test::AttentionGolden;
 
-// By positions, as the script that made the file does.
+// Which keys each query sees, by position as in the script that made the file.
 std::vector<bool> seen(const AttentionGolden& of) {
   const reference::Mask& mask = of.attention.mask;
   const auto keys = static_cast<std::size_t>(of.inputs.k.extents.tokens);
@@ -35,14 +35,14 @@ std::vector<bool> seen(const AttentionGolden& of) {
   return all;
 }
 
-TEST(AttentionGolden, TheReference) {
+TEST(AttentionGolden, TheReferenceAgreesWithTorch) {
   for (const AttentionGolden& of : test::read_attention_goldens()) {
     SCOPED_TRACE(of.name);
     test::expect_equal(test::by_reference(of.inputs, of.attention, of.d_out), of.wanted);
   }
 }
 
-TEST(AttentionGolden, TheLibrarysCalls) {
+TEST(AttentionGolden, TheLibrarysCallsAgreeWithTorch) {
   for (const AttentionGolden& of : test::read_attention_goldens()) {
     SCOPED_TRACE(of.name);
     test::AttentionCall call{.inputs = of.inputs, .attention = of.attention, .seen = seen(of)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default configs of every rotary class of Transformers, resolved: frequencies, factor and the
-// layers that rotate, as the classes themselves have them; and configs in every form of rope keys.
+// Default configs of every rotary class of Transformers: resolved frequencies, factors and rotating
+// layers equal the class's own. Also configs with every form of rope keys.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void expect_rope(const ModelRotary& rotary, const nlohmann::json& wanted, std::i
     const auto i = static_cast<std::size_t>(std::stoul(place));
     const auto there = frequency.get<double>();
     if (i >= got.size()) {
-      EXPECT_EQ(there, 0) << "pair " << place;  // does not turn
+      EXPECT_EQ(there, 0) << "pair " << place;  // this pair does not rotate
     } else {
       EXPECT_NEAR(got[i], there, there * test::float32_tolerance) << "pair " << place;
     }
@@ -63,7 +63,7 @@ void expect_ropes(const ModelSpec& model, const nlohmann::json& ropes, std::int6
   }
 }
 
-TEST(ClassesGolden, EveryClassOfTransformers) {
+TEST(ClassesGolden, EveryClassOfTransformersAgrees) {
   const nlohmann::json file = test::read_golden("classes");
   ASSERT_GT(file.at("classes").size(), 180U);
   for (const auto& each : file.at("classes")) {
@@ -76,8 +76,8 @@ TEST(ClassesGolden, EveryClassOfTransformers) {
   }
 }
 
-// Null ropes: the class refuses the config.
-TEST(ClassesGolden, EveryFormOfRopeKeys) {
+// "ropes" is null if the class refuses the config.
+TEST(ClassesGolden, EveryFormOfRopeKeysAgrees) {
   const nlohmann::json file = test::read_golden("config_forms");
   ASSERT_GT(file.at("config_forms").size(), 70U);
   for (const auto& each : file.at("config_forms")) {

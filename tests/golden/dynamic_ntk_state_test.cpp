@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transformers keeps state between forward passes: dynamic NTK's frequencies stay those of the
-// longest context so far until a context within the original one follows. Here the caller keeps
-// that state, one number; the same number gives the same frequencies.
+// Transformers keeps state between forward passes: dynamic NTK keeps the frequencies of the longest
+// context so far, until a context fits in the original one. With rotary, the caller keeps that
+// length; the same length gives the same frequencies.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace rotary {
 namespace {
 
-// dynamic_frequency_update of modeling_rope_utils.py, lines 82 to 119.
+// dynamic_frequency_update in modeling_rope_utils.py, lines 82 to 119.
 std::int64_t next_length(std::int64_t length, std::int64_t tokens, std::int64_t original) {
   if (tokens > length) return tokens;
   return tokens < original ? original : length;
 }
 
-TEST(DynamicNtkState, IsTheCallers) {
+TEST(DynamicNtkState, IsKeptByTheCaller) {
   const auto file = test::read_golden("dynamic_ntk_state_sequence");
   const auto& config = file.at("config");
   const auto original = config.at("max_position_embeddings").get<std::int64_t>();
@@ -39,7 +39,7 @@ TEST(DynamicNtkState, IsTheCallers) {
     test::record_bits(got.inv_freq);
     const auto wanted = call.at("inv_freq_last").get<double>();
     EXPECT_NEAR(got.inv_freq.back(), wanted, wanted * 0x1p-20);  // 8 ulp
-    // contexts tells when Transformers continues with the frequencies of another length.
+    // Tells when Transformers continues with another length's frequencies.
     EXPECT_EQ(got.contexts.contains(tokens), length == tokens || length == original);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq of rules that are formulas of the pair, against 50 digits.
+// inv_freq of rules that are a formula of the pair, against 50 digits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace rotary {
 namespace {
 
-TEST(FormulaRules, Frequencies) {
+TEST(FormulaRules, FrequenciesAgreeWith50Digits) {
   const auto file = test::read_golden("formula_rules");
   for (const auto& golden : file.at("cases")) {
     const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));

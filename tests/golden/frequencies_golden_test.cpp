@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq and attention factor of real models' configs, for each context that the file has:
-// against Transformers' float32 values and against an independent restatement of its formulas in
-// double.
+// inv_freq and attention factor of real models' configs, for each context in the file, against
+// Transformers' float32 values and an independent restatement of its formulas in double.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,22 +19,22 @@ namespace {
 
 class FrequenciesGolden : public testing::TestWithParam<std::string> {};
 
-// The length for which Transformers computed these. Null is the initial state of its class, before
-// any token: frequencies of a context within the original one.
+// The length for which Transformers computed the result. Null means its class's initial state,
+// before any token: frequencies for the original context.
 std::int64_t context_of(const nlohmann::json& result) {
   if (!result.contains("seq_len")) return 1;
   const auto& given = result.at("seq_len");
   return given.is_null() ? 1 : given.get<std::int64_t>();
 }
 
-// Two computations in double, each within the tolerance of the exact value. The file's LongRoPE
+// Both computations are in double and within the tolerance of the exact value. The file's LongRoPE
 // lists are float32, as in torch.
 double reference_tolerance(const RotarySpec& spec, std::int64_t context) {
   const bool has_lists = std::holds_alternative<LongRopeScaling>(spec.scaling);
   return 2 * test::frequency_tolerance(spec, context) + (has_lists ? 0x1p-24 : 0);
 }
 
-// Gemma 4's files have one layer type each, which its class has not.
+// Gemma 4's files have one layer type each, unlike its class.
 std::string family_of(const nlohmann::json& file) {
   const auto family = file.at("family").get<std::string>();
   return family == "gemma4" ? "llama" : family;
@@ -43,7 +42,7 @@ std::string family_of(const nlohmann::json& file) {
 
 nlohmann::json config_of(const nlohmann::json& file) {
   auto config = file.at("config");
-  // The file names the rotary class that ran, which EsmModel makes only for this value.
+  // The file names the rotary class that ran; EsmModel uses it only with this value.
   if (file.at("family") == "esm") config["position_embedding_type"] = "rotary";
   return config;
 }
@@ -61,7 +60,7 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   const std::int64_t context = context_of(result);
   SCOPED_TRACE("context of " + std::to_string(context));
   EXPECT_EQ(rope_type(rotary.spec.scaling), result.at("rope_type").get<std::string>());
-  // The frequencies do not depend on which features turn.
+  // Frequencies do not depend on the pairing.
   RotarySpec spec = rotary.spec;
   spec.pairing = Pairing::half;
   const Frequencies got = test::value_of(make_frequencies(spec, context));
@@ -71,7 +70,7 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   EXPECT_EQ(got.window.rotary_dim, result.at("rotary_dim").get<std::int64_t>());
   const auto factor = result.at("attention_scaling").get<double>();
   EXPECT_NEAR(got.attention_factor, factor, factor * 4 * 0x1p-52);
-  // 4 units in the last place of a double below 2.
+  // 4 ulp of a double below 2.
   EXPECT_NEAR(rotary.softmax_factor, result.value("softmax_scale_multiplier", 1.0), 1e-15);
   test::expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(),
                     test::float32_tolerance);

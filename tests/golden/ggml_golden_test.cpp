@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::ggml against llama.cpp's own functions: the largest differences of A cos over the pairs
-// between them, Transformers and exact values, as probed with the functions themselves.
+// Numerics::ggml against llama.cpp's own functions: the largest difference of A cos over all pairs,
+// to llama.cpp, Transformers and exact values. The file's numbers were measured with those
+// functions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +34,8 @@ RotarySpec gpt_oss(Numerics numerics, YarnRamp ramp) {
           .numerics = numerics};
 }
 
-// torch's pow is not the nearest float32 for pair 6 of gpt-oss: the buffer of the class holds the
-// next one, which causes the largest difference at 32767.
+// For pair 6 of gpt-oss torch's pow misses the nearest float32. The class's buffer holds the next
+// one, which causes the largest difference at 32767.
 void use_pow_of_torch(Frequencies& frequencies) {
   double& sixth = frequencies.inv_freq[6];
   sixth = std::nextafter(static_cast<float>(sixth), 1.0F);
@@ -71,14 +72,14 @@ double largest_difference(const RotarySpec& a, const RotarySpec& b, std::int64_t
   return largest;
 }
 
-// The probed numbers, within 0.1 % and one unit of float32 below 2: a cosf of the C library or of
-// torch that is not the nearest float32 is off by as much.
+// Compares with the measured number, within 0.1 % and one float32 unit below 2: a cosf that misses
+// the nearest float32 is off by as much.
 void expect_probed(const nlohmann::json& probe, const char* name, double got) {
   const double wanted = probe.at(name).get<double>();
   EXPECT_NEAR(got, wanted, 0.001 * wanted + 0x1p-23) << name;
 }
 
-TEST(GgmlGolden, PlainFrequencies) {
+TEST(GgmlGolden, PlainFrequenciesAgree) {
   const auto file = test::read_golden("ggml_vs_hf_probe");
   int probed = 0;
   for (const std::int64_t position : probed_positions) {
@@ -97,8 +98,8 @@ TEST(GgmlGolden, PlainFrequencies) {
   EXPECT_EQ(probed, 4);
 }
 
-// gpt-oss asks for a ramp between whole pairs, which llama.cpp does not have.
-TEST(GgmlGolden, YarnIsTruncated) {
+// gpt-oss's ramp lies between whole pairs, which llama.cpp cannot express.
+TEST(GgmlGolden, YarnsRampIsTruncated) {
   const auto file = test::read_golden("ggml_vs_hf_probe");
   int probed = 0;
   for (const std::int64_t position : probed_positions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vLLM's rope_type "ntk", which no config of Transformers has.
+// vLLM's rope_type "ntk", which Transformers lacks.
 #include <gtest/gtest.h>
 
 #include <vector>

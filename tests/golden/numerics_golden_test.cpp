@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::transformers against the results of Transformers' classes, in float32 and, if the file
-// has them, in bfloat16 and float16. At position 131071 the exact angle misses this bound by
-// thousands of units; the recipe matches bit for bit, except if torch's pow, cos or sin is not the
-// nearest float32.
+// Numerics::transformers against Transformers' classes, in float32 and, if the file has them,
+// bfloat16 and float16. At position 131071 exact angles would miss this bound by thousands of
+// units. The recipe matches bit for bit unless torch's pow, cos or sin misses the nearest float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,13 +45,13 @@ Case scaled(Case of, const Scaling& scaling) {
   return of;
 }
 
-// The case resolved from the file's config; its pairing, sense and rounding come from the family.
+// Resolves the file's config; pairing, sense and rounding come from the family.
 Case resolved(const std::string& name, std::string_view model_type) {
   return {name, test::resolved_spec(test::read_golden(name).at("config"), model_type,
                                     Numerics::transformers)};
 }
 
-// From the files' configs, or from their notes if they have no config.
+// The file's config, or its notes if it has none.
 std::vector<Case> cases() {
   constexpr Pairing interleaved = Pairing::interleaved;
   return {
@@ -142,7 +141,7 @@ void compare(const Run& run, const Tensor& src, const Tensor& got, const Tensor&
   });
 }
 
-// outputs: the results of the run, under the names of the file.
+// outputs: the file's names for the run's results.
 Compared expect_agreement(const Run& run, const nlohmann::json& file,
                           const nlohmann::json& outputs) {
   const Rotations rotations = test::value_of(make_rotations(
@@ -171,7 +170,7 @@ TEST_P(NumericsGolden, AgreesOnEveryDtype) {
     const std::string name(to_string(dtype));
     RecordProperty(name + "_elements", total.elements);
     RecordProperty(name + "_equal", total.equal);
-    // As of today all are equal; rounding once would leave four fifths equal.
+    // Today all are equal; rounding only once would leave four fifths equal.
     if (dtype != DType::f32) {
       EXPECT_GE(total.equal, total.elements * 0.98) << name;
     }

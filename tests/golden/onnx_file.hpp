@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading onnx_vectors.json: the test vectors of ONNX's RotaryEmbedding and Attention.
+// Reads onnx_vectors.json: test vectors of ONNX's RotaryEmbedding and Attention.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct OnnxTensor {
   [[nodiscard]] std::size_t element_bytes() const {
     return size() == 0 ? 0 : bytes.size() / size();
   }
-  [[nodiscard]] DType dtype() const;                 // of the types of numbers
+  [[nodiscard]] DType dtype() const;                 // of number types only
   [[nodiscard]] double at(std::size_t index) const;  // of any type
 };
 
@@ -38,13 +38,12 @@ struct OnnxCase {
   [[nodiscard]] std::int64_t attribute(const char* of, std::int64_t otherwise) const;
 };
 
-// All those of an operator.
 [[nodiscard]] std::vector<OnnxCase> read_onnx_cases(std::string_view an_operator);
 
-// [batch, heads, tokens, features], or [batch, tokens, heads * features].
+// A view of [batch, heads, tokens, features] or [batch, tokens, heads * features].
 [[nodiscard]] HeadsView heads_view(OnnxTensor& tensor, std::int64_t heads);
 
-// A tensor of the shape and type whose numbers nobody has written yet.
+// An unfilled tensor of the same shape and type.
 [[nodiscard]] OnnxTensor unwritten(const OnnxTensor& like);
 
 }  // namespace rotary::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), all of them,
-// by the library's calls; Attention's by the rows that its tests take for exact, too.
+// All test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), by the
+// library's calls. Attention's also check the exact rows that this project's tests compare with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void expect_equal(const OnnxTensor& got, const OnnxTensor& wanted) {
 void expect_near(const std::vector<double>& got, const OnnxTensor& wanted, double tolerance) {
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] == wanted.at(i)) continue;  // -Inf among others
+    if (got[i] == wanted.at(i)) continue;  // also equal -Inf
     ASSERT_NEAR(got[i], wanted.at(i), tolerance) << i;
   }
 }
@@ -53,7 +53,7 @@ std::vector<double> numbers_of(const OnnxTensor& tensor) {
   return numbers;
 }
 
-// One case of Attention as calls of the library.
+// One case of Attention as library calls.
 class OnnxAttention {
  public:
   explicit OnnxAttention(const OnnxCase& of)
@@ -83,12 +83,12 @@ class OnnxAttention {
     const auto scores = of_.outputs.find("qk_matmul_output");
     if (scores == of_.outputs.end()) return;
     const std::int64_t mode = of_.attribute("qk_matmul_output_mode", 0);
-    // Weights are as off as results, and scores have sizes of their own.
+    // Weights are as inexact as results; scores have their own magnitude.
     const double scale = mode == 3 ? 1 : std::max(1.0, largest(scores->second));
     expect_near(scores_of_mode(mode), scores->second, tolerance() * scale);
   }
 
-  // The rows that a call must write, beside those of ONNX in its place.
+  // Compares the exact rows for a call with ONNX's results.
   void check_exact_rows() {
     OnnxTensor wanted = of_.outputs.at("Y");
     check::AttendCall call;
@@ -109,7 +109,7 @@ class OnnxAttention {
   }
 
  private:
-  // The cache of past keys and values gets the new ones: present_key and present_value.
+  // Appends the new keys and values to the past ones: present_key and present_value.
   void append_to_past() {
     const auto grown = [&](const char* past, OnnxTensor& added) {
       const OnnxTensor& before = *of_.input(past);
@@ -145,8 +145,8 @@ class OnnxAttention {
       options_.mask.right = right;
   }
 
-  // Axes are aligned on the right: [keys], [queries, keys], [heads, queries, keys] or all four. A
-  // mask that is shorter than the keys hides the rest: a view of as many keys.
+  // Axes align on the right: [keys], [queries, keys], [heads, queries, keys] or all four. If a mask
+  // is shorter than the keys, it hides the rest, so the views end there too.
   void make_mask() {
     const OnnxTensor* const mask = of_.input("attn_mask");
     if (mask == nullptr) return;
@@ -161,8 +161,8 @@ class OnnxAttention {
     }
   }
 
-  // The first query is at the number of past keys; with a number of keys for each batch row, the
-  // last query at the last of these.
+  // The first query's position is the number of past keys. With a number of keys for each batch
+  // row, the last query is at the last key.
   void make_sequences() {
     const OnnxTensor* const lengths = of_.input("nonpad_kv_seqlen");
     for (std::int64_t batch = 0; batch < q_view_.extents.batch; ++batch) {
@@ -180,8 +180,8 @@ class OnnxAttention {
     options_.sequences = sequences_;
   }
 
-  // Mode 3 is the softmax. Scores are the logarithm of their weight times the sum of all: 0, of the
-  // products, are those of a call without cap and masks; 1 of one with the cap; 2 of all.
+  // Modes 0 to 2 are scores: products, then with the cap, then with masks too. They follow from a
+  // call's weights: log(weight times the sum). Mode 3 is the softmax.
   std::vector<double> scores_of_mode(std::int64_t mode) {
     AttendOptions options = options_;
     if (mode < 2) {
@@ -208,11 +208,11 @@ class OnnxAttention {
     return scores;
   }
 
-  // Tolerance of a result, relative to the largest value. In f32 twice our own bound: their sums
-  // have fewer roundings than it counts. In f16 and bf16 they round q and k, each times a rounded
-  // root of the scale (2 units of u each), their product, the mask, its sum and the softmax: a
-  // score is off by 7 units of its size, a weight by twice that and 3 more, and the result is
-  // rounded once by either.
+  // A result's tolerance relative to the largest value. In f32 twice our own bound, since ONNX's
+  // sums round less often than it counts. In f16 and bf16 ONNX rounds q and k, each times a rounded
+  // root of the scale (2 units of u each), their product, the mask, its sum and the softmax. A
+  // score is then off by 7 units of its size, a weight by twice that and 3 more; both sides round
+  // the result once.
   [[nodiscard]] double tolerance() const {
     const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
     AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};
@@ -241,7 +241,7 @@ class OnnxAttention {
   std::vector<AttentionSequence> sequences_;
 };
 
-TEST(OnnxGolden, AttentionIsAttend) {
+TEST(OnnxGolden, AttentionAgreesWithAttend) {
   const std::vector<OnnxCase> cases = test::read_onnx_cases("Attention");
   EXPECT_EQ(cases.size(), 93U);
   for (const OnnxCase& of : cases) {
@@ -250,14 +250,14 @@ TEST(OnnxGolden, AttentionIsAttend) {
   }
 }
 
-TEST(OnnxGolden, AttentionIsTheExactRow) {
+TEST(OnnxGolden, AttentionAgreesWithTheExactRows) {
   for (const OnnxCase& of : test::read_onnx_cases("Attention")) {
     SCOPED_TRACE(of.name);
     OnnxAttention(of).check_exact_rows();
   }
 }
 
-// The rows of the positions, [batch, tokens, pairs], gathered from the caches, or these themselves.
+// Rows for the positions, [batch, tokens, pairs]: gathered from the cache, or the cache itself.
 std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   const OnnxTensor& all = *of.input(cache);
   const OnnxTensor* const positions = of.input("position_ids");
@@ -273,9 +273,9 @@ std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   return rows;
 }
 
-// cos and sin are random there, so the rows are made unchecked. Each number is a sum of two
-// products of numbers below 1, in float32 by either: 3 roundings each.
-TEST(OnnxGolden, RotaryEmbeddingIsRotate) {
+// The vectors' cos and sin are random, so the rows are made unchecked. Each result sums two
+// products of numbers below 1 in float32: 3 roundings on each side.
+TEST(OnnxGolden, RotaryEmbeddingAgreesWithRotate) {
   const std::vector<OnnxCase> cases = test::read_onnx_cases("RotaryEmbedding");
   EXPECT_EQ(cases.size(), 8U);
   for (const OnnxCase& of : cases) {

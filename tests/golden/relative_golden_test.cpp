@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's buckets and ALiBi's slopes as Transformers computes them; KERPLE, FIRE, Sandwich and CoPE as
-// the code of their authors (Sandwich: NeMo) does, with the gradients of torch's autograd.
+// T5's buckets and ALiBi's slopes against Transformers; KERPLE, FIRE, Sandwich and CoPE with
+// gradients against the authors' code (Sandwich: NeMo's) under torch's autograd.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,7 +29,7 @@ void expect_buckets(std::string_view name, const T5Buckets& spec) {
     ASSERT_EQ(test::value_of(t5_bucket(positions[i], spec)), wanted[i]) << positions[i];
 }
 
-TEST(RelativeGolden, T5Buckets) {
+TEST(RelativeGolden, T5BucketsAreEqual) {
   const T5Buckets bidirectional{
       .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
   T5Buckets causal = bidirectional;
@@ -43,8 +43,8 @@ TEST(RelativeGolden, T5Buckets) {
 }
 
 // Transformers raises a float32 base, off by 2^-24, to a power of at most 2 n: (2 n + 2) 2^-24. Its
-// MPT rounds an exponent of at most 8 instead: 8 ln 2 2^-24, and the power and its inverse.
-TEST(RelativeGolden, AlibiSlopes) {
+// MPT class instead rounds an exponent of at most 8, the power and its inverse: 8 ln 2 2^-24.
+TEST(RelativeGolden, AlibiSlopesAgree) {
   const auto file = test::read_golden("alibi_slopes");
   std::size_t slopes = 0;
   for (const auto& [heads_text, of] : file.at("slopes").items()) {
@@ -68,7 +68,7 @@ using Numbers = std::vector<double>;
 
 Numbers numbers(const nlohmann::json& of, const char* name) { return of.at(name).get<Numbers>(); }
 
-// Double against double, of fewer than 100 terms below 10 each.
+// Both sides are double: fewer than 100 terms, each below 10.
 void expect_near(const Numbers& got, const Numbers& wanted) {
   test::record_bits(got);
   ASSERT_EQ(got.size(), wanted.size());
@@ -77,7 +77,7 @@ void expect_near(const Numbers& got, const Numbers& wanted) {
 
 enum class Compared { whole, up_to_query };
 
-// The bias and, where the file has d, the gradient of Σ d bias.
+// Compares the bias and, if the file has d, the gradient of Σ d bias.
 void expect_bias(const nlohmann::json& of, const RelativeBias& bias, Compared compared) {
   const auto tokens = of.at("tokens").get<std::int64_t>();
   const ScoresExtents n{.heads = of.at("heads"), .queries = tokens, .keys = tokens};
@@ -86,7 +86,7 @@ void expect_bias(const nlohmann::json& of, const RelativeBias& bias, Compared co
   test::require(fill_bias({got.data(), DType::f64, n, strides_bhqk(n)}, bias, BiasRange{}));
   for (std::size_t i = 0; i < got.size() && compared == Compared::up_to_query; ++i) {
     const auto element = static_cast<std::int64_t>(i);
-    if (element % tokens > element / tokens % tokens) wanted[i] = got[i];  // theirs are masked
+    if (element % tokens > element / tokens % tokens) wanted[i] = got[i];  // masked in the file
   }
   expect_near(got, wanted);
   if (!of.contains("d")) return;
@@ -97,7 +97,7 @@ void expect_bias(const nlohmann::json& of, const RelativeBias& bias, Compared co
   expect_near(gradient, numbers(of, "gradient"));
 }
 
-TEST(RelativeGolden, Biases) {
+TEST(RelativeGolden, BiasesAgree) {
   const auto file = test::read_golden("relative_biases");
   const auto& log = file.at("kerple_log");
   const auto& power = file.at("kerple_power");
@@ -118,7 +118,7 @@ TEST(RelativeGolden, Biases) {
               Compared::whole);
 }
 
-// A bias of this name with what the entry says under the names of its parameters.
+// Makes a bias of this name and sets the parameters that the entry names.
 RelativeBias described(std::string_view name, const nlohmann::json& entry) {
   RelativeBias bias = relative_bias_named(name).value();
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
@@ -128,8 +128,8 @@ RelativeBias described(std::string_view name, const nlohmann::json& entry) {
   return bias;
 }
 
-// Every encoding that is a formula of the distance and of a head's numbers has an entry.
-TEST(RelativeGolden, Formulas) {
+// The file has an entry for every encoding that is a formula of the distance and a head's numbers.
+TEST(RelativeGolden, FormulasAgree) {
   const auto file = test::read_golden("formula_biases");
   for (const std::string_view name : relative_bias_names()) {
     SCOPED_TRACE(name);
@@ -141,8 +141,8 @@ TEST(RelativeGolden, Formulas) {
   }
 }
 
-// Elements after the query are 0 in the file and are not compared here.
-TEST(RelativeGolden, ContextualPositions) {
+// The file has 0 after the query; those elements are skipped.
+TEST(RelativeGolden, ContextualPositionsAgree) {
   const auto file = test::read_golden("relative_biases").at("cope");
   const auto tokens = file.at("tokens").get<std::int64_t>();
   const auto features = file.at("features").get<std::int64_t>();

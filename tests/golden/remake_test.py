@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tools/golden does without a network and without torch: definitions cut out of a module,
-configs of a release, the comparison, the tables of releases.
+"""Tests the parts of tools/golden that need no network and no torch: cutting definitions out of a
+module, reading configs of a release, comparing, and writing tables of releases.
 
 Usage: remake_test.py TOOLS_GOLDEN
 """
@@ -124,7 +124,7 @@ class DefinitionsTest(unittest.TestCase):
     def load(self, *names):
         return load_definitions(MODELING, names, GIVEN)
 
-    def test_takes_what_is_named_and_what_that_names(self):
+    def test_definitions_and_their_dependencies_are_cut_out(self):
         scope = self.load("ToyRotaryEmbedding")
         self.assertEqual(scope["ToyRotaryEmbedding"].turned(3), 6)
         self.assertTrue(issubclass(scope["ToyRotaryEmbedding"], Module))
@@ -141,7 +141,7 @@ class DefinitionsTest(unittest.TestCase):
         with self.assertRaisesRegex(NameError, "must define rotate_half"):
             self.load("rotate_half")
 
-    def test_a_config_is_read_by_the_code_of_its_class(self):
+    def test_the_code_of_a_class_reads_its_config(self):
         with tempfile.TemporaryDirectory() as folder:
             release = toy_release(folder)
             values = {"hidden_size": 8, "rope_scaling": {"factor": 4}, "vocab_size": 7}
@@ -162,11 +162,11 @@ class CompareTest(unittest.TestCase):
     def text(self, *arguments):
         return compare.judge([numbers(*arguments)]).text()
 
-    def test_identical_bits(self):
+    def test_identical_bits_agree(self):
         self.assertEqual(self.text([1.0, np.float32(0.1)], [1.0, np.float32(0.1)], 0.0),
                          "identical bits, 2 numbers")
 
-    def test_within_and_beyond_the_bound(self):
+    def test_the_bound_decides(self):
         next_one = float(np.nextafter(np.float32(1), np.float32(2)))
         self.assertIn("at most 1 ulp (q_out), 0.5 of what", self.text([1.0], [next_one], 2.0**-22))
         self.assertEqual(self.text([[1.0, 2.0]], [[1.0, 2.5]], 1e-3),
@@ -177,7 +177,7 @@ class CompareTest(unittest.TestCase):
         self.assertIn("CHANGED", self.text([1.0], [float("nan")], 1e9))
         self.assertIn("must have shape (2,), got (1,)", self.text([1.0, 2.0], [1.0], 1e9))
 
-    def test_ulp_of_each_type(self):
+    def test_each_type_has_its_ulp(self):
         for dtype, step in (("float32", 2**-23), ("bfloat16", 2**-7), ("float16", 2**-10)):
             self.assertEqual(compare.ulp_distance([1.0], [1 + 3 * step], dtype), [3])
         self.assertEqual(compare.ulp_distance([1.0], [1 + 2**-52], "float64"), [1])
@@ -194,7 +194,7 @@ class CompareTest(unittest.TestCase):
 
 
 class WheelsTest(unittest.TestCase):
-    def test_the_pins_are_whole(self):
+    def test_pins_are_complete(self):
         pins = wheels.pins()
         self.assertIn(pins["default"], pins["sha256"])
         for digest in pins["sha256"].values():
@@ -221,7 +221,7 @@ class HistoryTest(unittest.TestCase):
     case = history_cases.Case("Title", "llama", {"rope_theta": 10000.0}, history_cases.slowed,
                               {"1.0": "as it began", "2.0": "as it is"})
 
-    def test_descriptions(self):
+    def test_changes_are_described(self):
         plain = history_cases.plain(self.case, 4)
         self.assertEqual(history_cases.slowed(self.case, observation(plain)),
                          "no pair of 4 slowed; A = 1")
@@ -233,7 +233,8 @@ class HistoryTest(unittest.TestCase):
         dynamic = history_cases.Case("", "llama", {
             "rope_theta": 10000.0, "max_position_embeddings": 2048,
             "rope_scaling": {"factor": 4.0}}, history_cases.lengths, {})
-        # At twice the trained length the base grows by 5^(d/(d - 2)), its slowest pair by 5.
+        # At twice the trained length the base grows by 5^(d/(d - 2)), and the slowest pair's period
+        # by 5.
         self.assertEqual(history_cases.lengths(dynamic, observation(plain, plain / [1, 1, 1, 5])),
                          "2048, 4096")
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids that get_rope_index of published classes gives random prompts: exactly ours.
+// Published classes' get_rope_index on random prompts: our ids must be equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ MRopeConvention convention_of(const nlohmann::json& test_case) {
   return convention;
 }
 
-TEST(RopeIndexGolden, EveryPublishedFamilyExactly) {
+TEST(RopeIndexGolden, EveryPublishedFamilyIsEqual) {
   const nlohmann::json file = test::read_golden("rope_index");
   std::set<std::string> conventions;
   for (const nlohmann::json& test_case : file.at("cases")) {
@@ -83,12 +83,12 @@ TEST(RopeIndexGolden, EveryPublishedFamilyExactly) {
   EXPECT_GE(conventions.size(), 22U);
 }
 
-// Configs of text models, towers and diffusion transformers whose positions have several axes,
-// resolved: the rows of cos and sin that their own classes make for the same coordinates.
+// Configs of text models, towers and diffusion transformers with several position axes: rows of cos
+// and sin must match those of their own classes for the same coordinates.
 
 using Rows = std::vector<std::vector<double>>;
 
-// cos and sin of float32, of a float32 angle made of a float32 frequency.
+// Float32 cos and sin of a float32 angle, from a float32 frequency.
 constexpr double row_error = 2.5e-7;
 constexpr double angle_error = 4 * 0x1p-24;
 
@@ -122,7 +122,7 @@ void expect_rows(const Frequencies& frequencies, const Rotations& rotations,
   }
 }
 
-TEST(AxisRowsGolden, EveryClassWithSeveralAxes) {
+TEST(AxisRowsGolden, EveryClassWithSeveralAxesAgrees) {
   const nlohmann::json file = test::read_golden("axis_rows");
   ASSERT_GT(file.at("cases").size(), 60U);
   for (const auto& each : file.at("cases")) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From config to rotated q and k, against the float32 results of huggingface/transformers. Its
-// float32 angle limits the agreement: at position 131071 it is off by more than 1e-3.
+// From config to rotated q and k, against Transformers' float32 results. Its float32 angle limits
+// the agreement: at position 131071 it is off by more than 1e-3.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct Golden {
 
 class RotateGolden : public testing::TestWithParam<Golden> {};
 
-// GPT-J's file lists the numbers of a config.
+// GPT-J's file lists config values without a config.
 nlohmann::json config_of(const nlohmann::json& file) {
   if (file.contains("config")) return file.at("config");
   const auto& shape = file.at("q").at("shape");  // [B, T, H, D]
@@ -43,7 +43,7 @@ nlohmann::json config_of(const nlohmann::json& file) {
           {"rotary_dim", file.at("rotary_dim")}};
 }
 
-// Up to position 1000: 1e-4. Beyond: the error of a float32 angle made of a float32 frequency.
+// 1e-4 up to position 1000, beyond it the error of a float32 angle and frequency.
 double tolerance_at(std::int64_t position, double inv_freq, double attention_factor, double hypot) {
   if (position <= 1000) return 1e-4;
   const double angle = static_cast<double>(position) * std::abs(inv_freq);
@@ -76,8 +76,8 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
   }
 }
 
-// The spec must give q_out and k_out of the file from q and k. arranged: moves the features of an
-// output of the file to the spec's order.
+// Rotates the file's q and k and compares with its q_out and k_out. arranged: reorders the file's
+// output features like the spec's.
 template <class Arranged>
 void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged arranged) {
   const Frequencies frequencies = test::value_of(make_frequencies(spec));
@@ -113,7 +113,7 @@ TEST(RotateGoldenSpecs, NanoChatTurnsTheOtherWay) {
       as_they_are);
 }
 
-// q_pe and k_pe of DeepSeek-V2-Lite: 64 features, both mscales alike, so A = 1.
+// q_pe and k_pe of DeepSeek-V2-Lite: 64 features; both mscales are equal, so A = 1.
 RotarySpec deepseek(Pairing pairing) {
   return {
       .head_dim = 64,
@@ -128,7 +128,7 @@ TEST(RotateGoldenSpecs, DeepseekV2KeepsTheOrder) {
                  deepseek(Pairing::interleaved), as_they_are);
 }
 
-// DeepSeek-V3 rotates the same pairs by the same angles, and puts the even features first.
+// DeepSeek-V3 rotates the same pairs by the same angles, then moves the even features to the front.
 TEST(RotateGoldenSpecs, DeepseekV3PutsTheEvenFeaturesFirst) {
   expect_outputs(
       test::read_golden("deepseek_v2_complex_interleaved"), deepseek(Pairing::interleaved_to_half),
@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Transformers, RotateGolden,
                                          Golden{"gptj_interleaved_partial", "gptj"}),
                          [](const auto& golden) { return golden.param.name; });
 
-// inv_freq under Numerics::transformers against the float32 of Transformers' own functions: the
-// same bits but where torch's pow is not the nearest float32.
+// inv_freq under Numerics::transformers is bit-identical to Transformers' own functions, unless
+// torch's pow misses the nearest float32.
 
 std::vector<double> frequencies_of(const nlohmann::json& golden) {
   const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));
@@ -160,7 +160,7 @@ std::vector<double> frequencies_of(const nlohmann::json& golden) {
   return test::value_of(make_frequencies(spec, context)).inv_freq;
 }
 
-// Units in the last place of float32.
+// In float32 units in the last place.
 double units_apart(double got, double wanted) {
   const auto number = static_cast<float>(wanted);
   const float next = std::nextafter(number, std::numeric_limits<float>::infinity());
@@ -172,7 +172,7 @@ struct Agreement {
   int equal = 0;
 };
 
-TEST(Float32Frequencies, HaveTheBitsOfTransformers) {
+TEST(Float32Frequencies, AreBitIdenticalToTransformers) {
   const auto file = test::read_golden("float32_frequencies");
   std::map<std::string, Agreement> rules;
   for (const auto& golden : file.at("cases")) {
@@ -192,7 +192,7 @@ TEST(Float32Frequencies, HaveTheBitsOfTransformers) {
   for (const auto& [name, rule] : rules) {
     RecordProperty(name + "_equal", rule.equal);
     RecordProperty(name, rule.frequencies);
-    // Each pow of torch is another number once in some 100; dynamic NTK has two.
+    // Each torch pow misses the nearest float32 about once in 100; dynamic NTK uses two.
     EXPECT_GE(rule.equal, 0.975 * rule.frequencies) << name;
   }
 }

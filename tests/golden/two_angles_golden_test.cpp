@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads as HunYuan-VL's and V-JEPA 2's own functions leave them, whose pairs have two angles.
+// Heads rotated by HunYuan-VL's and V-JEPA 2's own functions, whose pairs have two angles.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using Numbers = std::vector<std::vector<double>>;
 
-// cos and sin of float32, of a float32 angle of a float32 frequency; their products and one sum.
+// Float32 cos and sin of a float32 angle and frequency; then their products and one sum.
 constexpr double number_error = 2.5e-7;
 constexpr double of_angle = 4 * 0x1p-24;
 
@@ -39,7 +39,7 @@ void expect_near(const Numbers& wanted, std::span<const double> got, std::size_t
     EXPECT_NEAR(got[f], wanted[token][f], bounds[f]) << "token " << token << " feature " << f;
 }
 
-TEST(TwoAnglesGolden, HeadsOfTheirOwnFunctions) {
+TEST(TwoAnglesGolden, HeadsAgreeWithTheirOwnFunctions) {
   const nlohmann::json file = test::read_golden("two_angles");
   ASSERT_EQ(file.at("cases").size(), 4U);
   for (const auto& golden : file.at("cases")) {
@@ -64,7 +64,7 @@ TEST(TwoAnglesGolden, HeadsOfTheirOwnFunctions) {
         expect_near(golden.at("sin").get<Numbers>(), rows.rows.sin<double>(0, at), token, bounds);
       }
       for (double& bound : bounds) bound *= 3 * most;
-      // The rows of this token alone.
+      // This token's rows only.
       std::vector<std::int64_t> place;
       for (std::int64_t axis = 0; axis < axes; ++axis)
         place.push_back(coordinates[static_cast<std::size_t>(axis) * x.size() + token]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos against torchscale, float32: 6 tokens from position 0, then the last of them alone, as a
-// decode step with offset 5. torchscale centers its factors at ceil((tokens + offset) / 2), which
-// is 3 both times; the angles begin at 0. Its float32 cos, sin and factor are each within some
-// 2^-23, and so is their product with activations below 4: within 8 * 2^-23 * 4 < 1e-5.
+// xPos against torchscale in float32: 6 tokens from position 0, then the last alone, as a decode
+// step with offset 5. torchscale centers its factors at ceil((tokens + offset) / 2), which is 3
+// both times; angles start at 0. Its cos, sin and factor are each within about 2^-23, and so is
+// their product with activations below 4: within 8 * 2^-23 * 4 < 1e-5.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -20,7 +20,7 @@ using test::Tensor;
 
 constexpr double tolerance = 1e-5;
 
-// [batch * heads, tokens, features] as one batch row.
+// Reads [batch * heads, tokens, features] as one batch row.
 Tensor tensor_of(const nlohmann::json& file, std::string_view name) {
   nlohmann::json tensor = file.at(name);
   tensor["shape"].insert(tensor["shape"].begin(), 1);
@@ -49,13 +49,13 @@ void expect_near(const Tensor& got, const Tensor& wanted) {
   });
 }
 
-TEST(XposGolden, QueriesAndKeys) {
+TEST(XposGolden, QueriesAndKeysAgree) {
   const auto file = test::read_golden("xpos_torchscale");
   expect_near(rotated(tensor_of(file, "q"), Role::query, 0), tensor_of(file, "q_out"));
   expect_near(rotated(tensor_of(file, "k"), Role::key, 0), tensor_of(file, "k_out"));
 }
 
-TEST(XposGolden, ADecodeStep) {
+TEST(XposGolden, ADecodeStepAgrees) {
   const auto file = test::read_golden("xpos_torchscale");
   const Tensor q = tensor_of(file, "q");
   const Tensor wanted = tensor_of(file, "q_step_offset5");
