@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each constant of rotary.h is its enumerator: the C functions cast one into the other.
+// Each constant of rotary.h equals its enumerator, because the C functions cast one to the other.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -46,7 +46,7 @@ static_assert(ROTARY_NORM_OVER_ALL_HEADS == value(NormOver::all_heads));
 static_assert(ROTARY_NORM_BEFORE_ROTATION == value(NormOrder::before_rotation));
 static_assert(ROTARY_NORM_AFTER_ROTATION == value(NormOrder::after_rotation));
 
-// A new enumerator that C cannot say: counted by its name, which an unknown value does not have.
+// Counts the enumerators by their names, which unknown values lack, to find one that C misses.
 template <class Enumerator>
 std::int32_t known_values() {
   std::int32_t count = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a shared library exports is what a checked-in list says, no more and no less.
+"""A shared library's exported symbols must equal a checked-in list.
 
-A symbol that appears is a promise; one that disappears breaks who uses it.
+A new symbol is a promise; a lost one breaks its users.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-# Names of the public headers for what the linker spells out.
+# Public headers' names for types that the linker spells out.
 ALIASES = {
     f"rotary::StridedView<void{const}, rotary::{axes}Extents, rotary::{axes}Strides>":
         f"rotary::{prefix}{name}View"
@@ -27,10 +27,10 @@ DECLARED = re.compile(r"\b(rotary_\w+)\s*\(")
 
 
 def exported(library):
-    """Names of the library's defined dynamic symbols, as a person writes them."""
+    """The library's defined dynamic symbols, as written in source."""
     command = ["nm", "--dynamic", "--defined-only", "--demangle", "--format=posix", library]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    # "name type value size", where the name may hold spaces; constructors have one name twice.
+    # Lines are "name type value size"; names may hold spaces, and constructors appear twice.
     names = {re.sub(r" [A-Za-z](?: [0-9a-f]+){0,2}$", "", line.rstrip()) for line in lines}
     for spelled, alias in ALIASES.items():
         names = {name.replace(spelled, alias) for name in names}

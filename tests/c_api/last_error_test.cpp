@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the latest error: one for each thread, whole characters, kept until the next failure.
+// The latest error's text: one per thread, whole characters, kept until the next failure.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,7 +16,7 @@ void fail_with(const std::string& name) {
   EXPECT_EQ(rotary_force_instruction_set(name.c_str()), ROTARY_UNSUPPORTED);
 }
 
-TEST(LastError, IsOfItsThread) {
+TEST(LastError, EachThreadHasItsOwn) {
   fail_with("first");
   std::string other_before = "unset";
   std::string other_after;
@@ -37,7 +37,7 @@ TEST(LastError, OutlastsSuccess) {
 }
 
 TEST(LastError, IsCutBetweenCharacters) {
-  // 1023 bytes are 341 characters of 3 bytes; one letter before them leaves no room for the last.
+  // 1023 bytes hold 341 characters of 3 bytes; one letter first leaves no room for the last.
   std::string text = "a";
   for (int i = 0; i < 400; ++i) text += "…";
   EXPECT_EQ(c_api::report(Error{ErrorCode::unsupported, text}), ROTARY_UNSUPPORTED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs keep working: members of version 1 keep their offsets, and structs grow only at
+// Compiled programs keep working: version 1 members keep their offsets, and structs grow only at
 // the end.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::size_t first_bytes() {
   return c_api::Versioned<T>::layout.first_bytes;
 }
 
-TEST(CLayout, SizesOfVersion1) {
+TEST(CLayout, SizesOfVersion1StayTheSame) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
   EXPECT_EQ(first_bytes<rotary_heads_view>(), 88U);
   EXPECT_EQ(first_bytes<rotary_positions>(), 64U);
@@ -40,7 +40,7 @@ TEST(CLayout, SizesOfVersion1) {
   EXPECT_EQ(first_bytes<rotary_append_options>(), 32U);
 }
 
-TEST(CLayout, PlacesOfVersion1) {
+TEST(CLayout, OffsetsOfVersion1StayTheSame) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
   EXPECT_EQ(offsetof(rotary_heads_view, data), 8U);
   EXPECT_EQ(offsetof(rotary_heads_view, dtype), 16U);
@@ -79,8 +79,7 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_append_options, k_norm_order), 24U);
 }
 
-// A later member keeps its offset as long as it is part of the struct.
-TEST(CLayout, PlacesOfLaterMembers) {
+TEST(CLayout, OffsetsOfLaterMembersStayTheSame) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
   EXPECT_EQ(offsetof(rotary_positions, axes), 64U);
   EXPECT_EQ(offsetof(rotary_positions, axis_stride), 72U);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/schema/rotary-spec.schema.json and the reader of the library accept the same specs."""
+"""docs/schema/rotary-spec.schema.json and the library's reader accept the same specs."""
 
 import copy
 import json
@@ -19,9 +19,9 @@ RULES = {
     name: rule for name, rule in validator("encodings").schema["$defs"].items()
     if "rope_type" in rule.get("properties", {})
 }
-# Rules that need a rotary_dim of 4.
+# These rules need a rotary_dim of 4.
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
-# Values of every JSON type, and numbers around every bound that the schema has.
+# Every JSON type, and numbers around each bound in the schema.
 VALUES = [
     None, True, False, "half", "interleaved", "exact", "transformers", "ggml",
     "vllm", "every_step", "table", "result", "double_angle", "8", "", [], {},
@@ -32,7 +32,7 @@ VALUES = [
 
 
 def read(specs):
-    """What the library answers: a list of (status, error)."""
+    """The library's answers, as a list of (status, error)."""
     lines = "".join(json.dumps(spec) + "\n" for spec in specs)
     done = subprocess.run(
         [os.environ["ROTARY_SPEC_READER"]], input=lines, capture_output=True, text=True, check=True
@@ -41,7 +41,7 @@ def read(specs):
 
 
 def example(rule):
-    """A spec with what the rule requires."""
+    """A minimal spec with this rule."""
     def value_of(form):
         if form.get("type") == "array":
             return [value_of(form["items"])] * 4
@@ -73,7 +73,7 @@ def schema_of(spec, path):
 
 
 def variants(spec):
-    """The spec with one key more, one less, or another value for one."""
+    """Yields the spec with one more key, one less, or one value changed."""
     yield spec
     for path in ["", *(path for path in ("scaling", "xpos", "axes") if path in spec)]:
         present = spec[path] if path else spec
@@ -86,7 +86,7 @@ def variants(spec):
 
 
 def fits(axes, spec, rotary_dim):
-    """Whether lists of axes have one entry for each, and fit the rest of the spec."""
+    """Whether lists of axes have one entry per axis and fit the rest of the spec."""
     count = len(axes["pairs"])
     lists = [axes[key] for key in ("order", "bases", "scales") if key in axes]
     alone = count == 1
@@ -104,7 +104,7 @@ def fits(axes, spec, rotary_dim):
 
 
 def related(spec):
-    """Whether values fit one another, which a schema cannot say."""
+    """Whether the values fit one another, which a schema cannot express."""
     first = spec.get("first_feature", 0)
     rotary_dim = spec.get("rotary_dim", spec["head_dim"] - first)
     scaling = spec.get("scaling", {})
@@ -125,7 +125,7 @@ def related(spec):
 
 
 def extreme(spec):
-    """Numbers within the schema that leave what frequencies and A can be."""
+    """Whether numbers that the schema allows give impossible frequencies or A."""
     numbers = [spec["base"], *spec.get("scaling", {}).values()]
     return any(isinstance(n, float) and (n > 1e100 or 0 < abs(n) < 1e-6) for n in numbers)
 
@@ -147,7 +147,7 @@ class SchemaTest(unittest.TestCase):
             accepted += valid
         self.assertGreater(accepted, 100)
 
-    def test_keys_are_those_of_the_reader(self):
+    def test_the_reader_knows_the_same_keys(self):
         spec = EXAMPLES[0]
         lists = [
             (changed(spec, "", "no_such_key", 1), SCHEMA),
@@ -161,7 +161,7 @@ class SchemaTest(unittest.TestCase):
             named = re.search(r"which accepts ([a-z0-9_, ]+)", error)[1].split(", ")
             self.assertEqual(set(named), set(schema["properties"]), error)
 
-    def test_rules_are_those_of_the_reader(self):
+    def test_the_reader_knows_the_same_rules(self):
         ((_, error),) = read([changed(EXAMPLES[0], "", "scaling", {"rope_type": "?"})])
         named = re.search(r"must be one of ([a-z0-9_, ]+);", error)[1].split(", ")
         self.assertEqual(set(named), set(RULES))
