@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that is cut into parts allocates nothing, nor do the threads that run them. Counted by
-// support/counted_new.cpp.
+// A split call allocates nothing, nor do the threads that run its parts. support/counted_new.cpp
+// counts allocations.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-TEST(AllocationsOfThreads, ACutCallMakesNone) {
+TEST(AllocationsOfThreads, ASplitCallMakesNone) {
   const Threads threads = test::value_of(Threads::start(3));
   test::CountingExecutor in_order(test::run_in_order, 8);
   const HeadWindow window{

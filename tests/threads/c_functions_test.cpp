@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary_threads.h: the same threads for C, errors as a status and a text.
+// rotary_threads.h: the same threads in C, with errors as a status and a text.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -68,14 +68,14 @@ TEST(ThreadsInC, AStructOfUnknownSizeIsAnError) {
   EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
   EXPECT_TRUE(last_error_has("struct_size must be sizeof(rotary_executor)")) << last_error();
   EXPECT_TRUE(last_error_has("got 0")) << last_error();
-  executor.struct_size = 4097;  // as of every struct: beyond what any version will have
+  executor.struct_size = 4097;  // beyond any version's size, for every struct
   EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
   EXPECT_TRUE(last_error_has("got 4097")) << last_error();
   EXPECT_EQ(executor.run, nullptr);
   rotary_threads_stop(threads);
 }
 
-// A caller compiled with a longer struct keeps the part that this library does not know.
+// If a caller was compiled with a longer struct, the unknown part stays unchanged.
 TEST(ThreadsInC, ALongerStructKeepsItsEnd) {
   struct Longer {
     rotary_executor known;
@@ -91,7 +91,7 @@ TEST(ThreadsInC, ALongerStructKeepsItsEnd) {
   rotary_threads_stop(threads);
 }
 
-TEST(ThreadsInC, TheErrorTextIsOfItsThread) {
+TEST(ThreadsInC, EachThreadHasItsErrorText) {
   EXPECT_EQ(rotary_threads_start(-1, nullptr), ROTARY_INVALID_ARGUMENT);
   std::string of_other = "not read";
   std::thread([&] { of_other = last_error(); }).join();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append and shift on real threads: the same bytes, and no data race where the tokens of different
-// parts lie within one cache line.
+// append and shift on real threads: the same bytes, and no data race if parts share a cache line.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,14 +18,14 @@ namespace {
 
 using test::Tensor;
 
-// One head of 6 features: five tokens of bf16 within a cache line.
+// One head of 6 bf16 features, so a cache line holds five tokens.
 constexpr Extents extents{.batch = 1, .tokens = 130, .heads = 1, .features = 6};
 constexpr HeadWindow window{
     .head_dim = 6, .rotary_dim = 4, .first_feature = 2, .pairing = Pairing::half};
 
 ConsecutivePositions from(std::int64_t first) { return {.first = first, .tokens = extents.tokens}; }
 
-// Neighbours in memory are stored by different parts: 7 t modulo the number of tokens.
+// Slots 7 t modulo the tokens: different parts store neighbouring slots.
 std::vector<std::int64_t> spread_slots() {
   std::vector<std::int64_t> slots(static_cast<std::size_t>(extents.tokens));
   for (std::size_t t = 0; t < slots.size(); ++t) {
@@ -89,8 +88,6 @@ TEST(CacheOnThreads, ShiftOfInt8GivesTheSameBytes) {
   EXPECT_EQ(cut, whole);
   EXPECT_EQ(cut_scales, whole_scales);
 }
-
-// attend on real threads: the same bits, and no data race between blocks.
 
 TEST(AttendOnThreads, GivesTheSameBits) {
   const Threads threads = test::value_of(Threads::start(3));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set is chosen at first use, so every try is a process of its own: several threads
-// use the library for the first time while one forces a set. In any order, the forced set is in use
-// afterwards. This binary uses the library only in those processes.
+// The instruction set is chosen at first use, so every try is its own process. Several threads use
+// the library for the first time while one forces a set; afterwards that set is in use. This binary
+// uses the library only in those processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ constexpr int tries = 400;
 
 enum ExitCode { as_forced, first_use_failed, force_failed, another_is_in_use };
 
-// Threads that wait for each other before they begin.
+// Makes threads wait until all are ready.
 class StartingLine {
  public:
   explicit StartingLine(int threads) : missing_(threads) {}
@@ -64,8 +64,8 @@ TEST(FirstUse, DoesNotUndoAForcedInstructionSet) {
   }
 }
 
-// Uses the library in a child that is forked while another thread uses it for the first time;
-// `turns` delays the fork.
+// Forks while another thread uses the library for the first time, and uses it in the child. `turns`
+// delays the fork.
 bool works_in_a_child_of_first_use(int turns) {
   std::atomic<bool> begun = false;
   std::thread user([&] {
@@ -88,12 +88,12 @@ bool works_in_a_child_of_first_use(int turns) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool may_leave_threads_behind = false;  // ThreadSanitizer: a leak, in the child
+constexpr bool may_leave_threads_behind = false;  // ThreadSanitizer reports them as leaks
 #else
 constexpr bool may_leave_threads_behind = true;
 #endif
 
-TEST(FirstUse, HoldsNothingThatAForkedChildWaitsFor) {
+TEST(FirstUse, AForkedChildNeverWaits) {
   if (!may_leave_threads_behind) GTEST_SKIP() << "ThreadSanitizer takes the test's thread for lost";
   for (int i = 0; i < tries; ++i) {
     const pid_t child = fork();

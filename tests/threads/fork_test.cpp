@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that are forked while threads exist, which only the parent has: calls in the child run
-// on the calling thread, with the same bits, and destructors there wait for no thread. An alarm
-// ends a child that hangs.
+// Forks while threads exist. The child lacks them: its calls run on the calling thread with the
+// same bits, and its destructors wait for no thread. An alarm ends a child that hangs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@ constexpr std::int64_t concurrency = 4;
 constexpr Extents extents{.tokens = 256, .heads = 2, .features = 16};
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool children_may_start_threads = false;  // ThreadSanitizer ends one that does
+constexpr bool children_may_start_threads = false;  // ThreadSanitizer ends such a child
 #else
 constexpr bool children_may_start_threads = true;
 #endif
@@ -36,9 +35,8 @@ constexpr int rounds = 20;
 
 class Fork : public testing::Test {
  protected:
-  // Another thread of the parent, one that starts too, may have been in AddressSanitizer's
-  // allocator, which the child then waits for; what that thread had allocated counts as lost when
-  // the child exits.
+  // With AddressSanitizer, a thread of the parent may be inside the allocator during the fork. The
+  // child then waits forever, and that thread's allocations count as leaks.
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "not with AddressSanitizer";
@@ -68,7 +66,7 @@ struct Work {
   }
 };
 
-// 0 if the child ended by exit(0), otherwise how it ended.
+// Returns 0 if the child called exit(0), otherwise how it ended.
 template <class InChild>
 int run_in_child(InChild in_child) {
   const pid_t child = fork();
@@ -82,10 +80,9 @@ int run_in_child(InChild in_child) {
   return status;
 }
 
-// Ends this process.
 void end(bool is_right) { _exit(is_right ? 0 : 1); }
 
-// Calls of the static pool, one after the other, for as long as this lives.
+// Calls the static pool again and again during its lifetime.
 class BusyThread {
  public:
   explicit BusyThread(const Work& work)
@@ -111,7 +108,7 @@ TEST_F(Fork, AChildThatExitsDestroysAStaticPool) {
   EXPECT_EQ(run_in_child([] { std::exit(0); }), 0);
 }
 
-TEST_F(Fork, DuringACallAChildExits) {
+TEST_F(Fork, AChildExitsDuringACall) {
   const Work work;
   const BusyThread busy(work);
   for (int round = 0; round < rounds / 10; ++round) {
@@ -119,7 +116,7 @@ TEST_F(Fork, DuringACallAChildExits) {
   }
 }
 
-TEST_F(Fork, DuringACallTheChildAndItsChildRotateAlone) {
+TEST_F(Fork, AChildAndItsChildRotateAloneDuringACall) {
   const Work work;
   const BusyThread busy(work);
   const Executor executor = static_threads().executor();
@@ -132,7 +129,7 @@ TEST_F(Fork, DuringACallTheChildAndItsChildRotateAlone) {
   }
 }
 
-TEST_F(Fork, TheParentsThreadsGoOn) {
+TEST_F(Fork, TheParentsThreadsContinue) {
   const Work work;
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(run_in_child([&] { end(work.is_right(static_threads().executor())); }), 0);
@@ -159,7 +156,7 @@ TEST_F(Fork, AChildMovesAndDestroysWhatItInherits) {
   rotary_threads_stop(in_c);
 }
 
-TEST_F(Fork, AChildStartsThreadsOfItsOwn) {
+TEST_F(Fork, AChildStartsItsOwnThreads) {
   if (!children_may_start_threads) GTEST_SKIP() << "not with ThreadSanitizer";
   const Work work;
   static_threads();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate on real threads: the same bytes, and no data race where parts lie side by side in memory
-// (heads_last puts the tokens of different parts within one cache line and less).
+// rotate on real threads: the same bytes, and no data race if parts are adjacent in memory
+// (heads_last puts tokens of different parts in one cache line).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-// Four parts of 48 and 49 tokens: they begin and end within batch rows.
+// Four parts of 48 or 49 tokens, which start and end within batch rows.
 constexpr std::int64_t concurrency = 4;
 constexpr Extents extents{.batch = 3, .tokens = 65, .heads = 2, .features = 22};
 

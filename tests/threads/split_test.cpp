@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that a call is cut into, and the calls that are not cut.
+// How a call is split into tasks, and which calls are not split.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ Extents extents_of(std::int64_t batch, std::int64_t tokens) {
   return {.batch = batch, .tokens = tokens, .heads = 2, .features = head_dim};
 }
 
-// The number of tasks that rotate_qk cuts these tokens into; 0 when it did not call the executor.
+// How many tasks rotate_qk makes of these tokens; 0 if it did not call the executor.
 std::int64_t tasks_for(std::int64_t batch, std::int64_t tokens, std::int64_t concurrency) {
   CountingExecutor counting(test::run_in_order, concurrency);
   Tensor q = test::random_tensor({.extents = extents_of(batch, tokens)}, 50);
@@ -41,7 +41,7 @@ std::int64_t tasks_for(std::int64_t batch, std::int64_t tokens, std::int64_t con
   return counting.tasks();
 }
 
-TEST(Split, FewTokensAreNotCut) {
+TEST(Split, FewTokensAreNotSplit) {
   EXPECT_EQ(tasks_for(1, 0, 8), 0);
   EXPECT_EQ(tasks_for(0, 100, 8), 0);
   EXPECT_EQ(tasks_for(1, 1, 8), 0);
@@ -64,7 +64,7 @@ TEST(Split, NoPartHasFewerThan32Tokens) {
   EXPECT_EQ(tasks_for(1, 1000, 64), 31);
 }
 
-TEST(Split, IntoAtMostTheConcurrency) {
+TEST(Split, HasAtMostConcurrencyTasks) {
   EXPECT_EQ(tasks_for(1, 1000, 2), 2);
   EXPECT_EQ(tasks_for(1, 1000, 7), 7);
   EXPECT_EQ(tasks_for(1, 1000, 1), 0);
@@ -82,8 +82,8 @@ TEST(Split, RunsOnTheCallingThreadWithoutAnExecutor) {
   EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-// Extents of 0 may stand beside any other; their product is not formed.
-TEST(Split, EmptyViewsAreNotCut) {
+// An extent of 0 may come with any others, so no product is computed.
+TEST(Split, EmptyViewsAreNotSplit) {
   CountingExecutor counting(test::run_in_order, 8);
   HeadsView empty;
   empty.dtype = DType::f32;
@@ -94,7 +94,7 @@ TEST(Split, EmptyViewsAreNotCut) {
   EXPECT_EQ(counting.calls(), 0);
 }
 
-TEST(Split, QueriesWithoutKeysAreCut) {
+TEST(Split, QueriesWithoutKeysAreSplit) {
   CountingExecutor counting(test::run_in_order, 8);
   Tensor whole = test::random_tensor({.extents = extents_of(1, 100)}, 53);
   Tensor cut = whole;
@@ -117,7 +117,7 @@ TEST(Split, ErrorsCallNoExecutor) {
   EXPECT_EQ(counting.calls(), 0);
 }
 
-// This executor breaks its contract and runs one task only, to show the tokens of that task.
+// Breaks the executor's contract by running a single task, to show its tokens.
 struct OnlyTask {
   std::int64_t index;
   std::int64_t count = 0;
@@ -134,7 +134,7 @@ struct OnlyTask {
   }
 };
 
-// The tokens, counted over all batch rows, whose elements differ.
+// The changed tokens, numbered over all batch rows.
 std::vector<std::int64_t> changed_tokens(const Tensor& before, const Tensor& after) {
   std::vector<std::int64_t> changed;
   test::for_each_element(before.extents(), [&](const test::HeadIndex& index, std::int64_t f) {
@@ -147,8 +147,8 @@ std::vector<std::int64_t> changed_tokens(const Tensor& before, const Tensor& aft
   return changed;
 }
 
-// Each task alone: consecutive tokens, in order of tasks, with counts that differ by at most one
-// token, the same for q and k.
+// Runs each task alone: tasks hold consecutive tokens in order, with counts that differ by at most
+// one, equally for q and k.
 void expect_partition(const Extents& extents, std::int64_t concurrency) {
   const Tensor before_q = test::random_tensor({.extents = extents}, 55);
   const Tensor before_k = test::random_tensor({.extents = extents}, 56);

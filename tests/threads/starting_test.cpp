@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system refuses to start each thread in turn. A binary of its own: it replaces pthread_create,
-// and the replacement calls the real one for all other threads.
+// The system refuses to start each thread in turn. A separate binary, because it replaces
+// pthread_create; other threads get the real one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::int64_t concurrency = 5;
 
-std::atomic<int> threads_left{1000};  // before one is refused
+std::atomic<int> threads_left{1000};  // until one is refused
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
-// A thread leaves the list a moment after it was joined.
+// A joined thread stays in the list for a moment.
 bool becomes_the_only_thread() {
   for (int tries = 0; tries < 2000; ++tries) {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -50,7 +50,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace rotary {
 namespace {
 
-TEST(StartingThreads, EachThatIsRefusedIsAnErrorAndLeavesNone) {
+TEST(StartingThreads, EachRefusalIsAnErrorAndLeavesNoThread) {
   for (int started = 0; started < concurrency - 1; ++started) {
     threads_left = started;
     const auto threads = Threads::start(concurrency);

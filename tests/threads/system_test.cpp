@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system resources of rotary::Threads: threads that it gives back, processors that it may use,
-// no processor time while idle.
+// The system resources of rotary::Threads: threads end, processors follow the affinity mask, idle
+// threads take no time.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The first line of a file that begins with key, without it; "" when there is none.
+// The rest of the first line that begins with key, or "".
 std::string line_after(const std::filesystem::path& file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// For each thread of this process with the name that a debugger or `top -H` shows: how often it got
-// a processor and gave it back. A sleeping thread does neither.
+// For each thread with the name that debuggers and `top -H` show: its counts of context switches,
+// which stay the same while it sleeps.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -50,7 +50,7 @@ std::vector<std::string> switches_of_threads_named_rotary() {
 
 std::size_t threads_named_rotary() { return switches_of_threads_named_rotary().size(); }
 
-// A thread sets its name after it has started, and leaves the list a moment after it was joined.
+// A thread sets its name after its start, and stays in the list for a moment after it was joined.
 bool become_threads_named_rotary(std::size_t wanted) {
   for (int tries = 0; tries < 2000; ++tries) {
     if (threads_named_rotary() == wanted) return true;
@@ -80,7 +80,7 @@ TEST(System, ConcurrencyOf1StartsNoThread) {
   EXPECT_EQ(threads_named_rotary(), 0U);
 }
 
-TEST(System, ConcurrencyOf0IsTheProcessorsOfTheAffinityMask) {
+TEST(System, ConcurrencyOf0CountsTheAffinityMask) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
   EXPECT_EQ(test::value_of(Threads::start(0)).executor().concurrency, CPU_COUNT(&before));
@@ -96,7 +96,7 @@ TEST(System, ConcurrencyOf0IsTheProcessorsOfTheAffinityMask) {
   EXPECT_EQ(test::value_of(std::move(threads)).executor().concurrency, 1);
 }
 
-// More than one try, because a busy machine may be late to let them run to their sleep.
+// Tries several times, since on a busy machine threads may fall asleep late.
 bool fall_asleep() {
   for (int tries = 0; tries < 20; ++tries) {
     const auto before = switches_of_threads_named_rotary();
@@ -106,8 +106,8 @@ bool fall_asleep() {
   return false;
 }
 
-// Seven spinning threads would use all the processor time of the machine and would be switched
-// again and again; the limit on time leaves room for the other work of the process.
+// Seven spinning threads would use the whole machine and switch constantly. The time limit leaves
+// room for the process's other work.
 TEST(System, ThreadsWithoutWorkSleep) {
   const Threads threads = test::value_of(Threads::start(8));
   ASSERT_TRUE(become_threads_named_rotary(7));
@@ -132,7 +132,7 @@ std::int64_t mapped_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-// Each thread maps a stack, 8 MiB unless the user's limits say otherwise: after some, no more fit.
+// Each thread maps a stack, usually 8 MiB, so the memory limit stops them.
 TEST(System, TooManyThreadsAreAnErrorAndLeaveNone) {
   if (memory_is_mapped_by_a_sanitizer) GTEST_SKIP() << "a limit on memory would stop the sanitizer";
   rlimit before{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary::Threads as an executor: every task once, whoever calls and from where.
+// rotary::Threads as an executor runs every task once for any caller.
 #include "rotary/threads.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,6 @@ namespace {
 
 Threads started(std::int64_t concurrency) { return test::value_of(Threads::start(concurrency)); }
 
-// Runs body(index) for each index in [0, count) on the executor.
 void run(const Executor& executor, std::int64_t count, std::function<void(std::int64_t)> body) {
   executor.run(
       executor.context, count,
@@ -32,8 +31,8 @@ void run(const Executor& executor, std::int64_t count, std::function<void(std::i
       &body);
 }
 
-// The number of times that each index is run. Plain numbers: a task that two threads run at once,
-// or whose result the caller cannot see, is a data race.
+// Counts how often each index runs. Plain ints, so that a sanitizer sees tasks that run twice at
+// once or whose result the caller cannot see.
 std::vector<int> visits_of(const Executor& executor, std::int64_t count) {
   std::vector<int> visits(static_cast<std::size_t>(count), 0);
   run(executor, count, [&](std::int64_t index) { ++visits[static_cast<std::size_t>(index)]; });
@@ -69,7 +68,7 @@ TEST(Threads, RunEachTaskOnce) {
   }
 }
 
-// All of them: a task waits until the others have begun.
+// Each task waits until all have begun.
 TEST(Threads, RunAsManyTasksAtOnceAsTheConcurrency) {
   const Threads threads = started(4);
   std::atomic<int> begun{0};
@@ -93,7 +92,7 @@ TEST(Threads, TheCallerWorksToo) {
   EXPECT_EQ(by_caller, 1);
 }
 
-TEST(Threads, ATaskThatCallsTheExecutorRunsTheCallItself) {
+TEST(Threads, ATaskThatCallsTheExecutorRunsThatCallItself) {
   const Threads threads = started(3);
   std::atomic<int> inner_tasks{0};
   std::atomic<int> elsewhere{0};
@@ -108,8 +107,8 @@ TEST(Threads, ATaskThatCallsTheExecutorRunsTheCallItself) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-// Each of the two would wait for the other if a task waited for threads.
-TEST(Threads, DoNotWaitForeverWhereTheyCallEachOther) {
+// If a task waited for threads, the two would wait for each other.
+TEST(Threads, DoNotDeadlockIfTheyCallEachOther) {
   const Threads a = started(2);
   const Threads b = started(2);
   std::atomic<int> innermost{0};
@@ -128,7 +127,7 @@ TEST(Threads, DoNotWaitForeverWhereTheyCallEachOther) {
 TEST(Threads, CallsFromSeveralThreadsWaitForOneAnother) {
   constexpr std::size_t callers = 4;
   const Threads threads = started(3);
-  std::array<std::atomic<int>, callers> tasks_inside{};  // of each caller
+  std::array<std::atomic<int>, callers> tasks_inside{};  // for each caller
   std::atomic<int> meetings{0};
   std::atomic<int> wrong{0};
   const auto call_often = [&](std::size_t caller) {
@@ -161,12 +160,12 @@ TEST(Threads, MoveWithTheirExecutor) {
   EXPECT_EQ(second.executor().context, executor.context);
 
   Threads third = started(2);
-  third = std::move(second);  // ends what third had
+  third = std::move(second);  // stops the threads of third
   EXPECT_EQ(visits_of(executor, 100), ones(100));
   EXPECT_EQ(third.executor().concurrency, 3);
 }
 
-TEST(Threads, HaveTheDefaultExecutorOnceMovedFrom) {
+TEST(Threads, MovedFromThreadsHaveTheDefaultExecutor) {
   Threads first = started(3);
   const Threads second = std::move(first);
   const Executor executor = first.executor();  // NOLINT(bugprone-use-after-move): what is tested
@@ -183,8 +182,7 @@ TEST(Threads, StartAndStopManyTimes) {
   }
 }
 
-// More threads than processors, more calls than fit into the time that they stay awake, pauses that
-// let them fall asleep.
+// More threads than processors, and pauses in which they fall asleep.
 TEST(Threads, SurviveStress) {
   const Threads threads = started(9);
   for (int repeat = 0; repeat < 3000; ++repeat) {

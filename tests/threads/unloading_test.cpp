@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that loads rotary::threads, uses it, unloads it and forks: afterwards nothing calls the
-// library's code. The program does not link it.
+// A program loads rotary::threads, uses it, unloads it and forks: nothing may call the library's
+// code afterwards. The program does not link it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ void count_visit(void* state, int64_t index) {
   ++(*static_cast<std::vector<int>*>(state))[static_cast<std::size_t>(index)];
 }
 
-TEST(Unloading, LeavesNothingThatAForkCalls) {
+TEST(Unloading, AForkCallsNothingAfterwards) {
   void* const library = dlopen(ROTARY_THREADS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   rotary_threads* threads = nullptr;
