@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of biases, their buckets and slopes. The fuzz target relative holds each element of
-// any call to bias_at(), rounded once, and that to the long double reference.
+// Properties of biases, buckets and slopes. The fuzz target relative compares each element with
+// bias_at(), rounded once, and bias_at() with the long double reference.
 #include "rotary/relative_bias.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using test::Tensor;
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-// Bits of a block of 4 by 6 whose positions are all moved by shift.
+// The bits of a 4 by 6 block with all positions moved by shift.
 std::vector<std::uint64_t> shifted(const RelativeBias& bias, std::int64_t shift) {
   Tensor out(test::scores_shape(DType::f64, 4, 6));
   test::require(fill_bias(test::scores_of(out.view()), bias,
@@ -46,16 +46,16 @@ TEST(RelativeBias, AShiftOfAllPositionsChangesNothing) {
   }
 }
 
-// FIRE within |threshold|; beyond, the normaliser follows the query.
+// Beyond |threshold| the normaliser follows the query.
 TEST(RelativeBias, FireIsShiftInvariantUpToItsThreshold) {
   const RelativeBias fire = test::samples()[7].bias;
   ASSERT_EQ(to_string(fire), "fire");
-  EXPECT_EQ(shifted(fire, 507), shifted(fire, 0));  // queries 509 to 512
+  EXPECT_EQ(shifted(fire, 507), shifted(fire, 0));  // queries at 509 to 512
   EXPECT_NE(shifted(fire, 508), shifted(fire, 0));
   EXPECT_NE(shifted(fire, 1000), shifted(fire, 1001));
 }
 
-// m j - m j' = -m (i - j) + m (i - j'): a row differs by a constant, which softmax removes.
+// m j - m j' = -m (i - j) + m (i - j'): rows differ by a constant, which softmax removes.
 TEST(RelativeBias, AlibisFormsDifferByAConstantInEachRow) {
   Alibi alibi{.heads = 3};
   Alibi by_key = alibi;
@@ -74,7 +74,7 @@ TEST(RelativeBias, AlibiRewardsKeysAheadUnlessItIsSymmetric) {
   EXPECT_LT(test::value_of(bias_at(alibi, {.query = 1, .key = 5})), 0);
 }
 
-TEST(T5Buckets, AreThoseOfRealLogarithmsButOnTheirEdges) {
+TEST(T5Buckets, EqualRealLogarithmsExceptAtEdges) {
   std::vector<std::int64_t> positions = {int64_min, int64_min + 1, int64_max};
   for (std::int64_t p = -2000; p <= 2000; ++p) positions.push_back(p);
   for (int power = 11; power < 63; ++power) {
@@ -110,8 +110,8 @@ TEST(T5Buckets, AreThoseOfRealLogarithmsButOnTheirEdges) {
   }
 }
 
-// The two programs' operations, each on the edge of a bucket: 8 is where 64 = 8 · 16^(6/8) begins.
-TEST(T5Buckets, RoundingsDifferOnlyOnEdges) {
+// Both programs' operations at a bucket's edge: 64 = 8 · 16^(6/8) starts bucket 8.
+TEST(T5Buckets, RoundingsDifferOnlyAtEdges) {
   T5Buckets spec{.buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
   T5Buckets ggml = spec;
   ggml.rounding = T5Rounding::ggml;
@@ -122,7 +122,7 @@ TEST(T5Buckets, RoundingsDifferOnlyOnEdges) {
   }
 }
 
-TEST(AlibiSlopes, AreThoseOfPressAndOfMptForEveryNumberOfHeads) {
+TEST(AlibiSlopes, EqualPressAndMptForEveryNumberOfHeads) {
   for (std::int64_t heads = 1; heads <= 130; ++heads) {
     for (const double bias_max : {8.0, 4.0, 64.0}) {
       const Alibi alibi{.heads = heads, .bias_max = bias_max};
@@ -137,8 +137,8 @@ TEST(AlibiSlopes, AreThoseOfPressAndOfMptForEveryNumberOfHeads) {
   }
 }
 
-// ggml_compute_forward_soft_max: m0 to the power h + 1, m1 to an odd power.
-TEST(AlibiSlopes, AreThoseOfGgml) {
+// ggml_compute_forward_soft_max: m0^(h + 1), then odd powers of m1.
+TEST(AlibiSlopes, EqualGgmls) {
   for (const std::int64_t heads : {1, 2, 3, 12, 40, 71, 112}) {
     const auto got = test::value_of(alibi_slopes({.heads = heads}));
     const double below = std::exp2(std::floor(std::log2(static_cast<double>(heads))));
@@ -148,7 +148,7 @@ TEST(AlibiSlopes, AreThoseOfGgml) {
       const auto head = static_cast<double>(h);
       const double wanted =
           head < below ? std::pow(m0, head + 1) : std::pow(m1, 2 * (head - below) + 1);
-      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 off by 2^-53, to a power of at most 128
+      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 is off by 2^-53 and raised to at most 128
     }
   }
 }
@@ -162,7 +162,7 @@ TEST(AlibiSlopes, AShardHasTheSlopesOfItsHeads) {
   }
 }
 
-TEST(Kerple, ParametersAreKeptWhereItsAuthorsKeepThem) {
+TEST(Kerple, ParametersStayWithinTheAuthorsBounds) {
   const KerpleLog log = clamped(KerpleLog{.p = {-1, 0.5}, .a = {0, 3}});
   EXPECT_EQ(log, (KerpleLog{.p = {0.01, 0.5}, .a = {0.01, 3}}));
   const KerplePower power = clamped(KerplePower{.a = {-1, 30}, .p = {0, 2.5}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ways of evaluating meet: packed, far and reversed positions, FIRE's pieces, rows of a
-// table that no position reaches, blocks of no element.
+// Where evaluation methods meet: packed, distant and reversed positions, FIRE's pieces, table rows
+// that no position reaches, empty blocks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ struct Places {
   [[nodiscard]] BiasPositions positions() const { return {.queries = queries, .keys = keys}; }
 };
 
-// Packed documents, whose distances are few; two tokens; far apart, more distances than pairs.
+// Packed documents with few distances; two tokens; distant tokens with more distances than pairs.
 std::vector<Places> places() {
   const std::int64_t far = std::int64_t{1} << 61;
   return {{{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 0, 1, 5, -4}},
@@ -41,7 +41,7 @@ std::vector<Places> places() {
           {{3, -far, 200000}, {far, 0, 3, 3, -1000}}};
 }
 
-TEST(RelativeCorners, PositionsOneByOneAreThoseOfEachPair) {
+TEST(RelativeCorners, PositionListsGiveEachPairsBias) {
   for (const Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);
     for (const Places& where : places()) {
@@ -67,7 +67,7 @@ TEST(RelativeCorners, PositionsOneByOneAreThoseOfEachPair) {
   }
 }
 
-TEST(RelativeCorners, RowsAndColumnsBackwards) {
+TEST(RelativeCorners, ReversedRowsAndColumnsGiveTheSameBiases) {
   for (const DType dtype : test::all_dtypes) {
     for (const Sample& sample : test::samples()) {
       Tensor forward(test::scores_shape(dtype, 4, 6));
@@ -88,8 +88,8 @@ TEST(RelativeCorners, RowsAndColumnsBackwards) {
   }
 }
 
-// The gradient of a block is the sum of those of its elements. Double: fewer than 2^8 terms.
-TEST(RelativeCorners, GradientsOfPositionsOneByOne) {
+// A block's gradient is the sum of its elements', in double with fewer than 2^8 terms.
+TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
   for (const Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);
     const auto count = static_cast<std::size_t>(parameter_count(sample.bias));
@@ -123,11 +123,11 @@ TEST(RelativeCorners, GradientsOfPositionsOneByOne) {
   }
 }
 
-// x at distance 37, as long as the query stands within the threshold.
+// x at distance 37 while the query is within the threshold.
 const double x_of_37 = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
 
-// Units that count always, never, above and below some x, of weight or bias 0; four that end or
-// begin at 1/4, and two at the very x of distance 37.
+// Units that are active always, never, above or below some x, with weight or bias 0; four switch at
+// 1/4, two exactly at the x of distance 37.
 Fire fire_of_many_pieces() {
   return {
       .c = 1,
@@ -138,7 +138,7 @@ Fire fire_of_many_pieces() {
       .output_bias = {0.1, -5}};
 }
 
-TEST(RelativeCorners, PiecesOfFire) {
+TEST(RelativeCorners, PiecesOfFireAgreeWithTheReference) {
   const RelativeBias bias = fire_of_many_pieces();
   for (std::int64_t query = 0; query < 700; ++query) {
     for (std::int64_t head = 0; head < 2; ++head) {
@@ -151,8 +151,8 @@ TEST(RelativeCorners, PiecesOfFire) {
   }
 }
 
-// As wide as the bound is for.
-TEST(RelativeCorners, WideFire) {
+// The widest FIRE that the bound covers.
+TEST(RelativeCorners, TheWidestFireIsWithinTheBound) {
   Fire fire{.c = 0.01, .threshold = 900};
   fire.hidden_weight = test::random_numbers(112, 1);
   fire.hidden_bias = test::random_numbers(112, 2);
@@ -166,8 +166,8 @@ TEST(RelativeCorners, WideFire) {
   }
 }
 
-// ln(1 + a d) where 1 + a d holds few bits of a d.
-TEST(RelativeCorners, KerpleOfSmallScale) {
+// ln(1 + a d) where 1 + a d keeps few bits of a d.
+TEST(RelativeCorners, KerpleOfSmallScaleIsWithinTheBound) {
   const RelativeBias kerple = KerpleLog{.p = {1}, .a = {1e-9}};
   for (std::int64_t query = 0; query < 9; ++query) {
     const BiasIndex at{.head = 0, .query = query, .key = 0};
@@ -177,7 +177,7 @@ TEST(RelativeCorners, KerpleOfSmallScale) {
   }
 }
 
-// The gradient of each hidden bias that comes from head 0 at a distance.
+// Head 0's gradient of each hidden bias at this distance.
 Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
   const Numbers ones = {1, 0};
   const ScoresExtents n{.heads = 2, .queries = 1, .keys = 1};
@@ -189,8 +189,8 @@ Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
   return {begin, begin + static_cast<std::ptrdiff_t>(fire.hidden_bias.size())};
 }
 
-// A unit of 0 has derivative 0, as in torch.
-TEST(RelativeCorners, UnitsOfFireAtZero) {
+// The derivative of a unit at 0 is 0, as in torch.
+TEST(RelativeCorners, UnitsOfFireAtZeroHaveNoGradient) {
   const Fire fire = fire_of_many_pieces();
   EXPECT_EQ(hidden_bias_gradient(fire, 0), (Numbers{0, 0.5, -2, 0, 0, 0, 1, 0, 0, 2, 0, 1, 0, 11}));
   EXPECT_EQ(hidden_bias_gradient(fire, 36),
@@ -201,8 +201,8 @@ TEST(RelativeCorners, UnitsOfFireAtZero) {
             (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 100, 1, 0, 0}));
 }
 
-// Query 0 is Inf, and so is the vector of distance -3: they meet in no row of the table.
-TEST(RelativeCorners, ShawMeetsOnlyTheRowsOfItsKeys) {
+// Query 0 and the vector of distance -3 are Inf, but never meet.
+TEST(RelativeCorners, ShawReadsOnlyTheRowsOfItsKeys) {
   const Extents of_q{.tokens = 4, .heads = 1, .features = 1};
   const ScoresExtents n{.heads = 1, .queries = 4, .keys = 4};
   const Numbers q = {infinity, 1, 1, 1};
@@ -219,8 +219,8 @@ TEST(RelativeCorners, ShawMeetsOnlyTheRowsOfItsKeys) {
   EXPECT_EQ(out, (Numbers{4, 4, 4, infinity}));
 }
 
-// Three gates of 1/2: positions 1.5, 1 and 0.5.
-TEST(RelativeCorners, GradientsOfCopeMeetOnlyTheRowsOfItsPositions) {
+// Three gates of 1/2 give positions 1.5, 1 and 0.5.
+TEST(RelativeCorners, CopeGradientsReadOnlyTheRowsOfTheirPositions) {
   const Extents of_q{.tokens = 1, .heads = 1, .features = 1};
   const ScoresExtents n{.heads = 1, .queries = 1, .keys = 3};
   const Numbers table = {1, 2, 3, infinity};
@@ -242,8 +242,8 @@ TEST(RelativeCorners, GradientsOfCopeMeetOnlyTheRowsOfItsPositions) {
   EXPECT_EQ(d_table, (Numbers{0.5, 2, 0.5, 0}));
 }
 
-// 2^80 rows of no keys: nothing is gone through.
-TEST(RelativeCorners, RowsOfNoKeysTakeNoTime) {
+// 2^80 rows without keys are not looped over.
+TEST(RelativeCorners, RowsWithoutKeysTakeNoTime) {
   const std::int64_t many = std::int64_t{1} << 40;
   const ScoresExtents n{.batch = many, .heads = 3, .queries = many, .keys = 0};
   const ScoresView view{nullptr, DType::f32, n, {}};

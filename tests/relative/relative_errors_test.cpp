@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative encodings refuse bad arguments with the requirement and the value they got, and write
-// nothing then; sizes of 0 and 1 are no errors.
+// Relative encodings refuse bad arguments, naming the requirement and the value, and write nothing.
+// Sizes of 0 and 1 are valid.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-// validate, bias_at, fill_bias, add_bias_gradient: each says it.
+// Expects the error from validate, bias_at, fill_bias and add_bias_gradient.
 void expect_invalid(const RelativeBias& bias, test::Parts parts) {
   refused(validate(bias), parts);
   refused(bias_at(bias, {}), parts);
@@ -53,7 +53,7 @@ Encoding changed(Encoding encoding, Change change) {
   return encoding;
 }
 
-TEST(RelativeErrors, T5) {
+TEST(RelativeErrors, BadT5BiasesAreRefused) {
   const auto t5 = sample<T5Bias>(0);
   const auto with = [&](auto change) { return changed(t5, change); };
   expect_invalid(with([](auto& b) { b.buckets.buckets = 33; }), {"even, from 4", "got 33"});
@@ -72,7 +72,7 @@ TEST(RelativeErrors, T5) {
   refused(t5_bucket(0, {}), {"direction"});
 }
 
-TEST(RelativeErrors, Alibi) {
+TEST(RelativeErrors, BadAlibiIsRefused) {
   const Alibi alibi{.heads = 3};
   const auto with = [&](auto change) { return changed(alibi, change); };
   expect_invalid(with([](auto& b) { b.heads = 0; }), {"1 to 2^20", "got 0"});
@@ -88,7 +88,7 @@ TEST(RelativeErrors, Alibi) {
   EXPECT_FALSE(alibi_slopes({}));
 }
 
-TEST(RelativeErrors, KerpleFireSandwich) {
+TEST(RelativeErrors, BadKerpleFireAndSandwichAreRefused) {
   const auto log = sample<KerpleLog>(5);
   const auto power = sample<KerplePower>(6);
   const auto fire = sample<Fire>(7);
@@ -116,7 +116,7 @@ TEST(RelativeErrors, KerpleFireSandwich) {
   expect_invalid(changed(sandwich, [](auto& b) { b.heads = 0; }), {"heads", "got 0"});
 }
 
-TEST(RelativeErrors, ViewsAndPositions) {
+TEST(RelativeErrors, BadViewsAndPositionsAreRefused) {
   const RelativeBias bias = test::samples().front().bias;
   Tensor out(test::scores_shape(DType::f32, 4, 5));
   const ScoresView good = test::scores_of(out.view());
@@ -150,7 +150,7 @@ TEST(RelativeErrors, ViewsAndPositions) {
   EXPECT_EQ(out.bytes(), before);
 }
 
-TEST(RelativeErrors, SharedMemory) {
+TEST(RelativeErrors, SharedMemoryIsRefused) {
   auto t5 = sample<T5Bias>(0);
   std::vector<double> memory(32 * 3);
   t5.table.data = memory.data();
@@ -162,8 +162,8 @@ TEST(RelativeErrors, SharedMemory) {
   refused(add_bias_gradient(short_by_one, t5, inside, BiasRange{}), {"96 parameters", "got 95"});
 }
 
-// Strides of 0 cost nothing but time: of a gradient that is the same for all, too much of it.
-TEST(RelativeErrors, ElementsThatAreRepeatedTooOften) {
+// Strides of 0 repeat elements for free, so a gradient could take far too long.
+TEST(RelativeErrors, ElementsRepeatedTooOftenAreRefused) {
   const RelativeBias bias(Alibi{.heads = 1, .slopes = {0.5}});
   const double one = 1;
   std::vector<double> gradients(1);
@@ -190,8 +190,8 @@ TEST(RelativeErrors, NothingToDoIsNoError) {
   }
 }
 
-// Each number of each encoding, at its bounds and a step beyond them.
-TEST(RelativeErrors, TheBoundsAreThoseOfTheFacts) {
+// Tests each parameter at its bounds and one step beyond.
+TEST(RelativeErrors, BoundsAreThoseOfTheFacts) {
   std::vector<std::string> seen;
   for (const test::Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);
@@ -219,7 +219,7 @@ TEST(RelativeErrors, TheBoundsAreThoseOfTheFacts) {
     for_each_parameter(
         sample.bias, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
           const bool unused = facts.name == "bias_max" && sample.name == "alibi key_position";
-          if (unused) return;  // slopes are given
+          if (unused) return;  // unused if slopes are given
           if constexpr (std::is_same_v<Member, double>) check(facts, 1);
           if constexpr (std::is_same_v<Member, std::vector<double>>) check(facts, member.size());
         });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of every learned number against central differences of the long double reference. With
-// a step s of 2^-20 the differences are off by the third derivative times s^2 / 6, below 2^-36 of
-// what is summed here, and by rounding of 2^-64 / s.
+// step s = 2^-20 they are off by the third derivative times s^2 / 6, here below 2^-36 of the sum,
+// and by rounding of 2^-64 / s.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ Tensor random_gradient(DType dtype, Layout layout) {
   return d_bias;
 }
 
-// Σ d_bias · bias, and of magnitudes.
+// Σ d_bias · bias, and the sum of magnitudes.
 reference::Bias loss(const RelativeBias& bias, const Tensor& d_bias) {
   reference::Bias sum;
   test::for_each_element(d_bias.extents(), [&](const HeadIndex& index, std::int64_t key) {
@@ -50,11 +50,11 @@ reference::Bias loss(const RelativeBias& bias, const Tensor& d_bias) {
   return sum;
 }
 
-TEST(RelativeGradient, IsThatOfFiniteDifferences) {
+TEST(RelativeGradient, EqualsFiniteDifferences) {
   const Tensor d_bias = random_gradient(DType::f32, Layout::padded);
   for (Sample sample : test::samples()) {
     SCOPED_TRACE(sample.name);
-    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // both sides of it
+    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // amid the distances
     const auto parameters = test::bias_parameters(sample.bias, test::sample_table());
     ASSERT_EQ(static_cast<std::int64_t>(parameters.size()), parameter_count(sample.bias));
     std::vector<double> gradients(parameters.size(), 0.5);
@@ -70,13 +70,13 @@ TEST(RelativeGradient, IsThatOfFiniteDifferences) {
       const long double below = loss(sample.bias, d_bias).value;
       parameter = before;
       const auto wanted = static_cast<double>((above - below) / (2 * step));
-      // The third derivatives here are below 2^6 of the sum: 2^6 · 2^-40 / 6 < 2^-36.
+      // Third derivatives are below 2^6 of the sum here: 2^6 · 2^-40 / 6 < 2^-36.
       ASSERT_NEAR(gradients[i] - 0.5, wanted, 0x1p-36 * (scale + std::abs(wanted))) << i;
     }
   }
 }
 
-TEST(RelativeGradient, HasTheSameBitsForAnyLayoutAndForPositionsOneByOne) {
+TEST(RelativeGradient, HasTheSameBitsForAnyLayoutAndForPositionLists) {
   const std::vector<std::int64_t> queries = {2, 3, 4, 5, 6, 7};
   const std::vector<std::int64_t> keys = {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const Sample& sample : test::samples()) {
@@ -95,7 +95,7 @@ TEST(RelativeGradient, HasTheSameBitsForAnyLayoutAndForPositionsOneByOne) {
   }
 }
 
-// Distance 0, where the power of KERPLE has the logarithm of 0 beside it.
+// At distance 0 KERPLE's power multiplies the logarithm of 0.
 TEST(RelativeGradient, IsFiniteAtDistanceZero) {
   Tensor d_bias(test::scores_shape(DType::f32, 1, 1));
   for (std::int64_t head = 0; head < 3; ++head) d_bias.set({.head = head}, 0, 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value of every relative encoding, with 3 heads (a number that is no power of two), and test
-// tensors seen as scores.
+// One value of each relative encoding, with 3 heads (not a power of two), and tensors as scores.
 #pragma once
 
 #include <string>
@@ -21,10 +20,10 @@ struct Sample {
 
 inline constexpr std::int64_t sample_heads = 3;
 
-// Their tables are static.
+// The samples' tables are static.
 [[nodiscard]] std::vector<Sample> samples();
 
-// [32][3], and the same to change.
+// Samples read this [32][3] table; tests may change it.
 [[nodiscard]] std::vector<double>& sample_table();
 
 [[nodiscard]] inline Shape scores_shape(DType dtype, std::int64_t queries, std::int64_t keys,
@@ -34,11 +33,11 @@ inline constexpr std::int64_t sample_heads = 3;
           .layout = layout};
 }
 
-// tokens are queries, features are keys.
+// Tokens become queries, features become keys.
 [[nodiscard]] ScoresView scores_of(const HeadsView& view);
 [[nodiscard]] ConstScoresView scores_of(const ConstHeadsView& view);
 
-// In [-1, 1).
+// Random numbers in [-1, 1).
 [[nodiscard]] std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed);
 [[nodiscard]] Tensor random_tensor(DType dtype, const Extents& extents, Layout layout,
                                    std::uint64_t seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors and CoPE: rows of a decode step, gradients of CoPE against finite differences,
+// Shaw's vectors and CoPE: rows of a decode step, CoPE's gradients against finite differences, and
 // errors. The fuzz target relative compares both with the long double reference.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Extents heads_extents(const Case& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
 }
 
-TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
+TEST(Shaw, ADecodeStepHasTheBitsOfItsRowInTheWhole) {
   const Extents whole{.tokens = 12, .heads = 2, .features = 12};
   const Extents heads{.tokens = 12, .heads = 2, .features = 5};
   const std::vector<double> numbers = random_numbers(5 * 5, 9);
@@ -123,7 +123,7 @@ Extents heads_extents(const CopeCase& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
 }
 
-TEST(ContextualPositions, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
+TEST(ContextualPositions, ADecodeStepHasTheBitsOfItsRowInTheWhole) {
   const CopeCase c{{0, 0}, 8, 8, 5, 3};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
   const Cope cope{test::matrix_of_rows(numbers, c.rows)};
@@ -136,7 +136,7 @@ TEST(ContextualPositions, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
     ScoresView scores = test::scores_of(step.view());
     scores.data = static_cast<double*>(scores.data) + row * scores.strides.query;
     scores.extents.queries = 1;
-    scores.extents.keys = row + 1;  // the cache holds no more
+    scores.extents.keys = row + 1;  // as in a cache at that step
     ConstHeadsView query = q.view();
     query.data = static_cast<const double*>(query.data) + row * query.strides.token;
     query.extents.tokens = 1;
@@ -145,7 +145,6 @@ TEST(ContextualPositions, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
   EXPECT_EQ(step.all_bits(), whole.all_bits());
 }
 
-// Σ a b: a loss whose gradient in `a` is `b`.
 double sum_of_products(const Tensor& a, const Tensor& b) {
   double sum = 0;
   test::for_each_element(a.extents(), [&](const HeadIndex& index, std::int64_t f) {
@@ -154,8 +153,8 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-// d L / d x by central differences of the library in double: off by 2^-52 / s and s^2 with a step
-// s = 2^-17, together below 2^-27 of sums of at most 64 terms below 8.
+// d L / d x by the library's central differences in double. With step s = 2^-17 they are off by
+// 2^-52 / s and s^2, below 2^-27 for sums of at most 64 terms below 8.
 class CopeGradient : public testing::Test {
  protected:
   static constexpr double step = 0x1p-17;
@@ -190,7 +189,7 @@ class CopeGradient : public testing::Test {
   Tensor d_scores{{.dtype = DType::f64, .extents = {}}};
 };
 
-TEST_F(CopeGradient, IsThatOfDifferences) {
+TEST_F(CopeGradient, EqualsFiniteDifferences) {
   for (const CopeCase& c : cope_cases()) {
     set_up_case(c);
     Tensor d_input({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::padded});
@@ -243,8 +242,8 @@ TEST(ContextualPositions, RefuseViewsThatDoNotFitAndKeepNaN) {
   EXPECT_EQ(scores.bytes(), before);
   scores.set({}, 2, std::numeric_limits<double>::quiet_NaN());
   test::require(add_cope(view, q.view(), cope, c.range));
-  EXPECT_TRUE(std::isnan(scores.at({}, 0)));   // its sum contains key 2
-  EXPECT_FALSE(std::isnan(scores.at({}, 3)));  // this one does not
+  EXPECT_TRUE(std::isnan(scores.at({}, 0)));   // sums over key 2
+  EXPECT_FALSE(std::isnan(scores.at({}, 3)));  // does not
   const ScoresExtents none{.batch = 2, .heads = 3, .queries = 5, .keys = 0};
   EXPECT_TRUE(
       add_cope({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), cope, c.range).ok());
