@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every gradient of the reference attention, along a random direction, against central differences
-// of a random loss: all encodings under all masks with all groupings of heads. The library turns
-// the gradients of the biases into those of T5's table, ALiBi's slopes, KERPLE's and FIRE's
-// parameters.
+// Every gradient of the reference attention along a random direction, against central differences
+// of a random loss: all encodings, masks and head groupings. The library turns bias gradients into
+// those of T5's table, ALiBi's slopes, and KERPLE's and FIRE's parameters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,13 +20,13 @@ using test::AttentionShape;
 using test::EncodingSample;
 using test::MaskSample;
 
-// The loss is a sum of at most 96 products of numbers below 1 and 4, which are off by 2^-48: with a
-// step s of 2^-17 the difference by less than 96 2^-48 / s < 2^-24. Along a direction the third
-// derivative is below 2^6 here (steps of 2^-14 show 2^3): 2^6 s^2 / 6 < 2^-30. Seen: 2^-30.
+// The loss sums at most 96 products of numbers below 1 and 4, off by 2^-48. With step s = 2^-17 the
+// difference is off by less than 96 2^-48 / s < 2^-24. The third derivative along a direction is
+// below 2^6 here (2^3 with steps of 2^-14): 2^6 s^2 / 6 < 2^-30. Measured: 2^-30.
 constexpr double difference_step = 0x1p-17;
 constexpr double tolerance = 0x1p-24;
 
-// One tensor, table or set of parameters, and its gradient from attention_gradients().
+// A tensor, table or set of parameters, with its gradient from attention_gradients().
 struct Varied {
   std::string name;
   std::vector<double*> numbers;
@@ -47,7 +46,7 @@ class AttentionGradient : public testing::Test {
     inputs = test::random_inputs(shape, 40);
     given = test::with_encoding(mask, encoding);
     d_out = test::random_heads(test::out_extents(inputs), 50);
-    // Written out before gradients are taken.
+    // Writes out default parameters before any gradient.
     if (given.encoding.bias) (void)parameters();
   }
 
@@ -80,7 +79,6 @@ class AttentionGradient : public testing::Test {
     return all;
   }
 
-  // Along a random direction.
   void expect_difference(const Varied& varied, std::uint64_t seed) const {
     ASSERT_EQ(varied.numbers.size(), varied.gradient.size());
     test::Random random(seed);
@@ -109,7 +107,7 @@ class AttentionGradient : public testing::Test {
   Heads d_out;
 };
 
-TEST_F(AttentionGradient, IsThatOfDifferences) {
+TEST_F(AttentionGradient, EqualsDifferences) {
   for (const AttentionShape& shape : test::attention_shapes) {
     for (const MaskSample& mask : test::attention_masks()) {
       for (const EncodingSample& encoding : test::attention_encodings(shape)) {
@@ -123,8 +121,8 @@ TEST_F(AttentionGradient, IsThatOfDifferences) {
   }
 }
 
-// With a softcap that bends most scores, and a mask of numbers, one of them -Inf, and of holes.
-TEST_F(AttentionGradient, IsThatOfDifferencesUnderASoftcap) {
+// A softcap that bends most scores, with a mask of numbers, one of them -Inf, and of holes.
+TEST_F(AttentionGradient, EqualsDifferencesUnderASoftcap) {
   const AttentionShape shape = test::attention_shapes[0];
   const auto pairs =
       static_cast<std::size_t>(shape.batch * shape.heads * shape.queries * shape.keys);
@@ -145,8 +143,7 @@ TEST_F(AttentionGradient, IsThatOfDifferencesUnderASoftcap) {
   }
 }
 
-// Each number alone, in the case with all encodings.
-TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
+TEST_F(AttentionGradient, EqualsDifferencesInEveryNumber) {
   const AttentionShape shape = test::attention_shapes[0];
   set_up_case(shape, test::attention_masks()[1], test::attention_encodings(shape).back());
   for (const Varied& varied : everything()) {
@@ -161,7 +158,7 @@ TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
 TEST_F(AttentionGradient, IsEmptyForAbsentNumbersAndZeroForMaskedKeys) {
   const AttentionShape shape;
   set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());
-  for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees these: any value
+  for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees these
     inputs.k.values[static_cast<std::size_t>(f)] = std::nan("");
     inputs.v.values[static_cast<std::size_t>(f)] = std::nan("");
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect of positions: shifting all of them changes nothing under a relative encoding; a
-// permutation of tokens permutes the result of bidirectional attention without positions, and of no
-// other.
+// What positions do: shifting all of them changes nothing under a relative encoding. A permutation
+// of tokens permutes the result only in bidirectional attention without positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,10 +33,10 @@ bool is_key_position(const EncodingSample& encoding) {
   return encoding.name == "alibi key_position";
 }
 
-// q' and k' are within 2^-52 of the exact, each; a score is a sum of 8 products below 2 with 2^-53
-// of it lost in each addition, below 2^-47; two of them differ by 2^-46, their weights by twice
-// that, relative, and an output, a mean of numbers below 2, by 2^-44. ALiBi's m j also rounds a
-// score of m (shift + 5), m below 1/4 with 3 heads.
+// q' and k' are each within 2^-52 of exact. A score sums 8 products below 2 and loses 2^-53 of it
+// in each addition: below 2^-47. Two scores differ by 2^-46, their weights by twice that, relative,
+// and an output, a mean of numbers below 2, by 2^-44. ALiBi's m j also rounds a score of m (shift +
+// 5), with m below 1/4 for 3 heads.
 double bound(const EncodingSample& encoding, std::int64_t shift) {
   const double far = std::abs(static_cast<double>(shift)) + 5;
   return 0x1p-44 + (is_key_position(encoding) ? 0x1p-51 * far / 4 : 0);
@@ -66,7 +65,7 @@ TEST(AttentionProperties, AShiftOfAllPositionsChangesNothing) {
   }
 }
 
-// Above the threshold FIRE's normaliser follows the query.
+// Above the threshold, FIRE's normaliser follows the query.
 TEST(AttentionProperties, FireIsShiftInvariantBelowItsThresholdOnly) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 21);
@@ -79,8 +78,7 @@ TEST(AttentionProperties, FireIsShiftInvariantBelowItsThresholdOnly) {
   }
 }
 
-// xPos: with its center, too.
-TEST(AttentionProperties, XposIsShiftInvariantWithItsCenterFarAway) {
+TEST(AttentionProperties, XposIsShiftInvariantIfItsCenterMovesToo) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 22);
   Attention given =
@@ -122,8 +120,8 @@ double change(const AttentionInputs& inputs, const Attention& given) {
 
 constexpr AttentionShape square{.queries = 5};
 
-// Sums in another order: 2^-50.
-TEST(AttentionProperties, APermutationIsCarriedThroughWithoutPositions) {
+// Only the order of sums differs: 2^-50.
+TEST(AttentionProperties, APermutationPermutesTheResultWithoutPositions) {
   EXPECT_LE(change(test::random_inputs(square, 23), {.scale = 0.5}), 0x1p-50);
 }
 
@@ -136,9 +134,9 @@ TEST(AttentionProperties, CausalOrderAndEveryEncodingTellTokensApart) {
   }
 }
 
-// Shaw's empty window has one vector for all distances: softmax removes the constant that it adds
-// to a row.
-TEST(AttentionProperties, OneVectorForAllDistancesTellsNothing) {
+// An empty window gives all distances the same vector, which adds a constant to a row; softmax
+// removes it.
+TEST(AttentionProperties, OneVectorForAllDistancesChangesNothing) {
   const auto all = test::attention_encodings(square);
   const auto found = std::ranges::find(all, "shaw without window", &EncodingSample::name);
   ASSERT_NE(found, all.end());
@@ -146,9 +144,9 @@ TEST(AttentionProperties, OneVectorForAllDistancesTellsNothing) {
   EXPECT_LE(change(test::random_inputs(square, 25), {.encoding = one.encoding}), 0x1p-49);
 }
 
-// If positions are permuted with their tokens, so are the results. Not under CoPE, whose positions
-// are sums over the keys in their order.
-TEST(AttentionProperties, PositionsThatTravelWithTheirTokensAreCarriedThrough) {
+// Results are permuted if positions move with their tokens, except under CoPE, whose positions sum
+// over keys in order.
+TEST(AttentionProperties, PermutedPositionsPermuteTheResult) {
   const AttentionInputs inputs = test::random_inputs(square, 26);
   const AttentionInputs moved = permuted(inputs);
   for (const EncodingSample& encoding : test::attention_encodings(square)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference attention against equal results: numbers worked out by hand, rows of a decode step,
-// documents and sequences alone, sizes and positions at their limits.
+// The reference attention against known results: numbers worked out by hand, rows of a decode step,
+// single documents, extreme sizes and positions.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,6 @@ bool all_finite(const std::vector<double>& values) {
   return true;
 }
 
-// One query of 2 features, 3 keys, values 1, 10 and 100.
 TEST(ReferenceAttention, IsTheFormulaByHand) {
   const Extents one{.tokens = 1, .heads = 1, .features = 2};
   const AttentionInputs inputs{.q = {one, {2, 1}},
@@ -69,8 +68,8 @@ TEST(ReferenceAttention, IsTheFormulaByHand) {
               1e-13);
 }
 
-// The cap bends the scaled score, and nothing that is added: not -Inf, which stays a mask. Holes
-// and -Inf leave a query without keys as a mask of positions does.
+// The cap bends the scaled score only, not what is added: -Inf stays a mask. A query that holes and
+// -Inf leave without keys gives zeros.
 TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents three{.tokens = 3, .heads = 1, .features = 1};
@@ -89,8 +88,8 @@ TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
   EXPECT_EQ(none.log_sum_exp[0], -infinity);
 }
 
-// The scale is of Shaw's product too, not of a bias: ln 1, 2, 4 under the default positions, where
-// the query is the last key.
+// The scale multiplies Shaw's product but not a bias: ln 1, 2, 4 at default positions, where the
+// query is the last key.
 TEST(ReferenceAttention, ScalesShawsProductAndNoBias) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents three{.tokens = 3, .heads = 1, .features = 1};
@@ -121,7 +120,7 @@ TEST(ReferenceAttention, NeighbouringQueryHeadsShareAKeyHead) {
   }
 }
 
-// The keys that a query sees, by default the query at 3 with 6 keys at 0 to 5.
+// The keys that a query sees; by default the query is at 3 and 6 keys are at 0 to 5.
 std::string seen(const Mask& mask, std::int64_t query = 3, std::vector<std::int64_t> keys = {}) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents six{.tokens = 6, .heads = 1, .features = 1};
@@ -152,7 +151,7 @@ TEST(ReferenceAttention, MasksByPositions) {
       ".x.xx.");
 }
 
-TEST(ReferenceAttention, MasksByPositionsThatAreFarApart) {
+TEST(ReferenceAttention, MasksByDistantPositions) {
   const std::int64_t far = std::int64_t{1} << 62;
   const std::int64_t half = std::int64_t{1} << 40;
   const std::vector<std::int64_t> keys = {-far, half - 1, half, 2 * half, 2 * half + 1, far - 1};
@@ -164,8 +163,8 @@ TEST(ReferenceAttention, MasksByPositionsThatAreFarApart) {
   EXPECT_EQ(seen({.left = far, .right = 1}, far - 2, keys), ".xxxxx");
 }
 
-// A cache holds the keys up to the query; a row of its step is that row of the whole.
-TEST(ReferenceAttention, ARowOfADecodeStepIsThatRowOfTheWhole) {
+// The cache holds the keys up to the query.
+TEST(ReferenceAttention, ADecodeStepEqualsItsRowInTheWhole) {
   const AttentionShape shape{.queries = 6, .keys = 6};
   const AttentionInputs inputs = test::random_inputs(shape, 3);
   for (const Mask& mask :
@@ -186,9 +185,9 @@ TEST(ReferenceAttention, ARowOfADecodeStepIsThatRowOfTheWhole) {
   }
 }
 
-// In the packed masks batch row 1 holds a document of 4 keys, of which 3 are queries, and one of 1
+// In the packed masks, batch row 1 holds a document of 4 keys, 3 of them with queries, and one of 1
 // key.
-TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
+TEST(ReferenceAttention, PackedDocumentsEqualSingleDocuments) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 4);
   const AttentionInputs row = part_of(inputs, 1, 0, 4);
@@ -213,8 +212,8 @@ TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
   }
 }
 
-// Keys 0, 2 and 3 of 5, with their positions; the others hold values that must not be read.
-TEST(ReferenceAttention, PaddingIsLeavingTheKeysOut) {
+// Keys 0, 2 and 3 of 5 at their positions; the values of the others must not be read.
+TEST(ReferenceAttention, PaddingEqualsLeavingTheKeysOut) {
   const AttentionShape shape{.batch = 1};
   for (const EncodingSample& encoding : test::attention_encodings(shape)) {
     for (const Order order : {Order::bidirectional, Order::causal}) {
@@ -257,7 +256,7 @@ TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
     const AttentionInputs inputs = test::random_inputs(shape, 6);
     for (const EncodingSample& encoding : test::attention_encodings(shape)) {
       const MaskSample mask = test::attention_masks()[5];
-      ASSERT_EQ(mask.name, "causal padding");  // query 0 of batch row 0, at 1, sees no key
+      ASSERT_EQ(mask.name, "causal padding");  // query 0 of batch row 0 is at 1 and sees no key
       const AttentionResult got = attention(inputs, test::with_encoding(mask, encoding));
       for (const double value : row_of(got.out, 0, 0)) ASSERT_EQ(value, 0);
       ASSERT_EQ(got.log_sum_exp[0], -infinity);
@@ -268,8 +267,8 @@ TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
   }
 }
 
-// A NaN stays visible: a row of NaN is not treated as a row of masked keys.
-TEST(ReferenceAttention, NotANumberIsNoMask) {
+// A row of NaN must not count as a row of masked keys.
+TEST(ReferenceAttention, NaNDoesNotMask) {
   AttentionInputs inputs = test::random_inputs({.batch = 1}, 7);
   for (double& value : inputs.q.values) value = std::nan("");
   const AttentionResult got = attention(inputs, {});
@@ -277,7 +276,7 @@ TEST(ReferenceAttention, NotANumberIsNoMask) {
   EXPECT_TRUE(std::isnan(got.log_sum_exp[0]));
 }
 
-// exp(1000) is no double.
+// exp(1000) overflows a double.
 TEST(ReferenceAttention, LargeScoresDoNotOverflow) {
   AttentionInputs inputs = test::random_inputs({}, 8);
   for (double& value : inputs.q.values) value *= 0x1p40;
@@ -285,7 +284,7 @@ TEST(ReferenceAttention, LargeScoresDoNotOverflow) {
   EXPECT_TRUE(all_finite(got.out.values) && all_finite(got.log_sum_exp));
 }
 
-TEST(ReferenceAttention, SizesAtTheirLimits) {
+TEST(ReferenceAttention, ExtremeSizesAreFinite) {
   for (const AttentionShape& shape :
        {AttentionShape{.queries = 0, .keys = 0}, AttentionShape{.queries = 0},
         AttentionShape{.keys = 0}, AttentionShape{.batch = 0}, AttentionShape{.heads = 0},
@@ -311,8 +310,8 @@ TEST(ReferenceAttention, SizesAtTheirLimits) {
   }
 }
 
-// One feature: no pair to turn, and values that are its own.
-TEST(ReferenceAttention, OneFeatureAndAWindowOfNothingIsTheValueItself) {
+// With one feature there is no pair to rotate, and each query sees only its own value.
+TEST(ReferenceAttention, OneFeatureAndAnEmptyWindowGiveTheValue) {
   const AttentionShape shape{
       .queries = 5, .heads = 3, .key_heads = 3, .features = 1, .value_features = 1};
   const AttentionInputs inputs = test::random_inputs(shape, 10);
@@ -324,7 +323,7 @@ TEST(ReferenceAttention, OneFeatureAndAWindowOfNothingIsTheValueItself) {
   }
 }
 
-TEST(ReferenceAttention, PositionsAtTheirLimits) {
+TEST(ReferenceAttention, ExtremePositionsAreFinite) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 11);
   const Heads d_out = test::random_heads(test::out_extents(inputs), 12);
@@ -350,10 +349,10 @@ TEST(ReferenceAttention, PositionsAtTheirLimits) {
   }
 }
 
-TEST(ReferenceLinearAttention, FeaturesOfEluPlusOneKeepTheirDigitsFarBelowZero) {
+TEST(ReferenceLinearAttention, EluPlusOneKeepsItsDigitsFarBelowZero) {
   constexpr std::array<long double, 4> x = {-50, -1, 0, 2};
   const auto mapped = map_features(x, EluPlusOne{}, Side::query);
-  // e^-50 and e^-1 by Python's decimal, 30 digits.
+  // e^-50 and e^-1 from Python's decimal with 30 digits.
   constexpr std::array<long double, 4> expected = {1.92874984796391778287e-22L,
                                                    0.36787944117144232160L, 1, 3};
   ASSERT_EQ(mapped.features.size(), expected.size());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three forms agree with each other on every window, direction and pairing, and give the
-// numbers of the worked example.
+// The three forms agree for every window, direction and pairing, and reproduce the worked example.
 #include "reference/forms.hpp"
 
 #include <gtest/gtest.h>
@@ -89,8 +88,8 @@ TEST(Forms, LeaveFeaturesOutsideTheWindowAlone) {
   }
 }
 
-// Position 3, base 10000, x = (0.5, -1, 1.5, 2). Of the two halves (0,2), (1,3) and of neighbours.
-TEST(Forms, WorkedExample) {
+// Position 3, base 10000, x = (0.5, -1, 1.5, 2); pairing half, then interleaved.
+TEST(Forms, MatchTheWorkedExample) {
   const std::vector<long double> x = {0.5, -1, 1.5, 2};
   const auto angles = angles_at(3, 2);
   const HeadRotation rotation{.angles = angles};
@@ -108,7 +107,7 @@ TEST(Forms, WorkedExample) {
               {-0.706676L, -1.059541L, -1.414429L, 1.969105L}, 5e-7L);
 }
 
-TEST(Forms, InverseUndoesAndTransposeIsTheAdjoint) {
+TEST(Forms, InverseUndoesForwardAndTransposeIsItsAdjoint) {
   for_each_window_and_direction([](const HeadWindow& window, Direction) {
     const auto angles = angles_at(-77, window.pairs());
     HeadRotation rotation{.angles = angles, .attention_factor = 0.7L};
@@ -129,8 +128,8 @@ TEST(Forms, InverseUndoesAndTransposeIsTheAdjoint) {
   });
 }
 
-// Not 10000^(-i/d), the exponent that is widely copied: its last pair would turn at 0.1 here.
-TEST(ReferenceFrequencies, AreThoseOfFourFeatures) {
+// The widely copied exponent i/d instead of 2i/d would turn the last pair at 0.1 here.
+TEST(ReferenceFrequencies, AreThoseWorkedOutForFourFeatures) {
   const RotarySpec spec{.head_dim = 4, .base = 10000.0, .pairing = Pairing::interleaved};
   expect_near(frequencies(spec).inv_freq, {1, 0.01L}, 0x1p-60L);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor walk against one head at a time: it reads the right element at the right position.
+// The reference over a tensor against one head at a time: it reads the right element and position.
 #include "reference/tensor.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(ReferenceTensor, ReadsEveryLayoutAlike) {
   }
 }
 
-// Against numbers worked out by hand, and all of binary16 against the tests' own conversion.
+// Against numbers worked out by hand, and for all of binary16 the tests' own conversion.
 TEST(ReferenceTensor, ReadsEveryTypeExactly) {
   const auto read = [](DType dtype, std::uint64_t bits) {
     test::Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
@@ -57,7 +57,7 @@ TEST(ReferenceTensor, ReadsEveryTypeExactly) {
   }
 }
 
-TEST(ReferenceTensor, TurnsEachTokenByItsOwnPosition) {
+TEST(ReferenceTensor, RotatesEachTokenByItsOwnPosition) {
   const test::Tensor values = test::random_tensor({.dtype = DType::f32, .extents = extents}, 35);
   const std::vector<std::int64_t> positions = {5, -1, 7, 1000000, 3, 0};
   const AngleRows rows(positions_of(std::span(positions), 2), inv_freq);
@@ -86,7 +86,7 @@ TEST(ReferenceTensor, SharesOneRowOfPositionsOverTheBatch) {
   }
 }
 
-TEST(ReferenceTensor, TurnsByPositionsBetweenIntegers) {
+TEST(ReferenceTensor, RotatesByPositionsBetweenIntegers) {
   const std::vector<double> positions = {0.5, -3, 0.25, 1e6 + 0.5};
   const Positions given = positions_of(std::span(positions), 2);
   const AngleRows rows(given, inv_freq);
@@ -96,8 +96,8 @@ TEST(ReferenceTensor, TurnsByPositionsBetweenIntegers) {
   EXPECT_EQ(position_at(given, 1, 0), 0.25L);
 }
 
-// cos_sin against values that can be computed by hand, and against the identity that relates an
-// enormous angle to small ones.
+// cos_sin against values worked out by hand, and against identities that relate huge angles to
+// small ones.
 
 constexpr long double unit = 0x1p-63L;  // long double ulp of 1
 
@@ -107,7 +107,7 @@ TEST(Angle, IsZeroAtPositionZero) {
   EXPECT_EQ(cos_sin(12345, 0).sin, 0);
 }
 
-// As long as long double holds the product exactly, the C library is a second opinion.
+// While long double holds the product exactly, the C library is an independent check.
 TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
   for (const std::int64_t position : {1, -1, 3, 7, 1000, -131071}) {
     for (const double inv_freq : {1.0, 0.01, 0.649381631576211, 1e-4}) {
@@ -134,8 +134,8 @@ TEST(Angle, IsExactBetweenIntegers) {
   }
 }
 
-// Half way to a far integer, doubled.
-TEST(Angle, DoublesFromBetweenIntegers) {
+// Doubles the angle of a half-integer position.
+TEST(Angle, DoublesAHalfIntegerPosition) {
   const CosSin half = cos_sin(0x1p51 + 0.5, 0.01);
   const CosSin whole = cos_sin((std::int64_t{1} << 52) + 1, 0.01);
   EXPECT_LE(std::abs(whole.cos - (half.cos * half.cos - half.sin * half.sin)), 8 * unit);
@@ -149,8 +149,7 @@ TEST(Angle, IsEvenInCosAndOddInSin) {
   EXPECT_EQ(ahead.sin, -behind.sin);
 }
 
-// cos(2^62 w) from cos(w) by doubling loses a bit each time, so only few doublings are compared:
-// 2^62 w against 2^52 w doubled ten times.
+// Each doubling loses a bit, so only ten are compared: 2^62 w against 2^52 w.
 TEST(Angle, DoublesAtTheEdgeOfInt64) {
   for (const double inv_freq : {1.0, 0.01, 0x1.fffffffffffffp-1}) {
     CosSin doubled = cos_sin(std::int64_t{1} << 52, inv_freq);
