@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention composed of the library's calls, every operation on float64 tensors: each encoding
-// under each mask equals the reference, and so do its gradients.
+// Attention composed of the library's calls on float64 tensors: each encoding under each mask
+// equals the reference, and so do its gradients.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using test::MaskSample;
 
 std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-// By indices of tokens in their row, not by positions.
+// Compares indices in the row, not positions.
 std::vector<bool> seen(const AttentionInputs& inputs, const reference::Mask& mask) {
   const std::int64_t queries = inputs.q.extents.tokens;
   const std::int64_t keys = inputs.k.extents.tokens;
@@ -61,21 +61,21 @@ AttentionNumbers by_calls(const AttentionInputs& inputs, const Attention& attent
   return test::by_calls(call, d_out);
 }
 
-// A pair of q and of k, at most sqrt(2) long and 1.2 times that turned, is off by the rounding of
-// its rows, 2^-50 (xPos: of a factor below 1.3 times as much), and by a phase that grows with its
-// position; of that the product has what grows with the distance, 2π 7 2^-65 < 2^-59. So a product
-// of 2 pairs is off by 12 * 2^-49 at most. Sums of at most 9 terms below 2 lose 2^-47, biases below
-// 2^3 are right to 2^-48: 2^-46. CoPE's gates and the 4 rows that they cross magnify by less than
-// 2^4, softmax and the sums of weights below 1 by 2. Seen: 2^-50.
+// A pair of q or k is at most sqrt(2) long, 1.2 times that when rotated. Its rows are off by 2^-50
+// (xPos: by a factor below 1.3 times as much), and by a phase that grows with the position. In the
+// product only the phase of the distance remains: 2π 7 2^-65 < 2^-59. So a product of 2 pairs is
+// off by at most 12 * 2^-49. Sums of at most 9 terms below 2 lose 2^-47, biases below 2^3 are right
+// to 2^-48: 2^-46. CoPE's gates and the 4 rows that they cross magnify by less than 2^4; softmax
+// and sums of weights below 1 by 2. Measured: 2^-50.
 double bound(const Attention& attention) {
   const double score = (attention.encoding.rotary ? 12 * 0x1p-49 : 0) + 0x1p-46;
   return score * (attention.encoding.cope.empty() ? 2 : 32);
 }
 
-// From weights off by e to gradients: Σ_f d_out (v + a') of a pair is below 2 * 3, so a gradient of
-// a score is off by 12 e, those of a row together by 2^6 e. They meet numbers below 2^4 (what
-// KERPLE's power is multiplied by for that of its exponent; others are below 2) in at most 8 rows,
-// or below 2 in at most 32: 2^13 e. Seen: 2^-49.
+// From weights off by e to gradients. Σ_f d_out (v + a') of a pair is below 2 * 3, so a score's
+// gradient is off by 12 e, a row's together by 2^6 e. They multiply numbers below 2^4 (for the
+// exponent of KERPLE's power; others are below 2) in at most 8 rows, or below 2 in at most 32: 2^13
+// e. Measured: 2^-49.
 constexpr double gradient_factor = 0x1p13;
 
 void expect_near(const AttentionNumbers& got, const AttentionNumbers& expected, double bound) {
@@ -97,7 +97,7 @@ void expect_near(const AttentionNumbers& got, const AttentionNumbers& expected, 
   }
 }
 
-TEST(AttentionOfCalls, IsTheReference) {
+TEST(AttentionOfCalls, EqualsTheReference) {
   for (const AttentionShape& shape : test::attention_shapes) {
     const AttentionInputs inputs = test::random_inputs(shape, 30);
     const Heads d_out = test::random_heads(test::out_extents(inputs), 33);
@@ -113,7 +113,7 @@ TEST(AttentionOfCalls, IsTheReference) {
   }
 }
 
-TEST(AttentionOfCalls, IsTheReferenceFarAway) {
+TEST(AttentionOfCalls, EqualsTheReferenceFarAway) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 31);
   const Heads d_out = test::random_heads(test::out_extents(inputs), 34);
@@ -123,7 +123,7 @@ TEST(AttentionOfCalls, IsTheReferenceFarAway) {
       Attention given = test::with_encoding(test::attention_masks()[1], encoding);
       if (given.encoding.rotary && given.encoding.rotary->xpos)
         given.encoding.rotary->xpos->center += static_cast<double>(shift);
-      if (encoding.name == "alibi key_position") continue;  // a score of m (shift + j)
+      if (encoding.name == "alibi key_position") continue;  // scores of m (shift + j)
       test::PositionLists at = test::position_lists(inputs, given);
       for (std::int64_t& position : at.queries) position += shift;
       for (std::int64_t& position : at.keys) position += shift;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subject of a property: any implementation that rotates one head vector by one position, the
+// What a property tests: any implementation that rotates one head by one position, be it the
 // library or a planted bug.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Request {
 using RotateHead = std::function<std::vector<float>(const Request&)>;
 using Implementation = std::function<RotateHead(const RotarySpec&)>;
 
-// make_frequencies, make_rotations, rotate.
+// The library, by make_frequencies, make_rotations and rotate.
 [[nodiscard]] RotateHead library(const RotarySpec& spec);
 
 }  // namespace rotary::test

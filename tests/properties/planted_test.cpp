@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties detect bugs: each planted bug is rejected by the properties named for it, and the
-// same code without a bug by none.
+// Each planted bug breaks the properties named for it; the same code without a bug breaks none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,25 +14,25 @@
 namespace rotary::test {
 namespace {
 
-// Rotary embedding written plainly in double, with one of the mistakes that have shipped elsewhere.
+// A plain rotary embedding in double with one of the mistakes that others have shipped.
 enum class Bug {
   none,
   one_sin_with_the_wrong_sign,
   turns_backwards,
-  exponent_i_over_d,  // base^(-i/d) where base^(-2i/d) was meant
+  exponent_i_over_d,  // base^(-i/d) instead of base^(-2i/d)
   frequency_of_the_next_pair,
-  last_pair_swapped,  // (-x_{d-1}, x_d) where (-x_d, x_{d-1}) was meant
+  last_pair_swapped,  // (-x_{d-1}, x_d) instead of (-x_d, x_{d-1})
   key_one_position_late,
   attention_factor_missing,
   attention_factor_on_cos_only,
   half_where_interleaved_was_meant,
-  order_kept_where_it_should_change,  // interleaved where interleaved_to_half was meant
-  inverse_keeps_the_factor,           // A R^T where R^-1 / A was meant
+  order_kept_where_it_should_change,  // interleaved instead of interleaved_to_half
+  inverse_keeps_the_factor,           // A R^T instead of R^-1 / A
   transpose_is_forward,
 };
 
 struct Turn {
-  double cos = 1;  // each with its factor
+  double cos = 1;  // both include the attention factor
   double sin = 0;
 };
 
@@ -116,7 +115,7 @@ std::vector<Sample> samples() {
   return made;
 }
 
-// Names of the properties that reject at least one sample.
+// The properties that reject at least one sample.
 std::vector<std::string_view> rejected_by(Bug bug) {
   static const std::vector<Sample> made = samples();
   std::vector<std::string_view> names;
@@ -139,45 +138,45 @@ void expect_rejected(Bug bug, const std::vector<std::string_view>& by) {
 
 TEST(PlantedBugs, NoneIsAcceptedByAll) { EXPECT_TRUE(rejected_by(Bug::none).empty()); }
 
-TEST(PlantedBugs, WrongSignOfOneSin) {
+TEST(PlantedBugs, AWrongSignOfOneSinIsFound) {
   expect_rejected(Bug::one_sin_with_the_wrong_sign,
                   {"keeps_norm", "depends_on_distance_alone", "composes", "inverse_undoes",
                    "transpose_is_adjoint", "agrees_with_reference"});
 }
 
-TEST(PlantedBugs, LastPairSwapped) {
+TEST(PlantedBugs, ASwappedLastPairIsFound) {
   expect_rejected(Bug::last_pair_swapped, {"keeps_norm", "depends_on_distance_alone", "composes",
                                            "inverse_undoes", "agrees_with_reference"});
 }
 
-TEST(PlantedBugs, KeyOnePositionLate) {
+TEST(PlantedBugs, AKeyOnePositionLateIsFound) {
   expect_rejected(Bug::key_one_position_late, {"depends_on_distance_alone"});
 }
 
-TEST(PlantedBugs, AttentionFactorMissingOrOnCosOnly) {
+TEST(PlantedBugs, AMissingOrPartialAttentionFactorIsFound) {
   expect_rejected(Bug::attention_factor_missing,
                   {"keeps_norm", "depends_on_distance_alone", "composes", "agrees_with_reference"});
   expect_rejected(Bug::attention_factor_on_cos_only,
                   {"keeps_norm", "depends_on_distance_alone", "composes", "agrees_with_reference"});
 }
 
-TEST(PlantedBugs, HalfWhereInterleavedWasMeant) {
+TEST(PlantedBugs, HalfInsteadOfInterleavedIsFound) {
   expect_rejected(Bug::half_where_interleaved_was_meant,
                   {"half_is_permuted_interleaved", "agrees_with_reference"});
 }
 
-TEST(PlantedBugs, OrderKeptWhereItShouldChange) {
+TEST(PlantedBugs, AnUnchangedOrderIsFound) {
   expect_rejected(Bug::order_kept_where_it_should_change,
                   {"to_half_is_interleaved_then_permuted", "agrees_with_reference"});
 }
 
-TEST(PlantedBugs, WrongDirections) {
+TEST(PlantedBugs, WrongDirectionsAreFound) {
   expect_rejected(Bug::inverse_keeps_the_factor, {"inverse_undoes"});
   expect_rejected(Bug::transpose_is_forward, {"transpose_is_adjoint"});
 }
 
-// A rotation by consistently wrong angles is still a rotation: only the reference can tell.
-TEST(PlantedBugs, WrongAngles) {
+// Consistently wrong angles still rotate, so only the reference can tell.
+TEST(PlantedBugs, WrongAnglesAreFoundByTheReferenceAlone) {
   for (const Bug bug :
        {Bug::turns_backwards, Bug::exponent_i_over_d, Bug::frequency_of_the_next_pair}) {
     EXPECT_EQ(rejected_by(bug), std::vector<std::string_view>{"agrees_with_reference"});

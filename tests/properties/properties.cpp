@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and lengths are in long double, so that only the implementation's own rounding counts.
+// Sums and lengths are in long double, so that only the implementation rounds.
 #include "properties/properties.hpp"
 
 #include <cmath>
@@ -22,16 +22,15 @@ long double attention_factor(const Sample& sample) {
   return reference::frequencies(sample.spec).attention_factor;
 }
 
-// The error bound of a rotated pair, relative to the exact pair's length; both components may be
-// off by the bound.
+// The bound on a rotated pair's error, relative to its exact length, if both components are off by
+// the bound.
 long double relative_error(const Sample& sample, std::int64_t position,
                            Direction direction = Direction::forward) {
   const auto factor = static_cast<double>(attention_factor(sample));
   return std::sqrt(2.0L) * rotate_error_bound(direction, factor, position) * 0x1p-24L;
 }
 
-// A head's features in the model's order, or in that of the rotation's result: interleaved_to_half
-// permutes.
+// A head's features before the rotation or after it: interleaved_to_half permutes them.
 enum class Order { before, after };
 
 std::vector<PairValue> pairs_of(const Sample& sample, const std::vector<float>& head, Order order) {
@@ -46,21 +45,21 @@ std::vector<PairValue> pairs_of(const Sample& sample, const std::vector<float>& 
   return pairs;
 }
 
-// Over the turning features.
+// Over the rotated features.
 long double dot(const std::vector<PairValue>& a, const std::vector<PairValue>& b) {
   long double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] * std::conj(b[i])).real();
   return sum;
 }
 
-// The sum of |x_i| |y_i|: what a relative error of the pairs is multiplied by in their dot product.
+// Σ |x_i| |y_i|, which scales a relative error of pairs in their dot product.
 long double dot_scale(const std::vector<PairValue>& x, const std::vector<PairValue>& y) {
   long double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += std::abs(x[i]) * std::abs(y[i]);
   return sum;
 }
 
-// True as well when either is NaN.
+// Also true if either is NaN.
 bool differ(long double got, long double wanted, long double tolerance) {
   return !(std::abs(got - wanted) <= tolerance);
 }
@@ -74,7 +73,7 @@ RotarySpec with(Pairing pairing, RotarySpec spec) {
   return spec;
 }
 
-// The features that turn in the order (0, 2, 4, …, 1, 3, 5, …).
+// Reorders the rotated features as (0, 2, 4, …, 1, 3, 5, …).
 std::vector<float> in_half_order(const Sample& sample, const std::vector<float>& head) {
   std::vector<float> permuted = head;
   const auto begin = static_cast<std::size_t>(sample.spec.first_feature);
@@ -86,7 +85,7 @@ std::vector<float> in_half_order(const Sample& sample, const std::vector<float>&
   return permuted;
 }
 
-// A rotated head with its pairs where they were before.
+// Moves a rotated head's pairs back to their places before the rotation.
 std::vector<float> in_order_before(const Sample& sample, const std::vector<float>& head) {
   std::vector<float> ordered = head;
   for (std::int64_t i = 0; i < sample.window().pairs(); ++i) {

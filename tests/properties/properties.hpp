@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties. Each returns nothing when it holds for the sample, else what broke it. Tolerances
-// are sums of the bounds in rotary/numeric_contract.hpp; A is the attention factor.
+// The properties. Each returns nothing if it holds for the sample, otherwise what broke it.
+// Tolerances add the bounds of rotary/numeric_contract.hpp; A is the attention factor.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@ namespace rotary::test {
 
 using Broken = std::optional<std::string>;
 
-// Every pair's length is multiplied by A: kept for A = 1. Other features are copied.
+// Each pair's length grows by A; other features are copied.
 [[nodiscard]] Broken keeps_norm(const Implementation& implementation, const Sample& sample);
 
 // <R(m)q, R(n)k> depends on m - n alone, and is A^2 <q, k> for m = n.
 [[nodiscard]] Broken depends_on_distance_alone(const Implementation& implementation,
                                                const Sample& sample);
 
-// R(m) R(n) = A R(m + n), where R includes A; of interleaved_to_half, whose R also permutes, with
-// the order put back between the two.
+// R(m) R(n) = A R(m + n), where R includes A. Since interleaved_to_half's R also permutes, its
+// order is restored between the two.
 [[nodiscard]] Broken composes(const Implementation& implementation, const Sample& sample);
 
 // inverse undoes forward.
@@ -33,16 +33,16 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken transpose_is_adjoint(const Implementation& implementation,
                                           const Sample& sample);
 
-// half on features in the order (0, 2, 4, …, 1, 3, 5, …) is interleaved, bit for bit.
+// half on features in the order (0, 2, 4, …, 1, 3, 5, …) equals interleaved, bit for bit.
 [[nodiscard]] Broken half_is_permuted_interleaved(const Implementation& implementation,
                                                   const Sample& sample);
 
-// interleaved_to_half is interleaved, then the features in the order (0, 2, 4, …, 1, 3, 5, …), bit
+// interleaved_to_half equals interleaved, then features in the order (0, 2, 4, …, 1, 3, 5, …), bit
 // for bit.
 [[nodiscard]] Broken to_half_is_interleaved_then_permuted(const Implementation& implementation,
                                                           const Sample& sample);
 
-// R is the reference's R: what no other property can see is a consistent wrong angle.
+// R equals the reference's R: no other property sees consistently wrong angles.
 [[nodiscard]] Broken agrees_with_reference(const Implementation& implementation,
                                            const Sample& sample);
 

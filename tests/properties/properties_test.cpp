@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library on generated inputs. A failure prints the smallest one that RapidCheck could find and
-// how to run it again (RC_PARAMS).
+// The properties of the library on generated inputs. A failure prints the smallest input that
+// RapidCheck found and how to repeat it (RC_PARAMS).
 #include "properties/properties.hpp"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ HeadWindow Sample::window() const {
 
 Sample make_sample(const SampleShape& shape) {
   Scaling scaling = NoScaling{};
-  if (shape.attention_factor != 1) {  // YaRN is the rule that has one
+  if (shape.attention_factor != 1) {  // YaRN has an attention factor
     scaling = YarnScaling{
         .factor = 4, .original_context_tokens = 4096, .attention_factor = shape.attention_factor};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One generated input of a property: a spec, two head vectors and three positions. Made from a few
-// numbers, so that RapidCheck shrinks those and a planted bug can be shown the same kind of input.
+// One generated input of a property: a spec, two heads and three positions. It is derived from a
+// few numbers, which RapidCheck can shrink and planted bugs can share.
 #pragma once
 
 #include <cstdint>
