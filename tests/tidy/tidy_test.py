@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of tools/tidy finds the violation planted for it, and a clean tree has no finding.
+"""Each rule of tools/tidy finds its planted violation, and finds nothing in a clean tree.
 
 Usage: tidy_test.py TIDY_PY
 """
@@ -42,7 +42,7 @@ CLEAN = {
 
 
 def tidy(planted):
-    """What the tool prints about the clean tree with these files added or replaced."""
+    """What the tool prints for the clean tree with these files added or replaced."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (CLEAN | planted).items():
             path = pathlib.Path(folder, name)
@@ -77,7 +77,7 @@ class TidyTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout),
                          (1, "x.txt:1: white space at the end of the line\n"))
 
-    def test_includes_against_the_direction(self):
+    def test_includes_against_the_direction_are_found(self):
         refused = {
             "include/rotary/x.hpp": ('"kernels/kernels.hpp"', "<fstream>", "<hwy/highway.h>"),
             "src/x/x.hpp": ('"model/resolve.hpp"', "<thread>", "<cstdio>", "<nlohmann/json.hpp>"),
@@ -104,7 +104,7 @@ class TidyTest(unittest.TestCase):
                     self.assertRegex(output, rf"^{path}:2: (src/|{folder}/) does not include")
                     self.assertEqual(status, 1)
 
-    def test_includes_that_need_another_form(self):
+    def test_includes_in_the_wrong_form_are_found(self):
         absent, angled = include('"rotary/gone.hpp"'), include("<rotary/rotate.hpp>")
         self.assert_finds("cli/x.hpp", absent, "cli/x.hpp:2:", "names no file")
         self.assert_finds("cli/x.hpp", angled, "cli/x.hpp:2:", "included as")
@@ -114,17 +114,17 @@ class TidyTest(unittest.TestCase):
             "src/kernels/x.hpp:2: src/kernels/ does not include",
         )
 
-    def test_one_command_verifies_and_times(self):
+    def test_only_bench_may_include_the_timer(self):
         self.assert_clean("cli/commands/bench.hpp", include('"bench/timer.hpp"'))
         self.assert_finds(
             "cli/commands/bench.hpp", include('"reference/forms.hpp"'),
             "cli/commands/bench does not include reference/forms.hpp",
         )
 
-    def test_a_folder_without_a_rule(self):
+    def test_a_folder_without_a_rule_is_found(self):
         self.assert_finds("elsewhere/x.hpp", LICENCE, "elsewhere/x.hpp:1: no rule")
 
-    def test_lengths(self):
+    def test_long_lines_and_files_are_found(self):
         line = LICENCE + "// " + "é" * 98 + "\n"
         self.assert_finds("cli/x.hpp", line, "x.hpp:2: a line has at most 100 columns, got 101")
         self.assert_clean("cli/x.hpp", line.replace("é", "", 1))
@@ -132,8 +132,8 @@ class TidyTest(unittest.TestCase):
         self.assert_clean("cli/x.hpp", LICENCE + "//\n" * 399)
         self.assert_clean("include/rotary/rotate.hpp", LICENCE + "#pragma once\n" + "//\n" * 400)
 
-    def test_lengths_of_functions(self):
-        # The text before a function, its head, the text after it.
+    def test_long_functions_are_found(self):
+        # (text before the function, its head, text after it)
         cases = (
             ("", "void f(int) {\n", ""),
             ("", "template <class T, template <class> class U>\nT f() {\n", ""),
@@ -154,7 +154,7 @@ class TidyTest(unittest.TestCase):
                     f"cli/x.hpp:{first}: a function has at most 60 lines, got 61",
                 )
 
-    def test_lengths_of_functions_in_scripts(self):
+    def test_long_functions_in_scripts_are_found(self):
         body = "  a=1\n" * 59
         python = SCRIPT_LICENCE + "def f():\n" + "    a = 1\n" * 60
         self.assert_finds("tools/x.py", python, "x.py:2: a function has")
@@ -165,7 +165,7 @@ class TidyTest(unittest.TestCase):
         javascript = LICENCE + "function f() {\n" + body + "}\n"
         self.assert_finds("cli/x.js", javascript, "x.js:2: a function has")
 
-    def test_files_that_nothing_builds(self):
+    def test_files_that_nothing_builds_are_found(self):
         self.assert_finds("src/model/x.cpp", LICENCE, "src/model/x.cpp:1: no CMakeLists.txt lists")
         from_here = 'f("${CMAKE_CURRENT_SOURCE_DIR}/model/x.cpp" model/resolve)\n'
         planted = {"src/model/x.cpp": LICENCE, "src/CMakeLists.txt": SCRIPT_LICENCE + from_here}
@@ -176,7 +176,7 @@ class TidyTest(unittest.TestCase):
         self.assertIn("no CMakeLists.txt lists", output)
         self.assertEqual(status, 1)
 
-    def test_a_part_does_not_reach_one_that_it_does_not_see(self):
+    def test_each_part_reaches_only_parts_that_it_sees(self):
         added = {
             "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"]
             + "rotary_sources(rotary_core GROUP a rotation/turn.cpp)\n"
@@ -197,7 +197,7 @@ class TidyTest(unittest.TestCase):
         in_the_whole = LICENCE + '#ifndef ROTARY_CORE_ONLY\n#include "runtime/way.hpp"\n#endif\n'
         self.assertEqual(tidy(added | {"src/rotation/turn.hpp": in_the_whole}), (0, ""))
 
-    def test_text(self):
+    def test_bad_text_is_found(self):
         self.assert_finds("docs/x.txt", "a \nb\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\r\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\tb\n", "docs/x.txt:1: a tab")
@@ -215,7 +215,7 @@ class TidyTest(unittest.TestCase):
             planted = LICENCE + "// " + opening + "\n"
             self.assert_finds("src/model/x.hpp", planted, "x.hpp:2: say subject, verb, object")
 
-    def test_calls_that_drop_a_nan(self):
+    def test_calls_that_drop_a_nan_are_found(self):
         for call in ("std::max(a, b)", "std::min({a, b})", "std::fmax(a, b)", "fmin(a, b)",
                      "std::max<double>(a, b)", "std::ranges::max(table)",
                      "std::ranges::max_element(table)", "std::minmax(a, b)"):
@@ -230,11 +230,11 @@ class TidyTest(unittest.TestCase):
                      "std::max<std::optional<std::int64_t>>(a, b)"):
             self.assert_clean("src/identify/x.hpp", LICENCE + f"int f() {{ return {call}; }}\n")
 
-    def test_links(self):
+    def test_broken_links_are_found(self):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
         self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")
 
-    def test_words(self):
+    def test_unclear_words_are_found(self):
         for name in ("OfTheElements", "WhatIsWrongIsNamed", "So"):
             planted = LICENCE + f"TEST_P(Cli, {name}) {{}}\n"
             self.assert_finds("cli/x.cpp", planted, "x.cpp:2: a test's name is a claim", name[:2])
@@ -255,10 +255,10 @@ class TidyTest(unittest.TestCase):
                         "docs: what GPUs do", "refuse a FIFO"):
             self.assertRegex(refusal(subject), "^a subject ")
 
-    def test_format(self):
+    def test_unformatted_code_is_found(self):
         self.assert_finds("cli/x.hpp", LICENCE + "int  a;\n", "cli/x.hpp:2: not formatted")
 
-    def test_format_of_schemas(self):
+    def test_unformatted_schemas_are_found(self):
         self.assert_finds("docs/schema/x.json", '{ }\n', "docs/schema/x.json:1: not formatted")
 
 
