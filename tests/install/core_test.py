@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library that was built with ROTARY_CORE_ONLY is a part of the whole one: its symbols,
-headers, dependencies and notices; and nothing that needs the whole is built with it.
+"""A shared library built with ROTARY_CORE_ONLY is a subset of the whole one: in symbols, headers,
+dependencies and notices. Nothing that needs the whole library is built with it.
 
 ROTARY_PREFIX: where it is installed. `./dev consumers` runs this.
 """
@@ -30,7 +30,7 @@ def listed(path):
 
 
 class Core(unittest.TestCase):
-    def test_it_exports_what_is_listed(self):
+    def test_it_exports_the_listed_symbols(self):
         (library,) = PREFIX.rglob("librotary.so")
         result = subprocess.run(
             [sys.executable, SYMBOLS / "exported_symbols.py", library,
@@ -52,7 +52,7 @@ class Core(unittest.TestCase):
                     ["c++", "-x", *language, "-fsyntax-only", "-DROTARY_CORE_ONLY",
                      f"-I{PREFIX / 'include'}", "-include", header, "/dev/null"], check=True)
 
-    def test_the_headers_are_those_that_users_include_and_theirs(self):
+    def test_only_user_headers_and_their_includes_are_installed(self):
         folder = PREFIX / "include/rotary"
         users = [folder / name for name in
                  ("rotary.hpp", "numeric_contract.hpp", "rotary.h", "threads.hpp",
@@ -75,13 +75,13 @@ class Core(unittest.TestCase):
             env={**os.environ, "PKG_CONFIG_PATH": str(installed("rotary.pc").parent)}).stdout
         self.assertIn("-DROTARY_CORE_ONLY", flags.split())
 
-    def test_it_loads_highway_alone(self):
+    def test_it_loads_only_highway(self):
         (library,) = PREFIX.rglob("librotary.so")
         needed = set(dynamic_entries(library, ["NEEDED"])) - SYSTEM
         needed = [name.split(".so")[0] for name in needed if not name.startswith("ld-linux")]
         self.assertEqual(["libhwy"], needed)
 
-    def test_the_notices_name_highway_alone(self):
+    def test_the_notices_name_only_highway(self):
         document = json.loads(installed("rotary.spdx.json").read_text())
         self.assertEqual(["rotary", "Highway"], [each["name"] for each in document["packages"]])
         notices = installed("THIRD-PARTY-NOTICES.md").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ELF files of a tree and their dynamic sections, by readelf of binutils."""
+"""Finds ELF files in a tree and reads their dynamic sections with binutils' readelf."""
 import re
 import subprocess
 
@@ -8,7 +8,7 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"}
 
 
 def dynamic_entries(file, tags):
-    """What follows the tags in the dynamic section: "libm.so.6", "$ORIGIN/../lib"."""
+    """The values of these tags in the dynamic section: "libm.so.6", "$ORIGIN/../lib"."""
     text = subprocess.run(["readelf", "--dynamic", "--wide", file], check=True,
                           capture_output=True, text=True).stdout
     return re.findall(rf"\((?:{'|'.join(tags)})\).*\[(.*)\]", text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notices and the SPDX document that are installed name everything that is in, or loaded by,
-what is installed.
+"""The installed notices and SPDX document name every package that the installed files contain or
+load.
 
 ROTARY_BUILD: a build tree of ninja. ROTARY_PREFIX: the same, installed.
 """
@@ -16,7 +16,7 @@ from elf import SYSTEM, dynamic_entries, elf_files
 BUILD = pathlib.Path(os.environ["ROTARY_BUILD"])
 PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
 
-# Folders of headers, and libraries, of each package.
+# Each package's header folders and libraries.
 HEADERS = {"CLI": "CLI11", "fmt": "fmt", "hwy": "Highway", "nlohmann": "JSON for Modern C++"}
 LIBRARIES = {"libfmt": "fmt", "libgmp": "GNU MP", "libhwy": "Highway", "libmpfr": "GNU MPFR",
              "libzip": "libzip"}
@@ -29,7 +29,7 @@ def only_file(name):
 
 
 def included_folders():
-    """Folders of /usr/include that the sources of the libraries and the tool read."""
+    """The folders of /usr/include that the libraries' and the tool's sources read."""
     text = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], check=True, capture_output=True,
                           text=True).stdout
     folders = set()
@@ -48,7 +48,7 @@ class Sbom(unittest.TestCase):
         self.document = json.loads(only_file("rotary.spdx.json").read_text())
         self.packages = {package["name"]: package for package in self.document["packages"]}
 
-    def test_it_is_a_document_of_spdx_2_3(self):
+    def test_the_document_is_spdx_2_3(self):
         document = self.document
         self.assertEqual(("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"),
                          tuple(document[key] for key in ("spdxVersion", "dataLicense", "SPDXID")))
@@ -74,7 +74,7 @@ class Sbom(unittest.TestCase):
             if name in self.packages:
                 self.assertEqual(licence, self.packages[name]["licenseDeclared"])
 
-    def test_every_library_that_is_loaded_is_in_it(self):
+    def test_every_loaded_library_is_in_it(self):
         loaded = {name for file in elf_files(PREFIX) for name in dynamic_entries(file, ["NEEDED"])}
         loaded = {name.split(".so")[0] for name in loaded - SYSTEM
                   if not name.startswith(("librotary", "ld-linux"))}
@@ -82,7 +82,7 @@ class Sbom(unittest.TestCase):
         for library in loaded:
             self.assertIn(LIBRARIES.get(library, f"the package of {library}"), set(self.packages))
 
-    def test_every_library_whose_headers_are_compiled_in_is_in_it(self):
+    def test_every_library_whose_headers_are_compiled_is_in_it(self):
         folders = included_folders()
         self.assertTrue(folders)
         for folder in folders:
@@ -90,7 +90,7 @@ class Sbom(unittest.TestCase):
 
 
 class Notices(unittest.TestCase):
-    def test_they_have_the_licences_of_what_is_contained(self):
+    def test_notices_have_the_licences_of_contained_packages(self):
         text = only_file("THIRD-PARTY-NOTICES.md").read_text()
         for name, licence in [("Chart.js", "Permission is hereby granted"),
                               ("CLI11", "Redistribution and use"),
@@ -102,7 +102,7 @@ class Notices(unittest.TestCase):
             self.assertIn(licence, part)
         self.assertIn("Apache License", only_file("LICENSE").read_text())
 
-    def test_they_name_what_the_document_names(self):
+    def test_notices_name_the_packages_of_the_document(self):
         text = only_file("THIRD-PARTY-NOTICES.md").read_text()
         for package in json.loads(only_file("rotary.spdx.json").read_text())["packages"][1:]:
             name, version = package["name"], package["versionInfo"]

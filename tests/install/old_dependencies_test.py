@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dependency that is older than the oldest version taken is refused, and named, by CMake; so are
-the two that may come as sources where neither a package nor the sources can be had.
+"""CMake refuses and names a dependency that is too old. It also refuses the two that may come as
+sources if neither a package nor the sources are found.
 
 ROTARY_SOURCE: the repository.
 """
@@ -35,7 +35,7 @@ endif()
 
 
 def configure(folder, *definitions, environment=None):
-    """Exit status and output of cmake on a project that asks for every dependency."""
+    """Runs cmake on a project that asks for every dependency; returns exit status and output."""
     project = folder / "project"
     project.mkdir()
     (project / "CMakeLists.txt").write_text(PROJECT.format(source=SOURCE))
@@ -73,26 +73,26 @@ class OldDependencies(unittest.TestCase):
             (self.folder / f"{name}{kind}.cmake").write_text(text)
         folders = {**self.folders, name: self.folder}
         expected = expected or (f'configuration file for package "{name}"', f"version: {version}")
-        # Otherwise CMake goes on to the one of this machine.
+        # Otherwise CMake would go on to this machine's own package.
         self.refuse(expected, "-DNO_SYSTEM_PACKAGES=ON", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON",
                     *(f"-D{package}_DIR={folder}" for package, folder in folders.items()))
 
-    def test_highway(self):
+    def test_old_highway_is_refused(self):
         self.refuse_package("hwy", "1.0.2", "package hwy 1.0.3 or later, got 1.0.2")
 
-    def test_highway_is_nowhere(self):
+    def test_missing_highway_is_refused(self):
         expected = ["package hwy 1.0.3 or later, got none", "(Debian: libhwy-dev)",
                     "-DFETCHCONTENT_SOURCE_DIR_HIGHWAY=<folder>"]
         hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON"
         self.refuse(expected, hidden, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON")
 
-    def test_the_repository_of_highway_cannot_be_reached(self):
+    def test_an_unreachable_repository_of_highway_is_refused(self):
         self.refuse(["https://github.com/google/highway.git cannot be reached"],
                     "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON",
                     environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": "https://",
                                  "GIT_CONFIG_KEY_0": "url.file:///nowhere/.insteadOf"})
 
-    def test_sources_of_another_highway(self):
+    def test_sources_of_another_highway_are_refused(self):
         header = self.folder / "hwy/highway.h"
         header.parent.mkdir()
         given = f"-DFETCHCONTENT_SOURCE_DIR_HIGHWAY={self.folder}"
@@ -101,16 +101,16 @@ class OldDependencies(unittest.TestCase):
         header.write_text("#define HWY_MAJOR 1\n#define HWY_MINOR 2\n#define HWY_PATCH 0\n")
         self.refuse(["must be 1.0.3, got 1.2.0"], given)
 
-    def test_nlohmann_json(self):
+    def test_old_nlohmann_json_is_refused(self):
         self.refuse_package("nlohmann_json", "3.10.5",
                             "package nlohmann_json 3.11 or later, got 3.10.5",
                             "(Debian: nlohmann-json3-dev)",
                             "-DFETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON=<folder>")
 
-    def test_fmt(self):
+    def test_old_fmt_is_refused(self):
         self.refuse_package("fmt", "8.1.1")
 
-    def test_cli11(self):
+    def test_old_cli11_is_refused(self):
         self.refuse_package("CLI11", "2.0.0")
 
     def refuse_module(self, name, version, required):
@@ -119,13 +119,13 @@ class OldDependencies(unittest.TestCase):
         self.refuse([f"'{name}' has version '{version}', required version is '{required}'"],
                     environment={"PKG_CONFIG_PATH": str(self.folder)})
 
-    def test_mpfr(self):
+    def test_old_mpfr_is_refused(self):
         self.refuse_module("mpfr", "4.1.0", ">= 4.2")
 
-    def test_libzip(self):
+    def test_old_libzip_is_refused(self):
         self.refuse_module("libzip", "1.6.1", ">= 1.7")
 
-    def test_chart_js(self):
+    def test_old_chart_js_is_refused(self):
         chart = self.folder / "chart.min.js"
         chart.write_text("/*! Chart.js v2.9.4 */")
         self.refuse(["CHART_JS must be Chart.js 3"], f"-DCHART_JS={chart}")

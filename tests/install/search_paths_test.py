@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and libraries load no code from the current directory, nor, installed, from outside
-their prefix: the loader's search paths (RPATH, RUNPATH) have no empty and no relative element.
+"""Programs and libraries load no code from the current directory, and installed ones none from
+outside their prefix: RPATH and RUNPATH have no empty and no relative element.
 
 ROTARY_BUILD: a build tree. ROTARY_PREFIX: the same, installed.
 """
@@ -17,7 +17,7 @@ PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
 
 
 def faults(file, prefix=None):
-    """What is wrong with a file's search paths; with a prefix, what leads outside it too."""
+    """Faults of a file's search paths; with a prefix, also paths that leave it."""
     found = []
     for paths in dynamic_entries(file, ["RPATH", "RUNPATH"]):
         for element in paths.split(":"):
@@ -41,7 +41,7 @@ class SearchPaths(unittest.TestCase):
         self.assertIn(PREFIX / "bin/rotary", files)
         self.assertEqual([], [fault for file in files for fault in faults(file, PREFIX)])
 
-    def test_faults_are_seen(self):
+    def test_planted_faults_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             source = folder / "main.c"
@@ -56,7 +56,7 @@ class SearchPaths(unittest.TestCase):
 
 
 class CurrentDirectory(unittest.TestCase):
-    """A file there with the name of a library ends the loader, if it looks at it."""
+    """A file with a library's name there stops the loader if it looks at it."""
 
     def test_the_tool_loads_nothing_from_it(self):
         for tool in (BUILD / "bin/rotary", PREFIX / "bin/rotary"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tool that was built with ROTARY_TOOL_BENCH=OFF and ROTARY_TOOL_NPZ=OFF needs neither MPFR nor
-libzip, and says so of what it cannot do.
+"""A tool built with ROTARY_TOOL_BENCH=OFF and ROTARY_TOOL_NPZ=OFF needs neither MPFR nor libzip,
+and says which command or format it lacks.
 
 ROTARY_PREFIX: where it is installed. `./dev consumers` runs this.
 """
@@ -29,7 +29,7 @@ class SmallTool(unittest.TestCase):
         (notices,) = TOOL.parent.parent.rglob("THIRD-PARTY-NOTICES.md")
         self.assertNotRegex(notices.read_text(), "MPFR|GNU MP|libzip")
 
-    def test_bench_says_that_it_is_not_there(self):
+    def test_bench_says_that_it_is_missing(self):
         for arguments in (["bench"], ["bench", "attention", "--tokens", "512"]):
             result = run(*arguments)
             self.assertEqual(UNSUPPORTED, result.returncode)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every file that must spell the version out spells that of version.hpp.
+"""Every file that states the version agrees with version.hpp.
 
 ROTARY_SOURCE: the repository.
 """
@@ -24,16 +24,16 @@ class VersionTest(unittest.TestCase):
         self.version = re.search(r'VERSION_STRING "(.*)"', header)[1]
         self.numbers = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
 
-    def test_the_numbers_are_the_string(self):
+    def test_the_numbers_equal_the_string(self):
         self.assertEqual(self.version, ".".join(self.numbers))
 
-    def test_each_file_begins_with_this_version(self):
+    def test_each_file_starts_with_this_version(self):
         for name, pattern in PLACES.items():
             with self.subTest(name):
                 found = re.search(pattern, (SOURCE / name).read_text(), re.M)
                 self.assertEqual(self.version, found[1])
 
-    def test_package_of_the_library_has_its_soname(self):
+    def test_the_librarys_package_has_its_soname(self):
         minor = ".".join(self.numbers[:2])
         self.assertIn(f"\nPackage: librotary{minor}\n", (SOURCE / "debian/control").read_text())
 

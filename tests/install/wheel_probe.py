@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed wheel, on whatever machine, against what this tree's own build is recorded to do
-(tests/recorded): the tool's answers and refusals, the bits of golden cases from the module in each
+"""Compares an installed wheel on any machine with recorded results of this tree's build
+(tests/recorded): the tool's answers and refusals, the module's bits for golden cases in each
 instruction set, and C++ exceptions between the module and nanobind's runtime.
 
     wheel_probe.py tool COMMAND...  the tool, by the words that start it; Python 3.9 is enough
     wheel_probe.py module           the package `rotary` of this interpreter
 
-Variables: PROBE_EMULATOR, the words before a program that the processor cannot run itself;
-PROBE_SETS, the names of the instruction sets that there must be, best first.
+Variables: PROBE_EMULATOR, a prefix for programs that the processor cannot run; PROBE_SETS, the
+instruction sets that must be present, best first.
 """
 
 import difflib
@@ -21,7 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/record"))
 EMULATOR = os.environ.get("PROBE_EMULATOR", "").split()
-# As tests/golden/rotate_golden_test.cpp names them.
+# The names in tests/golden/rotate_golden_test.cpp.
 GOLDEN = {"gpt_neox_partial25": "gpt_neox", "gptj_interleaved_partial": "gptj",
           "llama31_scaled": "llama", "llama_half_split": "llama", "llama_linear4": "llama",
           "llama_yarn4_mscale": "llama"}
@@ -48,7 +48,7 @@ def probe_tool(tool):
 
 
 def hash_of(array, layout):
-    """tests/support/recorded_bits.cpp's: FNV-1a, of 64 bits for each float in order bthd."""
+    """The hash of tests/support/recorded_bits.cpp: FNV-1a over 64 bits per float in order bthd."""
     value = 0xCBF29CE484222325
     in_order = array.transpose([layout.index(axis) for axis in "bthd"])
     for byte in in_order.copy().view("uint32").astype("uint64").tobytes():
@@ -57,7 +57,7 @@ def hash_of(array, layout):
 
 
 def golden_bits():
-    """The lines of tests/recorded/bits.txt that rotated q and k of golden cases have."""
+    """The lines that tests/recorded/bits.txt has for q and k of golden cases."""
     import numpy as np
     import rotary
     from record import short_hash
@@ -77,7 +77,7 @@ def golden_bits():
 
 
 def recorded_bits(instruction_set):
-    """NEON fuses as AVX2 does, and so has its bits; the record is made on x86-64."""
+    """Expected lines. NEON fuses like AVX2 and so has its bits; the record is from x86-64."""
     from record import RECORDED
 
     recorded_as = {"NEON": "AVX2"}.get(instruction_set, instruction_set)
@@ -87,7 +87,7 @@ def recorded_bits(instruction_set):
 
 
 def in_child(instruction_set):
-    """What `bits` says in a process that takes this set; None where it is refused."""
+    """Runs `bits` in a process with this set; None if the set is refused."""
     done = subprocess.run([*EMULATOR, sys.executable, __file__, "bits"], text=True,
                           capture_output=True,
                           env={**os.environ, "ROTARY_INSTRUCTION_SET": instruction_set})
@@ -107,7 +107,7 @@ def raised(call):
 
 
 def out_of_memory(core):
-    """std::bad_alloc of the module's own vector, caught in nanobind's runtime."""
+    """Checks that nanobind's runtime catches std::bad_alloc of the module's own vector."""
     import resource
 
     groups = [("TextTokenRun", [1], 1.0)] * 500_000
@@ -133,7 +133,7 @@ def probe_exceptions():
         "TypeError: ": lambda: rotary.resolve("llama-3.1-8b").frequencies().rotate(
             object(), positions=range(1), layout="td"),
     }
-    if not EMULATOR:  # it ignores the limit
+    if not EMULATOR:  # the emulator ignores the limit
         calls["MemoryError"] = lambda: out_of_memory(_core)
     for wanted, call in calls.items():
         for _ in range(20):
