@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The filter between our headers and Doxygen, and the search for what has no comment.
+"""Tests the filter from our headers to Doxygen, and the search for undocumented names.
 
 Usage: api_test.py REPOSITORY
 """
@@ -117,7 +117,7 @@ class Api(unittest.TestCase):
         named = [line.partition(":  ")[0].rpartition(":")[0] for line in done.stdout.splitlines()]
         self.assertEqual((done.returncode, named), (1, ["n::Silent", "silent"]))
 
-    def test_no_type_at_all_is_a_finding(self):
+    def test_finding_no_types_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("undocumented.py", folder).returncode, 1)
 

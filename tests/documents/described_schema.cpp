@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints docs/schema/encodings.schema.json: the forms of scaling rules in a spec, and the names of
-// relative biases, as their facts (Describe) have them.
+// Prints docs/schema/encodings.schema.json: the forms of scaling rules in a spec and the names of
+// relative biases, from their facts (Describe).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using rotary::ParameterFacts;
 
-// Requirements of readers and formulas beyond the facts, as patches of a rule's schema.
+// Requirements that the facts lack, as patches to a rule's schema.
 const Json beyond_facts = Json::parse(R"({
   "yarn": {
     "properties": {
@@ -45,8 +45,7 @@ Json number(double value) {
   return value;
 }
 
-// Adds each parameter. One whose value in a rule with nothing set is out of its bounds must be
-// given.
+// Adds each parameter. If its default is out of bounds, it is required.
 struct ParameterSchemas {
   Json& rule;
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is what the programs do.
+"""The documents show what the programs do.
 
-A ```console block holds commands after "$ " and their exact output; each is run in the repository
-with the built tool and the example programs on PATH. A ```cpp block is lines of an example program,
-word for word; the build compiles it and its own test runs it. A page of docs/how-to/ links the
-program above its lines and runs it below them. docs/guide.md has a test of its own, guide_test.py.
+In a ```console block, commands follow "$ " with their exact output; they run in the repository with
+the built tool and example programs on PATH. A ```cpp block is lines of an example program, word for
+word; the build compiles it and its own test runs it. A page of docs/how-to/ links the program above
+its lines and runs it below them. guide_test.py tests docs/guide.md.
 Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
@@ -37,12 +37,12 @@ def blocks(language):
 
 
 def example_programs():
-    """Names and texts."""
+    """Yields the name and text of each example."""
     return {path.name: path.read_text() for path in (repository / "examples").glob("*.cpp")}
 
 
 def programs_with(block):
-    """Names of the examples that have these lines, which may be indented there."""
+    """The examples that contain these lines, at any indentation."""
     forms = [f"\n{textwrap.indent(block, indentation)}" for indentation in ("", "  ")]
     programs = example_programs().items()
     return [name for name, text in programs if any(form in text for form in forms)]
@@ -84,7 +84,7 @@ class Documents(unittest.TestCase):
                 seen += 1
         self.assertGreater(seen, 0, "README.md must show the library")
 
-    def test_pages_of_how_to_run_the_programs_that_they_show(self):
+    def test_how_to_pages_run_the_programs_that_they_show(self):
         for page in sorted((repository / "docs/how-to").glob("*.md")):
             above, fence, rest = page.read_text(encoding="utf-8").partition("```cpp\n")
             while fence:
@@ -126,7 +126,7 @@ class Documents(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertRegex(headers, rf"\b{name.rpartition('::')[2]}\b")
 
-    def test_the_page_of_sources_is_whole(self):
+    def test_the_page_of_sources_is_complete(self):
         page = (repository / "docs/sources.md").read_text(encoding="utf-8")
         rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
         self.assertGreater(len(rows), 60)

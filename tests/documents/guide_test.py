@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/guide.md to the letter, in an empty directory.
+"""Follows docs/guide.md literally in an empty directory.
 
-A paragraph that ends in "`name`:" names the file of the block below it. Console blocks hold
-commands after "$ " and their exact output. The first cpp block that is no file begins a program,
-the later ones are its parts. Blocks of sh set the environment; those that build and install are
-replaced by an installation of the tested build, or run as they are with --install.
+A paragraph that ends in "`name`:" names the file that the block below it holds. In console blocks,
+commands follow "$ " with their exact output. The first cpp block without a file name starts a
+program; later ones continue it. sh blocks set the environment. Those that build and install are
+replaced by an installation of the tested build, or run as written with --install.
 Usage: guide_test.py REPOSITORY (BUILD_FOLDER | --install)
 """
 
@@ -53,7 +53,7 @@ class Guide(unittest.TestCase):
 
     @classmethod
     def run_command(cls, command, folder=None):
-        """Its stdout and stderr together, in order."""
+        """Runs a command; stdout and stderr are merged in order."""
         path = f"/usr/bin:{os.environ['PATH']}"  # Debian's python3 has NumPy
         environment = dict(os.environ, HOME=cls.home.name, PATH=path, LANG="C.UTF-8")
         return subprocess.run(
@@ -61,7 +61,7 @@ class Guide(unittest.TestCase):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
 
-    def test_files_and_commands(self):
+    def test_commands_print_what_the_guide_shows(self):
         ran = 0
         for block in self.blocks:
             name = FILE_NAME.search(block["above"])
@@ -77,7 +77,7 @@ class Guide(unittest.TestCase):
                         self.assertEqual(*same)
         self.assertGreater(ran, 8)
 
-    def test_the_parts_make_one_program(self):
+    def test_the_cpp_blocks_make_one_program(self):
         begin, *parts = [
             block["text"]
             for block in self.blocks

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The examples at the head of public headers compile, but for those with an ellipsis.
+"""The examples at the head of public headers compile, except those with an ellipsis.
 
 Usage: header_examples_test.py REPOSITORY
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-# Names that the examples take as given.
+# Definitions that the examples assume.
 GIVEN = """
 #include <cmath>
 #include <cstdint>
@@ -45,7 +45,7 @@ template <class Value>
 void use(const Value& value);
 void fail(std::string_view message);
 """
-# At the end of a header's comment, or of a section's.
+# An example ends a header's or a section's comment.
 EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#ifndef |\n)", re.MULTILINE)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/schema: what the headers' facts make of it, and what its files say of one another.
+"""docs/schema matches the headers' facts, and its references are consistent.
 
 Usage: schemas_test.py PROGRAM_THAT_PRINTS_THE_FACTS
 """
@@ -18,12 +18,12 @@ PROGRAM = sys.argv.pop(1)
 
 
 class SchemasTest(unittest.TestCase):
-    def test_scaling_rules_and_biases_are_those_of_the_headers(self):
+    def test_scaling_rules_and_biases_equal_the_headers(self):
         made = subprocess.run([PROGRAM], capture_output=True, check=True).stdout
         kept = DOCUMENTS[(SCHEMAS / "encodings.schema.json").as_uri()]
         self.assertEqual(json.loads(made), kept, "./dev record --accept makes it again")
 
-    def test_references_and_definitions_meet(self):
+    def test_each_definition_is_referenced_and_exists(self):
         defined = {f"{uri}#/$defs/{name}" for uri, schema in DOCUMENTS.items()
                    for name in schema.get("$defs", ())}
         referred = set()

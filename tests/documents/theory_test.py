@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/theory/rope.md and its script say the same, hold, and would notice if they did not.
+"""docs/theory/rope.md and its script agree, hold, and would notice known mistakes.
 
 Usage: theory_test.py REPOSITORY
 """
@@ -23,7 +23,7 @@ LINE = re.compile(r"^ *(\d+)  (.*?)  +\S+  (ok|WRONG)$")
 
 
 def fresh_script():
-    """The script as a module of its own, with its random numbers from the beginning."""
+    """The script as a fresh module, with its random numbers restarted."""
     spec = importlib.util.spec_from_file_location("check_rope", folder / "check_rope.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,7 +42,7 @@ def negate_first_half(vector):
     return np.concatenate([vector[half:], -vector[:half]])
 
 
-# Mistakes seen in print or in code: what to replace, by what, and a step that must notice.
+# Mistakes seen in print or code: (old text, new text, a step that must notice).
 MISTAKES = {
     "exponent i/d": (
         "frequencies", lambda dim=64, base=1e4: base ** (-np.arange(dim // 2) / dim), 12,
@@ -74,7 +74,7 @@ class Theory(unittest.TestCase):
         sections = re.findall(r"^### (\d+)\. (.*)$", document, re.MULTILINE)
         self.assertEqual([(match[1], match[2]) for match in lines], sections)
 
-    def test_the_document_prints_the_numbers_that_are_checked(self):
+    def test_the_document_prints_the_checked_numbers(self):
         script = fresh_script()
         list(script.results())
         self.assertGreater(len(script.QUOTED), 20)
