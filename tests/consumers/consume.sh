@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds one consumer as its author would and runs it; each checks its own result.
+# Builds a consumer as its author would and runs it; each checks its own result.
 # Usage: consume.sh CONSUMER FOLDER [PREFIX]
 #   CONSUMER  a folder beside this script, or python, or tool
-#   FOLDER    where it is built, made anew
-#   PREFIX    where rotary is installed, for those that do not build it from its sources
+#   FOLDER    where it is built; emptied first
+#   PREFIX    where rotary is installed, unless the consumer builds its sources
 set -euo pipefail
 
 repository="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)"
@@ -12,7 +12,7 @@ model="$repository/models/llama-3.1-8b.json"
 consumer="$1" folder="$2" prefix="${3:-}"
 
 main() {
-  # A consumer is built without the settings of this repository.
+  # Consumers do not get this repository's settings.
   unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LD_LIBRARY_PATH CMAKE_PREFIX_PATH PKG_CONFIG_PATH
   rm -rf -- "$folder"
   mkdir -p -- "$folder"
@@ -47,7 +47,7 @@ with_python() {
     "$repository/tests/consumers/python/rotate_ctypes.py" "$model"
 }
 
-# lib, lib64 or lib/<triplet>, as the system has it.
+# The system's lib, lib64 or lib/<triplet>.
 library_folder() {
   dirname -- "$(find "$prefix" -name 'librotary.*' -print -quit)"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a digest of rotated heads for each instruction set, scaling rule and dtype: builds of
-// rotary that differ in what they contain, or in where Highway came from, print the same.
+// Prints a digest of rotated heads for each instruction set, scaling rule and dtype. It must not
+// depend on what rotary's build contains or where Highway came from.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ std::uint64_t digest_of(const std::vector<std::uint16_t>& words) {
   return digest;
 }
 
-// Finite numbers in every dtype, in memory for the widest.
+// Numbers that are finite in every dtype, in memory for the widest.
 std::vector<std::uint16_t> heads() {
   std::vector<std::uint16_t> words(
       static_cast<std::size_t>(extents.tokens * strides_bthd(extents).token * 4));
@@ -30,7 +30,7 @@ std::vector<std::uint16_t> heads() {
   return words;
 }
 
-// Empty when a call failed.
+// Empty if a call failed.
 std::string digest_of(const rotary::Scaling& scaling, rotary::DType dtype) {
   const auto frequencies = rotary::make_frequencies({.head_dim = 96,
                                                      .rotary_dim = 80,

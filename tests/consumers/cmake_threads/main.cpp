@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates a prefill alone and with threads. Exit status 0: the bits are the same, and the first
-// pair of the last token is where it should be.
+// Rotates a prefill with and without threads. Exits with 0 if the bits are equal and the last
+// token's first pair is right.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

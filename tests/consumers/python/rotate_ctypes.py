@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes: what
-a language without bindings of its own does. For Python there is a package (python/).
+"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes, as a
+language without bindings would. Python itself has a package (python/).
 
 Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_ctypes.py models/llama-3.1-8b.json
-Without ROTARY_LIBRARY the system's librotary is taken.
+Without ROTARY_LIBRARY it uses the system's librotary.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ def check(status):
 
 @contextlib.contextmanager
 def handle(free, make, *arguments):
-    """What make(*arguments, &handle) makes, freed at the end of the block."""
+    """Yields the result of make(*arguments, &handle), and frees it at the end of the block."""
     made = c_void_p()
     check(make(*arguments, byref(made)))
     try:
@@ -78,7 +78,8 @@ def view(array):
 
 
 def rotate_with_numpy(x, positions, frequencies, window):
-    """The definition in float64: a pair as a complex number, times A exp(i position inv_freq)."""
+    """The definition in float64: each pair as a complex number, times A exp(i position
+    inv_freq)."""
     pairs = window.rotary_dim // 2
     inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (pairs,))
     factor = rotary.rotary_frequencies_attention_factor(frequencies)
@@ -93,7 +94,7 @@ def rotate_with_numpy(x, positions, frequencies, window):
 
 
 def agrees(dtype, frequencies, window):
-    """Rotates q and k in place inside a fused QKV projection; whether NumPy says the same."""
+    """Rotates q and k in place inside a fused QKV projection and compares with NumPy."""
     tokens, heads, kv_heads = 16, 4, 2
     positions = 1000 + 7 * np.arange(tokens, dtype=np.int64)
     qkv = np.random.default_rng(1).standard_normal((tokens, heads + 2 * kv_heads, window.head_dim))

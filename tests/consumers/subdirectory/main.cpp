@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates one pair by hand and with rotary. Exit status 0: they agree.
+// Rotates one pair by hand and with rotary; exits with 0 if they agree.
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -6,5 +6,5 @@
 
 #include "rotary/rotary.hpp"
 
-// One pair at one position, in place.
+// Rotates one pair in place.
 rotary::Status rotate_pair(std::array<float, 2>& pair, std::int64_t position);
