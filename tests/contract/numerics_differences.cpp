@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the differences between the numerics: prints the table of docs/theory/numerics.md, from
-// 64 random heads for each line, relative to hypot(pair).
+// Measures the differences between the numerics, relative to hypot(pair), over 64 random heads per
+// line: the table of docs/theory/numerics.md.
 //     rotary_numerics_differences
-// Exit code 1: Transformers' float32 is further from exact values than transformers_agreement.
+// Exit code 1: Transformers' float32 differs from exact values by more than transformers_agreement.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -51,7 +51,7 @@ Difference difference(const RotarySpec& spec, std::int64_t position, DType dtype
   const Tensor other = rotated(spec, position, src);
   Difference result;
   test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
-    const std::int64_t pair = f % (extents.features / 2);  // the half pairing
+    const std::int64_t pair = f % (extents.features / 2);  // pairing half
     const double hypot =
         std::hypot(src.at(index, pair), src.at(index, pair + extents.features / 2));
     const double apart = std::abs(other.at(index, f) - exact.at(index, f)) / hypot;
@@ -66,7 +66,7 @@ Difference difference(const RotarySpec& spec, std::int64_t position, DType dtype
   return result;
 }
 
-// Prints the differences and returns whether the contract's bound on them holds.
+// Prints the differences; false if the contract's bound is broken.
 bool print(const Model& model, const RotarySpec& spec, std::int64_t position) {
   bool holds = true;
   for (const DType dtype : {DType::f32, DType::bf16}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of the programs that search for a witness.
+// The command line of programs that search for a worst case.
 #pragma once
 
 #include <cinttypes>
@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// main() of a program [rounds [seed]]: says what it searches with, and returns search's exit code.
+// main() of `program [rounds [seed]]`: prints both and returns search's exit code.
 inline int run_search(int argc, char** argv, int (*search)(int rounds, std::uint64_t seed)) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
   const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how far cached keys drift from the exact ones under repeated shifts, each of which
-// rounds. Prints the table of docs/how-to/context-shift.md:
+// Measures how far repeated shifts, which each round, move cached keys from the exact ones. Prints
+// the table of docs/how-to/context-shift.md:
 //     rotary_shift_drift [tokens [seed]]
 // Keys are normal random numbers, 8 heads of 128, rotated with base 500000 from position 100000 on
-// and moved by -7 each time. Exit code 1: the drift exceeds the error bounds of
-// storing and of all shifts together.
+// and moved by -7 each time. Exit code 1: the drift exceeds the error bounds of storing and all
+// shifts together.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -52,7 +52,7 @@ Tensor normal_keys(std::int64_t tokens, std::uint64_t seed) {
   return keys;
 }
 
-// Keys of one kind in a cache.
+// A cache of keys of one kind.
 class Cache {
  public:
   Cache() = default;
@@ -62,7 +62,7 @@ class Cache {
 
   virtual void shift_by(const Rotations& by) = 0;
   [[nodiscard]] virtual double at(const HeadIndex& index, std::int64_t feature) const = 0;
-  // The largest error after storing and every shift so far, relative to a pair of this length.
+  // The largest error that storing and all shifts so far may cause for a pair of this length.
   [[nodiscard]] virtual double bound(const HeadIndex& index, double hypot) const = 0;
 };
 
@@ -82,8 +82,8 @@ class FloatCache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return keys_.at(index, feature);
   }
-  // Storing rounds as one shift does, at least; errors of pairs of any length add up, a component's
-  // is at most the bound, a pair's √2 times as much.
+  // Storing rounds at most like one shift. Errors of pairs add up; a component's is at most the
+  // bound, a pair's √2 times that.
   [[nodiscard]] double bound(const HeadIndex&, double hypot) const override {
     const test::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
     const double once = std::sqrt(2.0) * test::error_bound(by, hypot) * 0x1p-24;
@@ -126,7 +126,7 @@ class Int8Cache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return double{scales_[head_at(index)]} * elements_[element_at(index, feature)];
   }
-  // Half a step of every scale that the head has had.
+  // Adds half a step for every scale that the head has had.
   [[nodiscard]] double bound(const HeadIndex& index, double hypot) const override {
     const double units = rotate_error_bound(Direction::forward, 1, -distance) * (shifts_ + 1);
     return std::sqrt(2.0) * (steps_[head_at(index)] / hypot * 0.5001 + units * 0x1p-23);
@@ -152,8 +152,8 @@ class Int8Cache final : public Cache {
 };
 
 struct Drift {
-  double rms = 0;         // of all keys, relative to them
-  double worst_head = 0;  // |error| of a head, relative to it
+  double rms = 0;         // over all keys, relative to theirs
+  double worst_head = 0;  // the largest |error| of a head, relative to the head
   double worst_pair = 0;
   bool held = true;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches for the inputs with the largest error relative to the published bounds and prints each
-// with its witness in hex floats. The same rounds and seed find the same witness:
+// Searches for the largest errors relative to the published bounds, and prints each with its input
+// in hex floats. The same rounds and seed find the same inputs:
 //     rotary_worst_case [rounds [seed]]
 // One round is 64 positions x 64 pairs x 48 heads for each kind. Exit code 1: a bound is broken.
 #include <algorithm>
@@ -32,8 +32,8 @@ constexpr HeadWindow window{
 struct Worst {
   std::string name;
   const char* unit;
-  double error = 0;  // in units
-  double bound = 0;  // in units, at the witness
+  double error = 0;  // in units of the kind
+  double bound = 0;  // in units, for that input
   std::string witness = "none";
 
   void consider(double units, double bound_units, const std::string& at) {
@@ -52,7 +52,7 @@ std::string text(const char* format, Values... values) {
 }
 
 enum class Factor { one, any };
-enum class Size { activations, subnormals };  // subnormals: those of f16, and what is near them
+enum class Size { activations, subnormals };  // subnormals: f16's, and numbers near them
 
 struct Kind {
   DType dtype;
@@ -80,7 +80,7 @@ constexpr Kind kinds[] = {
     {DType::f64, Direction::inverse, Factor::any, Size::activations, 6},
 };
 
-// 1, or anywhere between 1/2 and 2.
+// 1, or random in [1/2, 2).
 double attention_factor(Factor factor, test::Random& random) {
   return factor == Factor::one ? 1 : std::exp2(2 * random.unit() - 1);
 }
@@ -92,7 +92,7 @@ struct Round {
   reference::AngleRows exact;
 };
 
-// Angles of all sizes: slow and fast pairs, positions near and far.
+// Angles of all sizes: slow and fast pairs, near and distant positions.
 Round make_round(const Kind& kind, test::Random& random) {
   std::vector<double> inv_freq(pairs);
   for (double& frequency : inv_freq) {
@@ -110,8 +110,8 @@ Round make_round(const Kind& kind, test::Random& random) {
   return {std::move(frequencies), std::move(positions), std::move(rotations), std::move(exact)};
 }
 
-// A row's error in units of the angle's share of the bound; for f32 rows the part beyond the half
-// ulp of their one rounding.
+// A row's error in units of the angle's share of the bound. For f32 rows, half an ulp of the single
+// rounding is subtracted first.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;
@@ -197,7 +197,7 @@ int search(int rounds, std::uint64_t seed) {
   bool held = true;
   for (std::size_t k = 0; k < std::size(kinds); ++k) {
     const Kind& kind = kinds[k];
-    // A separate stream, so that another kind changes no witness.
+    // A separate stream for each kind, so that adding a kind changes no result.
     test::Random random(seed * 1000 + k);
     Worst worst{name_of(kind),
                 kind.dtype == DType::f64 ? "2^-53 hypot(pair)" : "2^-24 hypot(pair)"};

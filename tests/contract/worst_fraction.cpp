@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches for the position between integers whose double row errs most, in units of its bound, and
-// prints it in hex floats. The same rounds and seed find the same witness:
+// Searches for the fractional position whose double row has the largest error in units of its
+// bound, and prints it in hex floats. The same rounds and seed find the same position:
 //     rotary_worst_fraction [rounds [seed]]
 // One round is 64 positions x 64 pairs. Exit code 1: the bound is broken.
 #include <algorithm>
@@ -34,7 +34,8 @@ struct Worst {
   }
 };
 
-// Positions where 2^-50 dominates the bound, or positions where the position's term does.
+// Positions near 0, where 2^-50 dominates the bound, or distant ones, where the position's term
+// does.
 std::vector<double> make_positions(test::Random& random) {
   const bool near = random.unit() < 0.5;
   std::vector<double> positions(tokens);
