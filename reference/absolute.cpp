@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vaswani et al. (arXiv 1706.03762) §3.5 for the sinusoids; Keys, "Cubic Convolution Interpolation
-// for Digital Image Processing" (1981), eq. 15 with a left open, for the bicubic weights.
+// Sinusoids: Vaswani et al. (arXiv 1706.03762) §3.5. Bicubic weights: Keys, "Cubic Convolution
+// Interpolation for Digital Image Processing" (1981), eq. 15 with a left open.
 #include "reference/absolute.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace rotary::reference {
 namespace {
 
-// Each frequency is a fixed factor times the one before, exp of a step of its logarithm.
+// A geometric series: each term is exp(log_of_quotient) times the one before.
 std::vector<long double> geometric(std::int64_t count, long double log_of_quotient) {
   std::vector<long double> terms;
   for (std::int64_t k = 0; k < count; ++k) {
@@ -19,7 +19,7 @@ std::vector<long double> geometric(std::int64_t count, long double log_of_quotie
   return terms;
 }
 
-// W(s) as a function on the whole line.
+// Keys' W(s) on the whole line.
 long double keys(long double s) {
   const long double a = -0.75L;
   s = std::abs(s);
@@ -39,7 +39,7 @@ Matrix zeros(std::int64_t rows, std::int64_t columns) {
   return matrix;
 }
 
-// Interpolation along one axis, with the border repeated.
+// Interpolates along one axis; positions beyond the border repeat it.
 Matrix cubic_axis(std::int64_t from, std::int64_t to, long double size_offset) {
   Matrix matrix = zeros(to, from);
   for (std::int64_t i = 0; i < to; ++i) {
@@ -77,7 +77,7 @@ std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec) {
 
 std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, long double position) {
   std::vector<CosSin> angles;
-  // The sum of both positions may leave int64.
+  // The sum of both positions may exceed int64.
   const auto offset = static_cast<long double>(sinusoidal.spec.position_offset);
   for (const double inv_freq : sinusoidal.inv_freq)
     angles.push_back(
@@ -96,7 +96,7 @@ std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.sin : angle.cos);
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.cos : angle.sin);
   }
-  row.resize(dim);  // cuts half of an incomplete last pair; zeros for a feature without a pair
+  row.resize(dim);  // removes half of an incomplete last pair, or adds zeros
   return row;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute encodings by their definitions: whole rows of sinusoidal encodings, interpolation as a
-// dense matrix.
+// Absolute encodings by definition: full rows of sinusoidal encodings, and interpolation as a dense
+// matrix.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace rotary::reference {
 
-// The spec's frequencies, in long double.
+// The spec's frequencies.
 [[nodiscard]] std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec);
 
 // cos and sin of (position + spec.position_offset) * inv_freq[k] for each k.
 [[nodiscard]] std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal,
                                                     long double position);
 
-// Sines and cosines in the order of a token's features, [dim].
+// Sines and cosines in the order of the token's features, [dim].
 [[nodiscard]] std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
                                                       const std::vector<CosSin>& angles);
 
-// Row i, column j: the weight of source row j in result row i.
+// Element [i][j]: the weight of source row j in result row i.
 using Matrix = std::vector<std::vector<long double>>;
 
 [[nodiscard]] Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from,

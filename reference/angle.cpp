@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin by MPFR: the product of 64 (or 53) and 53 bits is exact, MPFR's functions are
-// correctly rounded, and with 256 bits the second rounding, to long double, changes no result.
+// cos and sin by MPFR. The product of 64 (or 53) and 53 bits is exact, and MPFR rounds correctly;
+// with 256 bits, the second rounding to long double changes no result.
 #include "reference/angle.hpp"
 
 #include <mpfr.h>
@@ -36,7 +36,7 @@ CosSin cos_sin_between(const Angle& from, const Angle& to) {
   return cos_sin_of_sum(std::array{to, Angle{from.position, -from.inv_freq}});
 }
 
-// The products are exact. Sums are exact as far as 256 bits hold them: errors below 2^-140.
+// Products are exact. Sums are exact within 256 bits: errors are below 2^-140.
 CosSin cos_sin_of_sum(std::span<const Angle> angles) {
   Real cos;
   Real sin;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The angle position * inv_freq, which no double holds exactly for a large position, and its cos
-// and sin. Multiple-precision arithmetic (MPFR) rounds each correctly at every int64 or double
-// position.
+// cos and sin of the angle position * inv_freq, which no double holds exactly at large positions.
+// Multiple-precision arithmetic (MPFR) rounds them correctly at every int64 or double position.
 #pragma once
 
 #include <span>
@@ -25,8 +24,7 @@ struct Angle {
 // cos and sin of the sum of the angles, position * inv_freq each.
 [[nodiscard]] CosSin cos_sin_of_sum(std::span<const Angle> angles);
 
-// cos and sin of the angle between the two, to.position * to.inv_freq - from.position *
-// from.inv_freq.
+// cos and sin of to.position * to.inv_freq - from.position * from.inv_freq.
 [[nodiscard]] CosSin cos_sin_between(const Angle& from, const Angle& to);
 
 }  // namespace rotary::reference

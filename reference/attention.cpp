@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes attention row by row. The order of operations is that of the models: Vaswani et al. 2017
-// (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5; Gemma 2 caps scaled
-// scores before anything is added; T5 and ALiBi add to scaled scores; CoPE: Golovneva et al. 2024,
-// appendix B.
+// Computes attention row by row, with operations in the models' order: Vaswani et al. 2017 (arXiv
+// 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5. Gemma 2 caps scaled scores
+// before adding; T5 and ALiBi add to scaled scores. CoPE: Golovneva et al. 2024, appendix B.
 #include "reference/attention.hpp"
 
 #include <algorithm>
@@ -18,9 +17,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Shaw's vector of a pair is multiplied with the query as the key is, before the scale. The query
-// is not rotated for it: the vector already depends on the distance, and a rotated query would make
-// the product depend on its position.
+// The query multiplies Shaw's vector and the key before the scale. It is not rotated for Shaw's
+// vector, which already depends on the distance; a rotated query would add its position.
 double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const double* turned_q = of.turned_q.values.data() + query_offset(of, at);
   const double* turned_k = of.turned_k.values.data() + key_offset(of, of.turned_k, at, key);
@@ -36,8 +34,8 @@ double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) 
   return sum;
 }
 
-// The CoPE bias of a row. Positions count the keys up to the query; later keys, which a
-// bidirectional query sees, are neither counted nor changed.
+// The CoPE bias of a row. Positions count keys up to the query; a bidirectional query's later keys
+// are not counted and get no bias.
 std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
                              const std::vector<double>& scores) {
   const std::vector<double>& table = of.attention.encoding.cope;
@@ -60,7 +58,7 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
   return added;
 }
 
-// Subtracts the largest score, so that no exponential overflows.
+// Subtracts the largest score first, so that no exponential overflows.
 void softmax(AttentionRow& row, const std::vector<double>& scores) {
   double most = -infinity;
   for (const double score : scores) most = std::max(most, score);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention written to be read, in double: the score of every pair, then softmax, then the values;
-// and its gradients by the chain rule. It takes every encoding that the library has, each by the
-// reference's own code. docs/theory/attention.md derives it and names the models that compute it
-// this way.
+// Readable attention in double: the score of every pair, softmax, then the values; and its
+// gradients by the chain rule. It takes every encoding of the library, each by the reference's own
+// code. docs/theory/attention.md derives it and names models that compute it this way.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,8 @@ struct Heads {
   std::vector<double> values;
 };
 
-// k and v have the same tokens and heads; the number of q's heads is a multiple of theirs: query
-// head h reads head h / (q heads / k heads) (GQA; MQA with one). v may have other features than q
-// and k.
+// k and v have the same tokens and heads; q's heads are a multiple of theirs. Query head h reads
+// head h / (q heads / k heads): GQA, or MQA with one. v may have another number of features.
 struct AttentionInputs {
   Heads q;
   Heads k;
@@ -34,31 +32,30 @@ struct AttentionInputs {
 // causal: no key is after the query.
 enum class Order { bidirectional, causal };
 
-// A query sees a key that passes all of these tests. Before and after refer to positions, not
-// indices.
+// A query sees a key that passes all tests. "Before" and "after" compare positions, not indices.
 struct Mask {
   Order order = Order::bidirectional;
-  // The sliding window: the most positions that a key may be before the query, or after it; 0: only
-  // at the query's position. Absent: any distance. A sliding_window of W tokens in Transformers is
-  // left = W - 1.
+  // The sliding window: how many positions before or after the query a key may be. 0: only the
+  // query's position; absent: any distance. Transformers' sliding_window of W tokens is left = W -
+  // 1.
   std::optional<std::int64_t> left = {};
   std::optional<std::int64_t> right = {};
-  // The first keys of each document, padding not counted, are visible beyond the window
-  // (StreamingLLM, arXiv 2309.17453), but the order still applies.
+  // The first `sinks` keys of each document, not counting padding, are visible beyond the window
+  // (StreamingLLM, arXiv 2309.17453), subject to the order.
   std::int64_t sinks = 0;
   std::vector<std::uint8_t> keys = {};  // [batch][keys], 0: padding, which no query sees; empty:
                                         // none
-  // Packed sequences: a query sees the keys of its own document. [batch][queries], [batch][keys];
+  // Packed sequences: a query sees keys of its own document. [batch][queries] and [batch][keys];
   // both empty: one document.
   std::vector<std::int64_t> query_documents = {};
   std::vector<std::int64_t> key_documents = {};
-  // Pairs, [batch][heads of q][queries][keys] each. pairs: 0: masked; empty: none is. numbers:
-  // added to the score, -Inf: masked; empty: all 0.
+  // [batch][heads of q][queries][keys]. pairs: 0 is masked; empty: none is. numbers: added to the
+  // score, -Inf masks; empty: all 0.
   std::vector<std::uint8_t> pairs = {};
   std::vector<double> numbers = {};
 };
 
-// A R(position) of queries and keys; with xpos also the factor of their role.
+// Applies A R(position) to queries and keys, and with xpos the factor of their role.
 struct Rotary {
   HeadWindow window;             // of a head of q and k
   std::vector<double> inv_freq;  // [pairs], radians per position
@@ -72,7 +69,7 @@ struct ShawVectors {
   std::vector<double> table;  // [window.rows()][features of q, or of v], shared by all heads
 };
 
-// Any number of encodings at once.
+// Encodings may be combined.
 struct AttentionEncoding {
   std::optional<Rotary> rotary = {};
   std::optional<RelativeBias> bias = {};  // with q's number of heads
@@ -82,22 +79,23 @@ struct AttentionEncoding {
 };
 
 // score_ij = cap(scale (A R(i) q_i · A R(j) k_j + q_i · a_ij)) + bias(head, i, j) + number_ij,
-// masked with -Inf; CoPE then adds a bias computed from q_i and these scores. a is of shaw_keys,
-// and q_i includes its factor. cap(x) = softcap tanh(x / softcap), or x without one (Gemma 2, arXiv
-// 2408.00118, section 2). out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a' of shaw_values.
+// masked with -Inf. CoPE then adds a bias computed from q_i and these scores. a comes from
+// shaw_keys; q_i includes its factor. cap(x) = softcap tanh(x / softcap), or x without a softcap
+// (Gemma 2, arXiv 2408.00118, section 2). out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a'
+// from shaw_values.
 struct Attention {
   double scale = 1;  // 1 / sqrt(features of q) in most models, 1 in T5
   std::optional<double> softcap = {};
   Mask mask = {};
   AttentionEncoding encoding = {};
-  // The positions of the tokens; no two are 2^63 or more apart. [batch][queries]; empty: the last
-  // of the keys' positions, keys - queries, ..., keys - 1. [batch][keys]; empty: 0, 1, 2, ...
+  // Positions differ by less than 2^63. [batch][queries]; empty: the last of the keys' positions.
+  // [batch][keys]; empty: 0, 1, 2, ...
   std::vector<std::int64_t> query_positions = {};
   std::vector<std::int64_t> key_positions = {};
   std::vector<double> query_factors = {};  // temperature, [batch][queries]; empty: all 1
 };
 
-// A query that sees no key has weights and out of 0 and log_sum_exp of -Inf.
+// A query without keys has weights 0, out 0 and log_sum_exp -Inf.
 struct AttentionResult {
   Heads out;                        // [batch][queries][heads of q][features of v]
   std::vector<double> log_sum_exp;  // ln Σ_j e^score, [batch][heads][queries]
@@ -106,18 +104,18 @@ struct AttentionResult {
 
 [[nodiscard]] AttentionResult attention(const AttentionInputs& inputs, const Attention& attention);
 
-// Each has the shape of the input that it is the gradient of; those of absent encodings are empty.
+// Each gradient has its input's shape; empty for absent encodings.
 struct AttentionGradients {
   Heads q;
   Heads k;
   Heads v;
-  std::vector<double> bias;  // of the sum added to each score, [batch][heads][queries][keys]
+  std::vector<double> bias;  // of the sum added to a score, [batch][heads][queries][keys]
   std::vector<double> shaw_keys;
   std::vector<double> shaw_values;
   std::vector<double> cope;
 };
 
-// Gradients of a loss whose gradient in out is d_out. bias is always filled and includes the part
+// d_out: the loss's gradient with respect to out. bias is always filled and includes the path
 // through CoPE.
 [[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
                                                      const Attention& attention,

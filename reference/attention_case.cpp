@@ -11,7 +11,7 @@
 namespace rotary::reference {
 namespace {
 
-// Token t of every batch row is at first + t, unless positions are given.
+// Default positions: token t of every batch row is at first + t.
 std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Extents& extents,
                                  std::int64_t first) {
   if (!positions.empty()) return positions;
@@ -21,7 +21,7 @@ std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Exte
   return positions;
 }
 
-// Needed for sinks only; all 0 without them.
+// Only sinks need ranks; otherwise all are 0.
 std::vector<std::int64_t> ranks_of(const Mask& mask, const Extents& keys) {
   if (mask.sinks == 0) return std::vector<std::int64_t>(size_of(keys.batch * keys.tokens));
   std::vector<std::int64_t> ranks;
@@ -66,7 +66,7 @@ std::size_t query_offset(const AttentionCase& of, const QueryIndex& at) {
   return offset_of(of.q.extents, at.batch, at.query, at.head);
 }
 
-// GQA (Ainslie et al. 2023, arXiv 2305.13245): neighbouring query heads share a key head.
+// Neighbouring query heads share a key head (GQA, Ainslie et al. 2023, arXiv 2305.13245).
 std::size_t key_offset(const AttentionCase& of, const Heads& keys, const QueryIndex& at,
                        std::int64_t key) {
   const std::int64_t group = of.q.extents.heads / keys.extents.heads;

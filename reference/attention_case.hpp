@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by attention() and its gradients: one call with all defaults filled in, and one row of it,
-// a query of one head with all keys.
+// Shared by attention() and its gradients: one call with defaults filled in, and one row of it, a
+// query of one head with all keys.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ struct AttentionCase {
   const Heads& k;
   const Heads& v;
   Heads q;                                    // factor_i q_i
-  Heads turned_q;                             // A R(i) of it
+  Heads turned_q;                             // A R(i) q
   Heads turned_k;                             // A R(j) k_j
   std::vector<std::int64_t> query_positions;  // [batch][queries]
   std::vector<std::int64_t> key_positions;    // [batch][keys]
-  std::vector<std::int64_t> ranks;  // [batch][keys], keys before it in its document, no padding
+  std::vector<std::int64_t> ranks;  // [batch][keys]: unpadded keys before it in its document
 };
 [[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
 
-// Multiplies every head of queries or keys by A R of its position or, backwards, by A R^T.
+// Multiplies heads by A R of their position or, backwards, by A R^T.
 struct Turn {
   const Rotary& rotary;
   Role role;
@@ -47,11 +47,11 @@ struct QueryIndex {
 [[nodiscard]] std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
                                     std::int64_t head);
 [[nodiscard]] std::size_t query_offset(const AttentionCase& of, const QueryIndex& at);
-// The same for keys or values.
+// The same in keys or values.
 [[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
                                      const QueryIndex& at, std::int64_t key);
 
-// Positions of its query and of a key.
+// The positions of the query and the key.
 [[nodiscard]] BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at,
                                           std::int64_t key);
 
@@ -65,7 +65,7 @@ struct QueryIndex {
 [[nodiscard]] double scaled_product(const AttentionCase& of, const QueryIndex& at,
                                     std::int64_t key);
 
-// With softcap, bias and numbers of the mask; without mask and CoPE.
+// With softcap, bias and mask numbers; before masking and CoPE.
 [[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
 // Calls visit(at) for every query of every head of every batch row.
@@ -79,13 +79,13 @@ void for_each_query(const AttentionCase& of, Visit visit) {
   }
 }
 
-// [keys] each.
+// [keys] each
 struct AttentionRow {
   std::vector<double> scores;  // masked with -Inf, before CoPE
   std::vector<double> weights;
   double log_sum_exp = 0;
 
-  // A masked key does not take part: its values are not even multiplied by 0.
+  // A masked key does not count: its value is not even multiplied by 0.
   [[nodiscard]] bool masked(std::size_t key) const {
     return scores[key] == -std::numeric_limits<double>::infinity();
   }

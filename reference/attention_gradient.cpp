@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain rule backwards through attention.cpp, row by row.
+// The chain rule through attention.cpp, row by row.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace rotary::reference {
 namespace {
 
-// y += factor x, [features] each.
+// y += factor x
 void add(double* y, double factor, const double* x, std::size_t features) {
   for (std::size_t f = 0; f < features; ++f) y[f] += factor * x[f];
 }
@@ -26,12 +26,12 @@ double dot(const double* x, const double* y, std::size_t features) {
 
 class Backward {
  public:
-  // turned_q: gradient of the query as multiplied with the keys; gradients.q gets the other parts
-  // of the query's gradient, gradients.k that of the keys as multiplied.
+  // turned_q collects the gradient of queries as multiplied with keys, and gradients.q the rest of
+  // the query's gradient; gradients.k collects that of keys as multiplied.
   Backward(const AttentionCase& of, AttentionGradients& gradients, Heads& turned_q)
       : of_(of), encoding_(of.attention.encoding), to_(gradients), turned_q_(turned_q) {}
 
-  // d_out: the part for this row, [features of v].
+  // d_out: this row's part, [features of v].
   void add_row(const QueryIndex& at, const double* d_out) {
     const AttentionRow row = row_of(of_, at);
     std::vector<double> d_scores = through_softmax(row, through_values(at, row, d_out));
@@ -41,7 +41,7 @@ class Backward {
   }
 
  private:
-  // out = Σ_j weight_j (v_j + a'_ij): the gradient of the weights.
+  // The gradient of the weights in out = Σ_j weight_j (v_j + a'_ij).
   std::vector<double> through_values(const QueryIndex& at, const AttentionRow& row,
                                      const double* d_out) {
     const std::size_t features = size_of(of_.v.extents.features);
@@ -71,9 +71,9 @@ class Backward {
     return d_scores;
   }
 
-  // bias_j = Σ_r max(0, 1 - |position_j - r|) q · e_r, position_j = min(Σ_(t >= j) gate_t, last):
-  // between r and r + 1 a position moves the bias by q · (e_(r+1) - e_r); on a whole number, or
-  // clipped, by nothing.
+  // bias_j = Σ_r max(0, 1 - |position_j - r|) q · e_r, position_j = min(Σ_(t >= j) gate_t, last).
+  // Between r and r + 1 a position's slope is q · (e_(r+1) - e_r); at whole numbers and where
+  // clipped it is 0.
   void add_cope(const QueryIndex& at, const AttentionRow& row, std::vector<double>& d_scores) {
     const std::size_t features = size_of(of_.q.extents.features);
     const std::size_t last = encoding_.cope.size() / features - 1;
@@ -97,7 +97,7 @@ class Backward {
       add(d_e + features, share * d_scores[j], q, features);
       d_sums[j] = d_scores[j] * (dot(q, e + features, features) - dot(q, e, features));
     }
-    double before = 0;  // Σ_(j <= t): every sum that the gate is in
+    double before = 0;  // Σ_(j <= t): all sums that include the gate
     for (std::size_t t = 0; t < gates.size(); ++t) {
       before += d_sums[t];
       d_scores[t] += before * gates[t] * (1 - gates[t]);
@@ -164,7 +164,7 @@ std::vector<double> zeros_like(const std::optional<ShawVectors>& shaw) {
   return zeros;
 }
 
-// q' = A R (factor q): back to q, and from k' = A R k to k.
+// q' = A R (factor q) and k' = A R k: back to q and k.
 void turn_back(AttentionGradients& gradients, const AttentionCase& of, Heads turned_q) {
   const Attention& attention = of.attention;
   if (const auto& rotary = attention.encoding.rotary) {

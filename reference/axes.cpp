@@ -19,9 +19,8 @@ std::vector<std::int64_t> order_of(const Axes& axes) {
   return order;
 }
 
-// freq[axis]: as many columns as the axis has pairs, with the places that they show in the end.
-// inv_freq[0::2] and inv_freq[1::2] of PixtralRotaryEmbedding; the whole arange of the axis
-// otherwise.
+// One axis's pairs and their places in its table: inv_freq[0::2] and inv_freq[1::2] in
+// PixtralRotaryEmbedding, otherwise the axis's whole arange.
 Pairs columns(const Axes& axes, std::int64_t axis, std::int64_t turn) {
   Pairs freq;
   const auto count = static_cast<std::int64_t>(axes.pairs.size());
@@ -31,8 +30,8 @@ Pairs columns(const Axes& axes, std::int64_t axis, std::int64_t turn) {
   return freq;
 }
 
-// torch.cat([m[i % 3] for i, m in enumerate(freq.split(mrope_section))]) of Qwen2-VL, with the axes
-// in another order in the towers of Step3.7 and Inkling 2.
+// Qwen2-VL: torch.cat([m[i % 3] for i, m in enumerate(freq.split(mrope_section))]). The towers of
+// Step3.7 and Inkling 2 order the axes differently.
 Pairs concatenated(const Axes& axes) {
   Pairs all;
   std::int64_t turn = 0;
@@ -43,8 +42,8 @@ Pairs concatenated(const Axes& axes) {
   return all;
 }
 
-// torch.stack([…], dim=-1).flatten(-2) of the first `stacked` axes, then the others: all axes in
-// Kimi-K2.5 and NeoMME, all but the last in Ernie 4.5 VL.
+// torch.stack([…], dim=-1).flatten(-2) of the first `stacked` axes, then the others. Kimi-K2.5 and
+// NeoMME stack all axes, Ernie 4.5 VL all but the last.
 Pairs flattened(const Axes& axes, std::size_t stacked) {
   const auto order = order_of(axes);
   Pairs all;
@@ -62,8 +61,8 @@ Pairs flattened(const Axes& axes, std::size_t stacked) {
   return all;
 }
 
-// apply_interleaved_mrope of Qwen3-VL: freqs_t = freqs[0], then freqs_t[slice(offset, 3 * section,
-// 3)] of the other axes.
+// Qwen3-VL's apply_interleaved_mrope: freqs_t = freqs[0], then freqs_t[slice(offset, 3 * section,
+// 3)] from the other axes.
 Pairs sliced(const Axes& axes) {
   const auto order = order_of(axes);
   const auto step = static_cast<std::int64_t>(order.size());

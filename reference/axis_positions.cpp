@@ -27,9 +27,9 @@ std::int64_t frame_time(const MRopeConvention& convention, const VideoPatches& v
   return static_cast<std::int64_t>(std::floor(elapsed * rate));
 }
 
-using Token = std::map<IdAxis, std::int64_t>;  // what it has on each kind of axis
+using Token = std::map<IdAxis, std::int64_t>;  // the token's id on each kind of axis
 
-// A prompt read group by group.
+// Reads a prompt group by group.
 struct Reading {
   const MRopeConvention& convention;
   std::vector<Token> tokens = {};

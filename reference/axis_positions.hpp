@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on several axes by their definitions: a list of places, one for each token, and rules
-// that append to it.
+// Positions on several axes by definition: rules append to a list with one place per token.
 #pragma once
 
 #include <array>
@@ -22,8 +21,7 @@ using Place = std::array<long double, 3>;
 [[nodiscard]] std::vector<std::int64_t> window_order(const PatchGrid& patches,
                                                      const WindowOrder& order);
 
-// [tokens][4] for conventions of grids and of lines without sound; axes beyond the convention's are
-// 0.
+// [tokens][4], for conventions of grids, and of lines without sound; unused axes are 0.
 [[nodiscard]] std::vector<std::array<std::int64_t, 4>> m_rope(std::span<const TokenGroup> groups,
                                                               const MRopeConvention& convention);
 

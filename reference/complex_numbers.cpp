@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each pair as one complex number, multiplied by e^{i m theta}: RoFormer (arXiv 2104.09864), eq.
-// 12; the form of Meta's Llama code. The conjugate inverts it.
+// Each pair as a complex number times e^{i m theta}: RoFormer (arXiv 2104.09864), eq. 12, and
+// Meta's Llama code. The conjugate inverts it.
 #include <complex>
 #include <cstddef>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Complex = std::complex<long double>;
 
-// Indices of the real and the imaginary part of each number.
+// Where the real and imaginary parts lie.
 enum class Parts { in_halves, side_by_side };
 
 std::vector<Complex> as_complex(std::span<const long double> features, Parts parts) {
@@ -32,7 +32,7 @@ void store(std::span<long double> features, std::span<const Complex> numbers, Pa
   }
 }
 
-// Layouts of a model's vectors before the rotation, and of the rotated vectors.
+// The layout before the rotation, and after it.
 Parts before(Pairing pairing) {
   return pairing == Pairing::half ? Parts::in_halves : Parts::side_by_side;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has the last pair
-// right, (-x_d, x_{d-1}); the copy in circulation with (-x_{d-1}, x_d) is not a rotation.
-// rotated(x) is rotate_every_two for pairing interleaved and rotate_half for pairing half.
-// interleaved_to_half moves the even features before the odd ones and continues as half
-// (apply_rotary_pos_emb_interleave of DeepSeek-V3 in huggingface/transformers).
+// right, (-x_d, x_{d-1}); widely copied code with (-x_{d-1}, x_d) does not rotate. rotated(x) is
+// rotate_every_two for pairing interleaved, rotate_half for half. interleaved_to_half moves even
+// features before odd ones and continues as half (DeepSeek-V3's apply_rotary_pos_emb_interleave in
+// Transformers).
 #include <algorithm>
 #include <cstddef>
 
@@ -22,7 +22,7 @@ std::vector<long double> rotate_every_two(std::span<const long double> x) {
   return result;
 }
 
-// The second half, negated, then the first.
+// (-second half, first half)
 std::vector<long double> rotate_half(std::span<const long double> x) {
   std::vector<long double> result;
   for (const long double value : x.subspan(x.size() / 2)) result.push_back(-value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three ways to write the same rotation of one head vector, each from its own source and in its own
-// file, so that each checks the others. Features outside the window pass unchanged.
+// Three forms of the same rotation of one head, each from its own source and in its own file, to
+// check one another. Features outside the window are unchanged.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace rotary::reference {
 
-// forward A R, inverse R^-1 / A, transpose A R^T; for interleaved_to_half R is a permutation times
-// the rotation. Rows of xPos, whose cos and sin contain a factor, allow forward and transpose only.
+// forward A R, inverse R^-1 / A, transpose A R^T. For interleaved_to_half R is a rotation followed
+// by a permutation. xPos rows contain a factor and allow only forward and transpose.
 struct HeadRotation {
   std::span<const CosSin> angles;  // [pairs]
   long double attention_factor = 1;

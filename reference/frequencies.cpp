@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Su et al. 2021 (arXiv 2104.09864), §3.2.2: theta_i = base^(-2(i-1)/d), i = 1 .. d/2; here i
-// counts from 0. The scaled rules follow huggingface/transformers,
-// src/transformers/modeling_rope_utils.py at c49429ed1f8b89749de77c0ec930ef19685c9ae5, and the
-// papers named at each.
+// starts at 0. Scaling rules follow src/transformers/modeling_rope_utils.py of
+// huggingface/transformers at c49429ed1f8b89749de77c0ec930ef19685c9ae5, and the papers named with
+// each.
 #include "reference/frequencies.hpp"
 
 #include <algorithm>
@@ -57,15 +57,16 @@ Frequencies scale(const NtkScaling& rule, const Rope& rope) {
   return scale(NoScaling{}, stretched);
 }
 
-// The pair that makes `turns` full turns within the original context, as a real number:
-// solve L0 * base^(-2 i / d) = 2 pi turns for i. find_correction_dim in the YaRN code.
+// The real-valued index of the pair that makes `turns` turns within the original context: solves L0
+// * base^(-2 i / d) = 2 pi turns for i. YaRN's find_correction_dim.
 long double pair_with_turns(const YarnScaling& rule, const Rope& rope, long double turns) {
   const auto context = static_cast<long double>(rule.original_context_tokens);
   return static_cast<long double>(rope.rotary_dim) * std::log(context / (turns * two_pi)) /
          (2 * std::log(rope.base));
 }
 
-// Peng et al. 2023 (arXiv 2309.00071), §3.4: sqrt(1/t) = 0.1 ln(s) + 1, with DeepSeek's weight m.
+// Peng et al. 2023 (arXiv 2309.00071), §3.4: sqrt(1/t) = 0.1 ln(s) + 1, where DeepSeek weights the
+// first term with m.
 long double yarn_temperature(long double factor, long double m) {
   return factor <= 1 ? 1.0L : m * std::log(factor) / 10 + 1;
 }
@@ -94,9 +95,9 @@ Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
   return {.inv_freq = for_each_pair(rope, theta), .attention_factor = yarn_attention_factor(rule)};
 }
 
-// Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp is over the
-// pair's number, not its wavelength, and is clamped to [0, d - 1] although there are d/2 pairs, as
-// in _compute_yarn_parameters, which every checkpoint was trained with.
+// Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp follows the
+// pair's index, not its wavelength. It is clamped to [0, d - 1] although there are d/2 pairs: every
+// checkpoint was trained with this _compute_yarn_parameters.
 Frequencies scale(const YarnScaling& rule, const Rope& rope) {
   if (rule.ramp == YarnRamp::turns) return yarn_by_turns(rule, rope);
   long double low = pair_with_turns(rule, rope, rule.beta_fast);
@@ -159,9 +160,9 @@ Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
   return scale(NoScaling{}, stretched);
 }
 
-// Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i, the lambdas of the long list
-// for a context beyond the one that the model was trained on. A as in microsoft/LongRoPE,
-// rope/longrope.py, policy "su": sqrt(1 + ln s / ln L).
+// Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i; contexts beyond the trained
+// one use the long list. A follows microsoft/LongRoPE, rope/longrope.py, policy "su": sqrt(1 + ln s
+// / ln L).
 Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   const bool extended = rule.lists == LongRopeSwitch::by_context
                             ? rope.context_tokens > rule.original_context_tokens
@@ -181,10 +182,10 @@ Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   return result;
 }
 
-// Barbero et al. 2024 (arXiv 2410.06205), §6: p-RoPE keeps the fraction p of the highest
-// frequencies and makes the others 0. In Gemma 4 p counts features of a head, two for each pair.
+// Barbero et al. 2024 (arXiv 2410.06205), §6: p-RoPE keeps the highest fraction p of frequencies
+// and sets the others to 0. Gemma 4's p counts a head's features, two per pair.
 Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
-  const double turning_features =  // a product of doubles, as in Python: 0.3 of 20 are 6
+  const double turning_features =  // a product of doubles, as in Python: 0.3 * 20 gives 6
       rule.turning_fraction * static_cast<double>(rope.rotary_dim);
   return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
             const auto features_so_far = static_cast<double>(2 * (i + 1));
@@ -193,7 +194,7 @@ Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
 }
 
 // Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / lambda_m with lambda_1 … lambda_{d/2} =
-// exp(a m^b) and a (d/2)^b = ln k; in the first form k^(2 m / d) for every m.
+// exp(a m^b) and a (d/2)^b = ln k. The first form is k^(2 m / d) for every m.
 Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
   const long double ln_k = std::log(static_cast<long double>(rule.factor));
   const auto half = static_cast<long double>(rope.pairs());
@@ -206,10 +207,9 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
           })};
 }
 
-// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. A mask that is 1
-// for pairs with many turns and 0 for those with few blends twice: NTK-aware with linear
-// frequencies, then the original frequencies with that result. Each end of the ramp is rounded
-// outwards to a whole pair.
+// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. A mask from 1
+// (many turns) to 0 (few) blends twice: NTK-aware with linear frequencies, then the original ones
+// with that result. The ramp's ends are rounded outwards to whole pairs.
 Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
   const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
   const auto mask = [&](std::int64_t i, long double many, long double few) {
@@ -229,8 +229,8 @@ Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
           })};
 }
 
-// arXiv 2602.05258: the last n frequencies times (1 + cos t) / 2, t in n equal steps from 0 to pi
-// (torch.linspace, whose one step is 0), or times 0.
+// arXiv 2602.05258: multiplies the last n frequencies by (1 + cos t) / 2, t in n equal steps from 0
+// to pi (torch.linspace, where a single step is 0), or by 0.
 Frequencies scale(const ClippedScaling& rule, const Rope& rope) {
   const std::int64_t n = rule.clipped_pairs;
   return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
@@ -265,7 +265,7 @@ Frequencies scale(const PixelScaling& rule, const Rope& rope) {
           })};
 }
 
-// Each pair from the table that pair_sources() names, of a spec without axes.
+// Takes each pair from the table that pair_sources() names, for a spec without axes.
 Frequencies of_axes(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
   const Axes& axes = *spec.axes;
   Frequencies result;
@@ -291,7 +291,7 @@ Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> cont
                   .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature),
                   .context_tokens = context_tokens.value_or(0)};
   auto scaled = std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
-  // A pair with negative sense: sin(-φ) = -sin φ.
+  // Negative sense: sin(-φ) = -sin φ.
   if (spec.sense == Sense::negative) {
     for (long double& theta : scaled.inv_freq) theta *= -1;
   }

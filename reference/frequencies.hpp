@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frequencies of a RotarySpec in long double, each scaling rule straight from its definition.
+// A RotarySpec's frequencies in long double, each scaling rule straight from its definition.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@ struct Frequencies {
   long double attention_factor = 1;
 };
 
-// Requires a spec that breaks no requirement stated with its fields, and the length of the context
-// if its rule depends on it.
+// Requires a valid spec, and the context length if its rule depends on it.
 [[nodiscard]] Frequencies frequencies(const RotarySpec& spec,
                                       std::optional<std::int64_t> context_tokens = {});
 

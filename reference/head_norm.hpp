@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RMS norm of a token's heads: Zhang and Sennrich 2019 (arXiv 1910.07467), eq. 4, with epsilon
-// under the root and an offset of the weights, as models have them.
+// under the root and an offset of the weights, as in models.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace rotary::reference {
 
-// Norm of x, [heads][features].
+// The norm of x [heads][features].
 struct NormalizedToken {
   std::vector<long double> y;
   std::vector<long double> gain;              // weight_offset + weight, or 1
-  std::vector<long double> root_mean_square;  // epsilon included
+  std::vector<long double> root_mean_square;  // includes epsilon
 };
 
 [[nodiscard]] NormalizedToken normalize(std::span<const long double> x, std::int64_t heads,

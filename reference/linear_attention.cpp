@@ -89,7 +89,7 @@ LinearRow linear_row(const MappedVector& query, std::span<const KeyValue> keys,
                      const FeatureMap& map, long double epsilon, std::size_t v_features) {
   LinearRow row{.out = Vector(v_features), .size = Vector(v_features), .weights = {}};
   long double denominator = 0;
-  long double most = 0;  // the largest feature of a key
+  long double most = 0;  // the largest feature of any key
   for (const KeyValue& each : keys) {
     denominator += inner(query.features, each.key.features);
     most = std::max(most, largest(each.key.features));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention by its definition, a weight for each pair of a query and a key: quadratic in the
-// tokens, without reduced exponents or shared sums. Katharopoulos et al. 2020 (arXiv 2006.16236),
-// eq. 4; Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
+// Linear attention by definition, with a weight for each query and key: quadratic in tokens, no
+// reduced exponents or shared sums. Katharopoulos et al. 2020 (arXiv 2006.16236), eq. 4;
+// Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
 #pragma once
 
 #include <span>
@@ -15,17 +15,17 @@ namespace rotary::reference {
 
 enum class Side { query, key };
 
-// A vector's features, before and after rotation, and the sizes that weights are measured by.
+// A vector's features before and after rotation, and the sizes that scale its errors.
 struct MappedVector {
   std::vector<long double> features;
-  std::vector<long double> turned;  // the features themselves without rotation
-  std::vector<long double> sizes;   // hypot of each pair that turns, then features that do not
+  std::vector<long double> turned;  // equals features without rotation
+  std::vector<long double> sizes;   // hypot of each rotated pair, then unrotated features
 };
 
 [[nodiscard]] MappedVector map_features(std::span<const long double> x, const FeatureMap& map,
                                         Side side);
 
-// Requires features of the window's head_dim.
+// Requires head_dim features.
 void turn_features(MappedVector& vector, const HeadWindow& window, std::span<const CosSin> angles);
 
 // A key that a query sees.
@@ -37,7 +37,7 @@ struct KeyValue {
 struct LinearRow {
   std::vector<long double> out;      // [v features]
   std::vector<long double> size;     // Σ |weight| |v| / denominator, [v features]
-  std::vector<long double> weights;  // of each key, divided by the denominator
+  std::vector<long double> weights;  // of each key, after the division
 };
 
 // epsilon as in LinearAttentionOptions.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15, built as a matrix and multiplied. The paper
-// pairs neighbours; pairing half is the same matrix with rows and columns permuted,
-// interleaved_to_half with only its rows permuted.
+// Builds R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15, and multiplies. The paper pairs
+// neighbours. Pairing half permutes the matrix's rows and columns, interleaved_to_half only its
+// rows.
 #include <cstddef>
 
 #include "reference/forms.hpp"
@@ -28,7 +28,7 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
   const auto blocks = static_cast<std::size_t>(window.blocks);
   SquareMatrix matrix(d);
   for (std::size_t i = 0; i < d / 2; ++i) {
-    if (blocks > 1) {  // pairs of halves within block i / of_block
+    if (blocks > 1) {  // halves within block i / of_block
       const std::size_t of_block = d / 2 / blocks;
       const std::size_t low = i + i / of_block * of_block;
       const std::size_t high = low + of_block;
@@ -51,7 +51,7 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
   return matrix;
 }
 
-// R is orthogonal, permuted or not: its inverse is its transpose.
+// R is orthogonal even if permuted: its inverse is its transpose.
 SquareMatrix transposed(SquareMatrix matrix) {
   SquareMatrix result(matrix.size());
   for (std::size_t row = 0; row < matrix.size(); ++row) {

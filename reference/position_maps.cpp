@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair (x, y) is the number x + iy; with the angle φ between query and key it adds Re(q conj(k)
-// e^iφ) to the score.
+// As complex numbers, a pair of q and k with angle φ between them adds Re(q conj(k) e^iφ) to the
+// score.
 #include "reference/position_maps.hpp"
 
 #include <cmath>
@@ -34,8 +34,8 @@ long double mapped(const SelfExtend& map, const Place& at) {
   return (std::floor(at.i / g) + w - std::floor(w / g)) - std::floor(at.j / g);
 }
 
-// The position lists of section 3 of the paper, for chunks of s - w: those of keys, and those of
-// queries against keys of their own chunk, of the one before, and of the others.
+// Position lists of the paper's section 3 for chunks of s - w: keys, and queries against their own
+// chunk, the previous one, and the others.
 long double mapped(const DualChunk& map, const Place& at) {
   const auto s = static_cast<long double>(map.chunk);
   const long double c = s - static_cast<long double>(map.local);
@@ -73,7 +73,7 @@ long double product(const Features& of, const Rotary& rotary, const PositionMap&
   for (std::size_t p = 0; p < pairs; ++p) {
     const bool halves = window.pairing == Pairing::half;
     const std::size_t of_block = pairs / size_of(window.blocks);
-    const std::size_t before = p / of_block * of_block;  // pairs of the blocks before
+    const std::size_t before = p / of_block * of_block;  // pairs in earlier blocks
     const std::size_t x = first + (halves ? before + p : 2 * p);
     const std::size_t y = halves ? x + of_block : x + 1;
     const long double angle =

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under a position map by its definition: one angle for every pair of features, query and
-// key.
+// Attention under a position map by definition: one angle per pair of features, query and key.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace rotary::reference {
 [[nodiscard]] long double mapped_distance(const PositionMap& map, std::int64_t query,
                                           std::int64_t key, double inv_freq);
 
-// The score of a query and a key before it. Rotary, without xpos, must be the only encoding.
+// The score of a query and an earlier key. Rotary without xpos must be the only encoding.
 [[nodiscard]] double mapped_score(const AttentionCase& of, const PositionMap& map,
                                   const QueryIndex& at, std::int64_t key);
 

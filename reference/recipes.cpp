@@ -13,9 +13,9 @@ namespace rotary::reference {
 namespace {
 
 struct Format {
-  int significand_bits;  // the hidden one included
+  int significand_bits;  // including the hidden one
   int least_exponent;    // of normal numbers 2^e * 1.xxx
-  long double overflow;  // a power of two: a number that would round to it is infinite
+  long double overflow;  // a power of two; numbers that round to it are infinite
 };
 
 Format format_of(DType dtype) {
@@ -40,8 +40,8 @@ float nearest(DType dtype, long double value) {
   const Format format = format_of(dtype);
   const int exponent = std::max(std::ilogb(value), format.least_exponent);
   const int last_bit = exponent - (format.significand_bits - 1);
-  // Rounds to a whole number of last bits (dividing by a power of two is exact); the rounding mode
-  // is to nearest, ties to even.
+  // Rounds to a multiple of the last bit, to nearest, ties to even; dividing by a power of two is
+  // exact.
   const long double unit = std::ldexp(1.0L, last_bit);
   const long double rounded = std::rint(value / unit) * unit;
   if (std::abs(rounded) >= format.overflow) {
@@ -55,7 +55,7 @@ RecipeRow transformers_row(const TransformersClass& rope, double position) {
   const float scaling = f32(rope.attention_scaling);
   RecipeRow row;
   for (const double inv_freq : rope.inv_freq) {
-    // freqs = inv_freq @ position_ids.float(); RoFormer's table is made by numpy in float64.
+    // freqs = inv_freq @ position_ids.float(); NumPy makes RoFormer's table in float64.
     const double freq = rope.rounding == Rounding::double_angle
                             ? position * inv_freq
                             : f32(static_cast<long double>(f32(position)) * f32(inv_freq));
@@ -132,7 +132,7 @@ std::vector<float> rotate_rounding_every_step(std::span<const float> head, const
   const auto half = static_cast<std::size_t>(window.pairs());
   const auto begin = static_cast<std::size_t>(window.first_feature);
   const bool is_transpose = direction == Direction::transpose;
-  // If forward reads neighbours and writes halves, the transpose reads halves.
+  // If forward reads interleaved and writes halves, transpose reads halves.
   const bool changes_order = window.pairing.get() == Pairing::interleaved_to_half;
   const bool neighbours = window.pairing.get() == Pairing::interleaved;
   const bool reads_neighbours = changes_order ? !is_transpose : neighbours;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of huggingface/transformers and ggml, operation by operation in float32, each
-// rounding written out. Restated from their descriptions; slow, and exact about every rounding
-// except those of cos and sin, which are computed in long double and rounded to float32.
+// The arithmetic of Transformers and ggml, operation by operation in float32, with every rounding
+// explicit. Slow, and exact except that cos and sin are computed in long double and rounded.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +13,16 @@
 
 namespace rotary::reference {
 
-// The nearest number of the dtype, ties to even: a significand of 24, 8 or 11 bits, its subnormal
-// numbers, its Inf.
+// Rounds to the dtype, ties to even, with its 24, 8 or 11 significand bits, subnormals and Inf.
 [[nodiscard]] float nearest(DType dtype, long double value);
 
-// [pairs] each: the numbers that q is multiplied by.
+// The [pairs] numbers that multiply q.
 struct RecipeRow {
   std::vector<float> cos;
   std::vector<float> sin;
 };
 
-// A rotary class of Transformers with these float32 frequencies (double_angle: double ones).
+// A rotary class of Transformers; inv_freq is float32 (double_angle: double).
 struct TransformersClass {
   std::span<const double> inv_freq;  // [pairs]
   double attention_scaling = 1;
@@ -34,7 +32,7 @@ struct TransformersClass {
 
 [[nodiscard]] RecipeRow transformers_row(const TransformersClass& rope, double position);
 
-// The arguments of ggml_rope_ext, under ggml's names.
+// The arguments of ggml_rope_ext, by ggml's names.
 struct GgmlRope {
   int n_dims = 0;
   int n_ctx_orig = 0;
@@ -47,7 +45,6 @@ struct GgmlRope {
   std::vector<float> freq_factors = {};  // [n_dims / 2], or empty
 };
 
-// ggml_rope_yarn_corr_dims.
 struct CorrDims {
   float start;
   float end;
@@ -56,8 +53,8 @@ struct CorrDims {
 
 [[nodiscard]] RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position);
 
-// Rotates the window of one head by a row, each product and sum rounded to dtype; other features
-// are unchanged. forward or transpose.
+// Rotates one head's window by a row and rounds each product and sum to dtype. Takes forward or
+// transpose.
 [[nodiscard]] std::vector<float> rotate_rounding_every_step(std::span<const float> head,
                                                             const HeadWindow& window,
                                                             const RecipeRow& row, DType dtype,

@@ -13,10 +13,10 @@ namespace {
 
 long double real(std::int64_t value) { return static_cast<long double>(value); }
 
-// -2^63 has a magnitude in long double.
+// In long double, since -2^63 has no magnitude in int64.
 long double distance_of(const BiasIndex& at) { return std::abs(real(at.query) - real(at.key)); }
 
-// 1, 2, ..., n for a power of two: ratio, ratio^2, ...
+// The terms ratio, ratio^2, ... for a power of two.
 std::vector<long double> geometric(std::int64_t n, long double bias_max) {
   const long double ratio = std::pow(2.0L, -bias_max / real(n));
   std::vector<long double> slopes;
@@ -27,7 +27,7 @@ std::vector<long double> geometric(std::int64_t n, long double bias_max) {
 
 bool is_power_of_two(std::int64_t n) { return n == 1 || (n % 2 == 0 && is_power_of_two(n / 2)); }
 
-// From offset on, every second.
+// Appends every second element from offset on.
 void append_every_second(std::vector<long double>& to, const std::vector<long double>& from,
                          std::size_t offset) {
   for (std::size_t i = offset; i < from.size(); i += 2) to.push_back(from[i]);
@@ -112,7 +112,7 @@ struct At {
     return bias;
   }
 
-  // A bump's exponent t has 4 roundings; they move e^-t by up to t times their size.
+  // A bump's exponent t has 4 roundings, which change e^-t by up to t times their size.
   Bias operator()(const Tisa& tisa) const {
     const auto kernels = static_cast<std::size_t>(tisa.kernels);
     const long double relative = real(index.key) - real(index.query);
@@ -127,8 +127,8 @@ struct At {
     return bias;
   }
 
-  // Σ_k sin(i ω) sin(j ω) + cos(i ω) cos(j ω). An angle is also added to: what a frequency's last
-  // bit makes of it grows with the distance.
+  // Σ_k sin(i ω) sin(j ω) + cos(i ω) cos(j ω). Also adds an angle, since an error in a frequency's
+  // last bit grows with the distance.
   Bias operator()(const Sandwich& sandwich) const {
     const long double factor = real(sandwich.heads) / (8 * (real(index.head) + 1));
     long double sum = 0;
@@ -148,7 +148,7 @@ struct At {
 
 }  // namespace
 
-// A wide bucket m + w begins at the distance m (max/m)^(w / (n - m)).
+// Wide bucket m + w begins at distance m (max/m)^(w / (n - m)).
 Bucket t5_bucket(std::int64_t relative_position, const T5Buckets& spec) {
   const bool both = spec.direction == T5Direction::bidirectional;
   const std::int64_t n = both ? spec.buckets / 2 : spec.buckets;
@@ -198,7 +198,7 @@ std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at) {
 
 namespace {
 
-// a[i][j]: the vector of the pair of query i and key j.
+// a[i][j] is the vector of query i and key j.
 std::vector<Matrix> all_pairs(std::int64_t queries, std::int64_t keys, const ShawCase& shaw) {
   std::vector<Matrix> pairs;
   for (std::int64_t i = 0; i < queries; ++i) {
@@ -253,7 +253,7 @@ Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,
       }
       if (!visible) continue;
       position = std::min(position, real(static_cast<std::int64_t>(table.size()) - 1));
-      // A hat function around each row of the table.
+      // Each table row has a hat function around it.
       for (std::size_t row = 0; row < table.size(); ++row) {
         const long double weight = 1 - std::abs(position - real(static_cast<std::int64_t>(row)));
         if (weight <= 0) continue;

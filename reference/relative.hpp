@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position biases in long double, written from the papers: buckets by comparing powers
-// where T5 takes logarithms, slopes by Press' recursion, Sandwich as the inner product of two
-// sinusoidal embeddings, Shaw with a vector for every pair of tokens, CoPE with a sum for every
-// key.
+// Relative biases in long double, from the papers: buckets compare powers where T5 takes
+// logarithms, slopes use Press' recursion, Sandwich is a product of two sinusoidal embeddings, Shaw
+// has a vector per pair of tokens, CoPE a sum per key.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +13,20 @@
 
 namespace rotary::reference {
 
-// The bucket with real logarithms, and whether the distance lies on the edge of a bucket or within
-// a relative margin of it, where float32 may give the other bucket.
+// The bucket by real logarithms, and whether the distance is so close to a bucket's edge that
+// float32 may give the other one.
 struct Bucket {
   std::int64_t bucket = 0;
   bool on_edge = false;
 };
 [[nodiscard]] Bucket t5_bucket(std::int64_t relative_position, const T5Buckets& spec);
 
-// By the recursion of Press et al.
+// By Press et al.'s recursion.
 [[nodiscard]] std::vector<long double> alibi_slopes(const Alibi& alibi);
-// As MPT splits them: the same numbers.
+// By MPT's formula: the same numbers.
 [[nodiscard]] std::vector<long double> mpt_slopes(std::int64_t heads, long double bias_max);
 
-// The bias, and the sum of the magnitudes of its terms.
+// The bias, and the sum of its terms' magnitudes.
 struct Bias {
   long double value = 0;
   long double magnitude = 0;
@@ -40,7 +39,7 @@ struct Bias {
 // Matrices, [rows][columns].
 using Matrix = std::vector<std::vector<long double>>;
 
-// One head: queries at first_query + r, keys at first_key + c.
+// One head, with queries at first_query + r and keys at first_key + c.
 struct ShawCase {
   ShawWindow window;
   Matrix table;  // [window.rows()][features]
@@ -49,7 +48,7 @@ struct ShawCase {
 [[nodiscard]] Matrix add_shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw);
 [[nodiscard]] Matrix add_shaw_values(const Matrix& weights, const ShawCase& shaw);
 
-// The bias of the scores of one head; 0 after the query.
+// The bias of one head's scores; 0 after the query.
 [[nodiscard]] Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,
                                const BiasRange& range);
 

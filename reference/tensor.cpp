@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a strided tensor head by head and applies the element-wise form to each.
+// Walks a strided tensor and applies the element-wise form to each head.
 #include "reference/tensor.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ T read_at(const void* data, std::int64_t offset) {
   return value;
 }
 
-// IEEE 754-2019, 3.4, with the parameters of binary16: 5 bits of exponent, 10 of fraction.
+// IEEE 754-2019, 3.4; binary16 has 5 exponent bits and 10 fraction bits.
 double value_of_binary16(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;

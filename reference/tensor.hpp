@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference over whole tensors of queries or keys: any strides, any dtype read exactly.
-// cos and sin are made once for each token and shared by its heads, so that 4096 tokens of a real
-// model are verified in seconds.
+// The reference over whole tensors: any strides, any dtype read exactly. Heads of a token share its
+// cos and sin, so that 4096 tokens of a real model take seconds.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace rotary::reference {
 
-// Keys are, or are to be, rotated by these frequencies at these positions.
+// Frequencies and positions of a rotation.
 struct TurnedBy {
   const Positions& positions;
   std::span<const double> inv_freq;
@@ -31,13 +30,13 @@ class AngleRows {
   // serve all axes. Requires positions that stay within int64.
   AngleRows(const Positions& positions, std::span<const double> inv_freq,
             const PairAxes& axes = {});
-  // Multiplies the rows by the factors of xPos.
+  // Includes the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
-  // The angles between two; a batch of 1 goes with any.
+  // Angles from one rotation to the other; a batch of 1 fits any.
   AngleRows(const TurnedBy& from, const TurnedBy& to);
 
-  // The row [pairs] of one token; a batch of 1 serves every batch row.
+  // One token's row [pairs]; a batch of 1 serves every batch row.
   [[nodiscard]] std::span<const CosSin> at(std::int64_t batch, std::int64_t token) const;
 
  private:
@@ -59,11 +58,11 @@ struct HeadIndex {
   std::int64_t head = 0;
 };
 
-// The element's value: exact, because double holds every value of every dtype.
+// Exact, because double holds every value of every dtype.
 [[nodiscard]] double element(const ConstHeadsView& view, const HeadIndex& index,
                              std::int64_t feature) noexcept;
 
-// One head for a visitor: its features as read and their exact rotation.
+// A visited head: its features and their exact rotation.
 struct RotatedHead {
   HeadIndex index;
   std::span<const long double> input;  // [features]
@@ -80,13 +79,12 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
                                                      const AngleRows& rows,
                                                      const TensorRotation& rotation);
 
-// The coordinate of token (batch, token) on one axis: long double holds every int64 and every
-// double.
+// One coordinate of a token's position; long double holds every int64 and double.
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token, std::int64_t axis = 0);
 
-// The position that an error bound takes for a pair: the coordinate of its axis, or the sum of all
-// magnitudes if the axes are dense.
+// The position in a pair's error bound: its axis's coordinate, or with dense axes the sum of all
+// magnitudes.
 [[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
                                             const PairAxes& axes, std::size_t pair);
 

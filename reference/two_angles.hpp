@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of two angles for a pair, and their use, as the modeling files of huggingface/transformers
-// 5.23 put them together: tensors of full width, repeated, split, stacked.
+// Rotation with two angles per pair, as Transformers 5.23 writes it: full-width tensors, repeated,
+// split, stacked.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct FeatureSource {
   long double exponent = 0;
 };
 
-// hunyuan_vl: emb = cat(freqs, freqs), cut into sections * 2 elements; entry f of the result.
+// hunyuan_vl: emb = cat(freqs, freqs), cut into sections * 2 elements.
 [[nodiscard]] std::vector<FeatureSource> hunyuan_vl_features(
     std::int64_t head_dim, std::span<const std::int64_t> sections);
 
-// vjepa2: of three parts of the head, each with omega.repeat(2).
+// vjepa2: three parts of the head, each with omega.repeat(2).
 [[nodiscard]] std::vector<FeatureSource> vjepa2_features(std::int64_t head_dim);
 
-// x * cos + partner(x) * sin of the features of the window, [rotary_dim] each; the others as given.
+// x * cos + partner(x) * sin in the window, [rotary_dim] each; other features are unchanged.
 void turn_by_two_angles(std::span<long double> head, const HeadWindow& window,
                         std::span<const CosSin> of_features);
 

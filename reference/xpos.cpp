@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale = (arange(0, d, 2) + 0.4 d) / (1.4 d), to the power (position - center) / scale_base; a
-// query is multiplied by it, a key divided.
+// scale = (arange(0, d, 2) + 0.4 d) / (1.4 d), to the power (position - center) / scale_base.
+// Queries are multiplied by it, keys divided.
 #include "reference/xpos.hpp"
 
 #include <cmath>

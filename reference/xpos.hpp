@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factors of xPos in long double: Sun et al. 2022 (arXiv 2212.10554), §3.2, as
-// microsoft/torchscale computes them (torchscale/component/xpos_relative_position.py at 4d1e0e82).
+// xPos factors in long double: Sun et al. 2022 (arXiv 2212.10554), §3.2, as in microsoft/torchscale
+// (torchscale/component/xpos_relative_position.py at 4d1e0e82).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 namespace rotary::reference {
 
-// The role of the rows, and their rule.
 struct XposRole {
   Xpos xpos;
   Role role = Role::query;
@@ -21,7 +20,7 @@ struct PairOf {
   std::int64_t pairs = 1;
 };
 
-// The factor of cos and sin of this pair at this position.
+// The factor of this pair's cos and sin.
 [[nodiscard]] long double xpos_factor(const XposRole& of, const PairOf& pair, long double position);
 
 }  // namespace rotary::reference
