@@ -21,7 +21,7 @@ void read(const QuantizedHeadsView& view, HeadsView& elements, HeadsView& scales
   scales = {view.scales, DType::f32, n, {.batch = s.batch, .token = s.token, .head = s.head}};
 }
 
-// use(keys...) with the keys in the form that the call takes.
+// Calls use(keys...) with keys in the call's form.
 template <class Use>
 auto with_keys(const AttendCall& call, const Use& use) {
   if (call.in_int8) return use(call.quantized_keys());
@@ -29,7 +29,7 @@ auto with_keys(const AttendCall& call, const Use& use) {
   return use(call.k, call.v);
 }
 
-// The place of a pair in a mask that may have one for all.
+// A pair's index in a mask, whose extents may be 1.
 struct InMask {
   HeadIndex query;
   std::int64_t column = 0;

@@ -17,7 +17,7 @@
 
 namespace rotary::check {
 
-// Sizes of the tensors. Where keys lie in pages, keys counts those of the longest sequence.
+// Tensor sizes. For pages, keys counts the longest sequence's.
 struct AttentionShape {
   std::int64_t batch = 2;
   std::int64_t queries = 4;
@@ -28,7 +28,7 @@ struct AttentionShape {
   std::int64_t value_features = 3;
 };
 
-// The views that all calls of attention have.
+// Views that every attention call has.
 struct AttentionViews {
   HeadsView out;
   HeadsView q;
@@ -36,53 +36,52 @@ struct AttentionViews {
   HeadsView v;
 };
 
-// It owns nothing.
+// Owns nothing.
 struct AttendCall : AttentionViews {
-  // Keys and values in 8 bits: k and v say where the elements are, whatever their dtype; scales are
-  // heads of one feature.
+  // 8-bit keys and values: k and v locate the elements, whatever their dtype; scales are heads with
+  // one feature.
   bool in_int8 = false;
   HeadsView k_scales;
   HeadsView v_scales;
   std::optional<BlockTable> table;  // k and v are pages
   AttendOptions options;
-  // Makes it a call of attend_mapped().
+  // Set for attend_mapped().
   std::optional<PositionMap> map;
   const Frequencies* frequencies = nullptr;
 
   void set_quantized(const QuantizedHeadsView& keys, const QuantizedHeadsView& values);
-  // Those given, or else one for each batch row.
+  // The given sequences, or one per batch row.
   [[nodiscard]] std::vector<AttentionSequence> sequences() const;
   [[nodiscard]] QuantizedKeys quantized_keys() const;
 };
 
 [[nodiscard]] Status run(const AttendCall& call);
-// For calls of attend() alone.
+// For attend() only.
 [[nodiscard]] Result<std::size_t> bytes_for(const AttendCall& call);
 
-// The number that the additive mask adds to the score of a query and a key, by its column; 0
-// without a mask.
+// What the additive mask adds to a query's score in this column; 0 without a mask.
 [[nodiscard]] double number_at(const AttendOptions& options, const HeadIndex& query,
                                std::int64_t column);
-// Whether the mask of booleans leaves the pair.
+// Whether the boolean mask keeps the pair visible.
 [[nodiscard]] bool leaves(const AttendOptions& options, const HeadIndex& query,
                           std::int64_t column);
 
-// Compares the results of a call that was accepted, whose operands are as they were, with the
-// definition of attention. Rotary and bias of `definition` are taken by their formulas at the
-// positions of the tokens, rotary for what the call turns; those that it lacks as the call has
-// them: rows of cos and sin as they are, a bias as fill_bias() gives it.
+// Compares the results of a successful call, with unchanged operands, with the definition of
+// attention. `definition` gives rotary and bias as formulas of the tokens' positions; rotary
+// applies to what the call rotates. What it lacks is taken from the call: rows of cos and sin, and
+// the bias by fill_bias().
 [[nodiscard]] Verdict verdict(const AttendCall& call,
                               const reference::AttentionEncoding& definition = {});
 
-// A query of one head: what is right, and what the call left.
+// One query of one head: the exact row and the call's.
 struct CheckedRow {
   HeadIndex place;
   const ExactRow& exact;
   const ComputedRow& computed;
-  std::optional<std::int64_t> parts;  // of a map
-  bool is_bounded = false;            // the contract speaks of the scores
+  std::optional<std::int64_t> parts;  // for a map
+  bool is_bounded = false;            // whether the contract covers the scores
 };
-// Calls `use` for each row of all sequences.
+// Calls `use` for every row of every sequence.
 void for_each_row(const AttendCall& call, const reference::AttentionEncoding& definition,
                   const std::function<void(const CheckedRow&)>& use);
 

@@ -20,25 +20,24 @@ double norm(std::span<const double> head) {
   return std::sqrt(squares);
 }
 
-// A NaN is as large as can be.
+// A NaN counts as the largest.
 void raise(std::vector<double>& largest, std::span<const double> numbers) {
   for (std::size_t f = 0; f < numbers.size(); ++f)
     largest[f] = std::max(largest[f], std::isnan(numbers[f]) ? infinity : std::abs(numbers[f]));
 }
 
-// Both may be the same infinity.
+// Equal infinities are within any bound.
 bool is_within(double computed, double exact, double bound) {
   return computed == exact || std::abs(computed - exact) <= bound;
 }
 
-// The contract speaks of such a size; 0 is exact.
+// The contract covers these sizes; 0 is exact.
 bool is_bounded(double size) { return size == 0 || (size >= 0x1p-80 && size <= 0x1p80); }
 
 std::span<const double> head_of(const reference::Heads& heads, std::size_t first) {
   return std::span(heads.values).subspan(first, reference::size_of(heads.extents.features));
 }
 
-// Empty without vectors.
 std::span<const double> vector_of(const std::optional<reference::ShawVectors>& vectors,
                                   const BiasIndex& pair) {
   if (!vectors) return {};
@@ -89,7 +88,7 @@ double ExactRow::size_of(std::size_t feature) const {
   return largest_[feature] + largest_added_[feature];
 }
 
-// False for NaN, too.
+// Also false for NaN.
 bool ExactRow::has_bounded_scores() const {
   return std::ranges::all_of(keys_, [](const SeenKey& key) {
     return (key.score == -infinity || std::abs(key.score) <= 0x1p60) && key.size <= 0x1p60 &&
@@ -159,8 +158,7 @@ std::vector<double> ExactRow::bounds_by_key(DType dtype) const {
   return bounds;
 }
 
-// The weights of keys that the query does not see are 0. So is the difference of their sum from 1,
-// within the bound, where each of them is right.
+// Weights of unseen keys must be 0. The sum must differ from 1 only within the bound.
 std::string ExactRow::weights_fault(const ComputedRow& computed) const {
   const double bound = attend_weight_error_bound(row_);
   std::size_t seen = 0;

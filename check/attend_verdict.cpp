@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sequence of a call is an attention of its own for the reference. Queries of no sequence are
-// those of one without keys.
+// The reference computes each sequence separately. Queries in no sequence are like queries without
+// keys.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,14 +19,14 @@ namespace {
 using reference::QueryIndex;
 using reference::size_of;
 
-// Under a map positions farther out have angles that are not known well enough to be compared; and
-// a map turns queries and keys at positions up to this many times their own.
+// Under a map, angles at larger positions are too inexact to compare. A map rotates at positions up
+// to map_reach times the tokens' own.
 constexpr std::int64_t farthest = std::int64_t{1} << 24;
 constexpr double map_reach = 64;
 
 struct Placed {
   AttentionSequence sequence;
-  std::int64_t index = 0;  // its row in a block table
+  std::int64_t index = 0;  // in the block table
 };
 
 HeadIndex key_at(const AttendCall& call, const Placed& at, std::int64_t key, std::int64_t head) {
@@ -36,7 +36,7 @@ HeadIndex key_at(const AttendCall& call, const Placed& at, std::int64_t key, std
   return {call.table->blocks[at.index * call.table->stride + token / slots], token % slots, head};
 }
 
-// Queries out of order, or tokens that are not there, which no accepted call has.
+// Names queries out of order or missing tokens, which no successful call has.
 std::string misplaced(const AttendCall& call, const Placed& at, const Placed& before) {
   const AttentionSequence& s = at.sequence;
   const AttentionSequence& last = before.sequence;
@@ -57,7 +57,7 @@ std::string misplaced(const AttendCall& call, const Placed& at, const Placed& be
   return {};
 }
 
-// One batch row of `tokens`; head_of(token, head) gives features.
+// One batch row with `tokens` tokens; head_of(token, head) gives the features.
 template <class HeadOf>
 reference::Heads heads_of(std::int64_t tokens, const Extents& n, const HeadOf& head_of) {
   reference::Heads heads{{1, tokens, n.heads, n.features}, {}};
@@ -68,12 +68,12 @@ reference::Heads heads_of(std::int64_t tokens, const Extents& n, const HeadOf& h
   return heads;
 }
 
-// The keys or values of a sequence; in 8 bits scale * element, which double holds exactly.
+// A sequence's keys or values; 8-bit ones as scale * element, exact in double.
 reference::Heads keys_of(const AttendCall& call, const Placed& of, const HeadsView& view,
                          const HeadsView& scales) {
   return heads_of(of.sequence.keys, view.extents, [&](std::int64_t key, std::int64_t head) {
     const HeadIndex at = key_at(call, of, key, head);
-    // Without features strides are any numbers.
+    // Without features, strides may be anything.
     if (!call.in_int8 || view.extents.features == 0) return head_at(view, at);
     const Strides& s = view.strides;
     const auto* const first = static_cast<const std::int8_t*>(view.data) + at.batch * s.batch +
@@ -160,7 +160,7 @@ reference::Attention attention_of(const AttendCall& call, const AttentionSequenc
   return attention;
 }
 
-// Turns token t by row `first` + t of a batch row, as it is.
+// Rotates token t by row `first` + t.
 void turn(reference::Heads& heads, const Rotations& rotations, std::int64_t batch,
           std::int64_t first) {
   const Extents& n = heads.extents;
@@ -182,7 +182,7 @@ double largest(const std::vector<std::int64_t>& positions) {
   return most;
 }
 
-// One sequence with all that its rows share.
+// One sequence, with what its rows share.
 class SequenceRows {
  public:
   SequenceRows(const AttendCall& call, const Placed& placed,
@@ -234,7 +234,7 @@ class SequenceRows {
     }
   }
 
-  // Rows that are taken as they are have no error of a position.
+  // Rows given directly have no position error.
   [[nodiscard]] double rotation_errors() const {
     const auto error = [](double factor, double position) {
       return rotate_error_bound(Direction::forward, factor, position);
@@ -287,7 +287,7 @@ class SequenceRows {
                           }));
   }
 
-  // ClippedAngle has a part for each pair and one for the rest, the other maps three.
+  // ClippedAngle has a part per pair and one for the rest; other maps have three.
   [[nodiscard]] std::optional<std::int64_t> parts() const {
     if (!call_.map) return {};
     const bool clips = std::holds_alternative<ClippedAngle>(*call_.map);
@@ -309,7 +309,7 @@ class SequenceRows {
   reference::Attention attention_;
   reference::AttentionCase case_;
   AttendedRow row_;
-  std::vector<double> bias_;  // [heads][queries][keys]; empty: none, or by its formula
+  std::vector<double> bias_;  // [heads][queries][keys]; empty: no bias, or a formula
   std::string fault_;
 };
 

@@ -25,7 +25,7 @@ bool are_ordinary(std::span<const long double> numbers) {
   return std::ranges::all_of(numbers, is_ordinary);
 }
 
-// x: what is divided by the root mean square, or the size of that.
+// x: the elements before the norm, or their sizes.
 bool is_covered(const reference::NormalizedToken& of, std::span<const long double> x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!is_ordinary(x[i] / of.root_mean_square[i])) return false;
@@ -178,7 +178,7 @@ std::string shift_fault(const Int8Head& before, const Int8Head& after, const Key
   const long double scale = before.scale;
   const long double wanted = scale * largest / 127;
   if (!is_normal(scale) || !is_normal(wanted)) return {};
-  // Two roundings, and the error of the largest element: √2 times that of a pair's component.
+  // Two roundings, and the largest element's error: √2 times a pair component's.
   const double units =
       2 + std::numbers::sqrt2 *
               rotate_error_bound(Direction::forward, by.attention_factor, by.position);

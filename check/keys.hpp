@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that append() or shift() has turned, normalised or stored in 8 bits: the numbers that they
-// must be, with the errors that include/rotary/numeric_contract.hpp allows and no larger ones.
+// Keys after append() or shift(): rotated, normalised or in 8 bits. Compares them within exactly
+// the errors of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace rotary::check {
 
-// Features of pair i, counted from the start of the head: before the rotation, and in the result.
-// They differ for interleaved_to_half.
+// The features of pair i in the whole head, before the rotation and after it, which differ for
+// interleaved_to_half.
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
                                                                   Direction direction,
                                                                   std::int64_t pair) noexcept;
@@ -27,7 +27,7 @@ namespace rotary::check {
 
 [[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
 
-// The rotation of a token. position: the one that bounds take; 0 where rows are taken as they are.
+// A token's rotation. position: the one in bounds; 0 for rows given directly.
 struct KeyTurn {
   HeadWindow window;
   std::vector<reference::CosSin> row;  // A cos and A sin of each pair
@@ -35,25 +35,25 @@ struct KeyTurn {
   long double position = 0;
 };
 
-// By these rows as they are.
+// Takes the rows as they are.
 [[nodiscard]] KeyTurn turn_of(const Rotations& rotations, std::int64_t batch, std::int64_t token);
 
-// [heads][features] of a token. The size of a feature is what its error is relative to.
+// A token's exact [heads][features]. Errors are relative to sizes.
 struct ExactKeys {
   std::vector<long double> values;
-  std::vector<long double> sizes;  // the hypot of a pair; |value| of a feature that does not turn
+  std::vector<long double> sizes;  // hypot of a pair; |value| of an unrotated feature
 };
 [[nodiscard]] ExactKeys turned(std::span<const long double> token, const KeyTurn& by);
 
-// units: |float32 key - exact| in 2^-24 * size, by feature.
+// units: |float32 key - exact| per feature, in 2^-24 * size.
 struct NormalizedKeys : ExactKeys {
   std::vector<double> units;
 };
-// nullopt for a token of which the contract says nothing.
+// nullopt if the contract does not cover the token.
 [[nodiscard]] std::optional<NormalizedKeys> normalized(std::span<const long double> token,
                                                        std::int64_t heads, const KeyNorm& k_norm,
                                                        const std::optional<KeyTurn>& by = {});
-// Says which stored number is not within its bound; empty where all are.
+// Names a stored number beyond its bound, or is empty.
 [[nodiscard]] std::string fault(const NormalizedKeys& exact, std::span<const long double> stored,
                                 DType dtype);
 
@@ -62,14 +62,14 @@ struct Int8Head {
   float scale = 0;
 
   [[nodiscard]] bool is_zero() const;
-  // NaNs are equal.
+  // NaNs count as equal.
   [[nodiscard]] bool has_bits_of(const Int8Head& other) const;
 };
 
-// The head that append() makes of float32 numbers, to the bit.
+// The head that append() makes of these numbers, bit for bit.
 [[nodiscard]] Int8Head in_int8(std::span<const float> numbers);
 
-// Says what is wrong with a head that shift() has turned; empty where nothing is.
+// Says what is wrong with a shifted head, or is empty.
 [[nodiscard]] std::string shift_fault(const Int8Head& before, const Int8Head& after,
                                       const KeyTurn& by);
 

@@ -15,25 +15,25 @@ namespace {
 using reference::Side;
 using Vector = std::vector<long double>;
 
-// A token of one head, mapped.
+// A token of one head after the feature map.
 struct LinearToken {
   reference::MappedVector vector;
   double feature_error = 0;
-  double largest = 1;  // of its features, at least 1
+  double largest = 1;  // its largest feature, at least 1
 };
 
-// A token that queries see; nothing where the contract says nothing of it.
+// A key that queries see; no token if the contract does not cover it.
 struct LinearKey {
   std::optional<LinearToken> token;
   Vector value;
 };
 
-// The contract speaks of such elements.
+// The contract covers these elements.
 bool is_bounded(const Vector& elements) {
   return std::ranges::all_of(elements, [](long double each) { return std::abs(each) <= 0x1p30L; });
 }
 
-// The exponents of a feature: Σ |w_d y_d| + |y|², at most; |x| at most of SoftmaxExp.
+// A bound on a feature's exponent: Σ |w_d y_d| + |y|², for SoftmaxExp |x|.
 double exponent_size(const FeatureMap& map, const Vector& x) {
   long double most = 0;
   const auto* const random = std::get_if<PositiveRandomFeatures>(&map);
@@ -54,7 +54,7 @@ double exponent_size(const FeatureMap& map, const Vector& x) {
   return static_cast<double>(most);
 }
 
-// One head of q with the keys and values of its group.
+// One query head with its group's keys and values.
 class HeadVerdict {
  public:
   HeadVerdict(const LinearCall& call, std::int64_t batch, std::int64_t head)
@@ -119,10 +119,10 @@ class HeadVerdict {
     return token;
   }
 
-  // The number of the document that each token is in, -1 of padding, which ends none.
+  // Numbers the documents; -1 for padding, which ends no document.
   void find_documents() {
     std::int64_t document = 0;
-    std::int32_t latest = -1;  // of no document
+    std::int32_t latest = -1;  // before any document
     for (std::int64_t t = 0; t < call_.heads.k.extents.tokens; ++t) {
       if (t == call_.earlier) latest = -1;
       const std::int32_t number = segment(t);
@@ -147,7 +147,7 @@ class HeadVerdict {
     return call_.mask == LinearMask::bidirectional || key <= query;
   }
 
-  // An infinite bound allows everything.
+  // An infinite bound accepts anything.
   [[nodiscard]] std::string fault(const std::vector<double>& computed, const LinearToken& query,
                                   const std::vector<const LinearKey*>& seen) const {
     const DType dtype = call_.out.dtype;

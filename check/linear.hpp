@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of linear_attend() as a value, and its results against the reference, element by element,
-// within the bound that include/rotary/numeric_contract.hpp promises and no wider.
+// A call of linear_attend() as a value; compares its results with the reference, element by
+// element, within exactly the bound of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace rotary::check {
 
-// How tokens turn: the angles of one, and rotate_error_bound of those of q and of k together.
+// How tokens rotate: each token's angles, and the rotate_error_bound of q and k together.
 struct LinearTurn {
   std::function<std::vector<reference::CosSin>(std::int64_t batch, std::int64_t token)> q;
   std::function<std::vector<reference::CosSin>(std::int64_t batch, std::int64_t token)> k;
@@ -25,11 +25,11 @@ struct LinearTurn {
   double errors = 0;
 };
 
-// By the definition: token t of q, and of k, is at the position of token t.
+// By definition: tokens t of q and of k are at positions[t].
 [[nodiscard]] LinearTurn turn_by(const Frequencies& frequencies,
                                  const ConsecutivePositions& positions, DType dtype);
 
-// It owns nothing.
+// Owns nothing.
 struct LinearCall {
   ConstHeadsView out;
   LinearHeads heads;
@@ -38,12 +38,11 @@ struct LinearCall {
   std::optional<SegmentMap> segments = {};
   double epsilon = 1e-6;
   std::optional<LinearTurn> turn = {};
-  // Tokens from the first on that an earlier call took. Its last document ends there where another
-  // one begins.
+  // How many tokens an earlier call took. Its last document ends there if another begins.
   std::int64_t earlier = 0;
-  // out holds the results of queries from this one on, and of no other.
+  // out holds only the results from this query on.
   std::int64_t first_query = 0;
-  // Rows that meet a feature of a larger exponent are not compared.
+  // Skips rows with a feature of a larger exponent.
   double largest_exponent = std::numeric_limits<double>::infinity();
 };
 

@@ -6,10 +6,10 @@
 
 namespace rotary::check {
 
-// A comparison of results with exact ones.
+// The comparison of a call's results with exact ones.
 struct Verdict {
-  std::string fault = {};        // the first number beyond its bound, and where; empty: none is
-  std::int64_t rows_beyond = 0;  // rows that meet numbers of which the contract says nothing
+  std::string fault = {};        // the first number beyond its bound, and where; or empty
+  std::int64_t rows_beyond = 0;  // rows with numbers that the contract does not cover
 };
 
 }  // namespace rotary::check

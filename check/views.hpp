@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of any kind as heads, and rows of rotations as the reference takes them.
+// Views of any kind as heads, and rows of rotations in the reference's types.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,9 @@ using reference::HeadIndex;
 [[nodiscard]] ConstHeadsView as_heads(const ConstTableView& table);    // rows are tokens
 [[nodiscard]] ConstHeadsView as_heads(const ConstScoresView& scores);  // queries are tokens
 
-// The features of one head.
 [[nodiscard]] std::vector<double> head_at(const ConstHeadsView& view, const HeadIndex& at);
 
-// A cos and A sin of each pair, as they are in the row of a token.
+// A cos and A sin of each pair, from the token's row.
 [[nodiscard]] std::vector<reference::CosSin> row_at(const Rotations& rotations, std::int64_t batch,
                                                     std::int64_t token);
 
