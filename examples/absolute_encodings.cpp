@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first layer's input of three models: M2M100 (sinusoids, a padded batch), BERT (three tables
-// at once) and ViT (a learned table for a larger image). Run: absolute_encodings
+// The first layer's input in three models: M2M100 (sinusoids, a padded batch), BERT (a sum of three
+// tables) and ViT (a learned table, resized for a larger image). Run: absolute_encodings
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -19,7 +19,8 @@ rotary::TokensView tokens_of(std::vector<float>& values, const rotary::TokenExte
   return {values.data(), rotary::DType::f32, extents, strides_btd(extents)};
 }
 
-// The weight of an Embedding: [rows, dim]. Row r holds r + start, so that output shows the row.
+// An Embedding's weight [rows, dim]. Row r holds r + start, so that output shows which row was
+// read.
 struct Table {
   std::vector<float> values;
   Table(std::int64_t rows, float start) {
@@ -32,7 +33,7 @@ struct Table {
   }
 };
 
-// [2, 4] tokens, the second row padded at its end.
+// [2, 4] tokens; the second row ends in padding.
 rotary::Status m2m100() {
   const std::vector<std::uint8_t> mask = {1, 1, 1, 1, 1, 1, 0, 0};
   std::vector<std::int64_t> positions(mask.size());
@@ -47,7 +48,7 @@ rotary::Status m2m100() {
                                  {.embedding_scale = std::sqrt(double{dim})});
       !status)
     return status;
-  // sqrt(8) * 1 + sin(2), since positions begin at padding_idx + 1; padding has no encoding.
+  // sqrt(8) * 1 + sin(2), since positions start at padding_idx + 1. Padding has no encoding.
   std::printf("m2m100: first token %.6f, padding %.6f\n", x[0], x[6 * dim]);
   return {};
 }
@@ -71,7 +72,7 @@ rotary::Status bert() {
   return {};
 }
 
-// A class token and 14 x 14 patches; an image of 384 x 384 has 24 x 24.
+// A class token and 14 x 14 patches; an image of 384 x 384 has 24 x 24 patches.
 rotary::Status vit() {
   Table trained(1 + 14 * 14, 0);
   Table larger(1 + 24 * 24, 0);
@@ -88,7 +89,7 @@ rotary::Status vit() {
     return rotary::add_learned(
         view, view, {table.view(), {.indices = rotary::ConsecutivePositions{.tokens = tokens}}});
   };
-  // A table that is too short is refused, not clamped, and nothing is written.
+  // A table that is too short is refused, and nothing is written.
   if (const auto refused = add_rows_of(trained); !refused)
     std::printf("vit, without it: %s\n", refused.error().message.c_str());
   if (auto status = add_rows_of(larger); !status) return status;

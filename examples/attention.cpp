@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of two documents packed in one row: 4 query heads share 2 key heads, each document's
-// positions begin at 0, and attend() rotates q and k inside. Compared with the definition, written
-// out in double.
+// Attention over two documents packed in one row. 4 query heads share 2 key heads, each document's
+// positions start at 0, and attend() rotates q and k itself. Compares with the definition in
+// double.
 // Run: attention
 #include <algorithm>
 #include <array>
@@ -43,8 +43,8 @@ struct Tensor {
   std::vector<float> numbers;
 };
 
-// The score of a query for the key `distance` tokens before it, both rotated: of each pair of
-// features the real part of q conj(k) e^(i distance frequency). Positions enter by the distance.
+// A query's score for the key `distance` tokens before it. Each rotated pair adds the real part of
+// q conj(k) e^(i distance frequency), so positions matter only by distance.
 double score(const float* q, const float* k, std::int64_t distance) {
   double sum = 0;
   for (std::int64_t i = 0; i < half; ++i) {
@@ -56,7 +56,7 @@ double score(const float* q, const float* k, std::int64_t distance) {
   return scale * sum;
 }
 
-// One feature of softmax(scores) v for a query that sees the tokens from `first` on up to itself.
+// One feature of softmax(scores) v for a query that sees tokens `first` to its own.
 double expected(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
                 std::int64_t token, std::int64_t head, std::int64_t feature) {
   const std::int64_t kv_head = head / (heads / kv_heads);
@@ -84,7 +84,7 @@ int main() {
   const auto rotations = make_rotations(*frequencies, rotary::positions_of(positions));
   if (!rotations) return report(rotations.error().message);
 
-  // The queries and keys of each document; cu_seqlens of other libraries would be 0, 5, 8.
+  // Other libraries would say cu_seqlens 0, 5, 8.
   const std::array<rotary::AttentionSequence, 2> documents = {{
       {.first_query = 0, .queries = 5, .first_key = 0, .keys = 5},
       {.first_query = 5, .queries = 3, .first_key = 5, .keys = 3},

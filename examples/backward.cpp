@@ -50,7 +50,7 @@ int main() {
     if (!status) return report(status.error().message);
   }
 
-  // <A R q, g> = <q, A R^T g> for every q and g: that makes transpose the backward pass.
+  // <A R q, g> = <q, A R^T g> for all q and g, so transpose is the backward pass.
   const double forward = dot(rotated, gradient);
   const double backward = dot(q, q_gradient);
   std::printf("A = %.4f, <A R q, g> = %.3f, <q, A R^T g> = %.3f\n", frequencies->attention_factor,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full context: drops the oldest tokens, except the first few, from the KV cache and rotates the
-// other keys to their new positions, first in one piece, then in pages.
+// Drops the oldest tokens except the first few from a full KV cache, and rotates the other keys to
+// their new positions: first in a contiguous cache, then in pages.
 // Run: context_shift
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ int main() {
                              rotary::ConsecutivePositions{.first = first, .tokens = tokens}};
   };
 
-  // Keys as the model projects them, rotated into a cache.
+  // The model's keys, rotated into a cache.
   std::vector<float> projected(context * token_size);
   for (std::size_t i = 0; i < projected.size(); ++i)
     projected[i] = std::sin(0.1F * static_cast<float>(i));
@@ -60,7 +60,7 @@ int main() {
   if (auto status = rotate(cached, cached, *all); !status) return report(status.error().message);
   const std::vector<float> full = cache;
 
-  // In one piece. The rotations are made once and serve the caches of all layers.
+  // A contiguous cache. The rotations are made once for the caches of all layers.
   constexpr std::int64_t moved = context - kept - dropped;
   const auto back = make_shift(at(kept + dropped, moved), at(kept, moved));
   if (!back) return report(back.error().message);
@@ -82,8 +82,8 @@ int main() {
   const bool same = largest_difference(cache, fresh) < 1e-6;
   std::printf("tokens 12 to 19 moved to 4 to 11: %s\n", same ? "as if rotated there" : "wrong");
 
-  // In pages of 4 slots, a page being a batch row: pages 3 and 4 hold tokens 12 to 19 and are not
-  // copied, page 0 stays.
+  // Pages of 4 slots, as batch rows: pages 3 and 4 hold tokens 12 to 19 and are not copied; page 0
+  // stays.
   std::vector<float> pages = full;
   const std::array<std::int64_t, 8> old_places = {12, 13, 14, 15, 16, 17, 18, 19};
   const std::array<std::int64_t, 8> new_places = {4, 5, 6, 7, 8, 9, 10, 11};

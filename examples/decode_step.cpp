@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates q and k in a server's decode loop: sequences at different positions, bf16, no allocation
-// in a step.
+// Rotates q and k in a server's decode loop: sequences at different positions, in bf16, without
+// allocating in a step.
 // Run: decode_step
 #include <array>
 #include <bit>
@@ -22,7 +22,7 @@ int main() {
       {.head_dim = 128, .base = 500000.0, .pairing = rotary::Pairing::half});
   if (!frequencies) return report(frequencies.error().message);
 
-  // Once for the server: memory for the rows of its largest batch, and rotations that live in it.
+  // Once per server: memory for the rows of its largest batch, and rotations that use it.
   const auto bytes = row_bytes(frequencies->window, batch, 1, rotary::RowDType::f32);
   if (!bytes) return report(bytes.error().message);
   std::vector<std::byte> memory(*bytes);
@@ -39,14 +39,14 @@ int main() {
   for (int step = 0; step < 3; ++step) {
     const auto remade = remake_rotations(*rotations, *frequencies, positions);  // all layers share
     if (!remade) return report(remade.error().message);
-    q.assign(q.size(), 0x3F80);  // 1.0 in bf16, where a layer's projections would be
+    q.assign(q.size(), 0x3F80);  // 1.0 in bf16; a layer's projections go here
     k.assign(k.size(), 0x3F80);
     const auto status =
         rotate_qk({q.data(), rotary::DType::bf16, q_extents, strides_bthd(q_extents)},
                   {k.data(), rotary::DType::bf16, k_extents, strides_bthd(k_extents)}, *rotations);
     if (!status) return report(status.error().message);
 
-    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0 turns 1 radian a token
+    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0 turns 1 radian each
       const std::int32_t position = tokens_so_far.at(row)++;
       const auto feature = std::bit_cast<float>(std::uint32_t{k[row * 128]} << 16);
       const double error = feature - (std::cos(1.0 * position) - std::sin(1.0 * position));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A KV cache in 8 bits: append() rotates and quantizes a prompt's keys and values, attend() reads
-// them as they lie. The result is compared with attention over an f32 cache of the same tokens.
+// An 8-bit KV cache: append() rotates and quantizes a prompt's keys and values, attend() reads them
+// directly. Compares with attention over an f32 cache of the same tokens.
 // Run: int8_cache
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 using rotary::DType, rotary::Extents;
 constexpr std::int64_t tokens = 100, q_heads = 8, kv_heads = 2, head_dim = 64;
 
-// Ends the program where the library refused a call.
+// Ends the program if a call was refused.
 template <class Outcome>
 void require(const Outcome& outcome) {
   if (outcome) return;
@@ -25,7 +25,7 @@ void require(const Outcome& outcome) {
   std::exit(1);
 }
 
-// Stands for projections of a layer: [tokens, heads, head_dim].
+// Random numbers in place of a layer's projections: [tokens, heads, head_dim].
 std::vector<float> numbers(std::int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<float> made(static_cast<std::size_t>(count));
@@ -39,7 +39,7 @@ rotary::HeadsView view(std::vector<float>& of, std::int64_t heads) {
   return {of.data(), DType::f32, n, strides_bthd(n)};
 }
 
-// [heads, tokens, head_dim], and a scale for each head and token.
+// [heads, tokens, head_dim], with a scale for each head and token.
 struct Int8Heads {
   Extents n{.tokens = tokens, .heads = kv_heads, .features = head_dim};
   std::vector<std::int8_t> elements = std::vector<std::int8_t>(tokens * kv_heads * head_dim);

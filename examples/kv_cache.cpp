@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A paged KV cache of a server: a prompt and a decode step go into the pages that the sequence was
-// given. append() normalises the keys, rotates them and rounds them to bf16 in one pass.
+// A server's paged KV cache: stores a prompt and a decode step in the sequence's pages. append()
+// normalises keys, rotates them and rounds them to bf16 in one pass.
 // Run: kv_cache
 #include <array>
 #include <bit>
@@ -23,15 +23,15 @@ int report(const std::string& message) {
   return 1;
 }
 
-// The sequence's block table: its first four tokens are in page 6, the next four in page 1.
+// The block table puts the first four tokens in page 6, the next four in page 1.
 std::int64_t slot_of(std::int64_t position) {
   constexpr std::array<std::int64_t, 2> block_table = {6, 1};
   return block_table.at(static_cast<std::size_t>(position / page_size)) * page_size +
          position % page_size;
 }
 
-// Stores one token for each slot, from position `first` on. Each key is 3 in every feature, so 1
-// after the norm; each value is its step's first position.
+// Stores one token per slot, from position `first` on. Each key is 3 in every feature, so 1 after
+// the norm; each value is its step's first position.
 rotary::Status store(const rotary::KvCache& cache, const rotary::Frequencies& frequencies,
                      std::int64_t first, const std::vector<std::int64_t>& slots) {
   const auto tokens = static_cast<std::int64_t>(slots.size());
@@ -52,7 +52,7 @@ rotary::Status store(const rotary::KvCache& cache, const rotary::Frequencies& fr
 
 float widened(std::uint16_t bf16) { return std::bit_cast<float>(std::uint32_t{bf16} << 16); }
 
-// Every pair of features was (1, 1) before it turned by position * frequency.
+// Every pair was (1, 1) before it turned by position * frequency.
 bool is_rotated(const std::uint16_t* key, std::int64_t position) {
   double farthest = 0;
   for (std::int64_t i = 0; i < head_dim / 2; ++i) {
@@ -62,7 +62,7 @@ bool is_rotated(const std::uint16_t* key, std::int64_t position) {
     farthest = std::fmax(farthest, std::abs(widened(key[i]) - x));
     farthest = std::fmax(farthest, std::abs(widened(key[i + head_dim / 2]) - y));
   }
-  return farthest < 0.004;  // half a unit in the last place of bf16 is 0.0039 from 1 to 2
+  return farthest < 0.004;  // half a bf16 ulp is 0.0039 from 1 to 2
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ int main() {
       {.head_dim = head_dim, .base = base, .pairing = rotary::Pairing::half});
   if (!frequencies) return report(frequencies.error().message);
 
-  // [pages, page_size, heads, head_dim] in bf16; with strides_bhtd it would be FlashInfer's HND.
+  // [pages, page_size, heads, head_dim] in bf16; strides_bhtd would make it FlashInfer's HND.
   const Extents pages{.batch = 8, .tokens = page_size, .heads = heads, .features = head_dim};
   std::vector<std::uint16_t> k(static_cast<std::size_t>(8 * page_size * heads * head_dim));
   std::vector<std::uint16_t> v(k.size());

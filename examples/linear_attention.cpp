@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention with rotary embedding in the numerator: a prompt, then token by token from a
-// state whose size does not depend on how many tokens went into it. The same as all at once.
+// state of constant size. The result equals that of all tokens at once.
 // Run: linear_attention
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ int main() {
                           .rotations = rotary::NumeratorRotations{*rows, *rows},
                           .state = from});
   };
-  // S, z and exponents of each head: zeros are a state of no keys.
+  // S, z and exponents for each head; zeros mean no keys yet.
   std::vector<double> values(heads * features * features);
   std::vector<double> keys(heads * features);
   std::vector<double> exponents(heads);
@@ -54,6 +54,6 @@ int main() {
   float off = status ? 0.0F : 1.0F;
   for (std::size_t i = 0; i < q.size(); ++i) off = std::max(off, std::abs(whole[i] - steps[i]));
   std::printf("prompt and steps: %s the whole\n", off < 1e-5F ? "as" : "not");
-  // Values are 1: an output is the sum of its row's weights, which rotation makes less than 1.
+  // Values are 1, so an output is its row's sum of weights, which rotation makes less than 1.
   std::printf("sum of weights: token 0 %.4f, last %.4f\n", whole.front(), whole.back());
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Uses a text's cached keys again at another place of a prompt: a shift instead of a prefill, on
-torch tensors. Run: move_cached_chunk.py SmolLM2.gguf. Packages: those of real_model.py."""
+"""Reuses a text's cached keys at another place in a prompt, by a shift instead of a prefill, on
+torch tensors. Run: move_cached_chunk.py SmolLM2.gguf. Packages: as for real_model.py."""
 
 import pathlib
 import sys
@@ -18,14 +18,14 @@ SETTINGS = {"as trained": {}, "YaRN 4": {"scaling": YARN}, "half of each head": 
 
 
 def cached(model, tokens, first_position=0):
-    """[layers, keys or values, batch, tokens, heads, features] of a text that sees itself alone."""
+    """[layers, keys or values, batch, tokens, heads, features] for a text that sees only itself."""
     caches = torch.from_numpy(model.caches(len(tokens)))
     model.run(tokens, caches, 0, first_position)
     return caches
 
 
 def answer(model, parts, question):
-    """The logits of a question behind the cached parts."""
+    """The logits of a question after the cached parts."""
     caches = torch.cat([*parts, torch.from_numpy(model.caches(len(question)))], 3)
     return model.logits(model.run(question, caches, caches.shape[3] - len(question)))
 
@@ -34,7 +34,7 @@ def compare(model, prefix, chunk, question):
     begin, frequencies = len(prefix), model.frequencies[None]
     before, stored = cached(model, prefix), cached(model, chunk)
     moved = stored.clone()
-    # Layers stand for the batch, since all have the same embedding. Values know no position.
+    # Layers serve as the batch, since they share one embedding. Values do not depend on positions.
     rotary.shift(moved[:, 0, 0], layout="bthd", before=frequencies, positions=range(len(chunk)),
                  new_positions=range(begin, begin + len(chunk)))
     again = cached(model, chunk, begin)

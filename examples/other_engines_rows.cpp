@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates with the rows of another engine's cos/sin cache and shows what their float32 angles cost.
+// Rotates with the rows of another engine's cos/sin cache and shows the error of float32 angles.
 // Run: other_engines_rows
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@ int report(const rotary::Error& error) {
   return std::fprintf(stderr, "%s\n", error.message.c_str()), 1;
 }
 
-// Rows first, first + 1, … of a cache as vLLM lays it out: [max_position, dim], each row first
-// the cos of all pairs, then the sin, of an angle rounded to float32.
+// Rows first, first + 1, … of a cache in vLLM's layout [max_position, dim]: the cos of all pairs,
+// then the sin, of angles rounded to float32.
 std::vector<float> cache_rows(std::size_t first) {
   std::vector<float> rows;
   for (std::size_t position = first; position < first + tokens; ++position)
@@ -28,7 +28,7 @@ std::vector<float> cache_rows(std::size_t first) {
   return rows;
 }
 
-// <R(p) q, R(p + 7) k> for q = k = 1: the same for every p if the rows are right.
+// <R(p) q, R(p + 7) k> for q = k = 1, which is the same for every p if the rows are right.
 double score(const rotary::Rotations& rotations) {
   std::vector<float> q(tokens * dim, 1.0F);  // [1, tokens, 1 head, dim]
   const rotary::HeadsView view{q.data(), rotary::DType::f32, {1, tokens, 1, dim}, {0, dim, dim}};

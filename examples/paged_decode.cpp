@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes two sequences of different lengths against one paged KV cache, as a server does: grouped
-// query heads, a block table for each sequence, a slot for each token, keys rotated as they are
-// stored. Attention over each whole sequence at once must give the same rows.
+// query heads, a block table per sequence, a slot per token, keys rotated when stored. Attention
+// over each whole sequence must give the same rows.
 // Run: paged_decode
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::int64_t q_heads = 8, kv_heads = 2, head_dim = 64;
 constexpr std::int64_t pages = 8, page_size = 4, pages_of_sequence = 3;
 const double scale = 1 / std::sqrt(double{head_dim});
 
-// The pages that each sequence was given; -1: none yet.
+// The pages of each sequence; -1: none yet.
 constexpr std::array<std::array<std::int32_t, pages_of_sequence>, 2> block_table = {
     {{6, 1, 3}, {4, 0, -1}}};
 
@@ -36,7 +36,7 @@ struct Token {
 };
 using Tokens = std::vector<Token>;
 
-// Ends the program where the library refused a call.
+// Ends the program if a call was refused.
 template <class Outcome>
 void require(const Outcome& outcome) {
   if (outcome) return;
@@ -44,7 +44,7 @@ void require(const Outcome& outcome) {
   std::exit(1);
 }
 
-// Stands for a layer's projection of these tokens: [tokens, heads, head_dim].
+// Random numbers in place of a layer's projection of these tokens: [tokens, heads, head_dim].
 Numbers projected(unsigned matrix, const Tokens& tokens, std::int64_t heads) {
   Numbers numbers;
   for (const Token& token : tokens) {
@@ -70,7 +70,7 @@ rotary::Rotations rotations_of(const rotary::Frequencies& frequencies, const Tok
   return *std::move(rotations);
 }
 
-// Keys, rotated, and values of any tokens of any sequences go to their slots in one call.
+// Stores rotated keys, and values, of tokens from any sequences in one call.
 void store(const rotary::KvCache& cache, const Tokens& tokens, const rotary::Rotations& rotations) {
   Numbers k = projected(1, tokens, kv_heads), v = projected(2, tokens, kv_heads);
   std::vector<std::int64_t> slots;
@@ -79,7 +79,7 @@ void store(const rotary::KvCache& cache, const Tokens& tokens, const rotary::Rot
                  {.rotations = &rotations}));
 }
 
-// One decode step, a token of each sequence: [sequences, q_heads, head_dim].
+// Decodes one token of each sequence: [sequences, q_heads, head_dim].
 Numbers decode(const rotary::KvCache& cache, const Tokens& tokens,
                const rotary::Frequencies& frequencies) {
   const auto rotations = rotations_of(frequencies, tokens);  // once for all layers of the step
@@ -100,12 +100,12 @@ Numbers decode(const rotary::KvCache& cache, const Tokens& tokens,
   require(attend(view(out, q_heads), view(q, q_heads), keys,
                  {.scale = scale,
                   .mask = {.order = AttentionOrder::causal},
-                  .encoding = {.q_rotations = &rotations},  // cached keys are rotated already
+                  .encoding = {.q_rotations = &rotations},  // cached keys are already rotated
                   .sequences = sequences}));
   return out;
 }
 
-// The last row of attention over a whole sequence, up to `last`, without a cache.
+// The last row of attention over the whole sequence up to `last`, without a cache.
 Numbers prefill(const Token& last, const rotary::Frequencies& frequencies) {
   Tokens tokens;
   for (std::int64_t i = 0; i <= last.position; ++i) tokens.push_back({last.sequence, i});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position maps: at which distances a model trained on 4096 tokens sees the keys of a longer text,
-// and attention under one of the maps. Run: position_maps
+// Position maps: the distances at which a model trained on 4096 tokens sees keys of a longer text,
+// and attention under one map. Run: position_maps
 #include "rotary/position_maps.hpp"
 
 #include <cstdio>
@@ -23,7 +23,7 @@ int main() {
       {"dual chunk", rotary::DualChunk{.chunk = 3072, .local = 256}},
       {"clipped angle", rotary::ClippedAngle{}}};
 
-  // The pair that turns by 0.001 radians in one position; the clipped angle depends on it.
+  // The pair that turns by 0.001 radians per position; the clipped angle depends on it.
   constexpr double inv_freq = 0.001;
   std::printf("the token at 32767 sees a key   10 back  1000 back  10000 back\n");
   for (const auto& [name, map] : maps) {
@@ -33,7 +33,7 @@ int main() {
     std::printf("\n");
   }
 
-  // Queries and keys as the projections make them, unrotated: one head of 2 features, 4 tokens.
+  // Unrotated queries and keys: one head of 2 features, 4 tokens.
   const auto frequencies = rotary::make_frequencies(
       {.head_dim = 2, .rotary_dim = 2, .pairing = rotary::Pairing::half}, {1.0}, 1);
   if (!frequencies) return report(frequencies.error().message);
@@ -53,6 +53,6 @@ int main() {
                      .frequencies = &*frequencies,
                      .attend = {.scale = 1, .mask = {.order = rotary::AttentionOrder::causal}}});
   if (!attended) return report(attended.error().message);
-  // Scores 1, cos 1, cos 2, cos 2: the farthest key counts as if it were two back.
+  // Scores are 1, cos 1, cos 2, cos 2: the farthest key counts as two back.
   std::printf("under rerope with window 2 the last of four tokens reads %.5f\n", out[3]);
 }

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rotary embedding in PyTorch with rotate_half, and how its most copied mistake fails.
+"""Rotary embedding in PyTorch with rotate_half, and how its most widely copied mistake fails.
 
-The mistake is one line: cos and sin get the shape [1, S, 1, D], which suits queries [B, S, H, D],
-and multiply queries [B, H, S, D]. Broadcasting lines axes up from the right, so the axis of
-positions meets the axis of heads. Three things can happen, and only the first is an error:
-see show_mistake().
+The mistake is one line: it gives cos and sin the shape [1, S, 1, D], which suits queries
+[B, S, H, D], but multiplies queries [B, H, S, D]. Broadcasting aligns axes from the right, so
+positions meet heads. Three things can happen, and only the first is an error: see show_mistake().
 
-Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json], queries that Transformers' Llama
-rotated. Without PyTorch the same lines run in NumPy, which broadcasts alike; that shows the
-arithmetic and the shapes, not that PyTorch accepts every line.
+Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json], queries rotated by Transformers'
+Llama. Without PyTorch the same lines run in NumPy, which broadcasts alike. That shows the
+arithmetic and shapes, not that PyTorch accepts every line.
 """
 
 import json
@@ -29,8 +28,8 @@ BASE = 10000.0
 
 
 def make_rows(positions, head_dim):
-    """cos and sin, [S, D]. Angles in float64: in float32 they are up to 0.004 off at position
-    131071, and bfloat16 cannot tell positions beyond 256 apart."""
+    """cos and sin, [S, D]. Angles are in float64: in float32 they are off by up to 0.004 at
+    position 131071, and bfloat16 cannot tell positions beyond 256 apart."""
     two_i = xp.arange(0, head_dim, 2, dtype=xp.float64)  # pairs i = 0, 1, …
     inv_freq = BASE ** (-two_i / head_dim)
     angles = xp.asarray(positions, dtype=xp.float64)[:, None] * inv_freq  # [S, D/2]
@@ -39,8 +38,8 @@ def make_rows(positions, head_dim):
 
 
 def rotate_half(x):
-    """(x1, x2) -> (-x2, x1): the second half moves to the front and is negated. For weights whose
-    pairs are (j, j + D/2); those of adjacent pairs (2j, 2j + 1) need another function."""
+    """(x1, x2) -> (-x2, x1), for weights with pairs (j, j + D/2). Adjacent pairs (2j, 2j + 1) need
+    another function."""
     half = x.shape[-1] // 2
     return concatenate((-x[..., half:], x[..., :half]), -1)
 
@@ -57,7 +56,7 @@ def apply_rotary(x, cos, sin, layout):
 
 
 def apply_rotary_wrong(x, cos, sin):
-    """x [B, H, S, D], as the mistake has it; [None, None, :, :] would be right."""
+    """x [B, H, S, D] with the mistake; [None, None, :, :] would be right."""
     cos, sin = cos[None, :, None, :], sin[None, :, None, :]  # [1, S, 1, D]
     return x * cos + rotate_half(x) * sin
 
@@ -66,17 +65,17 @@ def show_mistake():
     try:
         apply_rotary_wrong(numbers(4, 8, 128, 64), *make_rows(range(128), 64))
         raise SystemExit("8 heads and 128 positions must not broadcast")
-    except (RuntimeError, ValueError):  # PyTorch's and NumPy's
+    except (RuntimeError, ValueError):  # PyTorch raises the former, NumPy the latter
         print("H = 8, S = 128: an error, 8 and 128 do not broadcast")
 
-    # As many heads as tokens: head h turns by position h, whatever its token. No error, right norm.
+    # As many heads as tokens: head h turns by position h for every token. No error, right norm.
     x, rows = numbers(2, 4, 4, 64), make_rows(range(4), 64)
     by_head = apply_rotary(x, *rows, "bshd")  # what the same memory would mean as [B, S, H, D]
     require(largest(apply_rotary_wrong(x, *rows) - by_head) < 1e-6, "head h turns by position h")
     require(largest(by_head - apply_rotary(x, *rows, "bhsd")) > 0.1, "which is wrong")
     print("H = 4, S = 4: no error, and head h is rotated by position h")
 
-    # One head, as in multi-query attention: it is repeated, once rotated by each position.
+    # One head (multi-query attention): it is repeated and rotated once by each position.
     shape = tuple(apply_rotary_wrong(numbers(2, 1, 4, 64), *rows).shape)
     require(shape == (2, 4, 4, 64), f"one head must be repeated, got {shape}")
     print("H = 1, S = 4: no error, and (2, 1, 4, 64) became", shape)
@@ -101,7 +100,7 @@ def check_corrected():
     require(largest(bhsd - exact) < 1e-6, f"off by {largest(bhsd - exact)}")
     print("[B, H, S, D] and [B, S, H, D] agree, with complex numbers too")
 
-    # The score of q and k depends on how far apart they are, not on where.
+    # The score depends on the distance of q and k, not on their positions.
     scores = []
     for start in (0, 1000, 131064):
         q = apply_rotary(x[:, :, :1], *make_rows([start + 7], 64), "bhsd")
@@ -121,13 +120,13 @@ def compare_with_golden(path):
     rotated = apply_rotary(q, *make_rows(golden["positions"], q.shape[-1]), "bhsd")
     for token, position in enumerate(golden["positions"]):
         difference = largest(rotated[:, :, token] - q_out[:, :, token])
-        # Transformers rounds the angle to float32, by at most position * 2^-24 and a little.
+        # Transformers rounds the angle to float32: by at most position * 2^-24, plus a little.
         require(difference < 1e-4 if position <= 1000 else difference < 0.02, f"at {position}")
         print(f"Transformers at position {position}: within {difference:.4f}")
 
 
 def numbers(*shape):
-    """Some float32 in [-1, 1)."""
+    """Random float32 numbers in [-1, 1)."""
     return (xp.arange(math.prod(shape), dtype=xp.float32) * 37 % 61 / 32 - 1).reshape(shape)
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a released model from its GGUF file: matrices in NumPy; RoPE, KV cache and attention are
-rotary's. It continues a text greedily.
+"""Runs a released model from its GGUF file. NumPy multiplies matrices; rotary does RoPE, KV cache
+and attention. It continues a text greedily.
 
-Run: real_model.py FILE.gguf [TEXT [TOKENS]], a llama-like model (SmolLM2) or Gemma 3. Packages:
-numpy, gguf, which dequantizes the weights, and for the text transformers with torch.
+Run: real_model.py FILE.gguf [TEXT [TOKENS]] with a llama-like model (SmolLM2) or Gemma 3. Packages:
+numpy; gguf, which dequantizes the weights; and transformers with torch for text.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import gguf
 import numpy as np
 import rotary
 
-# A file with another tensor, such as a bias or an expert, holds a model that this does not compute.
+# Any other tensor, such as a bias or an expert, means a model that this example cannot compute.
 TENSORS = re.compile(r"(token_embd|output_norm|output|rope_freqs|blk\.\d+\.("
                      r"attn_(norm|q|k|v|q_norm|k_norm|output)|post_attention_norm|"
                      r"ffn_(norm|gate|up|down)|post_ffw_norm))\.weight")
@@ -27,11 +27,11 @@ ACTIVATIONS = {  # SiLU, written by tanh, which does not overflow; GELU
 
 
 class Unsupported(Exception):
-    """A model that this example cannot run, by name."""
+    """A model that this example cannot run; the message names it."""
 
 
 class RealModel:
-    """frequencies: one for each kind of layer; who replaces them scales the model's positions."""
+    """frequencies: one per kind of layer; replacing them scales the model's positions."""
 
     def __init__(self, path):
         reader = gguf.GGUFReader(path)
@@ -46,7 +46,7 @@ class RealModel:
             raise Unsupported(f"{path} has Gemma 3 27B, whose scores have another scale")
         self.weights = {t.name: gguf.dequantize(t.data, t.tensor_type) for t in reader.tensors}
         self.activation = ACTIVATIONS[self.architecture]
-        self.positions = rotary.resolve(path)  # what each layer does with positions
+        self.positions = rotary.resolve(path)  # how each layer uses positions
         self.frequencies = {each.layer_type: each.spec.frequencies()
                             for each in self.positions.rotary}
         self.epsilon = self._number(reader, "attention.layer_norm_rms_epsilon")
@@ -64,11 +64,11 @@ class RealModel:
                         np.float32)
 
     def run(self, tokens, caches, slot, offset=0):
-        """New tokens, after the first `slot` ones of the caches, to the last layer's output
-        [tokens, features]: a prompt is many tokens, a decode step is one. The first token of the
-        text stands at position `offset`."""
+        """Runs new tokens after the first `slot` cached ones; returns the last layer's output
+        [tokens, features]. A prompt is many tokens, a decode step one. The text's first token is at
+        position `offset`."""
         at = range(offset + slot, offset + slot + len(tokens))
-        # Exact cos and sin of this step, made once and shared by the layers.
+        # This step's exact cos and sin, shared by all layers.
         rows = {kind: each.rotations(at) for kind, each in self.frequencies.items()}
         x = self.weights["token_embd.weight"][tokens]
         if self.architecture == "gemma3":
@@ -94,7 +94,7 @@ class RealModel:
         k_weight = self.weights.get(f"blk.{number}.attn_k_norm.weight")
         norm = None if k_weight is None else rotary.KeyNorm(
             epsilon=self.epsilon, over="each_head", order="before_rotation", weight=k_weight)
-        # Keys are normed, rotated and stored in one pass; queries are rotated inside attend.
+        # append normalises, rotates and stores keys in one pass; attend rotates queries.
         rotary.append(keys, k, v_cache=values, v=v, slots=slot, layout="bthd",
                       rotations=rotations, norm=norm)
         sliding = layer.rotary.layer_type == "sliding_attention"
@@ -115,7 +115,7 @@ class RealModel:
         return x @ self.weights[f"blk.{number}.{name}.weight"].T
 
     def _norm(self, number, name, x):
-        """x as it is where the model has no such norm."""
+        """Returns x unchanged if the model has no such norm."""
         weight = self.weights.get(f"blk.{number}.{name}.weight")
         return x if weight is None else self._rms(x, weight)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why positions are not encoded as a plain number or as binary digits: three requirements, and
-// which encoding meets them. (1) Numbers stay in a fixed range. (2) Neighbours are alike: one step
-// changes the vector by the same small amount everywhere. (3) A step of Δ is one linear map,
-// whatever the position, so that a layer can learn "Δ tokens back".
+// which encodings meet them. (1) Numbers stay in a fixed range. (2) One step changes the vector by
+// the same small amount everywhere. (3) A step of Δ is one linear map at every position, so that a
+// layer can learn "Δ tokens back".
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int dim = 16;  // binary digits, and features of the sinusoidal encoding
+constexpr int dim = 16;  // number of binary digits, and of sinusoidal features
 using Vector = std::vector<double>;
 
 Vector plain_number(std::int64_t position) { return {static_cast<double>(position)}; }
@@ -83,7 +83,7 @@ int main() {
   show("plain number", plain_number);
   show("binary digits", binary_digits);
   show("sinusoidal", sinusoidal);
-  // 7 and 8 are neighbours, 0 and 8 are not, but the binary digits of 0 and 8 are closer.
+  // The digits of 0 and 8 are closer than those of the neighbours 7 and 8.
   std::printf("digits of 7 and 8 differ by %.3f, of 0 and 8 by %.3f\n",
               distance(binary_digits(7), binary_digits(8)),
               distance(binary_digits(0), binary_digits(8)));

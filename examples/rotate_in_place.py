@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Rotates q and k in place inside a fused [batch, tokens, heads + 2 kv_heads, head_dim] projection,
-as a model card says, and compares them with complex numbers in float64.
+following a model's config, and compares with complex numbers in float64.
 
 Run: rotate_in_place.py [CONFIG], a config.json or a model card's name.
 """
@@ -13,7 +13,8 @@ import rotary
 
 
 def by_complex_numbers(x, positions, frequencies):
-    """The definition for pairing half: pair (i, i + d/2) as a number, times exp(i p inv_freq)."""
+    """The definition for pairing half: pair (i, i + d/2) as a complex number, times exp(i p
+    inv_freq)."""
     pairs = frequencies.inv_freq.size
     turned = x[..., :pairs] + 1j * x[..., pairs:2 * pairs]
     turned *= np.exp(1j * positions[:, None, None] * frequencies.inv_freq)

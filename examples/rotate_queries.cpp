@@ -11,15 +11,15 @@ namespace {
 
 using rotary::HeadsView, rotary::ConsecutivePositions;
 
-// Rotates q and k in place as the model's config says, their first token at position `first`.
+// Rotates q and k in place by the model's config; their first token is at position `first`.
 rotary::Status rotate_queries(const std::string& path, HeadsView q, HeadsView k,
                               std::int64_t first) {
   const auto model = rotary::load_model(path);  // a config.json, a GGUF file or a folder
-  if (!model) return model.error();             // the config says something not understood
+  if (!model) return model.error();             // the config has something unknown
   for (const auto& warning : model->warnings) std::fprintf(stderr, "%s\n", warning.c_str());
-  const auto embedding = model->only_rotary();  // Gemma 3 has two: model->layers says which
+  const auto embedding = model->only_rotary();  // Gemma 3 has two: see model->layers
   if (!embedding) return embedding.error();
-  const auto frequencies = make_frequencies(embedding->spec);  // once for a model
+  const auto frequencies = make_frequencies(embedding->spec);  // once per model
   if (!frequencies) return frequencies.error();
   const ConsecutivePositions positions{.first = first, .tokens = q.extents.tokens};
   const auto rotations = make_rotations(*frequencies, positions);  // once for all layers

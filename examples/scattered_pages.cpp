@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context shift in a paged cache: keeps the first 4 tokens, drops 100, and moves the others to
 // the slots of their new positions, rotating them on the way. Pages of 16 slots lie anywhere in the
-// pool. 100 is no multiple of 16, so tokens change their slot within a page as well.
+// pool. Since 100 is no multiple of 16, tokens also change slots within pages.
 // Run: scattered_pages
 #include <algorithm>
 #include <cmath>
@@ -20,13 +20,13 @@ constexpr std::int64_t context = 250;
 constexpr rotary::Extents page_extents{.tokens = page_size, .heads = 2, .features = 64};
 constexpr std::int64_t token_elements = page_extents.heads * page_extents.features;
 
-// [pages, page_size, heads, features], and where the pages of one sequence lie.
+// [pages, page_size, heads, features], with the pages of one sequence.
 struct PagedKeys {
   std::vector<float> pool;
   std::vector<std::int64_t> block_table;
 };
 
-// `tokens` slots of one page, from the slot of `position` on.
+// `tokens` slots of one page, starting at the slot of `position`.
 rotary::HeadsView part(PagedKeys& keys, std::int64_t position, std::int64_t tokens) {
   const std::int64_t page = keys.block_table[static_cast<std::size_t>(position / page_size)];
   const std::int64_t slot = page * page_size + position % page_size;
@@ -38,8 +38,8 @@ rotary::HeadsView part(PagedKeys& keys, std::int64_t position, std::int64_t toke
           .strides = strides_bthd(page_extents)};
 }
 
-// Shifts for 0 to page_size tokens. They depend on the distance alone, so one of each length serves
-// all positions.
+// Shifts for 0 to page_size tokens. They depend only on the distance, so one per length serves all
+// positions.
 rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies& frequencies) {
   std::vector<rotary::Rotations> of_tokens;
   for (std::int64_t tokens = 0; tokens <= page_size; ++tokens) {
@@ -52,7 +52,8 @@ rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies&
   return of_tokens;
 }
 
-// Moves keys in order, so that none is overwritten before it has moved. Values would be copied.
+// Moves keys in order, so that none is overwritten before it has moved. Values would only be
+// copied.
 rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>& of_tokens) {
   for (std::int64_t to = kept; to + dropped < context;) {
     const std::int64_t from = to + dropped;
@@ -66,7 +67,7 @@ rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>
   return {};
 }
 
-// Keys whose un-rotated values depend on `first + t`, rotated at position t.
+// Keys that depend on `first + t` before rotation, rotated at position t.
 rotary::Status fill(PagedKeys& keys, const rotary::Frequencies& frequencies, std::int64_t first,
                     std::int64_t begin, std::int64_t end) {
   for (std::int64_t t = begin; t < end; ++t) {
@@ -94,7 +95,7 @@ rotary::Status run() {
   if (!of_tokens) return of_tokens.error();
   if (auto status = drop_tokens(keys, *of_tokens); !status) return status;
 
-  // The keys of a cache without the dropped tokens.
+  // A cache that never held the dropped tokens.
   PagedKeys expected{.pool = std::vector<float>(keys.pool.size()), .block_table = keys.block_table};
   if (auto status = fill(expected, *frequencies, 0, 0, kept); !status) return status;
   if (auto status = fill(expected, *frequencies, dropped, kept, context - dropped); !status) {

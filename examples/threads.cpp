@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates packed documents, each with positions from 0, by a pool of threads: the bits are those of
-// one thread.
+// Rotates packed documents, each with positions from 0, on a pool of threads; the bits equal those
+// of one thread.
 // Run: threads
 #include "rotary/threads.hpp"
 
@@ -18,7 +18,7 @@ int report(const std::string& message) {
 }
 
 int main() {
-  std::vector<std::int64_t> positions;  // [tokens] of three documents in one sequence
+  std::vector<std::int64_t> positions;  // [tokens]: three documents in one sequence
   for (const std::size_t length : {700U, 1300U, 48U}) {
     positions.resize(positions.size() + length);
     std::iota(positions.end() - static_cast<std::ptrdiff_t>(length), positions.end(), 0);

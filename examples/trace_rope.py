@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""q and k before and after rotary embedding, of any model of Transformers, for `rotary identify`.
+"""Saves q and k before and after rotary embedding in any Transformers model, for `rotary identify`.
 
     from trace_rope import trace
     with trace(model, "trace.safetensors"):
         model(input_ids)
 
-or trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16], which makes one layer of random
-weights: rotary embedding has none. A hook of a module never sees q after it, so the function that
-the modeling code calls is wrapped.
+or trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16], which makes one layer with
+random
+weights (rotary embedding has none). A module's hook never sees rotated q, so this wraps the
+function
+that the modeling code calls.
 """
 
 import contextlib
@@ -23,8 +25,9 @@ ROTATES = re.compile(r"apply_.*(rotary|rope).*")
 
 @contextlib.contextmanager
 def trace(model, path, calls=2):
-    """Saves the first calls, one for each layer: "0.q.before", "0.q.after", "0.positions", and
-    where they are there "0.layer", the caller's ids "0.given" and the length of its cache "0.past".
+    """Saves the first calls, one per layer: "0.q.before", "0.q.after", "0.positions". If known,
+    also
+    "0.layer", the caller's ids "0.given" and the cached length "0.past".
     """
     saved, state = {}, {"calls": 0}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transformer block generates tokens one by one: projections, grouped-query attention with rotary
-// embedding, a KV cache. All tokens at once must give the same scores.
+// embedding, a KV cache. Running all tokens at once must give the same scores.
 // Run: transformer_block
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ Numbers weights(std::int64_t rows, std::int64_t columns) {
   return w;
 }
 
-// y = x W^T for each token; w is [rows, columns].
+// y = x W^T per token; w is [rows, columns].
 Numbers project(const Numbers& x, const Numbers& w, std::size_t columns) {
   Numbers y;
   for (std::size_t token = 0; token < x.size(); token += columns) {
@@ -50,7 +50,7 @@ struct Block {
       {.head_dim = head_dim, .base = 10000.0, .pairing = rotary::Pairing::half});
   Numbers cached_k = Numbers(32 * kv_heads * head_dim), cached_v = cached_k;  // 32 tokens
 
-  // Scores of every possible next token. `tokens` are at positions past, past + 1, ...
+  // Scores for every possible next token. `tokens` are at positions past, past + 1, ...
   Numbers run(const std::vector<int>& tokens, std::int64_t past) {
     Numbers x;
     for (const int token : tokens)

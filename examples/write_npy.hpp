@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for a C or C++ engine: an array into an .npy file, which NumPy loads and
-// `rotary identify` reads. Copy it.
+// Writes an array of a C or C++ engine to an .npy file, which NumPy and `rotary identify` read.
+// Copy it into your program.
 //
 //   write_npy("q.npy", q, "<f4", {tokens, heads, head_dim});  // "<f2": half, "<u2": bf16
 #pragma once
@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <string>
 
-// data: contiguous, in the order of the shape, little-endian. False where it could not be written.
+// data: contiguous, in the shape's order, little-endian. Returns false on failure.
 inline bool write_npy(const char* path, const void* data, const std::string& descr,
                       std::initializer_list<std::int64_t> shape) {
   auto bytes = static_cast<std::size_t>(descr.back() - '0');
