@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain of preset arm64: gcc for aarch64 on any Debian machine, its libraries in a tree of their
-# own (tools/dev/arm.sh fills it), and the programs it makes run under qemu-user.
+# Toolchain of preset arm64: aarch64 gcc on any Debian machine. Its libraries are in a separate
+# tree, which tools/dev/arm.sh fills; its programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -16,7 +16,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} "${sysroot}")
 set(ENV{PKG_CONFIG_LIBDIR}
   "${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig")
 
-# ARMv8.0-A, what every 64-bit Arm machine has: an instruction of a later version ends the program.
-# By its full path, since tests start programs with other search paths.
+# Emulates ARMv8.0-A, the common base of 64-bit Arm: later instructions end the program. The path is
+# absolute, since tests start programs with other search paths.
 find_program(ROTARY_QEMU qemu-aarch64 REQUIRED)
 set(CMAKE_CROSSCOMPILING_EMULATOR "${ROTARY_QEMU}" -cpu cortex-a72 -L "${sysroot}")

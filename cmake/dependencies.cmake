@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every dependency, with its reason, its licence and the oldest version that is taken. All are
-# Debian 12 packages; ./dev installs them. The two that the library needs may come as sources
-# instead. rotary_third_party: those that are part of what is installed.
+# Every dependency with its purpose, licence and oldest version. All are Debian 12 packages, which
+# ./dev installs; the library's two may also come as sources. rotary_third_party lists those that
+# are part of the installation.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
 
 # libhwy-dev. Private: its headers are compiled into the library, which loads its shared object. The
-# commit is the tag 1.0.3, the version whose bits and counts are recorded.
+# commit is tag 1.0.3, for which bits and counts are recorded.
 set(rotary_hwy_version 1.0.3)
 set(rotary_highway hwy::hwy)
 rotary_find(highway
@@ -18,7 +18,7 @@ rotary_find(highway
   COMMIT 58746ca5b9f9444a2a3549704602ecc6239f8f41)
 if(NOT hwy_FOUND)
   rotary_get_version(hwy_VERSION "${rotary_highway_folder}/hwy/highway.h" HWY)
-  # These files are all that the library calls of Highway; other versions have others.
+  # The library calls only these files of Highway; other versions need others.
   if(NOT hwy_VERSION VERSION_EQUAL rotary_hwy_version)
     message(FATAL_ERROR "Highway in ${rotary_highway_folder} must be ${rotary_hwy_version}, got "
       "${hwy_VERSION}")
@@ -28,7 +28,7 @@ if(NOT hwy_FOUND)
     "${rotary_highway_folder}/hwy/per_target.cc" "${rotary_highway_folder}/hwy/targets.cc")
   target_include_directories(rotary_highway SYSTEM PUBLIC "${rotary_highway_folder}")
   target_compile_definitions(rotary_highway PUBLIC HWY_STATIC_DEFINE)
-  # Its assertions name their files.
+  # Highway's assertions contain file names.
   target_compile_options(rotary_highway PUBLIC
     "-ffile-prefix-map=${rotary_highway_folder}=highway")
   target_compile_features(rotary_highway PRIVATE cxx_std_20)
@@ -46,9 +46,9 @@ rotary_third_party(Highway
   HELD contained
   WHY "kernels written once, compiled for each instruction set, chosen at run time")
 
-# nlohmann-json3-dev, headers alone. Private to src/model, which does not use its tree: destroying
-# one allocates. The tool's answers are such trees; tests read golden data with it. The commit is
-# the tag v3.11.2.
+# nlohmann-json3-dev, headers only. Private to src/model, which does not use its tree, since
+# destroying one allocates. The tool's answers are such trees; tests read golden data with it. The
+# commit is tag v3.11.2.
 if(NOT ROTARY_CORE_ONLY)
   rotary_find(nlohmann_json
     PACKAGE nlohmann_json
@@ -77,13 +77,13 @@ if(NOT ROTARY_CORE_ONLY)
     WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
 endif()
 
-# Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
+# Part of the C library (glibc, LGPL-2.1+). Only rotary::threads; the core starts no thread.
 find_package(Threads REQUIRED)
 
 if(ROTARY_PYTHON)
-  # From a Python package index, by pyproject.toml. Private to python/module: writing the module by
-  # hand against CPython's C API would be ten times the code. Its runtime is a package of its own,
-  # nanobind-backend, so that one module fits every CPython from 3.10 on.
+  # From a Python package index, by pyproject.toml. Private to python/module: against CPython's C
+  # API the module would be ten times the code. The runtime is a separate package, nanobind-backend,
+  # so that one module fits every CPython from 3.10 on.
   find_package(Python 3.10 REQUIRED
     COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
   find_package(nanobind 3.1 CONFIG REQUIRED)
@@ -109,8 +109,8 @@ if(ROTARY_PYTHON)
 endif()
 
 if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
-  # libfmt-dev. Tool, lab; its headers are compiled into them.
-  # A wheel cannot count on the shared object.
+  # libfmt-dev. Tool and lab; its headers are compiled into them. A wheel cannot rely on the shared
+  # object.
   find_package(fmt 9 CONFIG REQUIRED)
   set(rotary_fmt fmt::fmt)
   if(ROTARY_PYTHON)
@@ -127,7 +127,7 @@ if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
 endif()
 
 if(ROTARY_TOOL OR ROTARY_LAB)
-  # libcli11-dev, headers alone. Tool, lab.
+  # libcli11-dev, headers only. Tool and lab.
   find_package(CLI11 2.1 CONFIG REQUIRED)
   rotary_third_party(CLI11
     VERSION "${CLI11_VERSION}"
@@ -139,8 +139,8 @@ if(ROTARY_TOOL OR ROTARY_LAB)
     HELD contained
     WHY "subcommands and option parsing")
 
-  # libjs-chart.js, within the pages of `report`. Text for a browser, so a cross-build takes this
-  # machine's.
+  # libjs-chart.js, embedded in the pages of `report`. It is text for a browser, so a cross-build
+  # takes this machine's.
   find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
     PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
     DOC "chart.min.js of Chart.js 3")
@@ -165,8 +165,8 @@ if(ROTARY_TOOL OR ROTARY_LAB)
 endif()
 
 if(ROTARY_TOOL_BENCH OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
-  # libmpfr-dev, which takes libgmp-dev along. The reference, that is tests, fuzz targets,
-  # rotary-start and, in the tool, the command bench, which verifies with it; not the libraries.
+  # libmpfr-dev, which brings libgmp-dev. For the reference: tests, fuzz targets, rotary-start and
+  # the tool's command bench, which verifies with it; not for the libraries.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr>=4.2)
   rotary_third_party("GNU MPFR"
@@ -190,7 +190,7 @@ endif()
 
 if(ROTARY_TOOL_NPZ)
   find_package(PkgConfig REQUIRED)
-  # libzip-dev. By pkg-config, because Debian's CMake package asks for programs that live in other
+  # libzip-dev. Found by pkg-config, because Debian's CMake package requires programs of other
   # packages.
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip>=1.7)
   rotary_third_party(libzip
@@ -203,9 +203,8 @@ if(ROTARY_TOOL_NPZ)
     WHY "the .npz container of table")
 endif()
 
-# gnuplot-nox (gnuplot's own licence, free to use) is a program, and no library: `rotary plot` looks
-# for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does not need
-# it; without it the tests of drawing are skipped.
+# gnuplot-nox (gnuplot's own licence, free to use) is a program that `rotary plot` runs to draw SVG
+# and PNG, also in 3D. Building does not need it; without it tests of drawing are skipped.
 
 if(ROTARY_DEVELOPER OR ROTARY_LAB)
   # libgtest-dev (BSD-3-Clause). Tests.
@@ -218,15 +217,15 @@ if(ROTARY_DEVELOPER)
 endif()
 
 if(ROTARY_LAB)
-  # libtorch-dev (BSD-3-Clause). Lab: tensors, gradients, optimizers. Nothing else links it: it
-  # brings some 300 shared objects along.
-  # libgloo-dev (BSD-3-Clause), headers alone: those of torch's Gloo, by which processes share a
-  # step, include them. Without them the lab builds, and run --data-parallel is refused.
+  # libtorch-dev (BSD-3-Clause). Lab only, since it brings about 300 shared objects: tensors,
+  # gradients, optimizers.
+  # libgloo-dev (BSD-3-Clause), headers only: torch's Gloo headers, by which processes share a step,
+  # include them. Without them the lab builds, but refuses run --data-parallel.
   find_package(Torch REQUIRED)
 
-  # libopenblas0-openmp (BSD-3-Clause). Lab: Debian's libtorch takes whatever libblas.so.3 is, and
-  # the reference implementation is 16 times slower; the build with POSIX threads fights libtorch's
-  # own. Linked by name, it is found before that one, whatever the alternatives of the system are.
+  # libopenblas0-openmp (BSD-3-Clause). Lab: Debian's libtorch uses the system's libblas.so.3. The
+  # reference implementation is 16 times slower, and the POSIX-threads build competes with
+  # libtorch's own threads. Linking it by name takes precedence over the system's choice.
   find_library(ROTARY_OPENBLAS NAMES libopenblas.so.0 libopenblas.so REQUIRED
     PATH_SUFFIXES openblas-openmp "${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp"
     DOC "The OpenMP build of OpenBLAS")
@@ -234,20 +233,20 @@ if(ROTARY_LAB)
   # libssl-dev (Apache-2.0). Lab: SHA-256 of data and of configurations.
   find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
 
-  # python3-lxml (BSD-3-Clause) and mandoc (ISC) are for lab/data/prepare.py alone, which makes data
-  # sets: the HTML of translated manuals, and the manual pages of Linux.
+  # python3-lxml (BSD-3-Clause) and mandoc (ISC): only lab/data/prepare.py uses them, to make data
+  # sets from HTML of translated manuals and from Linux manual pages.
 
-  # python3-matplotlib (PSF-based) is for lab/results/figures.py alone, which draws results.
+  # python3-matplotlib (PSF-based): only lab/results/figures.py uses it, to draw results.
 
-  # sentencepiece (Apache-2.0) is programs, and no library: the pieces of words that translation has
-  # for tokens. Its library has a protobuf inside, of another version than libtorch's, with the same
-  # symbols: in one process they end it.
+  # sentencepiece (Apache-2.0) as programs, which split words for translation. Its library contains
+  # another version of protobuf than libtorch's with the same symbols, which would crash a process
+  # with both.
 
-  # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu) is a program that the lab calls when
-  # it is there, and no library: numbers of other implementations of BLEU cannot be compared with
-  # published ones. Debian has no package of it.
+  # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu): a program that the lab calls if
+  # installed, because scores of other BLEU implementations are not comparable with published ones.
+  # Not packaged in Debian.
 endif()
 
-# CUDA's toolkit (NVIDIA's licence), for ROTARY_CUDA alone: nvcc, and its runtime, which becomes a
-# part of the library (cuda/CMakeLists.txt). NVIDIA's GPUs are programmed by nothing else that does
-# without it.
+# CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc, and its runtime, which becomes
+# part of the library (cuda/CMakeLists.txt). NVIDIA's GPUs have no alternative that works without
+# it.

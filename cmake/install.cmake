@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The files of `cmake --install` and their places: the libraries, their headers, the tool, the CMake
-# package, the pkg-config files, the licence. Every installed path is relative to the file that
-# holds it, so the installed tree can be moved.
+# Installs the libraries, headers, tool, CMake package, pkg-config files and licence. Installed
+# paths are relative to the file that holds them, so the tree can be moved.
 include(CMakePackageConfigHelpers)
 
 set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")
 get_target_property(rotary_library_type rotary TYPE)
 
-# C programs link these besides a static library.
+# C programs must also link these with a static library.
 set(rotary_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER rotary_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
 list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
@@ -15,7 +14,7 @@ list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
 
 set_target_properties(rotary_threads PROPERTIES EXPORT_NAME threads)
 install(TARGETS rotary rotary_threads EXPORT rotaryTargets)
-# With ROTARY_CORE_ONLY the headers of what is there: to include another fails at once.
+# With ROTARY_CORE_ONLY, installs only the core's headers, so that including another fails at once.
 set(rotary_headers *.h *.hpp)
 set(rotary_pc_flags "")
 if(ROTARY_CORE_ONLY)
@@ -48,14 +47,14 @@ if(ROTARY_TOOL)
   endif()
 endif()
 
-# The paths that are installed hold in the build tree, too, whose folders lie as the installed ones.
-# Otherwise CMake pads those of the build tree with empty elements, which it overwrites when it
-# installs; to the loader an empty element is the current directory, whoever writes there.
+# Build and install trees have the same layout, so installed paths also work in the build tree.
+# Otherwise CMake pads the build tree's paths with empty elements until installation; the loader
+# reads an empty element as the current directory, where anybody may write.
 set_target_properties(${rotary_installed_targets} PROPERTIES
   BUILD_WITH_INSTALL_RPATH ON
   INSTALL_RPATH_USE_LINK_PATH ON)
 
-# find_package(rotary CONFIG). While the major version is 0, a minor version may break.
+# For find_package(rotary CONFIG). While the major version is 0, minor versions may break.
 install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")
 set(rotary_find_cuda "# CUDA is left out.")
 if(ROTARY_CUDA)
@@ -75,9 +74,8 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/rotaryConfigVersion.cmake"
   DESTINATION "${rotary_package_folder}")
 
-# pkg-config. Where only a static library is installed, plain --libs must already name all that it
-# needs; libhwy, unless it is inside, is named by itself, since requiring its package would hand its
-# compile flags on.
+# For pkg-config. With only a static library, plain --libs must name everything it needs. libhwy is
+# named directly unless it is inside, since requiring its package would pass on its compile flags.
 set(rotary_pc_highway hwy)
 if(TARGET rotary_highway)
   set(rotary_pc_highway "")

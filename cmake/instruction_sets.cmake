@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary_instruction_sets: the sets that kernels are compiled for beside the compiler's baseline,
-# best first, by Highway's names. On 64-bit Arm the baseline, NEON, is all there is.
+# rotary_instruction_sets: the sets to compile kernels for besides the compiler's baseline, best
+# first, by Highway's names. On 64-bit Arm the baseline, NEON, is the only one.
 set(ROTARY_INSTRUCTION_SETS all CACHE STRING
   "all, native (this machine's best), runnable (each of this machine's), or of AVX3;AVX2;SSE4")
 
@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(rotary_instruction_sets AVX3 AVX2 SSE4)
 endif()
 
-# As /proc/cpuinfo names them.
+# By the names in /proc/cpuinfo.
 set(rotary_features_of_AVX3 avx512f avx512bw avx512dq avx512vl)
 set(rotary_features_of_AVX2 avx2 fma bmi2 f16c)
 set(rotary_features_of_SSE4 sse4_1 sse4_2 pclmulqdq aes)

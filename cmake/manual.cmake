@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages and completions, which the tool prints of itself. Cross-built without an emulator it
-# cannot: then there are none.
+# Manual pages and completions, printed by the tool itself. A cross-build without an emulator cannot
+# run it and has none.
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   message(STATUS "rotary: no manual pages and completions, since the tool cannot run here")
   return()

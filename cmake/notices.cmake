@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# THIRD-PARTY-NOTICES.md, for people, and rotary.spdx.json, for tools (SPDX 2.3): what
-# rotary_third_party recorded of the parts that this build installs.
+# Writes THIRD-PARTY-NOTICES.md for people and rotary.spdx.json (SPDX 2.3) for tools, about the
+# installed parts that rotary_third_party recorded.
 set(rotary_notices_file "${PROJECT_BINARY_DIR}/THIRD-PARTY-NOTICES.md")
 set(rotary_sbom_file "${PROJECT_BINARY_DIR}/rotary.spdx.json")
 
-# rotary_get_json_members(<variable> <key> <text> [<key> <text>]...): as members of a JSON object.
-# No text has a semicolon.
+# rotary_get_json_members(<variable> <key> <text> [<key> <text>]...): members of a JSON object.
+# Texts must not contain semicolons.
 function(rotary_get_json_members variable)
   set(members "")
   while(ARGN)
@@ -90,8 +90,8 @@ function(rotary_write_sbom names)
       ${members}
     }")
   endforeach()
-  # Documents of the same content have the same namespace: the same build makes the same file, with
-  # SOURCE_DATE_EPOCH to the second.
+  # The namespace depends only on the content, so equal builds write equal files (apart from the
+  # time, which SOURCE_DATE_EPOCH fixes).
   string(SHA256 digest "${packages}${relations}")
   string(TIMESTAMP created "%Y-%m-%dT%H:%M:%SZ" UTC)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/rotary.spdx.json.in" "${rotary_sbom_file}" @ONLY)

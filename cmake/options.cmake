@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiler settings of this project's own targets: rotary_options, linked privately by each of them.
+# Compiler settings for this project's own targets, which link rotary_options privately.
 
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
 
@@ -15,11 +15,10 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# A compiler cache that finds objects of another checkout, too: paths below this one are hashed as
-# relative ones, and precompiled headers by their content. Depend mode hashes the files that were
-# read: the preprocessed text, without comments, would find a precompiled header of other files.
-# Public headers have include guards: g++ tells #pragma once files apart by their times, which
-# differ when a cached precompiled header is older than the checkout.
+# Lets a compiler cache find objects of another checkout: it hashes paths as relative ones and
+# precompiled headers by content. Depend mode hashes the files that were read; the preprocessed text
+# would match a precompiled header of different files. Public headers have include guards because
+# g++ tells #pragma once files apart by their times, which differ for cached precompiled headers.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
 endif()
@@ -34,18 +33,18 @@ add_library(rotary_options INTERFACE)
 target_compile_features(rotary_options INTERFACE cxx_std_20)
 target_compile_options(rotary_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=switch
-  # The numeric contract promises the same bits: a product and a sum fuse where the code says so.
+  # The numeric contract promises fixed bits, so products and sums fuse only where the code says so.
   -ffp-contract=off
-  # g++ collects garbage from 128 MiB on, a tenth of its time.
+  # g++ would collect garbage from 128 MiB on, for a tenth of its time.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>
-  # ccache needs to see which precompiled header is used.
+  # Shows ccache which precompiled header is used.
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
   $<$<BOOL:${ROTARY_WARNINGS_AS_ERRORS}>:-Werror>)
 
 if(ROTARY_SANITIZE)
   target_compile_options(rotary_options INTERFACE
     -fsanitize=${ROTARY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    # gcc 12 sees false ones in what sanitizers add to std::optional.
+    # gcc 12 warns falsely about code that sanitizers add to std::optional.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rotary_options INTERFACE -fsanitize=${ROTARY_SANITIZE})
 endif()

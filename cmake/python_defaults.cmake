@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Defaults of a build of the Python package, before the options: the module, and the tool where its
-# dependencies are there. What the tool would load and a wheel cannot have (MPFR, libzip) is off.
+# Defaults for building the Python package, set before the options: the module, and the tool if its
+# dependencies are found. MPFR and libzip are off, since a wheel cannot contain them.
 set(rotary_is_whole OFF)
 find_package(fmt 9 CONFIG QUIET)
 find_package(CLI11 2.1 CONFIG QUIET)
@@ -17,7 +17,7 @@ foreach(option IN ITEMS ROTARY_TOOL_BENCH ROTARY_TOOL_NPZ ROTARY_INSTALL ROTARY_
   set(${option} OFF CACHE BOOL "Off in the Python package")
 endforeach()
 
-# `pip install .` is for the machine that it runs on. A wheel for others asks for all.
+# `pip install .` builds for this machine. A wheel for others asks for all sets.
 if(NOT DEFINED ROTARY_INSTRUCTION_SETS AND NOT CMAKE_CROSSCOMPILING AND EXISTS /proc/cpuinfo)
   set(ROTARY_INSTRUCTION_SETS native CACHE STRING "As cmake/instruction_sets.cmake says")
   message(STATUS "rotary: kernels for this machine's best instruction set; for a wheel that others "

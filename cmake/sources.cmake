@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Dependencies by their sources, where no package of the system has them.
+# Dependencies as sources, for systems without their packages.
 include(FetchContent)
 
 # rotary_find(<name> PACKAGE <package> VERSION <oldest> DEBIAN <package> REPOSITORY <address>
 #   COMMIT <hash>)
-# Looks for the CMake package. Without it, or with FETCHCONTENT_SOURCE_DIR_<NAME>, gets the sources:
-# from that folder, else the commit from the repository. Sets <package>_VERSION of a package that
-# was found, else rotary_<name>_folder.
+# Looks for the CMake package. Without it, or with FETCHCONTENT_SOURCE_DIR_<NAME>, takes the sources
+# from that folder or else the repository. Sets <package>_VERSION if a package was found, otherwise
+# rotary_<name>_folder.
 macro(rotary_find name)
   cmake_parse_arguments(rotary_find "" "PACKAGE;VERSION;DEBIAN;REPOSITORY;COMMIT" "" ${ARGN})
   string(TOUPPER "${name}" rotary_find_upper)
@@ -18,14 +18,14 @@ macro(rotary_find name)
     FetchContent_Declare(${name}
       GIT_REPOSITORY "${rotary_find_REPOSITORY}"
       GIT_TAG ${rotary_find_COMMIT}
-      SOURCE_SUBDIR none)  # its own CMakeLists.txt is left alone: tests, install rules, options
+      SOURCE_SUBDIR none)  # skips its CMakeLists.txt: tests, install rules, options
     FetchContent_MakeAvailable(${name})
     set(rotary_${name}_folder "${${name}_SOURCE_DIR}")
   endif()
 endmacro()
 
-# Ends with what to do, where the sources cannot be had; FetchContent's own message is a page of
-# git's. Reads the arguments of rotary_find.
+# If the sources are unreachable, fails with advice instead of FetchContent's page of git output.
+# Reads rotary_find's arguments.
 function(rotary_require_source name)
   if(FETCHCONTENT_SOURCE_DIR_${rotary_find_upper} OR EXISTS "${FETCHCONTENT_BASE_DIR}/${name}-src")
     return()
@@ -50,7 +50,7 @@ function(rotary_require_source name)
     "-DFETCHCONTENT_SOURCE_DIR_${rotary_find_upper}=<folder>.")
 endfunction()
 
-# rotary_get_version(<variable> <file> <prefix>): "1.0.3" of macros <prefix>_MAJOR, _MINOR, _PATCH.
+# rotary_get_version(<variable> <file> <prefix>): "1.0.3" from <prefix>_MAJOR, _MINOR and _PATCH.
 function(rotary_get_version variable file prefix)
   set(numbers "")
   foreach(part IN ITEMS MAJOR MINOR PATCH)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary_get_starter(<target> <variable>): the file by which something other than CTest starts a
-# program. In a cross-build that is a script, which gives the program to the emulator.
+# rotary_get_starter(<target> <variable>): the file that starts a program outside CTest. In a
+# cross-build it is a script that runs the emulator.
 function(rotary_get_starter target variable)
   set(starter "$<TARGET_FILE:${target}>")
   if(CMAKE_CROSSCOMPILING_EMULATOR)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The work of others in what is installed. dependencies.cmake records it; the page of a report and
-# notices.cmake take it from here.
+# Other people's work in the installation: dependencies.cmake records it, notices.cmake and the
+# report's page read it.
 
 # rotary_third_party(<name> VERSION <version> LICENCE <SPDX expression> COPYRIGHT <holder>...
 #   HOME <address> USER <library|tool> HELD <contained|linked> WHY <text>)
-# contained: compiled or copied into our files, so its notice goes with them. linked: a library of
-# its own, found when ours are loaded.
+# contained: compiled or copied into our files, which carry its notice. linked: a separate library
+# that is loaded with ours.
 function(rotary_third_party name)
   cmake_parse_arguments(PARSE_ARGV 1 party "" "VERSION;LICENCE;HOME;USER;HELD;WHY" "COPYRIGHT")
   if(party_UNPARSED_ARGUMENTS OR party_KEYWORDS_MISSING_VALUES)
@@ -26,8 +26,8 @@ function(rotary_get_third_party name)
   endforeach()
 endfunction()
 
-# rotary_get_notice(<variable> <name>): its copyright and its licence. LICENSE, which is installed
-# with every notice, has the text of the Apache License.
+# rotary_get_notice(<variable> <name>): a copyright and licence. LICENSE, installed with every
+# notice, holds the Apache License.
 set(rotary_licence_folder "${CMAKE_CURRENT_LIST_DIR}/licences")
 function(rotary_get_notice variable name)
   rotary_get_third_party("${name}")
