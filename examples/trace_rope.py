@@ -7,10 +7,8 @@
         model(input_ids)
 
 or trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16], which makes one layer with
-random
-weights (rotary embedding has none). A module's hook never sees rotated q, so this wraps the
-function
-that the modeling code calls.
+random weights (rotary embedding has none). A module's hook never sees rotated q, so this wraps the
+function that the modeling code calls.
 """
 
 import contextlib
@@ -26,8 +24,7 @@ ROTATES = re.compile(r"apply_.*(rotary|rope).*")
 @contextlib.contextmanager
 def trace(model, path, calls=2):
     """Saves the first calls, one per layer: "0.q.before", "0.q.after", "0.positions". If known,
-    also
-    "0.layer", the caller's ids "0.given" and the cached length "0.past".
+    also "0.layer", the caller's ids "0.given" and the cached length "0.past".
     """
     saved, state = {}, {"calls": 0}
 
