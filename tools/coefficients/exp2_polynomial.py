@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derives the polynomial of src/kernels/attend/exp2_polynomial.hpp.
 
-2^f = 1 + f P(f) for |f| <= 1/2. P is the Chebyshev interpolant of (2^f - 1) / f, which is within a
-small factor of the best one, with its coefficients rounded to float32. Printed with it: the largest
-relative error of 1 + f P(f), as a power of two.
+2^f = 1 + f P(f) for |f| <= 1/2. P is the Chebyshev interpolant of (2^f - 1) / f, close to the best
+polynomial, with coefficients rounded to float32. Also prints the largest relative error of
+1 + f P(f) as a power of two.
 
 Needs mpmath (Debian: python3-mpmath). Run: tools/coefficients/exp2_polynomial.py
 """

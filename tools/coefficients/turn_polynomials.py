@@ -3,8 +3,8 @@
 """Derives the polynomials of src/kernels/turn_polynomials.hpp.
 
 sin(2πr) = r S(r²) and cos(2πr) = C(r²) for |r| <= 1/8 of a turn. Each polynomial is the Chebyshev
-interpolant on r² in [0, 1/64], which is within a small factor of the best one, with its
-coefficients rounded to double. Printed with each: the largest error, as a power of two.
+interpolant on r² in [0, 1/64], close to the best one, with coefficients rounded to double. Also
+prints the largest errors as powers of two.
 
 Needs mpmath (Debian: python3-mpmath). Run: tools/coefficients/turn_polynomials.py
 """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of the hot calls, counted by callgrind and compared with recorded.json: unlike times
-they are the same in every run, so a change of a few percent shows on the busiest machine.
+"""Counts instructions of the hot calls with callgrind and compares them with recorded.json. Unlike
+times they are the same in every run, so a change of a few percent shows on the busiest machine.
 
     counts.py PROGRAM RECORDED [--accept | --if-recorded]
 
-PROGRAM is rotary-counts, RECORDED the numbers of each compiler and instruction set. --accept writes
-what was counted instead. Exits with 1 when a count is more than 2 % away from what is recorded, in
-either direction: fewer instructions are to be recorded too, or they can be lost again unseen."""
+PROGRAM is rotary-counts, RECORDED the numbers for each compiler and instruction set. --accept
+writes the new counts. Exits with 1 if a count differs by more than 2 % from the record, in either
+direction: an improvement must be recorded too, or it could be lost unseen."""
 
 import argparse
 import json
@@ -17,14 +17,14 @@ import subprocess
 import sys
 import tempfile
 
-# The sets that valgrind can execute; it knows no AVX-512.
+# Valgrind does not know AVX-512.
 INSTRUCTION_SETS = ("AVX2", "SSE4")
 ALLOWED = 0.02
 SUMMARY = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 
 def count(program, instruction_set):
-    """The compiler, and the instructions of each call of the program by its name."""
+    """The compiler, and the instructions of each call by name."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         result = subprocess.run(
@@ -50,7 +50,7 @@ def count(program, instruction_set):
 
 
 def compare(title, counted, recorded):
-    """Prints every count; returns how many are too far from the recorded ones."""
+    """Prints every count; returns how many differ too much from the record."""
     wrong = 0
     print(f"\n{title:<48}{'counted':>12}{'recorded':>12}{'change':>9}")
     for name in sorted(counted.keys() | recorded.keys(), key=[*counted, *recorded].index):

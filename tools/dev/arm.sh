@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev arm: the tests on 64-bit Arm, cross-built and run under qemu-user. The arm64 packages go
-# into a tree under build/, fetched by an apt that believes in a machine with nothing installed, so
-# nothing of this machine's packages changes.
+# ./dev arm: runs the tests on 64-bit Arm, cross-built, under qemu-user. The arm64 packages go into
+# a tree under build/. Their apt sees an empty system, so this machine's packages do not change.
 
 arm_sysroot="$PWD/build/arm64/sysroot"
 
@@ -14,8 +13,8 @@ cmd_arm() {
   arm_run build/arm64/bin/rotary inspect models/llama-3.1-8b.json
 }
 
-# Packages with which the libraries of packages_build are linked and run. The stamp names them:
-# another list is another tree.
+# Fetches the packages that libraries of packages_build need for linking and running. The stamp
+# names them, so another list makes another tree.
 arm_fill_sysroot() {
   local packages=(libstdc++6) name stamp="$arm_sysroot/.filled"
   for name in "${packages_build[@]}"; do
@@ -29,7 +28,7 @@ arm_fill_sysroot() {
   echo "${packages[*]}" >"$stamp"
 }
 
-# arm_unpack FOLDER PACKAGE...: the packages and what they depend on, unpacked into FOLDER.
+# arm_unpack FOLDER PACKAGE...: unpacks the packages and their dependencies into FOLDER.
 arm_unpack() {
   local folder="$1" name
   rm -rf -- "$folder"
@@ -39,13 +38,13 @@ arm_unpack() {
     dpkg-deb --extract "$name" "$folder"
   done
   rm -rf -- "$folder/apt"
-  # A link to /lib/… means the one of this tree.
+  # Redirects links to /lib/… into this tree.
   while read -r name; do
     ln -sfn -- "$folder$(readlink "$name")" "$name"
   done < <(find "$folder" -type l -lname '/*')
 }
 
-# arm_fetch FOLDER PACKAGE...: the packages and what they depend on, into FOLDER/archives.
+# arm_fetch FOLDER PACKAGE...: downloads the packages and their dependencies to FOLDER/archives.
 arm_fetch() {
   local folder="$1"
   shift
@@ -60,7 +59,7 @@ arm_fetch() {
   "${apt[@]}" install --download-only --yes --no-install-recommends "$@"
 }
 
-# As CMAKE_CROSSCOMPILING_EMULATOR of cmake/arm64.cmake.
+# Like CMAKE_CROSSCOMPILING_EMULATOR in cmake/arm64.cmake.
 arm_run() {
   qemu-aarch64 -cpu cortex-a72 -L "$arm_sysroot" "$@"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev bench: a release build, what `rotary bench` measures with it, and the numbers kept under the
-# commit that they belong to; ./dev bench attention: the same for attention.
+# ./dev bench: builds a release, runs `rotary bench` and keeps the numbers under their commit. ./dev
+# bench attention: the same for attention.
 
 bench_folder=build/bench
 

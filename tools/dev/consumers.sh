@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev consumers: rotary as others get it. Release builds, shared and static, whole and the core
-# alone, with Highway and nlohmann from packages and from sources, are installed, moved, and used by
-# the projects of tests/consumers; two of them take rotary's sources instead. Then the tool is built
-# as where MPFR and libzip are missing.
+# ./dev consumers: rotary as others get it. Builds releases (shared and static, whole and core only,
+# Highway and nlohmann from packages and from sources), installs and moves them, and uses them in
+# the projects of tests/consumers. Two of these take rotary's sources instead. Finally builds the
+# tool without MPFR and libzip.
 
 consumers_folder=build/consumers
 
@@ -24,7 +24,7 @@ cmd_consumers() {
   stage "every consumer builds and runs"
 }
 
-# The core alone, which needs no nlohmann.
+# The core only, which does not need nlohmann.
 consumers_use_core() {
   local options=(-D ROTARY_CORE_ONLY=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
   consumers_install core_static core "${options[@]}" -D BUILD_SHARED_LIBS=OFF
@@ -35,8 +35,8 @@ consumers_use_core() {
   ROTARY_PREFIX="$PWD/$consumers_folder/core/moved" /usr/bin/python3 -B tests/install/core_test.py
 }
 
-# consumers_use_sources CONSUMER...: as where neither Highway nor nlohmann is installed, from
-# Debian's tarballs of what their authors released.
+# consumers_use_sources CONSUMER...: builds without installed Highway and nlohmann, from Debian's
+# tarballs of their releases.
 consumers_use_sources() {
   local sources="$PWD/build/tarballs"
   consumers_get_tarballs "$sources" >"$sources.log" 2>&1 ||
@@ -52,8 +52,8 @@ consumers_use_sources() {
   consumers_compare_bits sources
 }
 
-# consumers_get_tarballs FOLDER: FOLDER/highway and FOLDER/json. The system's own list of sources
-# need not have deb-src.
+# consumers_get_tarballs FOLDER: fetches FOLDER/highway and FOLDER/json, even if the system's
+# sources lack deb-src.
 consumers_get_tarballs() {
   local folder="$1"
   [[ ! -e "$folder/complete" ]] || return 0
@@ -71,13 +71,13 @@ consumers_get_tarballs() {
   touch -- "$folder/complete"
 }
 
-# consumers_apt FOLDER ARGUMENT...: apt-get with the lists of sources in FOLDER.
+# consumers_apt FOLDER ARGUMENT...: runs apt-get with the sources listed in FOLDER.
 consumers_apt() {
   apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$1/parts" \
     -o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" "${@:2}"
 }
 
-# The tool alone, as a packager builds it who has neither MPFR nor libzip.
+# Builds only the tool, as a packager without MPFR and libzip would.
 consumers_use_tool() {
   local build="$PWD/$consumers_folder/tool" installed="$PWD/$consumers_folder/tool_installed"
   stage "consumers: the tool without bench and .npz"
@@ -93,7 +93,8 @@ consumers_use_tool() {
   done
 }
 
-# consumers_install KIND BUILD DEFINITION...: builds the library in BUILD, leaves it in KIND/moved.
+# consumers_install KIND BUILD DEFINITION...: builds the library in BUILD and installs it to
+# KIND/moved.
 consumers_install() {
   local folder="$PWD/$consumers_folder/$1" library="$consumers_folder/$2"
   local installed="$folder/installed" moved="$folder/moved"
@@ -102,7 +103,7 @@ consumers_install() {
   cmake --build "$library" --parallel "$(nproc)"
   rm -rf -- "$installed" "$moved"
   cmake --install "$library" --prefix "$installed"
-  # Whatever still looks for the old place fails from here on.
+  # Anything that still uses the old path now fails.
   mv -- "$installed" "$moved"
   consumers_refuse_paths "$moved"
 }
@@ -116,15 +117,15 @@ consumers_use() {
   done
 }
 
-# consumers_compare_bits KIND: what cmake_bits prints must be that of the shared library.
+# consumers_compare_bits KIND: cmake_bits must print the same as with the shared library.
 consumers_compare_bits() {
   diff <("$consumers_folder/shared/cmake_bits/consumer") \
     <("$consumers_folder/$1/cmake_bits/consumer") ||
     die "the $1 library must compute the bits of the shared one"
 }
 
-# consumers_refuse_paths PREFIX: no installed file may name a folder of this checkout. (The checkout
-# itself may be called /rotary, which include/rotary/ contains.)
+# consumers_refuse_paths PREFIX: no installed file may contain a path of this checkout. (A checkout
+# at /rotary is skipped, since include/rotary/ contains that.)
 consumers_refuse_paths() {
   local found
   found="$(grep --recursive --files-with-matches --fixed-strings \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev counts: instructions of the hot calls, as shipped, against those recorded.
+# ./dev counts: compares instructions of the hot calls, as shipped, with the recorded ones.
 
 cmd_counts() {
   case "${1:-}" in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev docs: the documents as a site, and the API reference, from the public headers' comments.
+# ./dev docs: builds the documents as a site, and the API reference from the public headers.
 
 cmd_docs() {
   (($# == 0)) || die "docs takes nothing, got '$1'"

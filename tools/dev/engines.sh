@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev engines: released models in this library, in Transformers and in llama.cpp, each against
-# float64. pip fetches the checkpoints and llama.cpp by their hashes (360 MB), and torch and
-# transformers (6 GB).
+# ./dev engines: compares released models in this library, Transformers and llama.cpp with float64.
+# pip fetches checkpoints and llama.cpp by their hashes (360 MB), torch and transformers (6 GB).
 
 cmd_engines() {
   (($# == 0)) || die "engines takes nothing, got '$1'"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev fresh: proves the README's two commands, the guide, and that others can use what is
-# installed, on a clone of HEAD inside a bare Debian 12 tree.
-# The mirror and apt's network settings are those of this machine.
+# ./dev fresh: tests the README's two commands, the guide, and the use of an installation, on a
+# clone of HEAD inside a bare Debian 12 tree, with this machine's mirror and apt network settings.
 
 fresh_suite=bookworm
 fresh_tree=""
@@ -44,7 +43,7 @@ cmd_fresh() {
   stage "a fresh machine passes"
 }
 
-# fresh_step TITLE COMMAND...: runs it and says how long it took.
+# fresh_step TITLE COMMAND...: runs it and prints how long it took.
 fresh_step() {
   local title="$1" begin="$SECONDS"
   shift
@@ -53,8 +52,8 @@ fresh_step() {
   printf '== fresh: %s took %d s\n' "$title" "$((SECONDS - begin))"
 }
 
-# This machine's Debian sources of the suite, its updates and its security fixes, as lines of a
-# sources.list.
+# Prints this machine's Debian sources of the suite, its updates and security fixes, as sources.list
+# lines.
 fresh_sources() {
   apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v suite="$fresh_suite" '$4 == "main" && $3 ~ "^" suite "(-updates|-security)?$"' |
@@ -71,7 +70,7 @@ fresh_configure() {
   apt-config dump Acquire |
     grep --extended-regexp '^Acquire::(http|https|Check-|Retries|ForceIP)' \
       >"$apt/apt.conf.d/90network" || true
-  # A mirror behind https may be vouched for by a certificate that only this machine knows.
+  # Only this machine may know the certificate of an https mirror.
   if [[ "$sources" == *https:* ]]; then
     cp --dereference /etc/ssl/certs/ca-certificates.crt "$apt/network.crt"
     echo 'Acquire::https::CaInfo "/etc/apt/network.crt";' >>"$apt/apt.conf.d/90network"
@@ -79,12 +78,13 @@ fresh_configure() {
   for file in resolv.conf hosts; do
     cp --dereference "/etc/$file" "$fresh_tree/etc/$file"
   done
-  # The leak checker of AddressSanitizer reads /proc; apt writes its log through a terminal.
+  # AddressSanitizer's leak checker reads /proc; apt writes its log through a terminal.
   mount -t proc proc "$fresh_tree/proc" && mount -t devpts devpts "$fresh_tree/dev/pts" ||
     echo "note: mounting /proc or /dev/pts was refused; going on without it"
 }
 
-# fresh_inside FOLDER COMMAND: as root, with nothing of this environment but its proxies.
+# fresh_inside FOLDER COMMAND: runs it as root with no variables of this environment but the
+# proxies.
 fresh_inside() {
   local name environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
     DEBIAN_FRONTEND=noninteractive)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev fuzz: the targets of fuzz/, under AddressSanitizer and UndefinedBehaviorSanitizer.
+# ./dev fuzz: runs the targets of fuzz/ with AddressSanitizer and UndefinedBehaviorSanitizer.
 # docs/how-to/fuzz.md says what each checks.
 
 mapfile -t fuzz_targets < <(
@@ -43,7 +43,7 @@ cmd_fuzz() {
   fuzz_summary
 }
 
-# Options of libFuzzer that one target needs: the longest input, and words that it cannot guess.
+# libFuzzer options for one target: the longest input, and words that it cannot guess.
 fuzz_options() {
   case "$1" in
     attend) echo -max_len=224 -len_control=0 ;;
@@ -61,7 +61,7 @@ fuzz_options() {
   esac
 }
 
-# fuzz_one TARGET LIMIT...: goes on with what earlier runs on this machine have found interesting.
+# fuzz_one TARGET LIMIT...: continues from interesting inputs of earlier runs on this machine.
 fuzz_one() {
   local target="$1" limits=("${@:2}") folder="build/fuzz/learned/$1" log options begin="$SECONDS"
   stage "fuzz: $target"

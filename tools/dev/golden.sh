@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev golden: the golden data of tests/golden made again by a published transformers, and what
-# other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
-# and the library held against them; --classes: every rotary class of a release beside the tool;
-# --dialects: the numbers of other engines, from what PyPI has of them; --evidence: engines on each
-# family's configs in each form; --gguf: GGUF files that others made; --peers: functions of other
-# libraries beside the tool. It needs the network, once for each wheel.
+# ./dev golden: makes tests/golden again with a published transformers, and runs its configs in
+# other releases. --onnx: makes ONNX's vectors again with a published onnx and compares the library.
+# --classes: compares every rotary class of a release with the tool. --dialects: numbers of other
+# engines from PyPI. --evidence: runs engines on each family's configs in every form. --gguf: GGUF
+# files made by others. --peers: compares other libraries' functions with the tool. Needs the
+# network once per wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"

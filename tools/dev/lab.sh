@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with a
-# process for each processor; ./dev lab --test: built and tested; ./dev lab data ARGUMENT...: data
-# sets; ./dev lab ARGUMENT... [-j N]: rotary-lab with these, in N processes.
+# ./dev lab: builds and tests the lab, fetches prose, trains E1 to E4 with the quick preset, a
+# process per processor. ./dev lab --test: only builds and tests. ./dev lab data ARGUMENT...: makes
+# data sets. ./dev lab ARGUMENT... [-j N]: runs rotary-lab in N processes.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
 lab_places=(--runs build/lab/runs --data-dir build/lab/data)
 
-# sacreBLEU (Apache-2.0), which judges translations, from pip, once; all else works without it.
+# Installs sacreBLEU (Apache-2.0), which scores translations, by pip once; the rest works without
+# it.
 provide_sacrebleu() {
   local -r python=build/lab/python
   command -v sacrebleu >/dev/null && return

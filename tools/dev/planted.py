@@ -2,17 +2,17 @@
 """Puts each bug of tests/planted back into a copy of the tree, build/planted, and expects the tests
 that it names to fail: `./dev planted`, or `./dev planted NAME...`.
 
-A patch there puts one bug of the history back. The lines before its diff:
+A patch there puts back one bug from the history. The lines before its diff:
 
-    Bug:    what is wrong, in one sentence
-    From:   the commit that mended it; (planted there): the commit planted it to see its test fail;
-            (of this kind): the history has no such bug, the commit's test looks for it
+    Bug:    the mistake in one sentence
+    From:   the commit that fixed it; (planted there): that commit planted it to see its test fail;
+            (of this kind): the history has no such bug, but the commit's test looks for it
     Build:  a preset, release or cuda-emulated; or python: the files that `./dev python` installed
-    Fails:  a test of CTest without its instruction set, then the part that must fail: a filter of
-            GoogleTest, an id of unittest for tool.*, an expression for pytest's -k; one line each
+    Fails:  a CTest test without its instruction set, then the part that must fail: a GoogleTest
+            filter, a unittest id for tool.*, an expression for pytest's -k; one line each
 
-To add one, undo the fix with few lines and no warning, leave the tests alone, and write `git diff`
-to FOLDER-NAME.patch below its header. Make a patch again where code moves.
+To add one, undo the fix in few lines without warnings, leave the tests alone, and write `git diff`
+to FOLDER-NAME.patch below its header. If the code moves, make the patch again.
 """
 
 import collections
@@ -30,7 +30,7 @@ PATCHES = ROOT / "tests/planted"
 TREE = ROOT / "build/planted/tree"
 PACKAGE = ROOT / "build/planted/python"
 NATIVE = ("-D", "ROTARY_INSTRUCTION_SETS=native")
-LIMIT = ("timeout", "900")  # of one test; one that hangs fails
+LIMIT = ("timeout", "900")  # per test; one that hangs counts as failed
 
 Patch = collections.namedtuple("Patch", "file build tests paths")
 
@@ -44,7 +44,7 @@ def read(file):
 
 
 def run(*command, cwd=ROOT, **variables):
-    """The exit status and all that the command said."""
+    """The exit status, and all output."""
     done = subprocess.run([str(each) for each in command], cwd=cwd, text=True, errors="replace",
                           env=os.environ | {key: str(value) for key, value in variables.items()},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -73,7 +73,7 @@ def environment():
 
 
 def make(build, tests):
-    if build == "python":  # the installed package with the Python files of the copied tree
+    if build == "python":  # the installed package with the copied tree's Python files
         shutil.rmtree(PACKAGE, ignore_errors=True)
         for each in environment().glob("lib/python3*/site-packages/rotary*"):
             shutil.copytree(each, PACKAGE / each.name)
@@ -85,7 +85,7 @@ def make(build, tests):
 
 
 def run_test(build, test):
-    """Runs what is named as ctest and ./dev python run the whole of it."""
+    """Runs the named part, as ctest and ./dev python run the whole."""
     name, _, part = test.partition(" ")
     if build == "python":
         return run(*LIMIT, environment() / "bin/python", "-B", "-m", "pytest", "-q", "-p",
@@ -101,7 +101,7 @@ def run_test(build, test):
 
 
 def prepare(build, tests):
-    """Builds the tree without a bug; returns the tests that do not pass there."""
+    """Builds the tree without a bug; returns tests that fail there."""
     print(f"{build}: the tree without a bug, {len(tests)} tests", flush=True)
     status, said = 0, ""
     if build != "python":
@@ -120,9 +120,9 @@ def prepare(build, tests):
 
 
 def judge(patch):
-    """What becomes of the bug. Leaves the copied tree as it was."""
+    """Whether the tests catch the bug. Leaves the copied tree unchanged."""
     before = {TREE / path: (TREE / path).read_bytes() for path in patch.paths}
-    # The copy lies in a folder that git ignores: git must look for no repository above it.
+    # The copy is in an ignored folder: git must not find the repository above it.
     if run("git", "apply", patch.file, cwd=TREE, GIT_CEILING_DIRECTORIES=TREE.parent)[0] != 0:
         return "does not apply"
     try:
@@ -130,7 +130,7 @@ def judge(patch):
         if status != 0:
             return f"does not build\n{said[-2000:]}"
         statuses = {run_test(patch.build, test)[0] for test in patch.tests}
-        # pytest ends with 1 where a test fails, otherwise where it runs none.
+        # pytest exits with 1 if a test fails, with other codes if it runs none.
         is_caught = statuses == {1} if patch.build == "python" else 0 not in statuses
         return "caught" if is_caught else "NOT CAUGHT"
     finally:

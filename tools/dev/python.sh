@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev python: the wheel of the Python package, built, repaired, and tested in an empty environment
-# of each CPython that is there; --torch: also the tests that need torch and transformers (6 GB);
-# --bench: the wheel's calls timed beside torch's. pip fetches the build's tools, once.
+# ./dev python: builds and repairs the Python package's wheel, and tests it in an empty environment
+# of each installed CPython. --torch: also tests that need torch and transformers (6 GB). --bench:
+# times the wheel's calls beside torch's. pip fetches the build tools once.
 
 python_folder=build/python
 python_minors=(10 11 12 13 14)
@@ -21,13 +21,13 @@ cmd_python() {
   esac
 }
 
-# python_pip ENVIRONMENT ARGUMENT...: the environment's pip, which gives up where an index does not
-# answer. Its own patience is 15 minutes for each file.
+# python_pip ENVIRONMENT ARGUMENT...: the environment's pip, which gives up soon if an index does
+# not answer. By default it waits 15 minutes per file.
 python_pip() {
   PIP_DEFAULT_TIMEOUT=20 PIP_RETRIES=2 timeout 600 "$1/bin/pip" --quiet "${@:2}"
 }
 
-# The programs that build and repair wheels, in an environment of their own.
+# Installs the programs that build and repair wheels in their own environment.
 python_provide_tools() {
   local tools="$python_folder/tools"
   [[ ! -e "$tools/.complete" ]] || return 0
@@ -41,11 +41,11 @@ python_provide_tools() {
   touch -- "$tools/.complete"
 }
 
-# Leaves one wheel in build/python/repaired. Highway is compiled into it, from Debian's tarball of
-# its sources where apt has that; otherwise auditwheel copies the shared object.
+# Leaves one wheel in build/python/repaired. It contains Highway from Debian's source tarball if apt
+# has it; otherwise auditwheel copies the shared object.
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
-  # As the presets say: a compiler cache then has the library's objects.
+  # The same as in the presets, so that a compiler cache has the library's objects.
   local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON
     -C cmake.define.ROTARY_INSTRUCTION_SETS=all)
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
@@ -62,7 +62,7 @@ python_build_wheel() {
   ls -l "$python_folder"/repaired/*.whl
 }
 
-# python_interpreters: the path of one CPython of each minor version, from PATH or pyenv.
+# python_interpreters: the path of one CPython per minor version, from PATH or pyenv.
 python_interpreters() {
   local minor found
   for minor in "${python_minors[@]}"; do
@@ -76,8 +76,8 @@ python_interpreters() {
   done
 }
 
-# python_environment NAME INTERPRETER: an empty environment, and beside it the wheels that rotary's
-# names and those of the tests. Fails where the index does not give them.
+# python_environment NAME INTERPRETER: makes an empty environment, and beside it fetches the wheels
+# that rotary's wheel and the tests need. Fails if the index lacks them.
 python_environment() {
   local environment="$python_folder/environments/$1" requirements
   "$2" -m venv --clear "$environment" || return
@@ -117,7 +117,7 @@ python_test_all() {
   stage "python: passes on CPython ${tested[*]}${skipped:+, skipped on ${skipped[*]}}"
 }
 
-# python_pytest BIN [ARGUMENT...]: the tests against the installed package, not the checkout.
+# python_pytest BIN [ARGUMENT...]: tests the installed package, not the checkout.
 python_pytest() {
   local bin="$1"
   ROTARY_WHEEL="$(echo "$PWD/$python_folder"/repaired/*.whl)" \
@@ -125,7 +125,7 @@ python_pytest() {
     python/tests "${@:2}"
 }
 
-# The newest CPython that torch has a wheel for here; the environment is kept.
+# Uses the newest CPython here for which torch has a wheel; keeps the environment.
 python_torch_environment() {
   local environment="$python_folder/environments/torch"
   if [[ ! -e "$environment/.complete" ]]; then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev record: what a change of structure must keep, against tests/recorded.
+# ./dev record: compares with tests/recorded what refactoring must keep.
 
 cmd_record() {
   case "${1:-}" in

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev release: everything that a release publishes, from HEAD, with SHA256SUMS, in
-# build/release_files; each installed and used in a bare tree, as docs/how-to/link-rotary.md says.
-# It is no part of CI. CONTRIBUTING.md says what a person does before and after it.
+# ./dev release: makes all files of a release from HEAD, with SHA256SUMS, in build/release_files,
+# and installs and uses each in a bare tree, following docs/how-to/link-rotary.md. Not part of CI.
+# CONTRIBUTING.md says what a person does before and after.
 
 release_folder="$PWD/build/release_files"
 release_sources="$PWD/build/release_sources"
@@ -28,7 +28,7 @@ cmd_release() {
   ls -l "$release_folder"
 }
 
-# The tool of the wheel, which needs glibc alone, as an archive that is unpacked anywhere.
+# Packs the wheel's tool, which needs only glibc, as an archive that runs from any folder.
 release_make_archive() {
   local name="rotary-$release_version-linux-x86_64"
   local folder="$release_sources/$name" wheel="$release_sources/wheel" share
@@ -49,14 +49,14 @@ release_make_archive() {
   ROTARY_PREFIX="$folder" /usr/bin/python3 -B tests/install/manual_test.py
 }
 
-# Debian's packages, and lintian's word on them: a tag that debian/ does not explain is an error.
+# Makes Debian packages and runs lintian: a tag that debian/ does not explain is an error.
 release_make_packages() {
   local source="$release_sources/rotary-$release_version"
   stage "release: Debian's packages"
   rm -rf -- "$source" "$release_sources"/*.deb
   mkdir -p -- "$source"
   git archive HEAD | tar -x -C "$source"
-  # debhelper gives each build a home of its own, without the compiler's cache.
+  # debhelper gives each build its own home, without the compiler cache.
   (cd -- "$source" && CCACHE_DIR="$(ccache --get-config cache_dir)" \
     DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" dpkg-buildpackage --build=binary -us -uc)
   lintian --fail-on error,warning --allow-root "$release_sources"/*.changes
@@ -93,7 +93,7 @@ release_run_in_tree() {
     ! find /etc /usr /var/lib -name '*rotary*' | grep ."
 }
 
-# The same packages with an older version, in the tree's folder before.
+# Makes the same packages with an older version, in the tree's folder before.
 release_repack_as_older() {
   local package unpacked="$release_sources/unpacked"
   for package in "$release_folder"/*.deb; do
@@ -104,7 +104,7 @@ release_repack_as_older() {
   done
 }
 
-# The recipe and its test package, with Highway and nlohmann/json of Debian.
+# Tries the recipe and its test package with Debian's Highway and nlohmann/json.
 release_try_conan() {
   local tools="$release_sources/conan"
   stage "release: conan create"

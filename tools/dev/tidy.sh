@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev tidy: every static check. The fast ones, tools/tidy/tidy.py, also run as a ctest.
+# ./dev tidy: runs every static check. ctest also runs the fast ones, tools/tidy/tidy.py.
 
 cmd_tidy() {
   local fix=no
@@ -19,7 +19,7 @@ cmd_tidy() {
     /usr/bin/python3 tools/tidy/tidy.py --fix-format
   fi
 
-  # Every check runs, whatever the earlier ones found.
+  # All checks run, even after failures.
   tidy_failed=()
   tidy_check "repository rules" /usr/bin/python3 tools/tidy/tidy.py
   tidy_check "g++ warnings" tidy_warnings build/gcc g++
@@ -40,13 +40,13 @@ tidy_check() {
   "$@" || tidy_failed+=("$title")
 }
 
-# tidy_warnings FOLDER COMPILER: a whole build, since a kernel's target mistakes show only when code
-# is generated.
+# tidy_warnings FOLDER COMPILER: builds everything, since mistakes in kernel targets only show when
+# code is generated.
 tidy_warnings() {
   local folder="$1" compiler="$2"
   if [[ ! -e "$folder/build.ninja" ]]; then
-    # clang-tidy reads the commands of build/clang and no precompiled header; without one, and with
-    # each source on its own, a missing include shows, too.
+    # clang-tidy reads build/clang's commands without a precompiled header. Compiling each source
+    # alone without one also reveals missing includes.
     cmake --preset release -B "$folder" -D CMAKE_CXX_COMPILER="$compiler" \
       -D CMAKE_CXX_FLAGS_RELEASE=-O1 -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
       -D ROTARY_COMBINE=OFF || return
@@ -56,11 +56,11 @@ tidy_warnings() {
 
 tidy_clang_tidy() {
   local sources
-  # The lab needs libtorch, the Python module nanobind, and the folder of GPUs nvcc or, emulated,
-  # _Float16, which clang 14 has not: build/clang does without.
+  # build/clang lacks the lab (libtorch), the Python module (nanobind) and the GPU folder (nvcc, or
+  # _Float16, which clang 14 lacks).
   sources="$(git ls-files --cached --others --exclude-standard '*.cpp' ':!lab/' ':!python/' \
     ':!cuda/')"
-  # The counts of what was suppressed in system headers say nothing.
+  # Hides the counts of warnings suppressed in system headers.
   xargs --max-procs="$(nproc)" --max-args=1 clang-tidy -p build/clang --quiet \
     <<<"$sources" 2> >(grep --invert-match --extended-regexp 'warnings? generated' >&2)
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds that each object and each test took when it was last made or run, the dearest first.
-times.py BUILD, a build folder of Ninja; ./dev times calls it."""
+"""How many seconds each object took to build and each test to run last time, the slowest first.
+times.py BUILD, a Ninja build folder; ./dev times calls it."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ TEST = re.compile(r'^"(\S+)" start time:|^Test time = +([\d.]+) sec', re.MULTILI
 
 
 def objects(build):
-    """Ninja appends a line for each time: the last counts."""
+    """Build seconds of each object. Ninja appends a line per build; the last counts."""
     seconds = {}
     for line in (build / ".ninja_log").read_text().splitlines():
         if not line.startswith("#"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev times: what building and testing cost, the dearest first; ./dev lines: how long the code is.
+# ./dev times: what building and testing cost, the slowest first; ./dev lines: how long the code is.
 
 cmd_times() {
   (($# <= 1)) || die "times takes [PRESET], got '$*'"
@@ -8,7 +8,7 @@ cmd_times() {
   python3 -B tools/dev/times.py "build/$preset"
 }
 
-# By top folder, then all: files of these endings, and those of CMake.
+# Lines by top folder, then in all: files with these endings, and CMake's.
 cmd_lines() {
   (($# == 0)) || die "lines takes nothing, got '$1'"
   git ls-files -z |

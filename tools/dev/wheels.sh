@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev wheels: what an index would get: the wheels for x86-64 and aarch64 with glibc 2.28 or later,
-# and the sdist, each run where it is to run. It is no part of CI. What it made is kept in
-# build/wheels: a second call goes on where the first one stopped.
+# ./dev wheels: builds what an index would get: wheels for x86-64 and aarch64 with glibc 2.28 or
+# later, and the sdist; runs each on its systems. Not part of CI. Results stay in build/wheels, so a
+# second call continues where the first stopped.
 #
-# g++ of Debian compiles, as everywhere here: so the bits are those of the tree's own build. Only
-# the C library that is linked is another one: zig carries the symbols of each glibc. zig's own C++
-# library cannot be taken, since nanobind's runtime shares exceptions with gcc's alone.
+# Debian's g++ compiles, as everywhere here, so bits equal the tree's own build. Only the C library
+# for linking differs: zig carries the symbols of each glibc. zig's C++ library does not work, since
+# nanobind's runtime exchanges exceptions only with gcc's.
 
 wheels_folder="$PWD/build/wheels"
 wheels_glibc=2.28
@@ -40,15 +40,15 @@ wheels_provide_tools() {
   touch -- "$python_folder/tools/.wheels"
 }
 
-# wheels_c_library MACHINE: in build/wheels/glibc/MACHINE what a linker takes for the C library: the
-# symbols of the oldest one that is served, and what starts a program there.
+# wheels_c_library MACHINE: writes to build/wheels/glibc/MACHINE a C library for the linker: the
+# symbols of the oldest supported one, and its startup files.
 wheels_c_library() {
   local folder="$wheels_folder/glibc/$1" cache="$wheels_folder/zig" file compiler="$1-linux-gnu-gcc"
   [[ ! -e "$folder/libc.so" ]] || return 0
   stage "wheels: the symbols of glibc $wheels_glibc on $1"
   mkdir -p -- "$folder"
   echo 'int main(void) { return 0; }' >"$folder/empty.c"
-  # Each file of zig's linker, which it names, is one of its cache.
+  # zig's linker names its files, which are in its cache.
   ZIG_GLOBAL_CACHE_DIR="$cache" ZIG_LOCAL_CACHE_DIR="$cache" \
     "$python_folder/tools/bin/python" -m ziglang cc -v -O2 -pie -fPIE \
     -target "$1-linux-gnu.$wheels_glibc" "$folder/empty.c" -o "$folder/empty" 2>&1 |
@@ -56,7 +56,7 @@ wheels_c_library() {
     while read -r file; do
       cp -- "$file" "$folder"
     done
-  # gcc's C++ library reads it since glibc 2.32: whether a process has one thread alone.
+  # gcc's C++ library reads this since glibc 2.32: whether a process is single-threaded.
   echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
     "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
   "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"
@@ -65,14 +65,14 @@ wheels_c_library() {
     "AS_NEEDED($folder/libld.so.2))" >"$folder/libc.so"
 }
 
-# wheels_build MACHINE OPTION...: the wheel in build/wheels/dist, by pip's options.
+# wheels_build MACHINE OPTION...: builds the wheel into build/wheels/dist with pip's options.
 wheels_build() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   local glibc="$wheels_folder/glibc/$1"
   wheels_c_library "$1"
   stage "wheels: build for $1"
   rm -f -- "$wheels_folder"/{built,dist}/*_"$1".whl
-  # g++ asks for libraries with the symbols of its own glibc, which the others need not have.
+  # g++'s libraries use symbols of its own glibc, which older ones may lack.
   LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
     CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" \
     _PYTHON_HOST_PLATFORM="linux-$1" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
@@ -82,7 +82,7 @@ wheels_build() {
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json" "${@:2}"
   stage "wheels: check for $1"
-  # It names the oldest glibc that serves: the pattern of the next line matches no other.
+  # The wheel's name has the oldest glibc that works; the next line matches only the supported one.
   PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$wheels_folder/dist" \
     "$wheels_folder"/built/*_"$1".whl
   local wheel=("$wheels_folder"/dist/rotary-*-manylinux_"${wheels_glibc/./_}_$1".whl)
@@ -91,8 +91,8 @@ wheels_build() {
   "$tools/bin/abi3audit" --strict "${wheel[0]}"
 }
 
-# The sdist, and a wheel from it without a network, its dependencies given: what `pip install .`
-# costs without a cache of a compiler.
+# Makes the sdist, and a wheel from it without a network, given its dependencies. This measures `pip
+# install .` without a compiler cache.
 wheels_make_sdist() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   stage "wheels: the sdist, and a wheel from it without a network"
@@ -106,7 +106,7 @@ backend.build_sdist(sys.argv[1])' "$wheels_folder/dist"
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json"
 }
 
-# wheels_needs MACHINE MINOR: in build/wheels/needs what rotary and its tests need there.
+# wheels_needs MACHINE MINOR: fetches what rotary and its tests need there to build/wheels/needs.
 wheels_needs() {
   local folder="$wheels_folder/needs/$1-$2" glibc="${wheels_glibc/./_}"
   [[ -d "$folder" ]] || python_pip "$python_folder/tools" download --dest "$folder" \
@@ -115,7 +115,7 @@ wheels_needs() {
     'numpy>=1.23' 'nanobind-backend>=1.0,<2' pytest ml_dtypes
 }
 
-# wheels_tree SUITE [PACKAGES]: a bare tree of a Debian in $fresh_tree, with this commit in /rotary
+# wheels_tree SUITE [PACKAGES]: makes a bare Debian tree in $fresh_tree, with this commit in /rotary
 # and wheels in /wheels.
 wheels_tree() {
   fresh_tree="$wheels_folder/trees/$1"
@@ -134,12 +134,12 @@ wheels_tree() {
   mountpoint --quiet "$fresh_tree/proc" || mount -t proc proc "$fresh_tree/proc"
 }
 
-# Instruction sets of this machine, as the tree's own build names them.
+# This machine's instruction sets, by the tree's own build.
 wheels_sets() {
   build/release/bin/rotary --version | sed -n 's/.*best first: //p'
 }
 
-# wheels_run_in SUITE MINOR PACKAGES: as a new user would, then every test.
+# wheels_run_in SUITE MINOR PACKAGES: installs as a new user would, then runs every test.
 wheels_run_in() {
   wheels_tree "$1" "$3"
   wheels_needs x86_64 "$2"
@@ -157,7 +157,7 @@ wheels_run_in() {
       -p no:cacheprovider --import-mode=importlib python/tests"
 }
 
-# glibc 2.31 has no CPython that is new enough: one is compiled there from Debian's own sources.
+# The Debian with glibc 2.31 lacks a new enough CPython: compiles one there from Debian's sources.
 wheels_run_in_bullseye() {
   wheels_tree bullseye
   if [[ ! -x "$fresh_tree/opt/python/bin/python3" ]]; then
@@ -193,7 +193,7 @@ wheels_run_in_bullseye() {
     done"
 }
 
-# wheels_unpack FOLDER MACHINE: the wheels as pip would install them, where it cannot run.
+# wheels_unpack FOLDER MACHINE: unpacks wheels as pip would, for machines where pip cannot run.
 wheels_unpack() {
   local wheel
   rm -rf -- "$1"
@@ -204,7 +204,7 @@ wheels_unpack() {
   chmod +x "$1/scripts/rotary"
 }
 
-# Debian's own arm64 Python, unpacked beside what the wheel needs, in an emulated Cortex-A72.
+# Runs Debian's arm64 Python, unpacked beside the wheel's needs, on an emulated Cortex-A72.
 wheels_run_on_arm() {
   local tree="$wheels_folder/trees/arm64"
   local emulator="$(command -v qemu-aarch64) -cpu cortex-a72 -L $tree"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev windows: the core and its C ABI, compiled by mingw-w64, used by programs of tests/consumers
-# under Wine; their bits are those of Linux. It is no part of CI.
+# ./dev windows: compiles the core and its C ABI with mingw-w64, and uses them in programs of
+# tests/consumers under Wine. Their bits must equal Linux's. Not part of CI.
 
 cmd_windows() {
   (($# == 0)) || die "windows takes nothing, got '$1'"
   install_packages "${packages_build[@]}" "${packages_windows[@]}"
   consumers_get_tarballs "$PWD/build/tarballs" >build/tarballs.log 2>&1 ||
     die "apt-get source has no sources of Highway (build/tarballs.log)"
-  # g++ for Windows aligns the stack to 16 bytes, and AVX2 needs 32.
+  # g++ for Windows aligns the stack to 16 bytes, but AVX2 needs 32.
   windows_install windows -D CMAKE_TOOLCHAIN_FILE="$PWD/cmake/windows.cmake"
   windows_install linux
   export WINEPREFIX="$PWD/build/windows/wine" WINEDEBUG=-all
@@ -24,7 +24,7 @@ cmd_windows() {
   stage "windows: the core passes under $(wine --version)"
 }
 
-# windows_install SYSTEM OPTION...: the core in build/windows/SYSTEM/installed.
+# windows_install SYSTEM OPTION...: installs the core in build/windows/SYSTEM/installed.
 windows_install() {
   local build="build/windows/$1"
   stage "windows: the core for $1"

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A public header as Doxygen reads it: our plain comments become documentation comments.
+"""Turns a public header's plain comments into documentation comments for Doxygen.
 
-A comment on lines of its own documents what follows, one behind code that line, the first of a file
-the file. Lines of a comment that are indented further than it are shown as they are. In a C header
-a comment of dashes begins a named group. Lines keep their numbers. Usage: doxygen_filter.py HEADER
+A comment on its own lines documents the code that follows, a trailing comment the code before it,
+and a file's first comment the file. Comment lines with extra indentation are shown verbatim. In a
+C header a comment of dashes starts a named group. Line numbers stay. Usage: doxygen_filter.py
+HEADER
 """
 
 import pathlib
@@ -45,7 +46,7 @@ def c_lines(lines):
     """C: /* becomes /**, or /**< behind code; the comment after the licence is the file's."""
     lines = list(lines)
     sections = [number for number, line in enumerate(lines) if SECTION.match(line)]
-    for number in sections:  # blank lines stand around it
+    for number in sections:  # sections have blank lines around them
         lines[number] = SECTION.sub(r"/** @name \1 */", lines[number])
         lines[number - 1] = "" if number == sections[0] else "/** @} */"
         lines[number + 1] = "/** @{ */"

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Public types and free functions without a comment, from Doxygen's XML: prints them, exits 1.
+"""Prints public types and free functions without a comment, from Doxygen's XML; exits with 1 if
+any.
 
-Members of a type and values of an enum may be clear from the comment of the whole, and so may a
-function be from the one of an overload. Usage: undocumented.py FOLDER_OF_XML
+Members of a type and values of an enum may be clear from the type's comment, and a function from
+that of an overload. Usage: undocumented.py FOLDER_OF_XML
 """
 
 import pathlib
@@ -12,7 +13,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 TYPES = ("struct", "class", "concept")
-# Enums without a name; what the header says of all handles; what Describe says of all types.
+# Unnamed enums; functions whose comment is written once, for all handles or by Describe.
 CLEAR = re.compile(r"^@|_free$|^rotary::Describe<")
 
 
@@ -22,7 +23,7 @@ def documented(element):
 
 
 def undocumented(compound):
-    """Yields the names that lack a comment: the type itself, or functions and enums of a scope."""
+    """Yields names without a comment: the type, or functions and enums of a scope."""
     name = compound.findtext("compoundname")
     if compound.get("kind") in TYPES:
         if not documented(compound) and not CLEAR.search(name):

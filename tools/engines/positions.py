@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Perplexity of SmolLM2 by position, on one text longer than its training, under scaling rules.
+"""Perplexity of SmolLM2 by position under scaling rules, on one text longer than its training.
 
     positions.py SmolLM2.gguf TEXT FOLDER LENGTH [RULE...]    losses of each token, into FOLDER
     positions.py FOLDER LENGTH OUT.svg                        a table and a figure of them
 
 LENGTH is in tokens; the rules stretch the trained length to it. dynamic knows the whole length from
-the first token on. A run that was stopped goes on: its cache lies in FOLDER until it has ended.
-Packages: those of examples/real_model.py; gnuplot draws the figure.
+the first token on. A stopped run continues: its cache stays in FOLDER until the end.
+Packages: as for examples/real_model.py; gnuplot draws the figure.
 """
 
 import pathlib

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sizeof of every type that a public C++ header declares: what a program that was compiled with the
-last release expects of a library that replaces it. tests/c_api compares it with
-tests/recorded/sizes.txt.
+"""sizeof of every type in a public C++ header, which programs compiled with the last release expect
+of a library that replaces it. tests/c_api compares it with tests/recorded/sizes.txt.
 
     public_sizes.py RECORDED
 """

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers can see and a change of structure must keep, compared with tests/recorded:
+"""Compares what callers see, and refactoring must keep, with tests/recorded:
 
     sizes.txt    sizeof of every public C++ type
-    answers.txt  what the tool and the spec reader say of each file of the corpora and of each model
-                 card: the exit code, a hash of the output, every refusal word for word
-    bits.txt     a hash of what the library returns in each golden case and each test of attend,
-                 for each instruction set of this machine
+    answers.txt  what the tool and the spec reader say about each corpus file and model card: exit
+                 code, a hash of the output, every refusal word for word
+    bits.txt     a hash of the library's results in each golden case and each test of attend, for
+                 each instruction set of this machine
 
-and docs/schema/encodings.schema.json with what the facts of the headers make of it.
+and docs/schema/encodings.schema.json with the headers' facts.
 
     record.py BUILD [--accept]
 
-BUILD is the folder of preset release. --accept writes what is so now. Exits with 1 where a line
+BUILD is preset release's folder. --accept records the current state. Exits with 1 if a line
 differs.
 """
 
@@ -48,7 +48,7 @@ def answer_of(name, command, **options):
 
 
 def answers(tool, spec_reader=None):
-    """tool: words of the command line before the arguments. Without a reader none of its lines."""
+    """tool: the words that start it. Without a reader, its lines are left out."""
     corpus = ROOT / "fuzz" / "corpus"
     for path in sorted((corpus / "config").iterdir()):
         yield answer_of(f"config {path.name}", [*tool, "inspect", "-", "--json"],
@@ -73,7 +73,7 @@ def answers(tool, spec_reader=None):
 
 
 def bits_of(program, instruction_set):
-    """A line for each test; none where the machine lacks the set."""
+    """One line per test; none if the machine lacks the set."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bits"
         environment = os.environ | {
@@ -88,7 +88,7 @@ def bits_of(program, instruction_set):
         for line in path.read_text().splitlines():
             test, _, bits = line.partition(" ")
             of_tests.setdefault(test, []).append(bits)
-    for test, hashes in sorted(of_tests.items()):  # the order in which they run means nothing
+    for test, hashes in sorted(of_tests.items()):  # their order does not matter
         yield f"{instruction_set} {test}: {short_hash(' '.join(hashes).encode())}"
 
 
@@ -105,8 +105,8 @@ def described_schema(build):
 
 
 def of_these_sets(recorded, now):
-    """The recorded lines to compare with, and those to keep. A machine has some instruction sets;
-    a test that was added on another may be recorded for its sets alone."""
+    """The recorded lines to compare, and those to keep for sets that this machine lacks. A new test
+    may have been recorded on another machine only."""
     here = {line.split(" ")[0] for line in now}
     compared = [line for line in recorded if line.split(" ")[0] in here]
     kept = [line for line in recorded if line.split(" ")[0] not in here]

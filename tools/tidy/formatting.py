@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ is formatted as .clang-format says. Releases of clang-format differ, so the one that
-Debian 12 ships decides."""
+"""C++ must be formatted by .clang-format. Releases of clang-format differ, so Debian 12's
+decides."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ COMPLAINT = re.compile(r"^(.+?):(\d+):\d+: error: ", re.MULTILINE)
 
 
 def clang_format():
-    """The program's path; None when this release is absent."""
+    """The program's path, or None if this release is absent."""
     for name in (f"clang-format-{RELEASE}", "clang-format"):
         program = shutil.which(name)
         if program:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: the invariants of ARCHITECTURE.md as data.
+"""Which folder may include which: ARCHITECTURE.md's invariants as data.
 
-The rule of a file is the one with the longest folder that holds it. What a rule does not allow is
-refused, so a new folder says here what it depends on.
+A file's rule is the one with its longest enclosing folder. What a rule does not allow is refused,
+so a new folder must state its dependencies here.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ NOT_IN_CORE = frozenset(
 )
 CORE = STANDARD - NOT_IN_CORE
 
-# For code that sees pointers and sizes alone.
+# For code that only handles pointers and sizes.
 PLAIN = frozenset(
     """
     algorithm array atomic bit climits cmath cstddef cstdint cstdlib cstring iterator limits
@@ -53,8 +53,8 @@ PUBLIC = "include/rotary/"
 NO_TENSOR = tuple(
     PUBLIC + name for name in ("frequencies.hpp", "result.hpp", "rotary_spec.hpp", "scaling.hpp")
 )
-# Under every encoding: errors, views and their elements, phases, the choice of kernels and the
-# split of a call among threads.
+# The layers under every encoding: errors, views and elements, phases, the choice of kernels, and
+# splitting calls among threads.
 FLOORS = ("src/base/", "src/tensor/", "src/phase/", "src/runtime/", "src/kernels/")
 C_STANDARD = frozenset(
     "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
@@ -118,7 +118,7 @@ RULES = (
         "cli/", (PUBLIC, "bench/progress.hpp", "src/base/spelling.hpp"), STANDARD,
         ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH,
     ),
-    # The reference behind bench/ is for what verifies, and for no other command.
+    # Only verifying commands may use the reference behind bench/.
     Rule(
         "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,
         REACH,
@@ -128,7 +128,7 @@ RULES = (
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
-    # The lab shares with the tool how both fail and write files.
+    # The lab shares the tool's error handling and file writing.
     Rule(
         "lab/",
         (PUBLIC, *(f"cli/{name}.hpp" for name in (
@@ -146,7 +146,7 @@ RULES = (
         ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
     ),
     Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
-    # A leaf: it checks a call as the library does, and its kernels repeat the library's arithmetic.
+    # A leaf: it checks calls like the library, and its kernels repeat the library's arithmetic.
     Rule(
         "cuda/",
         (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The direction of includes, by include_rules.RULES."""
+"""Checks the direction of includes by include_rules.RULES."""
 
 import posixpath
 import re
@@ -7,7 +7,7 @@ import re
 from include_rules import RULES
 from tree import Finding
 
-# HWY_TARGET_INCLUDE names a file that Highway's foreach_target.h includes once for each target.
+# Highway's foreach_target.h includes the file HWY_TARGET_INCLUDE once per target.
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*([<"])([^>"]+)[>"]')
 
 
@@ -32,7 +32,7 @@ def rule_of(path):
 
 
 def refusal(path, rule, delimiter, name, known):
-    """Why the file may not include this name; None when it may."""
+    """Why the file must not include this name, or None."""
     if delimiter == '"':
         target = resolve(path, name, known)
         if target is None:
@@ -49,14 +49,14 @@ def refusal(path, rule, delimiter, name, known):
 
 
 def own_folder(path, rule):
-    """The rule's folder; under the general rule of src/, the file's folder in it."""
+    """The rule's folder; under src/'s general rule, the file's own folder."""
     if rule.folder == "src/":
         return "/".join(path.split("/")[:2]) + "/"
     return rule.folder
 
 
 def resolve(path, name, known):
-    """The repository file that a quoted name means, searched as the compiler is told to."""
+    """The repository file of a quoted name, found as the compiler searches."""
     top = path.split("/", 1)[0]
     for folder in (posixpath.dirname(path), top, f"{top}/include", "include", "src", ""):
         target = posixpath.normpath(posixpath.join(folder, name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lengths of files, lines and functions.
 
-A C++ function is found by its braces, which is exact enough for code in this repository's format:
-a brace at namespace or class level whose text before it has a parameter list.
+C++ functions are found by braces, which is exact enough for this repository's format: a brace at
+namespace or class level after text with a parameter list.
 """
 
 import ast
@@ -11,19 +11,19 @@ import re
 from tree import Finding
 
 FILE_LINES = 400
-# Public headers, tables of rows, and what was generated.
+# Public headers, tables of rows, and generated files.
 MAY_BE_LONG = re.compile(r"^include/|_(rows|data)\.cpp$")
 LINE_COLUMNS = 100
 FUNCTION_LINES = 60
 
-# Comments, string and character literals; a digit separator (1'000) is no literal.
+# Matches comments, string and character literals; not a digit separator (1'000).
 QUIET = re.compile(
     r'//[^\n]*|/\*.*?\*/'
     r'|R"([^()\\ ]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'",
     re.DOTALL,
 )
-# Lines that stand between declarations and belong to none.
+# Lines between declarations that belong to none.
 ASIDE = re.compile(
     r"^[ \t]*(?:#(?:[^\n\\]|\\.|\\\n)*|(?:public|protected|private):)", re.MULTILINE
 )
@@ -56,9 +56,9 @@ def blank(match):
 
 
 def cpp_functions(text):
-    """(first line, last line) of each function, the lines of its head included."""
+    """(first line, last line) of each function, including its head."""
     code = ASIDE.sub(blank, QUIET.sub(blank, text))
-    head, position = 0, 0  # where the text before the next brace begins
+    head, position = 0, 0  # where the text before the next brace starts
     while position < len(code):
         character = code[position]
         if character == "{":
@@ -74,13 +74,13 @@ def cpp_functions(text):
 
 
 def opens_scope(before):
-    """A namespace, a class or extern "C": functions may follow inside."""
+    """Whether a namespace, class or extern "C" starts here, which may contain functions."""
     plain = without_template(before).split("(", 1)[0]
     return bool(TYPE.search(plain)) or before.strip() == "extern"
 
 
 def without_template(before):
-    """The head after its template parameters, whose `class T` names no class."""
+    """Removes template parameters from the head, since their `class T` names no class."""
     match = TEMPLATE.search(before)
     while match:
         depth, end = 1, match.end()
@@ -116,7 +116,7 @@ def python_functions(text):
 
 
 def delimited_functions(begin, end):
-    """Functions of a language whose format puts their first and last line at column 0."""
+    """Functions in a language whose format puts their first and last line at column 0."""
     def functions(text):
         first = None
         for number, line in enumerate(text.splitlines(), 1):

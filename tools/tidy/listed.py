@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp and .c is built, and every model card embedded: the CMakeLists.txt of its folder or of
-one above names it."""
+"""Every .cpp and .c must be built and every model card embedded: a CMakeLists.txt of its folder or
+of one above must name it."""
 
 import pathlib
 import re
@@ -34,7 +34,7 @@ def listed_words(text):
 def is_listed(path, words):
     for folder in path.parents:
         name = path.relative_to(folder)
-        # A function of the build may add the ending.
+        # A build function may add the ending.
         if {str(name), str(name.with_suffix(""))} & words.get(folder, set()):
             return True
     return False

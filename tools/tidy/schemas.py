@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format of docs/schema: JSON within 100 columns where its strings allow. What fits stays on
-one line; named members and objects in lists begin a line each; everything else fills lines."""
+"""The format of docs/schema: JSON within 100 columns if strings allow. What fits stays on one line;
+named members and objects in lists start their own line; everything else fills lines."""
 
 import json
 
@@ -16,7 +16,7 @@ def formatted(value, indent=0, key=""):
     if not isinstance(value, (dict, list)) or indent + len(line) < COLUMNS:
         return line
     named = isinstance(value, dict)
-    lines, joins = [], False  # whether the next member may stand on the last line
+    lines, joins = [], False  # whether the next member may follow on the last line
     for name, member in value.items() if named else (("", each) for each in value):
         text = formatted(member, indent + 2, name)
         flat = "\n" not in text and key not in NAMED and (named or not isinstance(member, dict))
@@ -30,7 +30,7 @@ def formatted(value, indent=0, key=""):
 
 
 def schemas(tree):
-    """(file, its text as it should be) of each schema."""
+    """Yields (file, its text in the right format) for each schema."""
     for file in tree.files:
         if file.path.startswith("docs/schema/") and file.path.endswith(".json"):
             yield file, formatted(json.loads(file.text)) + "\n"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subjects of commits: `scope: imperative`, as far as the first word tells."""
+"""Commit subjects must be `scope: imperative`, judged by the first word."""
 
 import re
 import subprocess
 
 from tree import Finding
 
-# Later commits are checked.
+# Checks the commits after this one.
 FIRST_COMMIT = "46713551"
 SUBJECT = re.compile(r"[a-z0-9_.,/ -]+: ([\w'-]+)")
-# Words that end as a participle or a plural does, and are imperatives.
+# Imperatives that end like a participle or a plural.
 VERBS = frozenset(
     "address bring compress cross dismiss embed express feed focus guess miss need pass press "
     "proceed process seed speed".split())
@@ -19,7 +19,7 @@ NOUNS = frozenset(
 
 
 def check_subjects(tree):
-    """Checks nothing where git does not know the first commit, as in an archive."""
+    """Checks nothing if git does not know the first commit, as in an archive."""
     log = subprocess.run(["git", "-C", str(tree.root), "log", "--no-merges", "--format=%h %s",
                           f"{FIRST_COMMIT}..HEAD"], capture_output=True, text=True)
     for line in log.stdout.splitlines() if log.returncode == 0 else ():
@@ -29,7 +29,7 @@ def check_subjects(tree):
 
 
 def refusal(subject):
-    """What is wrong with a subject; None if nothing is."""
+    """What is wrong with a subject, or None."""
     match = SUBJECT.match(subject)
     if not match:
         return "a subject is 'scope: imperative'"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about text: white space, the licence line, links, what belongs to one machine alone, and
-calls that drop a NaN."""
+"""Rules about text: white space, the licence line, links, traces of one machine, and calls that
+drop a NaN."""
 
 import posixpath
 import re
@@ -21,18 +21,18 @@ REGISTRY = re.compile(
     r"|anaconda\.org|docker\.io|ghcr\.io|golang\.org)\b"
 )
 
-# A comment that opens with one of these speaks of a noun that it does not name.
+# Comments that open like this do not name the thing that they describe.
 OPENING = re.compile(r"(?://|#|/\*) (?:Of|What|Whose|Who|Whom|To whom)\b")
 
-# std::max(number, NaN) is the number, so a NaN of a file passes a comparison with the largest. Of
-# integers, whose type is named, they are right; clamp keeps NaN.
+# std::max(number, NaN) returns the number, so a NaN in a file passes comparisons with the largest.
+# Safe for integers with a named type; clamp keeps NaN.
 EXTREMES = re.compile(
     r"\b(?:std::(?:ranges::)?(?:(?:min|max|minmax)(?:_element)?|fmin|fmax)f?"
     r"(?!<std::(?:optional<std::)?(?:u?int\d+_t|size_t|ptrdiff_t)>+)|fminf?|fmaxf?)(?=[(<])"
 )
 FROM_OUTSIDE = ("cli/difference/", "cli/identify/", "src/identify/", "src/model/difference/")
 
-# Inputs of fuzz targets, of which every byte counts, and pictures as gnuplot writes them.
+# Inputs of fuzz targets, where every byte counts, and pictures written by gnuplot.
 AS_THEY_ARE = ("fuzz/corpus/", "docs/figures/", "docs/lab/")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The repository's own files, as the checks see them."""
+"""The repository's own files, for the checks."""
 
 import dataclasses
 import pathlib

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain words: names of tests, sentences of the documents, and a phrase that hides a number."""
+"""Plain words: test names, sentences in documents, and a phrase that hides a number."""
 
 import re
 
 from tree import Finding
 
-# A name that opens with one of these names no subject, so it claims nothing.
+# A name that opens with one of these has no subject, so it claims nothing.
 OPENINGS = ("of", "what", "where", "so", "whether", "how", "when", "with", "in", "on", "at", "by",
             "for", "to")
 NAMES = {
@@ -15,10 +15,10 @@ NAMES = {
 SO_MANY = re.compile(r"\bso(?:\s|//|#|\*)+many\b", re.IGNORECASE)
 
 SENTENCE_WORDS = 35
-# Code, tables, headings, pictures, comments: no prose.
+# Not prose: code, tables, headings, pictures, comments.
 ASIDE = re.compile(r"^ *```.*?^ *```|^(?:    | *\||#)[^\n]*|<!--.*?-->|^---\n.*?^---",
                    re.DOTALL | re.MULTILINE)
-# A paragraph, or an item of a list.
+# A paragraph or a list item.
 BLOCK = re.compile(r"^[^\n]*\S[^\n]*(?:\n(?! *(?:[*-]|\d+\.) )[^\n]*\S[^\n]*)*", re.MULTILINE)
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 CODE = re.compile(r"`[^`]*`")

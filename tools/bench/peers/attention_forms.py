@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in attention of a shape, in what form, and how far each may be off."""
+"""Which libraries and forms compute attention of a shape, and how far each may be off."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from attention_verify import Accuracy
 class Form:
     peer: str
     encoding: str = "none"
-    how: str = "inside"  # torch: fused, or eager, with a bias prepared, broadcast or recomputed
+    how: str = "inside"  # torch: fused; or eager with the bias prepared, broadcast or recomputed
     dtype: str = "f32"  # of q, k and v; f16, int8, q8_0: of the cache; OpenVINO: its hint
     accuracy: Accuracy = Accuracy()
 
@@ -23,7 +23,7 @@ class Form:
         return f"{self.peer} {self.encoding} {self.how} {self.dtype}"
 
 
-MOST_FOR_MLX = 512  # queries: a call takes half a second, and grows with the square
+MOST_FOR_MLX = 512  # queries; a call takes half a second and grows with their square
 
 F16 = Accuracy(operands="f16", mask="f16")
 Q8_0 = Accuracy(cache="q8_0", mask="f16")
@@ -71,7 +71,7 @@ def eager():
 
 
 def make(library, form, work, threads):
-    """A Runner."""
+    """Makes the Runner of a form."""
     if form.peer in ("rotary", "ggml"):
         return attention_native.Native(library, work, form, threads)
     kind = {"openvino": attention_openvino.Fused, "onnxruntime": attention_onnx.GroupQuery,

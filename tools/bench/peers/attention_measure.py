@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of attention, of every shape."""
+"""Measures attention of every shape."""
 
 import concurrent.futures
 import dataclasses
@@ -17,7 +17,7 @@ from attention_work import AttentionWork, Shape
 from timing import DiffersError, rounds_of
 
 FEWEST_ROUNDS = 5
-LONG_NS = 20_000_000  # a call of this length finds in the caches what it put there itself
+LONG_NS = 20_000_000  # a call of this length finds only its own data in the caches
 PEAK_STEPS = 500_000
 FEW_KEYS = 100
 GROUPED = {"heads": 32, "key_heads": 8, "head_dim": 128}  # Llama 3 8B
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def verified(runner, form, work):
-    """Its error, as a fraction of the bound."""
+    """The runner's error as a fraction of its bound."""
     error = largest_error(runner, work, form.encoding, form.accuracy)
     if not error <= 1:
         raise DiffersError(f"{form.name()}, {work.shape}: must be within its bound, got an error "
@@ -40,8 +40,8 @@ def verified(runner, form, work):
 
 
 def refuse_others(library, shape, options):
-    """Every other encoding's definition must refuse a result; over few keys, where bounds are
-    narrow beside what keys differ by."""
+    """A result must not pass as any other encoding's. Uses few keys, so that bounds are narrow next
+    to the keys' differences."""
     work = AttentionWork(shape)
     for form in forms(shape):
         runner = make(library, form, work, options.threads)
@@ -53,7 +53,7 @@ def refuse_others(library, shape, options):
 
 
 class Timed:
-    """By the wall clock: some peers compute on threads of their own, even with one."""
+    """Uses the wall clock, because some peers compute on their own threads even with one."""
 
     def __init__(self, run):
         self.run, self.best = run, float("inf")
@@ -71,7 +71,8 @@ class Timed:
 
 
 class Roofline:
-    """Of all threads: multiply-adds for a prefill, reading k and v in float32 for a decode step."""
+    """The machine's limit on all threads: multiply-adds for a prefill, float32 reads of k and v for
+    a decode step."""
 
     def __init__(self, library, work, threads):
         self.pool = concurrent.futures.ThreadPoolExecutor(threads)
@@ -95,7 +96,7 @@ class Roofline:
 
 
 def measured(library, shape, options):
-    """Of one shape: what it is, its roofline, and a result for each form."""
+    """The shape, its roofline, and a result for each form."""
     few = min(FEW_KEYS, shape.keys)
     refuse_others(library, dataclasses.replace(
         shape, queries=min(few, shape.queries), keys=few), options)

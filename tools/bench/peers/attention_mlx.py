@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLX's fast.scaled_dot_product_attention on its CPU device, which has one thread."""
+"""MLX's fast.scaled_dot_product_attention on its single-threaded CPU device."""
 
 import mlx.core as mx
 import numpy as np

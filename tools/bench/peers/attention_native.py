@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of ours and of ggml through ctypes: bench/peers/attention.h."""
+"""Attention of rotary and ggml through ctypes: bench/peers/attention.h."""
 
 import ctypes
 from ctypes import c_double, c_int32, c_int64, c_void_p
@@ -24,7 +24,6 @@ class AttentionJob(ctypes.Structure):
 
 
 class Native(Runner):
-    """One job."""
 
     def __init__(self, library, work, form, threads):
         self.library, self.name, self.dtype = library, form.peer, form.dtype
@@ -42,7 +41,7 @@ class Native(Runner):
 
     def operands(self, work, form):
         arrays = {"q": work.q, "k": work.k, "v": work.v, "mask": np.zeros(0, np.float16)}
-        if self.name == "rotary":  # heads first, as its caches are read best
+        if self.name == "rotary":  # heads first, the fastest layout for its cache
             arrays |= {key: heads_first(arrays[key]) for key in ("q", "k", "v")}
         elif not work.shape.is_decode():
             arrays["mask"] = work.ggml_mask(form.encoding)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX Runtime's com.microsoft GroupQueryAttention, which turns q and k and appends to a cache.
+"""ONNX Runtime's com.microsoft GroupQueryAttention, which rotates q and k and appends to a cache.
 
-The cache is bound as input and output, so that nothing of it is copied. In a decode step its past
-keys are turned already, and the new one is turned and stored in each call, as in a model.
+The cache is bound as input and output, so nothing of it is copied. In a decode step past keys are
+already rotated; each call rotates and stores the new one, as in a model.
 """
 
 import numpy as np

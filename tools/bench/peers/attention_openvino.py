@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenVINO's ScaledDotProductAttention on its CPU plugin, float32 in and out.
 
-With the hint bf16 the plugin may compute in bfloat16, and does where the processor has such
-products; elsewhere it ignores the hint.
+With the hint bf16 the plugin may compute in bfloat16, and does so if the processor supports it;
+otherwise it ignores the hint.
 """
 
 import numpy as np
@@ -19,8 +19,8 @@ class Fused(Runner):
         shape = work.shape
         self.inputs = [heads_first(each)[None] for each in (work.q, work.k, work.v)]
         if shape.heads != shape.key_heads:
-            # It knows no groups. The queries of a group see the same keys, in a decode step all of
-            # them, and may stand as queries of one head.
+            # The plugin has no grouped heads. In a decode step the queries of a group see the same
+            # keys, so they can be passed as queries of one head.
             if not shape.is_decode():
                 raise RuntimeError(f"{shape}: groups of heads must be of a decode step")
             self.inputs[0] = self.inputs[0].reshape(1, shape.key_heads, -1, shape.head_dim)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a report of attention beside ours, beside no encoding and beside the machine."""
+"""Compares a report's attention results with ours, with no encoding and with the machine."""
 
 import dataclasses
 
-# A peer's numbers are compared with ours of the same dtype, or of as few bits, the first that there
-# is. OpenVINO's hint leaves operands in float32.
+# A peer is compared with our result in the same dtype, or in one with as few bits: the first that
+# exists. OpenVINO's hint keeps operands in float32.
 OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
         "int8": ("int8",)}
-BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # of a feature of a key and its value
+BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # per feature of a key and its value
 
 
 def is_decode(shape):
@@ -15,7 +15,7 @@ def is_decode(shape):
 
 
 def find(shape, **wanted):
-    """Results of the shape that have these values."""
+    """The shape's results with these values."""
     return [each for each in shape["results"]
             if all(each[key] == value for key, value in wanted.items())]
 
@@ -25,7 +25,8 @@ def dtype_of_operands(result):
 
 
 def ours(shape, result):
-    """With the same encoding; in a decode step keys are turned before, the query at no cost."""
+    """Our result with the same encoding; in a decode step keys are already rotated, and rotating
+    the query is negligible."""
     encoding = "none" if is_decode(shape) else result["encoding"]
     for dtype in OURS[dtype_of_operands(result)]:
         found = find(shape, peer="rotary", dtype=dtype, encoding=encoding)
@@ -35,40 +36,40 @@ def ours(shape, result):
 
 
 def to_ours(shape, result):
-    """The peer's time through ours."""
+    """The peer's time divided by ours."""
     return result["ms"] / ours(shape, result)["ms"]
 
 
 def to_none(shape, result):
-    """The time through that of the same engine without an encoding; None: it has none."""
+    """The time divided by the same engine's without an encoding, or None if it has none."""
     how = result["how"] if result["how"] in ("inside", "fused") else "prepared"
     found = find(shape, peer=result["peer"], dtype=result["dtype"], how=how, encoding="none")
     return result["ms"] / found[0]["ms"] if found else None
 
 
 def of_roofline(shape, result):
-    """The share of the multiply-adds, or of the speed at which keys and values are read."""
+    """The share of the machine's multiply-adds, or of its speed of reading keys and values."""
     amount = bytes_of(shape, result) if is_decode(shape) else operations(shape)
     limit = shape["read_gigabytes"] if is_decode(shape) else shape["gigaflops"]
     return amount / result["ms"] / 1e6 / limit
 
 
 def operations(shape):
-    """4 for each feature of each pair that is seen, whether or not an engine leaves out others."""
+    """4 for each feature of each visible pair, even if an engine skips hidden pairs less well."""
     return 4 * shape["heads"] * shape["head_dim"] * shape["keys"] * (shape["keys"] + 1) / 2
 
 
 def bytes_of(shape, result):
-    each = BYTES.get(dtype_of_operands(result), 2 + 8 / shape["head_dim"])  # int8: with its scales
+    each = BYTES.get(dtype_of_operands(result), 2 + 8 / shape["head_dim"])  # int8: including scales
     return shape["keys"] * shape["key_heads"] * shape["head_dim"] * each
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
     text: str
-    least: float  # the peer's time through ours
+    least: float  # the peer's time divided by ours
     decode: bool  # else a prefill, from 2048 tokens on
-    results: dict  # which they are
+    results: dict  # which results the goal is about
 
 
 GOALS = (
@@ -81,7 +82,7 @@ GOALS = (
 
 
 def goals(report):
-    """Lines for the terminal."""
+    """The goals as lines for the terminal."""
     lines = ["", "goals: the peer's time through ours; a prefill from 2048 tokens on"]
     for goal in GOALS:
         found = [to_ours(shape, each) for shape in report["shapes"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a report of attention: for documents, and for the terminal."""
+"""Tables of an attention report for documents and for the terminal."""
 
 import attention_ratios as ratios
 from tables import figure, provenance, row
@@ -52,7 +52,7 @@ def form_of(result):
 
 
 def forms_of(shapes):
-    """Each form that a shape has, once, peers one after the other."""
+    """Each form of the shapes once, grouped by peer."""
     found = {tuple(form_of(each).values()): form_of(each)
              for shape in shapes for each in shape["results"]}
     order = list(dict.fromkeys(form["peer"] for form in found.values()))
@@ -91,7 +91,7 @@ def rooflines(report):
 
 
 def details(report):
-    """Both tables; a report may have either alone."""
+    """Both tables; a report may have only one."""
     parts = []
     for table, is_decode in ((prefill, False), (decode, True)):
         shapes = [each for each in report["shapes"] if ratios.is_decode(each) == is_decode]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch: its fused operation, and eager, softmax(q k^T + bias) v with all scores in memory.
 
-Eager: the scale goes into q and the bias is added in place, which models rarely do and is the
-fastest that eager operations allow. Positions enter as models have it: rotate_half of q and k; a
-bias [heads, tokens, tokens] that was made before; ALiBi as a row of the keys that is broadcast (its
-column of the queries cancels in the softmax); T5's buckets and embedding in each call, as its first
-layer does.
+Eager scales q and adds the bias in place. Models rarely do so, but it is the fastest that eager
+operations allow. Positions are computed as in models: rotate_half of q and k; a bias [heads,
+tokens, tokens] prepared in advance; ALiBi as a broadcast row of keys (its column of queries cancels
+in the softmax); T5's buckets and embedding in each call, as in its first layer.
 """
 
 import math
@@ -19,7 +18,7 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Called(Runner):
-    """One call of attention() on [1, heads, tokens, head_dim], contiguous."""
+    """Calls attention() on contiguous [1, heads, tokens, head_dim]."""
 
     def __init__(self, work, form, threads):
         torch.set_num_threads(threads)
@@ -38,7 +37,7 @@ class Called(Runner):
 
 
 class Fused(Called):
-    """scaled_dot_product_attention; causal for a prefill, of a decode step all keys."""
+    """scaled_dot_product_attention: causal for a prefill, over all keys in a decode step."""
 
     def attention(self):
         shape = self.work.shape
@@ -48,7 +47,7 @@ class Fused(Called):
 
 
 class Eager(Called):
-    """As many queries as keys, as many key heads as query heads."""
+    """Needs as many queries as keys, and as many key heads as query heads."""
 
     def __init__(self, work, form, threads):
         super().__init__(work, form, threads)
@@ -95,7 +94,7 @@ class Eager(Called):
         return torch.bmm(torch.softmax(scores, dim=-1), self.v)[None]
 
     def held_bytes(self):
-        """The bias that was made before, the scores and their softmax."""
+        """The prepared bias, the scores and their softmax."""
         scores = 4 * self.work.heads * self.work.shape.keys**2
         return self.bias.numel() * 4 + 2 * scores
 

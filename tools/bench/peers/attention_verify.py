@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of each attention against the definition in float64.
 
-The bound, u = 2^-24, d features, n keys seen. A score is a sum of d products and a bias in float32,
-of factors that were turned and scaled: off by (d + 16) u (s + |bias|), s = scale |q| |k|. Angles in
-float32, or made each from the last, are off as verify.py derives, and move a score by that times
-scale times hypot(pair of q) hypot(pair of k). Queries and keys that are rounded move it by two
-roundings of s. Keys in 8 bits are off by 1/254 of their largest feature, each feature, d^0.5 times
-that in all, and once more where the queries are in 8 bits, too. A bias in float16 (ggml's mask; of
-ALiBi the distance in it) is part of the recipe: the definition is given the same. One by the key's
-position is as large as the last key's, and so is its rounding, u of that each of the 4 times that
-it is rounded. A weight is then off by e^delta - 1, and the result by that times |v - out|; sums of
-n weights and values by 2 (n + 16) u of their magnitude; values or weights that are rounded by each
-rounding of theirs, values in 8 bits by 1/254 of the largest; a result in bfloat16 by 2^-8 of it.
+The bound, with u = 2^-24, d features, n visible keys. A score is a float32 sum of d products and a
+bias, of rotated and scaled factors: off by (d + 16) u (s + |bias|), s = scale |q| |k|. Angles in
+float32, or each made from the previous one, are off as verify.py derives; they change a score by
+that times scale times hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings
+of s. Each feature of 8-bit keys is off by 1/254 of the key's largest, together d^0.5 times that,
+and twice as much if queries are in 8 bits too. A bias in float16 (ggml's mask; for ALiBi its
+distance) is part of the recipe, so the definition uses it too. A bias by the key's position is as
+large as the last key's, and so is its rounding: 4 times u of that. A weight is then off by e^delta
+- 1, and the result by that times |v - out|; sums of n weights and values by 2 (n + 16) u of their
+magnitude; rounded values or weights by each rounding, 8-bit values by 1/254 of the largest; a
+bfloat16 result by 2^-8 of it.
 """
 
 import dataclasses
@@ -21,25 +21,26 @@ import numpy as np
 from verify import UNIT, Recipe, angle_bound
 
 U = 2.0**-24
-STEP_OF_8_BITS = 1 / 254  # half of 1/127 of the largest
+STEP_OF_8_BITS = 1 / 254  # half of 1/127 of the largest feature
 
 
 @dataclasses.dataclass(frozen=True)
 class Accuracy:
     angles: str = "exact"  # of rope: exact, float32 or ggml
-    cache: str = "f32"  # k and v are rounded to f16, 8 bits or, of ggml, k to q8_0 and v to f16
-    operands: str = "f32"  # q and k, weights and v are rounded to bf16 or f16 before the products
+    cache: str = "f32"  # k and v rounded to f16 or 8 bits; ggml: k to q8_0 and v to f16
+    operands: str = "f32"  # q, k, weights and v rounded to bf16 or f16 before the products
     result: str = "f32"  # or bf16
-    mask: str = "f32"  # or f16: what is added to a score
-    offset: str = "pair"  # of ALiBi's bias: of each pair, or absolute, by the key's position
+    mask: str = "f32"  # or f16: the numbers added to scores
+    offset: str = "pair"  # ALiBi's bias: by pair, or absolute, by the key's position
 
 
 def largest_error(runner, work, encoding, accuracy):
-    """As a fraction of the bound, over all heads and features of the sampled queries."""
+    """The largest error as a fraction of the bound, over all heads and features of the sampled
+    queries."""
     result = runner.result().reshape(work.q.shape)
     worst = [row_error(result[query, head], (query, head), work, (encoding, accuracy))
              for query in work.sample() for head in range(work.heads)]
-    return float(np.max(worst))  # a NaN is the worst of all
+    return float(np.max(worst))  # a NaN is the maximum
 
 
 def row_error(got, place, work, recipe):
@@ -75,7 +76,7 @@ def row_error(got, place, work, recipe):
 
 
 def of_cache(q, k, scale, cache):
-    """How far 8 bits move the score of each key."""
+    """How far 8 bits may change each key's score."""
     if cache == "f32":
         return 0.0
     of_k = STEP_OF_8_BITS * np.max(np.abs(k), axis=1) * np.sum(np.abs(q))
@@ -95,7 +96,7 @@ def bias_of(work, place, encoding, mask):
 
 
 def moved_by_angles(q, k, position, work_and_accuracy):
-    """Of the score of each key."""
+    """How far the angles may change each key's score."""
     work, accuracy = work_and_accuracy
     half = work.head_dim // 2
     inv_freq = work.base ** (-np.arange(0, work.head_dim, 2) / work.head_dim)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries, keys and values of one call, what each encoding adds, and the definition in float64."""
+"""Queries, keys and values of one call, each encoding's additions, and the definition in
+float64."""
 
 import dataclasses
 import math
@@ -10,7 +11,7 @@ BUCKETS, MAX_DISTANCE = 32, 128
 
 
 def t5_buckets(distances):
-    """Of i - j >= 0, causal, as Transformers has it: logarithms in float32."""
+    """Buckets for causal i - j >= 0 as in Transformers, with float32 logarithms."""
     exact = BUCKETS // 2
     far = np.maximum(distances, 1).astype(np.float32) / np.float32(exact)
     scale = np.float32(math.log(MAX_DISTANCE / exact))
@@ -20,7 +21,7 @@ def t5_buckets(distances):
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Key c stands at position c, the last query at that of the last key; causal."""
+    """Causal attention: key c is at position c, the last query at the last key's position."""
 
     queries: int
     keys: int
@@ -43,8 +44,8 @@ class Shape:
 
 
 class AttentionWork:
-    """q [queries, heads, head_dim], k and v [keys, key_heads, head_dim]: float32 numbers that
-    bfloat16 has too, so that a contestant that computes with those starts from the same."""
+    """q [queries, heads, head_dim], k and v [keys, key_heads, head_dim]. The float32 numbers are
+    exact in bfloat16, so that contestants in either type start from the same numbers."""
 
     base = 10000.0
 
@@ -65,12 +66,12 @@ class AttentionWork:
         return self.shape.keys - self.shape.queries + query
 
     def distances(self):
-        """i - j of all queries and keys; negative: not seen."""
+        """i - j of all queries and keys; negative means hidden."""
         return (self.position(np.arange(self.shape.queries))[:, None]
                 - np.arange(self.shape.keys)[None, :])
 
     def distance_bias(self, encoding):
-        """[heads, keys]: what a key so far before its query is given."""
+        """[heads, keys]: the bias by the key's distance before its query."""
         past = np.arange(self.shape.keys)
         if encoding == "alibi":
             return -self.slopes[:, None] * past
@@ -92,7 +93,8 @@ class AttentionWork:
         return bias
 
     def ggml_mask(self, encoding):
-        """float16; of ALiBi the distances, which ggml multiplies by the slopes. Shared."""
+        """A shared float16 mask; for ALiBi it holds the distances, which ggml multiplies by the
+        slopes."""
         kind = "none" if encoding == "rope" else encoding
         if kind not in self.masks:
             if kind == "alibi":
@@ -104,13 +106,13 @@ class AttentionWork:
         return self.masks[kind]
 
     def sample(self):
-        """Queries that are verified: first ones, whose bounds are the narrowest, and the last."""
+        """The verified queries: the first ones, whose bounds are the narrowest, and the last."""
         count = self.shape.queries
         wanted = {0, 1, 7, 63, 256, count // 2, count - 2, count - 1}
         return np.array(sorted(each for each in wanted if 0 <= each < count))
 
     def turned(self, x, positions):
-        """Halves turned by position * base^(-2 i / d), in float64."""
+        """Rotates halves by position * base^(-2 i / d), in float64."""
         inv_freq = self.base ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
         angles = np.outer(positions, inv_freq)[:, None, :]
         pairs = x[..., :self.head_dim // 2] + 1j * x[..., self.head_dim // 2:]
@@ -119,12 +121,12 @@ class AttentionWork:
 
 
 def in_bfloat16(numbers):
-    """float32 numbers cut to what bfloat16 holds of them."""
+    """Truncates float32 numbers to bfloat16's precision."""
     return (numbers.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def bfloat16_bits(numbers):
-    """Of numbers that in_bfloat16() made: uint16."""
+    """The uint16 bits of numbers from in_bfloat16()."""
     return (np.ascontiguousarray(numbers).view(np.uint32) >> 16).astype(np.uint16)
 
 

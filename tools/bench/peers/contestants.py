@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part for a dtype and pairing, and how each is made."""
+"""The contestants for a dtype and pairing, and how each is made."""
 
 import dataclasses
 from typing import Callable
@@ -21,7 +21,7 @@ class Contestant:
     peer: str  # rotary, scale or the peer's name
     form: str  # as the peer calls it
     place: str  # in_place or out_of_place
-    rows: str  # cos and sin: prepared, or made in_each_call
+    rows: str  # cos and sin: prepared, or computed in_each_call
     recipe: Recipe | None  # None: nothing to verify
     make: Callable  # (work) -> what has nanoseconds(calls), result() and free()
 

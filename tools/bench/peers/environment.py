@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is measured, set up under build/peers: once, then found there."""
+"""Sets up everything to measure under build/peers, once."""
 
 import os
 import pathlib
@@ -10,17 +10,17 @@ import tarfile
 import time
 
 HERE = pathlib.Path(__file__).parent
-# From the source distribution: the sources of ggml and the licence that they are under.
+# ggml's sources and licence inside the source distribution.
 GGML = "vendor/llama.cpp/ggml/"
 GGML_LICENCE = "vendor/llama.cpp/LICENSE"
 
 
 class PeersError(Exception):
-    """Something that the comparison needs is missing or failed."""
+    """Something that the comparison needs is missing or has failed."""
 
 
 def prepare(root, folder):
-    """The interpreter that knows every peer; the native library is built, too."""
+    """Returns the interpreter with all peers; also builds the native library."""
     folder.mkdir(parents=True, exist_ok=True)
     once(folder / "venv.done", HERE / "requirements.txt", lambda: make_venv(folder / "venv"))
     once(folder / "ggml.done", HERE / "ggml.txt", lambda: fetch_ggml(folder))
@@ -33,7 +33,7 @@ def library(folder):
 
 
 def once(stamp, pins, action):
-    """Runs the action unless the stamp says that it ran to its end with these pins."""
+    """Runs the action unless the stamp says that it finished with these pins."""
     wanted = pins.read_text(encoding="utf-8")
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
@@ -53,7 +53,7 @@ def make_venv(folder):
 def fetch_ggml(peers_folder):
     say("sources of ggml, from the source distribution of llama-cpp-python")
     folder = peers_folder / "ggml"
-    # Unpacked files are as old as their archive says: what was built from others would stay.
+    # Unpacked files have the archive's times, so builds of older files would stay.
     for stale in (folder, peers_folder / "native"):
         shutil.rmtree(stale, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -88,7 +88,7 @@ def build_native(root, folder):
               "-D", "CMAKE_BUILD_TYPE=Release",
               "-D", f"GGML_SOURCE={folder / 'ggml/source' / GGML}"])
     say("build what changed of ggml and rotary")
-    # Its own lines say how far it is: the first time takes minutes.
+    # It prints its own progress, since the first build takes minutes.
     command = ["cmake", "--build", str(build), "--target", "rotary_peers"]
     if subprocess.run(command, stdout=sys.stderr).returncode != 0:
         raise PeersError(f"{' '.join(command)} failed, see above")
@@ -97,10 +97,10 @@ def build_native(root, folder):
 def variables(folder, threads):
     """The environment of the measurement: each peer at its best, none with an advantage.
 
-    Without the first two torch faults in every page of every result again: 7136 faults in a call of
-    512 tokens, float32; 8160 with the first alone; none with both. Threads of OpenMP (torch, ggml)
-    that wait in a loop would take the processors from the contestant whose turn it is. What torch
-    compiles is kept.
+    Without the first two variables torch faults in every page of every result again: 7136 faults in
+    a float32 call of 512 tokens, 8160 with only the first, none with both. Spinning OpenMP threads
+    (torch, ggml) would take processors from the contestant being measured. torch keeps what it
+    compiles.
     """
     named = dict(os.environ)
     named.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(2**40),
@@ -112,7 +112,7 @@ def variables(folder, threads):
 
 
 def commit(root):
-    """The commit that is measured, with + where the tree differs from it; "" without git."""
+    """The measured commit, with + if the tree differs from it; "" without git."""
     git = ["git", "-C", str(root)]
     found = subprocess.run(git + ["rev-parse", "--short=12", "HEAD"], capture_output=True,
                            text=True)

@@ -9,7 +9,7 @@ import ratios
 @dataclasses.dataclass(frozen=True)
 class Goal:
     text: str
-    least: float  # the peer's time through ours
+    least: float  # the peer's time divided by ours
     lines: dict  # which results it is about
 
 
@@ -23,7 +23,7 @@ GOALS = (
 
 
 def evaluate(report):
-    """Of each goal the smallest ratio, where it is, and how many lines meet it."""
+    """For each goal: the smallest ratio, its line, and how many lines meet the goal."""
     return [verdict for verdict in (evaluate_one(goal, report) for goal in GOALS) if verdict]
 
 

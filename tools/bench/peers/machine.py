@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine of a report: what a reader needs in order to compare, and no name of it."""
+"""Describes a report's machine so that readers can compare, without its name."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ def cpu_name():
 
 
 def caches():
-    """For example {"L1d": "32K", "L2": "1024K", "L3": "32768K"}; empty where Linux does not say."""
+    """For example {"L1d": "32K", "L2": "1024K", "L3": "32768K"}; empty if Linux does not tell."""
     found = {}
     for index in sorted(CACHES.glob("index*")):
         kind = (index / "type").read_text(encoding="utf-8").strip()
@@ -49,6 +49,6 @@ def first_line(command):
 
 
 def of_torch():
-    """The variables that torch's settings are."""
+    """The environment variables that configure torch."""
     return ", ".join(f"{name}={os.environ.get(name, 'unset')}"
                      for name in ("ATEN_CPU_CAPABILITY", "MALLOC_MMAP_MAX_"))

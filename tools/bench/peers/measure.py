@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement, in the interpreter that environment.py made: writes the report as JSON."""
+"""Measures in the interpreter that environment.py made, and writes the report as JSON."""
 
 import argparse
 import gc

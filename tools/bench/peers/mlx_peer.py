@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLX's fast.rope on its CPU device, which has one thread and makes cos and sin in each call."""
+"""MLX's fast.rope on its single-threaded CPU device, which computes cos and sin in each call."""
 
 import mlx.core as mx
 import numpy as np

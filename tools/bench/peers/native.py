@@ -26,7 +26,7 @@ FUNCTIONS = {
     "attention_{}_run": (c_int32, c_void_p), "attention_{}_bytes": (c_int64, c_void_p),
     "attention_{}_free": (None, c_void_p), "attention_peak": (c_double, c_int64),
     "attention_read": (None, c_void_p, c_int64), "peers_ggml_version": (c_char_p,),
-    # rotary's functions are found through the library that is linked with it.
+    # These symbols come from the linked rotary library.
     "rotary_version": (c_char_p,), "rotary_instruction_set": (c_char_p,)}
 
 
@@ -41,7 +41,7 @@ def load(path):
 
 
 class Loop:
-    """One job of one of the three, timed in C."""
+    """One job of rotary, ggml or the scale, timed in C."""
 
     chain = 1
 
@@ -70,7 +70,7 @@ class Loop:
         return total
 
     def result(self):
-        """q and k of one call on fresh input."""
+        """q and k after one call on fresh input."""
         self.work.fill()
         self.nanoseconds(1)
         if self.in_place:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's com.microsoft RotaryEmbedding: a graph with a node for q and one for k.
 
-A call of the session costs microseconds, so for few tokens the graph is a chain of layers, as a
-model is: each rotates what the last one made.
+A session call costs microseconds, so for few tokens the graph is a chain of layers, as in a model:
+each rotates the previous result.
 """
 
 import functools
@@ -43,7 +43,7 @@ def session_of(model, threads):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Idle threads would take the processors from the contestant whose turn it is.
+    # Spinning threads would take processors from the contestant being measured.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model.SerializeToString(), options,
                                         providers=["CPUExecutionProvider"])

@@ -15,13 +15,13 @@ def version():
 
 
 def compiled(model, threads, hint):
-    """For one call at a time; its threads sleep between calls."""
+    """Compiles for one call at a time; threads sleep between calls."""
     return openvino.Core().compile_model(model, "CPU", {
         "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": hint})
 
 
 def turned(x, cos, sin):
-    """Of x [1, heads, tokens, head_dim], in the form that the plugin looks for."""
+    """Rotates x [1, heads, tokens, head_dim] in the form that the plugin recognises."""
     half = x.get_output_shape(0)[-1] // 2
     first, second = operations.variadic_split(x, np.int64(3), np.array([half, half])).outputs()
     swapped = operations.concat([operations.multiply(second, np.float32(-1)), first], -1)
@@ -29,7 +29,7 @@ def turned(x, cos, sin):
 
 
 class RotateHalf(Called):
-    """q and k [1, tokens, heads, head_dim], results with the heads first."""
+    """q and k [1, tokens, heads, head_dim]; results have heads first."""
 
     recipe = Recipe("float32", 1)
 
@@ -42,7 +42,7 @@ class RotateHalf(Called):
         if names.count("RoPE") != 2 * self.chain:
             raise RuntimeError(f"OpenVINO must compute RoPE {2 * self.chain} times, got {names}")
         self.request = model.create_infer_request()
-        self.arrays = [work.q[None], work.k[None], *self.cos_sin()]  # their memory is read
+        self.arrays = [work.q[None], work.k[None], *self.cos_sin()]  # read in place
         for index, each in enumerate(self.arrays):
             self.request.set_input_tensor(index, openvino.Tensor(each, shared_memory=True))
         self.outputs = [each.reshape(1, each.shape[1], each.shape[0], -1)

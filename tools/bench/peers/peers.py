@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times other implementations of rotary embedding beside ours, after verifying all of them.
+"""Verifies other implementations of rotary embedding, and times them beside ours.
 
     ./dev bench --peers                      set up, measure, print, keep build/peers/peers.json
     ./dev bench --peers --threads 2          the same with two threads for everyone
-    ./dev bench --peers --from peers.json    print a run that was kept, without measuring
+    ./dev bench --peers --from peers.json    print a kept run without measuring
     ./dev bench --peers --update             also write the table of docs/peers.md
-    ./dev bench --peers attention ...        the same of attention: build/peers/attention.json;
+    ./dev bench --peers attention ...        the same for attention: build/peers/attention.json;
                                              8192 tokens take 16 GiB of memory, some minutes
 """
 

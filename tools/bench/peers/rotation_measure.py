@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of rotations, of every dtype and pairing."""
+"""Measures rotations of every dtype and pairing."""
 
 import gc
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What contestants are: one call, made once and run again and again."""
+"""Contestants: one call that is prepared once and run repeatedly."""
 
 import time
 
@@ -9,7 +9,8 @@ LAYERS, FEW_TOKENS = 32, 64
 
 
 class Called:
-    """A rotation that Python calls: beside these it has call(), and result(), q and k of one."""
+    """A rotation called from Python. Subclasses add call(), and result(): q and k after one
+    call."""
 
     place, rows = "out_of_place", "prepared"
     chain = 1  # rotations in each call
@@ -21,18 +22,19 @@ class Called:
         return (time.perf_counter_ns() - start) / self.chain
 
     def free(self):
-        """What Python does not free."""
+        """Frees memory that Python does not."""
 
 
 class Runner:
-    """Of attention: beside these it has run(), and result(), [queries, heads, head_dim] of one."""
+    """An attention call. Subclasses add run(), and result(): [queries, heads, head_dim] of one
+    call."""
 
     def held_bytes(self):
-        """Beside q, k, v and the result: what it works in, biases and masks; None: not known."""
+        """Bytes besides q, k, v and the result: workspace, biases and masks; None if unknown."""
         return None
 
     def free(self):
-        """What Python does not free."""
+        """Frees memory that Python does not."""
 
 
 def chain_of(work):
@@ -40,5 +42,5 @@ def chain_of(work):
 
 
 def heads_first(x):
-    """[tokens, heads, head_dim] and [heads, tokens, head_dim]: each from the other, in memory."""
+    """Swaps [tokens, heads, head_dim] and [heads, tokens, head_dim] in memory."""
     return np.ascontiguousarray(x.swapaxes(0, 1))

@@ -14,7 +14,7 @@ def numbers_of_tokens(report):
 
 
 def series(report):
-    """Results that differ in the number of tokens alone, as lists, in the report's order."""
+    """Lists of results that differ only in the number of tokens, in the report's order."""
     found = {}
     for each in report["results"]:
         key = tuple(each[name] for name in ("dtype", "pairing", "peer", "form", "place", "rows"))
@@ -97,7 +97,7 @@ def detail_cell(report, result):
 
 
 def detail_name(result):
-    """The name; out of place and with prepared rows, unless it says otherwise."""
+    """The result's name; out of place with prepared rows unless it says otherwise."""
     words = [NAMES[result["peer"]]]
     if result["peer"] not in ("rotary", "scale"):
         words[0] += f" {result['form']}"

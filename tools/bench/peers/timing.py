@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies every contestant of a group, then times them in interleaved rounds."""
+"""Verifies each contestant of a group, then times them in interleaved rounds."""
 
 import dataclasses
 import random
@@ -8,14 +8,14 @@ import time
 from verify import verdict_on
 from workload import Workload
 
-SAMPLE_NS = 200_000  # a sample is as many calls as fill this, at most MOST_CALLS
+SAMPLE_NS = 200_000  # a sample repeats calls for this long, at most MOST_CALLS
 MOST_CALLS = 2000
 FEWEST_ROUNDS = 12
-PLANTED = 1.01  # of the base, which every verification must refuse
+PLANTED = 1.01  # factor on the base that every verification must refuse
 
 
 class DiffersError(Exception):
-    """A contestant computes something else."""
+    """A contestant's results are wrong."""
 
 
 @dataclasses.dataclass
@@ -27,7 +27,7 @@ class Running:
     best: float = float("inf")
 
     def sample(self):
-        """After a warm-up of the same work: the others have had the caches."""
+        """Warms up first, since other contestants have used the caches."""
         self.runner.nanoseconds(self.calls)
         self.best = min(self.best, self.runner.nanoseconds(self.calls) / self.calls)
 
@@ -59,14 +59,14 @@ def verify(each, work):
 
 
 def refuse_planted(contestants, work):
-    """Every verification must be able to fail: a base that is 1 % off is refused."""
+    """Checks that every verification can fail: it must refuse a base that is 1 % off."""
     planted = Workload(work.dtype, work.pairing, work.tokens, work.base * PLANTED)
     for contestant in contestants:
         if contestant.recipe is None:
             continue
         runner = contestant.make(planted)
         try:
-            planted.base = work.base  # what the verdict expects from here on
+            planted.base = work.base  # the base that the verdict now expects
             verdict = verdict_on(runner, contestant.recipe, planted)
         finally:
             planted.base = work.base * PLANTED

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: the form of Hugging Face Transformers, eager and compiled, and that of Meta's Llama."""
+"""PyTorch: rotate_half as in Transformers, eager and compiled, and complex numbers as in Meta's
+Llama."""
 
 import torch
 
@@ -8,14 +9,14 @@ from verify import Recipe
 
 
 def tensor_of(array, dtype):
-    """The array's memory as a tensor [1, tokens, heads, head_dim]."""
+    """The array's memory, not copied, as a tensor [1, tokens, heads, head_dim]."""
     if dtype == "bf16":
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16).unsqueeze(0)
     return torch.from_numpy(array).unsqueeze(0)
 
 
 def float32_angles(work):
-    """[tokens, head_dim / 2], each step of the recipe in float32."""
+    """[tokens, head_dim / 2], with each step in float32."""
     exponents = torch.arange(0, work.head_dim, 2).float() / work.head_dim
     inv_freq = 1.0 / (work.base**exponents)
     positions = torch.arange(work.first, work.first + work.tokens).float()
@@ -74,7 +75,7 @@ class RotateHalf(Eager):
 
 
 class CompiledRotateHalf(RotateHalf):
-    """The same, compiled for its shapes."""
+    """RotateHalf, compiled for its shapes."""
 
     def __init__(self, work, threads):
         super().__init__(work, threads)
@@ -89,7 +90,7 @@ class CompiledRotateHalf(RotateHalf):
 
 
 class Complex(Eager):
-    """Neighbours as complex64 numbers, times one of modulus 1, cast back."""
+    """Multiplies neighbours as complex64 numbers by unit ones, and casts back."""
 
     recipe = Recipe("float32", 1)
 

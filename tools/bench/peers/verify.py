@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each implementation computed against the definition in float64.
+"""Compares each implementation with the definition in float64.
 
-The bounds follow from where a recipe rounds. They are relative to hypot(pair): a rotation keeps it,
-and |x cos| + |y sin| <= hypot.
+Bounds follow from where a recipe rounds, relative to hypot(pair): a rotation keeps it, and
+|x cos| + |y sin| <= hypot.
 
-Angles, relative, u = 2^-24. float32 (torch, and what ONNX Runtime is given): pow is within one unit
-in the last place, 2 u; its reciprocal and the product with the position are rounded, u each: 4 u.
-ggml makes each angle from the last: pair i carries i products, u each, with a factor whose pow is
-within 2 u: 3 i u. MLX takes the exponential of an exponent that is rounded three times and is at
-most ln(base) in magnitude, which is below 14: 3 * 14 u + 4 u. Exact angles (rotary): none.
+Angles, relative, with u = 2^-24. float32 (torch, and ONNX Runtime's input): pow is within one ulp,
+2 u; its reciprocal and the product with the position add u each: 4 u. ggml computes each angle from
+the previous one: pair i has i products, u each, with a factor whose pow is within 2 u: 3 i u. MLX
+exponentiates a number that is rounded three times and at most ln(base) < 14 in magnitude:
+3 * 14 u + 4 u. Exact angles (rotary): none.
 
-float32 arithmetic: cos and sin within one unit in the last place of a float32, 2 u; two products, a
-sum: below 8 u = 2^-21, with room for second orders.
+float32 arithmetic: cos and sin within one float32 ulp, 2 u; two products and a sum: below 8 u =
+2^-21, including second orders.
 
-Roundings to the dtype of q and k, v = 2^-8 for bf16 and 2^-11 for f16: one of the result, or,
-where cos and sin, products and sum are each rounded, (1 + v)^3 - 1. In f16 each can also be off by
-half of the smallest subnormal number, 2^-25.
+Roundings to q's and k's dtype, v = 2^-8 for bf16 and 2^-11 for f16: one for the result, or
+(1 + v)^3 - 1 if cos and sin, products and sum are each rounded. In f16 each rounding may also be
+off by half the smallest subnormal, 2^-25.
 
-A chain of n rotations is n times as far off; the factor (1 + bound)^n covers what later ones make
-of the difference.
+A chain of n rotations is off by n times as much; (1 + bound)^n covers how later rotations change
+the difference.
 """
 
 import dataclasses
@@ -41,24 +41,24 @@ class Recipe:
 @dataclasses.dataclass(frozen=True)
 class Verdict:
     worst: float  # |difference| / bound, of the worst element
-    error: float  # largest |difference| / hypot(pair)
+    error: float  # the largest |difference| / hypot(pair)
 
     def passed(self):
-        return self.worst <= 1  # not for NaN
+        return self.worst <= 1  # false for NaN
 
 
 def angle_bound(recipe, head_dim):
-    """Relative, of each pair."""
+    """The relative bound for each pair."""
     pair = np.arange(head_dim // 2)
     return {"exact": 0 * pair, "float32": 4 * U + 0 * pair, "ggml": 3 * U * pair,
             "mlx": 46 * U + 0 * pair}[recipe.angles]
 
 
 def verdict_on(runner, recipe, work):
-    """runner.result() is q and k after runner.chain rotations of work.start."""
+    """Checks runner.result(), which is q and k after runner.chain rotations of work.start."""
     verdicts = [verdict_on_tensor(result, start, (recipe, runner.chain), work)
                 for result, start in zip(runner.result(), work.start)]
-    # A NaN is the worst of all.
+    # A NaN is the maximum.
     worst = np.max([verdict.worst for verdict in verdicts])
     return Verdict(float(worst), float(np.max([verdict.error for verdict in verdicts])))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries and keys of Llama 3 8B for one number of tokens, and what rotation makes of them."""
+"""Queries and keys of Llama 3 8B for some number of tokens, and their exact rotation."""
 
 import numpy as np
 
@@ -23,12 +23,12 @@ class Workload:
         self.fill()
 
     def fill(self):
-        """As at the start; in the outputs nothing that another contestant computed remains."""
+        """Restores the inputs, and clears the outputs of what other contestants computed."""
         self.q[...], self.k[...] = self.start
         self.q_out[...], self.k_out[...] = 0, 0
 
     def sample(self):
-        """Tokens that are verified: all of a few, else 64 that reach from the first to the last."""
+        """The verified tokens: all if few, else 64 from the first to the last."""
         return np.unique(np.linspace(0, self.tokens - 1, 64).round().astype(int))
 
     def __str__(self):
@@ -44,7 +44,7 @@ def aligned_like(array):
 def encoded(values, dtype):
     if dtype != "bf16":
         return values.astype(NUMPY[dtype])
-    return (values.view(np.uint32) >> 16).astype(np.uint16)  # any bf16 will do as input
+    return (values.view(np.uint32) >> 16).astype(np.uint16)  # truncated: any bf16 serves as input
 
 
 def decoded(array, dtype):
