@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Absolute encodings of transformers: sinusoidal tables, positions of padded batches, sums, tables
-interpolated to another length or grid.
+"""Transformers' absolute encodings: sinusoidal tables, positions of padded batches, sums, and
+tables interpolated to another length or grid.
 
     absolute.py > tests/golden/absolute_encodings.json
 
@@ -16,8 +16,8 @@ import torch
 
 from compare import Numbers, table_bound
 
-# In float32 of torch an angle is a rounded frequency times a rounded position; the other tables
-# are made in double by NumPy and rounded once.
+# torch computes an angle as a float32 frequency times a float32 position. NumPy makes the other
+# tables in double and rounds once.
 SINUSOIDAL = {
     "marian": ("MarianSinusoidalPositionalEmbedding", "double"),
     "roformer": ("RoFormerSinusoidalPositionalEmbedding", "double"),
@@ -28,7 +28,7 @@ SINUSOIDAL = {
     "pegasus_x": ("PegasusXSinusoidalPositionalEmbedding", "float32"),
     "musicgen": ("MusicgenSinusoidalPositionalEmbedding", "float32"),
 }
-ODD = ("marian", "m2m_100", "musicgen")  # the classes that take an odd dimension
+ODD = ("marian", "m2m_100", "musicgen")  # classes that accept an odd dimension
 POSITIONS = [0, 1, 2, 7, 100, 511, 1023]
 PADDING_IDX = 1
 MASK = [[1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1, 0, 1, 1, 0, 1]]
@@ -39,7 +39,7 @@ LENGTHS = [("sam", "SamVisionAttention", 7, 6), ("sam", "SamVisionAttention", 21
 
 
 def sinusoidal_rows(case, release):
-    """The rows of the model's table at the positions."""
+    """The model's table rows at the positions."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     count, dim = max(case["positions"]) + 1, case["dim"]
     makers = {
@@ -56,7 +56,7 @@ def sinusoidal_rows(case, release):
 
 
 def position_ids(case, release):
-    """Rows of the learned table, of tokens whose mask is 1 and of padding."""
+    """Learned table rows used for tokens with mask 1 and for padding."""
     mask = torch.tensor(case["mask"])
     if case["model"] == "opt":
         embedding = release.model("opt", "OPTLearnedPositionalEmbedding")
@@ -81,7 +81,7 @@ def interpolated(case, release):
 
 
 def scaled(case, table):
-    """As DINO calls torch: by factors, whose sides are a little more than the new ones."""
+    """Calls torch by factors like DINO, whose sides are slightly larger than the new ones."""
     kept, sides = case["kept_rows"], case["from"]
     grid = table[kept:].reshape(1, *sides, -1).permute(0, 3, 1, 2)
     factors = tuple((n + case["size_offset"]) / m for n, m in zip(case["to"], sides))
@@ -93,7 +93,8 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """SAM's table of 2n - 1 relative positions, read back from the pairs (q, k) that take them."""
+    """SAM's table of 2n - 1 relative positions, read back through the pairs (q, k) that use
+    them."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"]))
@@ -122,19 +123,19 @@ def absolute_numbers(golden, release):
         yield Numbers(f"position_ids[{index}]", np.array(case["ids"]),
                       position_ids(case, release), "float64", np.zeros(1))
     for index, case in enumerate(golden["sums"]):
-        # Twice two numbers below 4, and what they add up to.
+        # Two numbers below 4, twice, and their sums.
         yield Numbers(f"sums[{index}]", held(case["result"]), bert_sum(case, release), "float32",
                       np.array(2 * 8 * 2.0**-24))
     for kind, make in (("grids", interpolated), ("lengths", lengthened)):
         for index, case in enumerate(golden[kind]):
             wanted = held(case["result"])
-            # Weights and sums of float32, on numbers below 4: 16 taps, each 8 roundings.
+            # Float32 weights and sums of numbers below 4: 16 taps with 8 roundings each.
             yield Numbers(f"{kind}[{index}]", wanted, make(case, release), "float32",
                           np.array(16 * 8 * 4 * 2.0**-24))
 
 
 def sinusoidal_bound(case):
-    """Half a step either way, or what two float32 angles may differ by."""
+    """Half a step either way, or the possible difference of two float32 angles."""
     positions = np.array(case["positions"], float)[:, None]
     if case["arithmetic"] == "double":
         return np.full((len(positions), case["dim"]), 2.0**-24)
@@ -150,7 +151,8 @@ def held(tensor):
 
 
 def stored(array):
-    """As the golden files hold tensors: the fewest digits that read back as the same float32."""
+    """The array as golden files hold tensors: the fewest digits that read back as the same
+    float32."""
     array = np.asarray(array, np.float32)
     return {"shape": list(array.shape), "dtype": "float32",
             "data": [float(str(value)) for value in array.reshape(-1)]}

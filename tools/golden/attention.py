@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention with each encoding in plain float64 of torch, and its gradients by autograd:
-attention_encodings.json, which attention_cases.py lays out.
+"""Attention with each encoding in plain float64 torch, with gradients by autograd, for
+attention_encodings.json, whose layout is in attention_cases.py.
 
-Where a model of transformers has the encoding its own code makes it: T5's buckets, BLOOM's slopes,
-the rotations of Llama and GPT-J. The others are those of relative.py. Wherever it can, torch's own
-attention is asked for the same weights and outputs.
+If a Transformers model has the encoding, that model's code makes it: T5's buckets, BLOOM's slopes,
+Llama's and GPT-J's rotations. Others are from relative.py. Where possible, torch's own attention
+must give the same weights and outputs.
 """
 
 import math
@@ -15,9 +15,9 @@ import torch
 from compare import Numbers
 from relative import Fire, cope, fire, kerple_log, kerple_power, sandwich, shaw_vectors
 
-# The same sums of float64 in another order: fewer than 100 terms below 16 each.
+# Float64 sums in another order: fewer than 100 terms below 16 each.
 BOUND = np.array(1e-12)
-# Parameters of biases, in the library's order; those that have a row for each head.
+# Learned parameters in the library's order; each has a row per head.
 LEARNED = {"t5": ("table",), "alibi": ("slopes",), "kerple_log": ("p", "a"),
            "kerple_power": ("a", "p"), "fire": Fire._fields[:6]}
 BY_HEAD = ("a", "p", "output_weight", "output_bias")
@@ -26,13 +26,13 @@ BY_HEAD = ("a", "p", "output_weight", "output_bias")
 def attention_numbers(golden, release):
     for index, case in enumerate(golden["cases"]):
         for name, made in computed(golden, case, release).items():
-            wanted = np.array(case[name], float)  # None, of a row that sees nothing, is NaN
+            wanted = np.array(case[name], float)  # none means NaN: this query sees no key
             yield Numbers(f"cases[{index}].{name}", wanted, np.array(stored(made), float),
                           "float64", BOUND)
 
 
 def computed(golden, case, release):
-    """What the file holds of a case, by name."""
+    """Recomputes a case of the file, by name."""
     inputs = {name: tensor_of(held) for name, held in golden["inputs"][case["inputs"]].items()}
     d_out = inputs.pop("d_out")
     for tensor in inputs.values():
@@ -49,8 +49,8 @@ def computed(golden, case, release):
 
 
 def attention(inputs, way, scale):
-    """q, k, v [batch, tokens, heads, features] to out, laid out alike, and log-sum-exp [batch,
-    heads, queries]; way: the encoding, what each query sees, positions of queries and keys."""
+    """q, k, v [batch, tokens, heads, features] to out in the same layout and log-sum-exp [batch,
+    heads, queries]. way: the encoding, the mask, the positions of queries and keys."""
     encoding, seen, positions = way
     q, k = (encoding.turned(inputs[name].transpose(1, 2), at, role)
             for name, at, role in zip("qk", positions, (1, -1)))
@@ -62,7 +62,7 @@ def attention(inputs, way, scale):
     scores = scores + encoding.bias(relative, positions)
     scores = scores.masked_fill(~seen[:, None], -math.inf)
     scores = scores + encoding.of_scores(scores, q, relative)
-    # softmax of a row of -inf is NaN, and so are its gradients: such a row has weights of 0.
+    # softmax of a row of -inf, and its gradient, is NaN; such rows get weights of 0.
     some = seen.any(-1)[:, None, :, None]
     weights = torch.where(some, scores, torch.zeros_like(scores)).softmax(-1) * some
     require_torchs_own(q, k, v, scores, weights)
@@ -71,17 +71,17 @@ def attention(inputs, way, scale):
 
 
 def require_torchs_own(*tensors):
-    """torch's scaled_dot_product_attention with all but q·k/√d as its mask."""
+    """Compares with torch's scaled_dot_product_attention, whose mask is everything but q·k/√d."""
     q, k, v, scores, weights = (tensor.detach() for tensor in tensors)
     mask = scores - q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     out, own = torch.nn.functional._scaled_dot_product_attention(q, k, v, mask, 0.0, True, False)
-    # It gives NaN where a query sees nothing, as torch did before 2.5.
+    # For queries without keys torch gives NaN, as before 2.5.
     for got, wanted in ((own, weights), (out, weights @ v)):
         torch.testing.assert_close(got.nan_to_num(0.0), wanted, rtol=0, atol=float(BOUND))
 
 
 def require_blooms_own(encoding, mask, positions):
-    """BLOOM's tensor of a padded batch is the bias of the positions that the file gives."""
+    """BLOOM's tensor for a padded batch must equal the bias at the file's positions."""
     if encoding.entry.get("form") == "key_position":
         own = encoding.press(torch.tensor(mask["keys"]), encoding.heads, torch.float64)
         bias = encoding.bias(positions[1][:, None], positions).detach()
@@ -89,7 +89,7 @@ def require_blooms_own(encoding, mask, positions):
 
 
 def visible(mask, query_positions, key_positions):
-    """[batch, queries, keys]: whether the query sees the key. By positions, not by index."""
+    """[batch, queries, keys]: which keys a query sees, by position, not by index."""
     relative = key_positions[:, None] - query_positions[:, :, None]
     seen = torch.ones_like(relative, dtype=torch.bool)
     if mask["order"] == "causal":
@@ -107,8 +107,8 @@ def visible(mask, query_positions, key_positions):
 
 
 class Encoding:
-    """One entry of the file's encodings. Learned numbers are those of 4 heads and 6 features; a
-    case of fewer takes the first ones."""
+    """One of the file's encodings. Learned numbers are for 4 heads and 6 features; smaller cases
+    take the first ones."""
 
     def __init__(self, entry, inputs, release):
         self.entry, self.kind, self.release = entry, entry["kind"], release
@@ -130,14 +130,14 @@ class Encoding:
             self.learned["slopes"] = slopes.requires_grad_()
 
     def gradients(self):
-        """Of a bias all parameters in the library's order, of vectors each table."""
+        """For a bias all parameters in the library's order, for vectors each table."""
         if self.kind in ("shaw", "cope"):
             return {f"d_{name}": tensor.grad for name, tensor in self.learned.items()}
         parts = [self.learned[name].grad.reshape(-1) for name in LEARNED.get(self.kind, ())]
         return {"d_parameters": torch.cat(parts)} if parts else {}
 
     def turned(self, heads, positions, role):
-        """Queries or keys [batch, heads, tokens, features] after rotary embedding."""
+        """Rotates queries or keys [batch, heads, tokens, features]."""
         if self.kind != "rotary":
             return heads
         dim = heads.shape[-1] - self.entry["unrotated"]
@@ -157,7 +157,7 @@ class Encoding:
         return torch.cat([turned, rest], -1)
 
     def xpos_factor(self, exponents, positions):
-        """Sun et al. 2022, §3.2: what queries are multiplied and keys divided by."""
+        """Sun et al. 2022, §3.2: the factor of queries, and divisor of keys."""
         if "xpos" not in self.entry:
             return torch.ones(())
         xpos = self.entry["xpos"]
@@ -165,7 +165,7 @@ class Encoding:
         return rates ** ((positions[..., None] - xpos["center"]) / xpos["scale_base"])
 
     def bias(self, relative, positions):
-        """[batch, heads, queries, keys], or what broadcasts to it."""
+        """The bias, broadcastable to [batch, heads, queries, keys]."""
         query_positions, key_positions = positions
         parameters = [self.learned[name] for name in LEARNED.get(self.kind, ())]
         if self.kind == "t5":
@@ -190,21 +190,21 @@ class Encoding:
                       num_buckets=self.entry["buckets"], max_distance=self.entry["max_distance"])
 
     def of_queries(self, q, relative):
-        """What Shaw's vectors for keys add to q·k, before the scale."""
+        """The part of Shaw's key vectors in q·k, before the scale."""
         if self.kind != "shaw":
             return torch.zeros(())
         vectors = shaw_vectors(relative, self.learned["keys"], self.entry["window"])
         return torch.einsum("bhqf,bqkf->bhqk", q, vectors)
 
     def of_weights(self, weights, relative):
-        """What Shaw's vectors for values add to the outputs."""
+        """The part of Shaw's value vectors in the outputs."""
         if "values" not in self.learned:
             return torch.zeros(())
         vectors = shaw_vectors(relative, self.learned["values"], self.entry["window"])
         return torch.einsum("bhqk,bqkf->bhqf", weights, vectors)
 
     def of_scores(self, scores, q, relative):
-        """CoPE's bias, from the scores as softmax would get them."""
+        """CoPE's bias, from the scores before softmax."""
         if self.kind != "cope":
             return torch.zeros(())
         return cope(scores, q, self.learned["table"], (relative <= 0)[:, None])
@@ -215,6 +215,6 @@ def tensor_of(held):
 
 
 def stored(tensor):
-    """The numbers in order; None, which is null in JSON, for -Inf."""
+    """The numbers in order, with None (null in JSON) for -Inf."""
     return [None if number == -math.inf else number
             for number in tensor.detach().reshape(-1).tolist()]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which attention is computed: inputs, masks, encodings, and the cases that join them.
+"""The computed attention: inputs, masks, encodings, and the cases that combine them.
 
     attention_cases.py > tests/golden/attention_encodings.json
 
@@ -14,8 +14,8 @@ import torch
 
 from attention import computed, stored
 
-# batch, queries, keys, heads, heads of k and v, features, features of v. Three heads are no power
-# of two (ALiBi) and read one (MQA); four read two (GQA).
+# batch, queries, keys, heads, heads of k and v, features, features of v. Three heads are not a
+# power of two (ALiBi) and read one (MQA); four read two (GQA).
 SHAPES = {"prefill": (1, 4, 4, 3, 1, 4, 4), "chunk": (1, 2, 4, 4, 2, 4, 4),
           "padded": (2, 3, 3, 2, 1, 4, 5), "step": (1, 1, 6, 3, 1, 6, 4)}
 MASKS = {
@@ -24,7 +24,7 @@ MASKS = {
     "window": {"order": "causal", "left": 2},
     "two_sided_window": {"order": "bidirectional", "left": 1, "right": 2},
     "padding": {"order": "bidirectional", "keys": [[1, 1, 0], [0, 1, 1]]},
-    # The first query of the second row sees padding alone.
+    # The second row's first query sees only padding.
     "causal_padding": {"order": "causal", "keys": [[1, 1, 0], [0, 1, 1]]},
     "packed": {"order": "bidirectional", "documents": [[7, 7, 2, 2]]},
     "causal_packed": {"order": "causal", "documents": [[7, 7, 2, 2]]},
@@ -32,10 +32,10 @@ MASKS = {
 FAR = 100000
 SPREAD = [[0, 2, 3, 9]]
 RESTARTED = [[0, 1, 0, 1]]
-# As BLOOM counts them: cumsum(mask) - 1, and padding at 0.
+# BLOOM's positions: cumsum(mask) - 1, with padding at 0.
 COUNTED = [[0, 1, 0], [0, 0, 1]]
-# encoding: (inputs, mask, positions of the keys, or the first of consecutive ones), ...; the
-# queries are the last of the keys.
+# encoding: (inputs, mask, key positions or the first consecutive one), ...; queries are the last
+# keys.
 CASES = {
     "none": (("padded", "causal_padding", 0), ("chunk", "bidirectional", 0)),
     "rotary_half": (("prefill", "causal", FAR), ("chunk", "window", 0),
@@ -58,14 +58,14 @@ CASES = {
 
 
 def encodings(random):
-    """Learned numbers for 4 heads and 6 features."""
+    """Random learned numbers for 4 heads and 6 features."""
     def numbers(shape, low=-1.0, high=1.0):
         return tensor(random.uniform(low, high, shape))
 
-    # Powers of the base are powers of two, so an angle in float64 is exact at any position.
+    # The base's powers are powers of two, so float64 angles are exact at every position.
     rotary = {"kind": "rotary", "base": 4096, "unrotated": 0}
     t5 = {"kind": "t5", "buckets": 8, "max_distance": 12}
-    # Its input is from 0 to 1: two of the units are at work on one side of 0.3 and of 0.6.
+    # The input is between 0 and 1; two of the units switch at 0.3 and 0.6.
     fire = {"kind": "fire", "epsilon": 1e-6, "c": tensor([0.4]), "threshold": tensor([4.5]),
             "hidden_weight": tensor([0.9, -0.7, 0.6]), "hidden_bias": tensor([-0.27, 0.42, 0.1]),
             "output_weight": numbers((4, 3)), "output_bias": numbers(4)}
@@ -100,7 +100,7 @@ def inputs(shape, random):
 
 
 def tensor(array):
-    """Three decimals: read the same by everyone, and short."""
+    """Numbers with three decimals, short and read alike everywhere."""
     array = np.asarray(array)
     return {"shape": list(array.shape), "data": array.round(3).reshape(-1).tolist()}
 
@@ -110,7 +110,7 @@ def case_of(encoding, place):
     batch, queries, keys, _, _, features, _ = SHAPES[name]
     if isinstance(positions, int):
         positions = [list(range(positions, positions + keys))] * batch
-    # T5 divides by nothing.
+    # T5 does not divide scores.
     scale = 1.0 if encoding.startswith("t5") else features ** -0.5
     return {"encoding": encoding, "inputs": name, "mask": mask, "scale": scale,
             "query_positions": [row[-queries:] for row in positions], "key_positions": positions}
@@ -142,7 +142,7 @@ def main():
 
 
 def text_of(value):
-    """One line for each entry."""
+    """JSON text with a line per entry."""
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""q and k of a golden file whose positions have several axes, through the classes of one model."""
+"""Runs q and k of a golden file through one model's classes, at positions on several axes."""
 
 import types
 
@@ -51,7 +51,7 @@ def axial(golden):
 
 
 def places(golden):
-    """[patches][row, column]: those of the file, or a grid row by row."""
+    """[patches][row, column]: the file's, or a grid row by row."""
     if "position_ids_hw" in golden:
         return torch.tensor(golden["position_ids_hw"])
     rows, columns = golden["patch_grid_hw"]
@@ -59,10 +59,10 @@ def places(golden):
 
 
 def bound_of(golden, rotary, tensor):
-    """Of each feature, for the largest coordinate of its token: every pair has one of them."""
+    """A bound per feature, for its token's largest coordinate, which every pair may have."""
     x = doubles(tensor)
     pairs = x.shape[-1] // 2
-    inv_freq = np.resize(doubles(rotary.inv_freq), pairs)  # once for each axis
+    inv_freq = np.resize(doubles(rotary.inv_freq), pairs)  # repeated for each axis
     positions = (np.array(golden["positions_thw"]) if "positions_thw" in golden
                  else places(golden).numpy().T)
     shape = [1] * x.ndim

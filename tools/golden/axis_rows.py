@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/axis_rows.json: rows of cos and sin for positions of several axes, of the rotary
-classes of Transformers and of the library Diffusers themselves.
+"""Makes tests/golden/axis_rows.json: rows of cos and sin for positions on several axes, by the
+rotary classes of Transformers and Diffusers.
 
     axis_rows.py > tests/golden/axis_rows.json
 
-Needs torch 2.15.0, transformers 5.23.0 and diffusers 0.42.1 from PyPI. Each case has a small config
-that the tool reads, the class made of it, coordinates of three tokens, [axes][tokens], and of each
-layer type cos and sin, [tokens][pairs], and which channels of a head have the same: half, blocks
-(half within each of two parts) or interleaved.
+Needs torch 2.15.0, transformers 5.23.0 and diffusers 0.42.1 from PyPI. A case has a small config
+that the tool reads, its class, coordinates of three tokens [axes][tokens], and for each layer type
+cos and sin [tokens][pairs]. It also says which channels share them: half, blocks (half within each
+of two parts) or interleaved.
 """
 
 import importlib
@@ -103,12 +103,12 @@ def of_vision(config_class):
     try:
         config_class(**small)
         return small
-    except Exception:  # lists for each of its layers, sizes that belong together
+    except Exception:  # lists per layer, or sizes that depend on one another
         return {name: getattr(config, name) for name in names}
 
 
 def ropes_of(module):
-    """label -> rows, and how many axes the class takes."""
+    """label -> rows, and the number of axes that the class takes."""
     axes = survey.axis_count(module)
     ids = survey.in_shape(module, torch.tensor(COORDINATES[:axes]))
     return {label: rows_of(*module(torch.zeros(1, 1, 1), ids, *([label] if label else [])))
@@ -134,7 +134,7 @@ def rounded(rows):
 
 
 def of_pairs(name, config, coordinates, angles):
-    """A case of a class that gives angles, or cos + i sin, of each pair."""
+    """A case from a class that returns angles, or cos + i sin, for each pair."""
     cos, sin = (angles.real, angles.imag) if angles.is_complex() else (angles.cos(), angles.sin())
     return {"class": name, "config": config, "coordinates": coordinates,
             "ropes": {"": {"same": "interleaved", "cos": rounded(cos.double()),
@@ -152,7 +152,7 @@ def llama4():
 
 
 def centred():
-    """Classes that make the coordinates of a picture's patches themselves: two rows of three."""
+    """Classes that compute patch coordinates themselves, here for two rows of three patches."""
     given = {"hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 2}
     for folder, name in (("dinov3_vit", "DINOv3ViTRopePositionEmbedding"),
                          ("eomt_dinov3", "EomtDinov3RotaryEmbedding"),

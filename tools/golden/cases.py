@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each golden file made again: its own inputs through the code that it names, in one release."""
+"""Makes each golden file again: its own inputs through the named code in one release."""
 
 import re
 
@@ -15,7 +15,7 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Files that one release cannot make and that do not name their maker.
+# Files that one release cannot make, and files that name no maker.
 NOT_REMADE = {
     "yarn_history_v4": "made by several releases; ./dev golden --releases",
     "mrope_index_v4_vs_v5": "made by several releases",
@@ -25,18 +25,18 @@ NOT_REMADE = {
     "two_angles": "made by tools/golden/two_angles.py, with a torch of PyPI",
     "onnx_vectors": "made by onnx; ./dev golden --onnx",
 }
-# Made again by expressions of our own, whoever made them first.
+# Made again by our own expressions, whoever made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
 DEFAULT = re.compile(r"(\w+)\.compute_default_rope_parameters \((\w+)\)")
 
 
 class NoCase(Exception):
-    """A golden file that nothing here makes again, or that does not say what is needed."""
+    """A golden file that cannot be made again here, or lacks necessary facts."""
 
 
 def reason_against(name, golden):
-    """Why the file is not to be made again here; None when it is."""
+    """Why the file cannot be made again here, or None."""
     if name in NOT_REMADE:
         return NOT_REMADE[name]
     if name in RESTATED:
@@ -48,7 +48,7 @@ def reason_against(name, golden):
 
 
 def remade(golden, release):
-    """All numbers of the golden file, with what the release makes of its inputs."""
+    """All numbers of the golden file, with the release's results for its inputs."""
     if golden.get("name") in RESTATED:
         return RESTATED[golden["name"]](golden, release)
     if "results" in golden:
@@ -83,8 +83,8 @@ def frequency_numbers(golden, release):
 
 
 def exact(name, wanted, got):
-    """A number that Python computes in double: logarithm and root of the C library, each within a
-    few ulp on any machine."""
+    """A number that Python computes in double; the C library's log and sqrt are within a few ulp
+    everywhere."""
     return Numbers(name, np.array([wanted]), np.array([float(got)]), "float64",
                    np.array([8 * 2.0**-52 * abs(wanted)]))
 
@@ -105,7 +105,7 @@ def frequencies(result, config, release):
 
 
 def state_numbers(golden, release):
-    """The same rotary embedding called with one length after the other."""
+    """Calls one rotary embedding with one length after another."""
     keys = golden["config"]
     rotary = release.model("llama", "LlamaRotaryEmbedding").LlamaRotaryEmbedding(
         release.config("llama", {

@@ -14,7 +14,7 @@ import transformers
 
 
 def first_of(config, *names):
-    """The first of the attributes that is a number; an ambiguous one raises."""
+    """The first attribute that is a number; raises if ambiguous."""
     for name in names:
         try:
             value = getattr(config, name, None)
@@ -32,9 +32,9 @@ def main(page):
     for name in sorted(set(names) & set(classes)):
         config = classes[name]()
         heads = first_of(config, "num_attention_heads", "decoder_attention_heads")
-        # longcat_flash counts sublayers under the usual name.
+        # longcat_flash uses the usual name for its sublayers.
         layers = first_of(config, *["num_layers"] * (name == "longcat_flash"), "num_hidden_layers")
-        # In qwen2_vl_vision hidden_size is what the language model gets.
+        # qwen2_vl_vision's hidden_size is the language model's.
         hidden = first_of(config, *["embed_dim"] * (name == "qwen2_vl_vision"), "hidden_size")
         positions = first_of(config, "max_position_embeddings")
         rows.setdefault((hidden, heads, layers, positions), []).append(name)

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far numbers of a golden file are from those made again: bits, ulp, and a stated bound."""
+"""How far a golden file's numbers are from new ones: in bits, ulp, and against a stated bound."""
 
 import dataclasses
 
 import numpy as np
 
-# Two float32 powers, quotients and blends of torch, each within 4 ulp of the truth.
+# Two float32 powers, quotients and blends of torch, each within 4 ulp.
 FREQUENCY_BOUND = 2.0**-21
-# One step of a number in [1, 2): the largest relative step of the type.
+# A step of a number in [1, 2), the type's largest relative step.
 STEP = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 
 
 @dataclasses.dataclass
 class Numbers:
-    """What a golden file holds under a name, what was made again, and how far they may differ."""
+    """A golden file's numbers under a name, the new ones, and how far they may differ."""
 
     name: str
     wanted: np.ndarray
     got: np.ndarray
-    dtype: str  # float32, bfloat16, float16: of the numbers; float64 holds them here
+    dtype: str  # the numbers' type, float32, bfloat16 or float16; they are held in float64
     bound: np.ndarray  # absolute, one for each number
 
 
@@ -27,7 +27,7 @@ class Verdict:
     count: int = 0
     ulp: int = 0
     ulp_of: str = ""
-    share: float = 0.0  # of the tolerance, at most
+    share: float = 0.0  # largest share of the tolerance
     changes: list = dataclasses.field(default_factory=list)
 
     @property
@@ -65,7 +65,7 @@ def judge_one(numbers, verdict):
         verdict.ulp, verdict.ulp_of = int(distances.max()), numbers.name
     bounds = np.broadcast_to(numbers.bound, wanted.shape)
     differences = np.abs(wanted - got)
-    # A NaN is beyond every bound; the two zeros have other bits and no difference.
+    # A NaN exceeds every bound; +0 and -0 differ in bits only.
     beyond = ~(differences <= bounds) & (distances > 0)
     for index in map(tuple, np.argwhere(beyond)):
         place = f"{numbers.name}{list(map(int, index))}"
@@ -76,12 +76,12 @@ def judge_one(numbers, verdict):
 
 
 def ulp_distance(a, b, dtype):
-    """How many numbers of the type lie from a to b; +0 and -0 are neighbours."""
+    """How many numbers of the type separate a and b; +0 and -0 are neighbours."""
     return np.abs(rank(a, dtype) - rank(b, dtype))
 
 
 def rank(values, dtype):
-    """The position of each number in the order of its type, as int64; -0 comes before +0."""
+    """Each number's rank in its type, as int64; -0 comes before +0."""
     if dtype == "float64":
         bits, width = np.asarray(values, np.float64).view(np.int64), 63
     elif dtype == "float16":
@@ -95,16 +95,17 @@ def rank(values, dtype):
 
 
 def table_bound(position, inv_freq, factor):
-    """cos or sin of a float32 angle whose frequency two computations of torch agree on to
-    FREQUENCY_BOUND, times the attention factor; and what is rounded afterwards."""
+    """The bound for cos or sin of a float32 angle times the attention factor, whose frequencies
+    agree within FREQUENCY_BOUND, including later rounding."""
     return FREQUENCY_BOUND * factor + 4 * STEP["float32"] * factor * np.abs(position) * inv_freq
 
 
 def rotated_bound(table, hypot, factor, dtype):
-    """A component of a rotated pair of length hypot, from tables with the bound `table`.
+    """The bound for a component of a rotated pair of length hypot, if tables have the bound
+    `table`.
 
-    In half precision cos and sin may each fall one step to the other side (together √2 steps of
-    the pair), and so may both products and their sum: fewer than 5 steps in all.
+    In half precision cos and sin may each round the other way (together √2 steps of the pair), and
+    so may both products and their sum: fewer than 5 steps in all.
     """
     bound = table * hypot
     return bound if dtype == "float32" else bound + 5 * STEP[dtype] * factor * hypot

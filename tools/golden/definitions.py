@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some definitions of a module, executed without the module's imports.
+"""Executes some definitions of a module without the module's imports.
 
-A modeling file of transformers imports most of the library, and new releases of that refuse the
-torch of Debian 12. The few classes and functions that turn q and k need none of it: they are cut
-out of the file with everything of it that they name. What they name of other modules is given by
-the caller, is in the standard library, or becomes a Stub.
+A modeling file of Transformers imports most of the library, and new releases refuse Debian 12's
+torch. The few classes and functions that rotate q and k do not need it: this cuts them out with
+everything in the file that they name. Names from other modules come from the caller or the standard
+library, or become a Stub.
 """
 
 import __future__
@@ -16,7 +16,7 @@ import sys
 
 
 class Stub:
-    """Stands for what another module defines: may be called and fetched from, never looked at."""
+    """Replaces what other modules define: it may be called and have attributes, but no value."""
 
     def __init__(self, name):
         self._name = name
@@ -34,7 +34,7 @@ class Stub:
 
 
 def load_definitions(source, names, given, filename="<module>"):
-    """A dict of the named top-level definitions of the source and of all that they need."""
+    """A dict of the named top-level definitions, and all that they need."""
     tree = WithoutAnnotations().visit(ast.parse(source, filename))
     defined, imported = top_level(tree)
     for name in names:
@@ -60,7 +60,7 @@ def load_definitions(source, names, given, filename="<module>"):
 
 
 class WithoutAnnotations(ast.NodeTransformer):
-    """Annotations of parameters name types that nothing here needs."""
+    """Drops annotations, whose types are not needed here."""
 
     def visit_FunctionDef(self, node):
         self.generic_visit(node)
@@ -73,7 +73,7 @@ class WithoutAnnotations(ast.NodeTransformer):
 
 
 def top_level(tree):
-    """{name: statement that defines it}, {name: (module, attribute or None)}."""
+    """{name: defining statement}, {name: (module, attribute or None)}."""
     defined, imported = {}, {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -85,7 +85,7 @@ def top_level(tree):
         elif isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
             defined[node.target.id] = node
         elif isinstance(node, (ast.Import, ast.ImportFrom, ast.If, ast.Try)):
-            # An import under a condition may be needed; the condition is not asked.
+            # A conditional import may be needed, whatever the condition.
             for inner in ast.walk(node):
                 imported.update(imports_of(inner))
     return defined, imported
@@ -102,7 +102,7 @@ def imports_of(node):
 
 
 def standard(module, attribute):
-    """The module, or the attribute of it, if it belongs to the standard library."""
+    """The module, or its attribute, if it is in the standard library."""
     if module.split(".")[0] not in sys.stdlib_module_names:
         return None
     found = importlib.import_module(module)
@@ -114,7 +114,7 @@ def names_in(node):
 
 
 def drop_stubbed_decorators(node, defined, scope):
-    """A decorator of another module that is not given documents or registers; it does not turn."""
+    """Drops decorators from missing modules: they document or register, and do not rotate."""
     for inner in ast.walk(node):
         if isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
             inner.decorator_list = [

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What engines make of configs: tests/golden/dialects.json.
+"""Makes tests/golden/dialects.json: the results of engines for configs.
 
     dialects.py [--write] [--from ENGINE=PATH]... [ENGINE]...
 
-transformers runs the pinned wheels on torch (history.py); onnxruntime runs the numbers of the
-builder of onnxruntime-genai on torch, mlx runs mlx-lm's rope_utils.py on MLX, llama.cpp compiles
-the functions of ggml that make angles. --from says where what they are made from lies: for
-onnxruntime and mlx the wheel of onnxruntime-genai or mlx-lm, for llama.cpp the folder vendor/
-llama.cpp of llama_cpp_python's source distribution. Without --write: compares.
+transformers runs the pinned wheels on torch (history.py), onnxruntime the builder code of
+onnxruntime-genai on torch, mlx mlx-lm's rope_utils.py on MLX; llama.cpp compiles ggml's functions
+that make angles. --from names their source: the wheel of onnxruntime-genai or mlx-lm, or the folder
+vendor/llama.cpp of llama_cpp_python's source distribution. Without --write: compares.
 """
 
 import ast
@@ -100,7 +99,7 @@ def transformers_cases(_source):
 
 
 def definitions(text, names):
-    """The functions and methods of these names, as source."""
+    """The source of the functions and methods with these names."""
     found = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
@@ -117,7 +116,7 @@ def onnxruntime_cases(source):
     exec(definitions(text, names), scope)
     builder = type("Builder", (), {name: scope[name] for name in names})
     for title, config in YARN_CASES:
-        config = config | {"model_type": "qwen2"}  # the builder's LlamaModel does not read yarn
+        config = config | {"model_type": "qwen2"}  # the builder's LlamaModel ignores yarn
         rope = config["rope_scaling"]
         made = builder()
         made.head_size = head_dim_of(config)
@@ -174,7 +173,7 @@ extern "C" void mrope(const float* p, const int* sections, float* dims, int64_t 
 
 
 def c_function(text, name):
-    """From the line of its name to the closing brace in the first column."""
+    """The text from the line with its name to the closing brace in column 0."""
     found = re.search(rf"^[^\n;]*\b{name}\([^;{{]*{{.*?^}}", text, re.MULTILINE | re.DOTALL)
     return found.group(0)
 
@@ -213,21 +212,21 @@ def llama_cpp_cases(source):
             dims, out = floats(0, 0), floats(*[0] * dim)
             ggml.corr_dims(dim, rope["original_max_position_embeddings"], real(base), real(32),
                            real(1), dims)
-            # llama-context.cpp: get_mscale(factor, 1) over what ggml multiplies again.
+            # llama-context.cpp divides get_mscale(factor, 1) by what ggml multiplies later.
             attn = (0.1 * math.log(factor) + 1) * (1 / (1 + 0.1 * math.log(factor)))
             ggml.rope(real(1), real(1 / factor), dims, ctypes.c_int64(dim), real(1), real(attn),
                       out, real(base ** (-2 / dim)))
             yield case("llama.cpp", title, config, numbers_of(out))
         dims, out = floats(0, 0), floats(*[0] * 128)
         base, sections = QWEN3_VL["rope_theta"], (ctypes.c_int * 4)(24, 20, 20, 0)
-        # Text: the fourth coordinate is 0 (src/llama-graph.cpp, llm_graph_input_pos).
+        # For text the fourth coordinate is 0 (src/llama-graph.cpp, llm_graph_input_pos).
         ggml.mrope(floats(1, 1, 1, 0), sections, dims, ctypes.c_int64(128), out,
                    real(base ** (-2 / 128)))
         yield case("llama.cpp", "interleaved M-RoPE, of text", QWEN3_VL, numbers_of(out))
 
 
 def shortened(made):
-    """Nine digits tell a float32."""
+    """Nine digits identify a float32."""
     rows = [[float(f"{each:.9g}") for each in row] for row in made["inv_freq"]]
     return made | {"inv_freq": rows, "factor": float(f"{made['factor']:.9g}")}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many elements of Llama 3.1's rotated queries differ between the tool under numerics
-transformers and Transformers itself, at every seventh position from 100000 to 131071. It needs
-transformers, torch and NumPy.
+"""Counts the elements of Llama 3.1's rotated queries that differ between the tool under numerics
+transformers and Transformers, at every seventh position from 100000 to 131071. Needs transformers,
+torch and NumPy.
 
     far_positions.py build/release/bin/rotary
 """
@@ -29,7 +29,7 @@ def bits(tensor):
 
 
 def rotated_by_tool(tool, folder, dtype, q):
-    # NPY has no bf16: the tool reads its bits.
+    # NPY has no bf16; the tool reads the bits.
     numpy.save(folder / "q.npy", bits(q) if dtype == "bf16" else q.numpy())
     subprocess.run([tool, "rotate", "--config", "config.json", "--layout", "thd", "--dtype", dtype,
                     "--positions", "p.npy", "--q", "q.npy", "--out-q", "out.npy", "--force",

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where two rotary embeddings part, by looking at every row: tests/golden/first_positions.json.
+"""Finds where two rotary embeddings differ first, row by row: tests/golden/first_positions.json.
 
     first_positions.py [--write]
 
-Numpy alone, and formulas of their own: 80-bit angles of each position in turn, no phase
-arithmetic. Without --write: compares.
+Uses only NumPy and its own formulas: 80-bit angles at each position, no phase arithmetic. Without
+--write: compares.
 """
 
 import json
@@ -65,7 +65,7 @@ def rows(spec, positions):
 
 
 def apart(one, other, positions):
-    """[positions, pairs]"""
+    """Differences, [positions, pairs]."""
     mine, theirs = rows(one, positions), rows(other, positions)
     return np.maximum(abs(mine[0] - theirs[0]), abs(mine[1] - theirs[1]))
 

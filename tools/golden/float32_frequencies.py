@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/float32_frequencies.json: inv_freq, float32, of the functions of Transformers 5.23.0
-for each scaling rule, each for some specs. It needs transformers and torch.
+"""Makes tests/golden/float32_frequencies.json: float32 inv_freq by Transformers 5.23.0, for some
+specs of each scaling rule. Needs transformers and torch.
 
     float32_frequencies.py > tests/golden/float32_frequencies.json
 """
@@ -25,7 +25,7 @@ YARN = [{"factor": 4, "original_max_position_embeddings": 32768},
          "beta_slow": 3}]
 DYNAMIC = [{"factor": 2, "original_max_position_embeddings": 2048},
            {"factor": 3.3, "original_max_position_embeddings": 4096}]
-# Each: the rule's parameters and the contexts that it is asked for.
+# (the rule's parameters, contexts)
 RULES = {
     "default": ([{}], [None]),
     "linear": ([{"factor": 4}, {"factor": 2.7}], [None]),
@@ -41,7 +41,7 @@ DIMENSIONS = [80, 128]
 
 
 class Config:
-    """What the functions read of a config of one layer type."""
+    """The config members that the functions read, for one layer type."""
 
     def __init__(self, dimension, base, parameters):
         self.head_dim = dimension
@@ -51,7 +51,7 @@ class Config:
         self.rope_parameters = parameters | {"rope_theta": base}
 
     def standardize_rope_params(self):
-        """The parameters are as the functions want them."""
+        """Does nothing: the parameters are already standard."""
 
 
 def lists(dimension):
@@ -67,7 +67,7 @@ def case(rope_type, parameters, dimension, base, context):
     function = ROPE_INIT_FUNCTIONS["linear" if rope_type == "default" else rope_type]
     if rope_type == "default":
         config.rope_parameters["factor"] = 1.0
-    # As a class does: none when it is made, then the length as a tensor.
+    # Like a class: no length when constructed, later a tensor.
     length = None if context is None else torch.tensor(context)
     inv_freq, _ = function(config, device="cpu", seq_len=length)
     spec = {"head_dim": dimension, "base": base, "pairing": "half", "numerics": "transformers"}

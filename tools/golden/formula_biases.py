@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/formula_biases.json: relative biases that are formulas of the distance and of a
-head's numbers, with 50 digits by mpmath, and their gradients by its numerical differentiation.
+"""Makes tests/golden/formula_biases.json: relative biases that are formulas of the distance and a
+head's numbers, with 50 digits by mpmath, and gradients by numerical differentiation.
 
     formula_biases.py > tests/golden/formula_biases.json
 
@@ -33,8 +33,8 @@ def tisa(distance, a, b, c):
                for height, width, centre in zip(a, b, c))
 
 
-# Each: the formula of key - query and the numbers of one head, the names of its lists, the number
-# of units and their name, and the range of each list.
+# (formula of key - query and one head's numbers, names of its lists, number of units and their
+# name, each list's range)
 FORMULAS = {
     "kerple_log": (kerple_log, ("p", "a"), 1, None, ((0.1, 2), (0.1, 1))),
     "kerple_power": (kerple_power, ("a", "p"), 1, None, ((0.1, 1), (0.1, 2))),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/formula_rules.json: inv_freq of scaling rules that are formulas of the pair, with 50
-digits by mpmath, each for some specs.
+"""Makes tests/golden/formula_rules.json: inv_freq of scaling rules that are formulas of the pair,
+with 50 digits by mpmath, for some specs each.
 
     formula_rules.py > tests/golden/formula_rules.json
 
@@ -52,7 +52,7 @@ def pixel(pairs, base, max_freq):
     return [pi * turns for turns in linspace(1, mpf(max_freq) / 2, pairs)]
 
 
-# Each: the formula and the parameters of its cases.
+# (formula, parameters of its cases)
 FORMULAS = {
     "linear": (linear, [{"factor": 8}, {"factor": 2.5}]),
     "ntk": (ntk, [{"alpha": 8}, {"alpha": 1000}]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the golden files again with a published release of transformers and compares them.
+"""Makes the golden files again with a published Transformers, and compares.
 
     golden.py [--release VERSION] [FOLDER | FILE.json]...
     golden.py --releases [--write]
@@ -90,7 +90,7 @@ def verdict_on(path, release):
         verdict = judge(remade(golden, release))
     except NoCase as error:
         return "changed", f"CHANGED: {error}"
-    except Exception as error:  # the wheel's code is others': whatever it raises is a finding
+    except Exception as error:  # other projects' code may raise anything: that is a finding
         return "changed", f"CHANGED: fails with {type(error).__name__}: {error}"
     if verdict.count == 0 and not verdict.changed:
         return "changed", "CHANGED: holds no number that is made again"

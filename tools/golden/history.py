@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same configs in several releases of transformers: what each release makes of them."""
+"""Runs the same configs in several Transformers releases."""
 
 import dataclasses
 import inspect
@@ -7,10 +7,10 @@ import inspect
 import numpy as np
 import torch
 
-# Relative: two releases that compute the same thing in another order differ by less.
+# Relative; releases that compute the same in another order differ by less.
 SAME = 2.0**-20
 
-# Rotary embeddings before a config alone was enough: {rope type: class}.
+# Classes from before a config was enough: {rope type: class}.
 OLD_CLASSES = {
     "llama": {"default": "LlamaRotaryEmbedding",
               "dynamic": "LlamaDynamicNTKScalingRotaryEmbedding"},
@@ -20,7 +20,7 @@ OLD_CLASSES = {
 
 @dataclasses.dataclass
 class Observation:
-    """The frequencies in force after each call and the attention factor; or why there are none."""
+    """The frequencies after each call and the attention factor, or why there are none."""
 
     inv_freq: list = dataclasses.field(default_factory=list)
     factor: float = 1.0
@@ -36,7 +36,7 @@ class Observation:
 
 
 def periods(case, releases):
-    """[[first, last release of one behaviour, observation]], in the order of the releases."""
+    """[[first, last release with one behaviour, observation]], in order of releases."""
     found = []
     for release in releases:
         observation = observe(case, release)
@@ -48,7 +48,7 @@ def periods(case, releases):
 
 
 def observe(case, release):
-    """What the rotary embedding of the family does, called as the family's layers call it."""
+    """Calls the family's rotary embedding as its layers do."""
     try:
         rotary = rotary_of(case, release)
         return Observation(missing="not there") if rotary is None else called(rotary, case.calls)
@@ -58,7 +58,7 @@ def observe(case, release):
 
 def called(rotary, positions):
     observation = Observation()
-    # Releases before 4.38 take a length in place of positions.
+    # Before 4.38 it takes a length instead of positions.
     by_length = "position_ids" not in inspect.signature(rotary.forward).parameters
     for position in positions:
         x = torch.zeros(1, 1, 1, 1)
@@ -67,13 +67,13 @@ def called(rotary, positions):
         else:
             tables = rotary(x, torch.tensor([[0, position]]))
         observation.inv_freq.append(rotary.inv_freq.double().numpy().copy())
-        # cos of position 0, whatever the release calls the factor.
+        # cos at position 0, since the factor's name varies.
         observation.factor = tables[0].flatten()[0].item()
     return observation
 
 
 def rotary_of(case, release):
-    """None where the release has no rotary embedding for the config's rope type."""
+    """None if the release has no rotary embedding for the config's rope type."""
     if not release.has(f"transformers/models/{case.family}/modeling_{case.family}.py"):
         return None
     config = release.config(case.family, case.config)

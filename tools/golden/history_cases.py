@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs whose meaning changed between releases, and why.
 
-A case has a cause for the first release of each period of one behaviour. `./dev golden --releases`
-finds the periods; one without a cause, or a cause without a period, is an error there.
+A case has a cause for each first release of a behaviour. `./dev golden --releases` finds these
+periods; a period without a cause, or a cause without a period, is an error.
 """
 
 import dataclasses
@@ -16,8 +16,8 @@ class Case:
     family: str
     config: dict
     describe: object  # (case, observation) -> text
-    causes: dict  # {first release of a period: why it is as it is}
-    calls: tuple = (0,)  # the last position of each forward pass, one after the other
+    causes: dict  # {first release of a period: its cause}
+    calls: tuple = (0,)  # the last position of each consecutive forward pass
 
 
 def plain(case, pairs):
@@ -26,7 +26,7 @@ def plain(case, pairs):
 
 
 def slowed(case, observation):
-    """YaRN: what the slowest pair is divided by, and where the ramp begins."""
+    """YaRN: the slowest pair's divisor, and where the ramp starts."""
     inv_freq = observation.inv_freq[0]
     ratio = plain(case, len(inv_freq)) / inv_freq
     beyond = np.flatnonzero(ratio > 1 + 1e-6)
@@ -38,7 +38,7 @@ def slowed(case, observation):
 
 
 def lists(case, observation):
-    """LongRoPE: the list that each call took; those of the config are all 1 and all 8."""
+    """LongRoPE: the list used in each call; the config's lists are all 1 and all 8."""
     names = {1: "short", 8: "long"}
     taken = [names[round(plain(case, len(inv_freq))[-1] / inv_freq[-1])]
              for inv_freq in observation.inv_freq]
@@ -46,12 +46,12 @@ def lists(case, observation):
 
 
 def lengths(case, observation):
-    """Dynamic NTK: the length that the base in force was computed for, after each call."""
+    """Dynamic NTK: the length for which the current base was computed, after each call."""
     trained = case.config["max_position_embeddings"]
     factor = case.config["rope_scaling"]["factor"]
     found = []
     for inv_freq in observation.inv_freq:
-        # The slowest pair is base^(-(d - 2)/d), and the base grew by growth^(d/(d - 2)).
+        # The slowest pair is base^(-(d - 2)/d), and the base is multiplied by growth^(d/(d - 2)).
         growth = plain(case, len(inv_freq))[-1] / inv_freq[-1]
         found.append(f"{(growth + factor - 1) * trained / factor:.0f}")
     return ", ".join(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/releases.txt: what releases of Transformers make of the same configs."""
+"""tests/golden/releases.txt: the results of Transformers releases for the same configs."""
 
 import json
 import pathlib
@@ -8,8 +8,8 @@ DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/releases.
 
 
 def compare_with_document(histories, write):
-    """0, or 1 when a period lacks its cause or the document says something else. `histories`:
-    (case, [first release, last release, observation] of each period)."""
+    """0, or 1 if a period lacks its cause or the document differs. `histories`: (case, [first
+    release, last release, observation] of each period)."""
     parts, complaints = [], []
     for case, found in histories:
         complaints += complaints_on(case, found)
@@ -51,7 +51,7 @@ def rendered(case, found):
 
 
 def shown(config):
-    """The config in one line; a list of equal numbers as its first and its length."""
+    """The config in one line; a list of equal numbers becomes the number and its length."""
     text = json.dumps(config)
     for value in (config.get("rope_scaling") or {}).values():
         if isinstance(value, list):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heads before and after rotary embedding, by the own code of five packages.
+"""Dumps heads before and after rotary embedding by five packages' own code.
 
-Run once for each package that the interpreter has: identify_dumps.py tests/golden/identify
-[ROPE_DUMP]. ROPE_DUMP is GGML_PROGRAM below, compiled and linked with ggml: without arguments this
-prints it. A file is made for
-each case whose package can be imported: 8 tokens at 1000 to 1007, one head of 64 features, float32
-(of bf16 cases the numbers are bf16, held in float32). tests/golden/PROVENANCE.md has the versions.
+Run once per package of the interpreter: identify_dumps.py tests/golden/identify [ROPE_DUMP].
+ROPE_DUMP is GGML_PROGRAM below, compiled and linked with ggml; without arguments this prints it.
+Makes a file for each case whose package can be imported: 8 tokens at 1000 to 1007, one head of 64
+features, in float32 (bf16 cases hold bf16 numbers). tests/golden/PROVENANCE.md has the versions.
 """
 
 import importlib.util
@@ -43,7 +42,7 @@ FIRST, TOKENS, WIDTH = 1000, 8, 64
 X = np.random.default_rng(3).standard_normal((TOKENS, WIDTH)).astype(np.float32)
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
           "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
-# The numbers of gpt-oss.
+# gpt-oss's parameters.
 YARN = {"rope_type": "yarn", "rope_theta": 150000.0, "factor": 32.0, "beta_fast": 32.0,
         "beta_slow": 1.0, "truncate": False, "original_max_position_embeddings": 4096}
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/onnx_vectors.json again: the test vectors of ONNX's RotaryEmbedding and
-Attention as the published onnx package computes them.
+"""Makes tests/golden/onnx_vectors.json again: ONNX's test vectors of RotaryEmbedding and Attention,
+as the published onnx package computes them.
 
     onnx_vectors.py [--write]
 """
@@ -21,14 +21,13 @@ PINS = HERE / "onnx.txt"
 PACKAGES = ROOT / "build/golden/onnx"
 FILE = ROOT / "tests/golden/onnx_vectors.json"
 
-# Names by place; a node leaves out an operand by an empty name.
+# Operand names by index; an empty name means an omitted operand.
 OPERANDS = {
     "Attention": (("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen"),
                   ("Y", "present_key", "present_value", "qk_matmul_output")),
     "RotaryEmbedding": (("X", "cos_cache", "sin_cache", "position_ids"), ("Y",)),
 }
-# Two machines may differ in NumPy's exp and order of sums: units in the last place of the largest
-# number of a tensor.
+# NumPy's exp and order of sums may differ between machines: in ulp of a tensor's largest number.
 UNITS = {"float32": 8 * 2.0**-23, "float16": 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 
@@ -54,7 +53,7 @@ def main():
 
 
 def made_by_packages():
-    """The file's text, made by another interpreter that sees the pinned packages first."""
+    """The file's text, made by another interpreter that finds the pinned packages first."""
     stamp = PACKAGES / "done"
     pins = PINS.read_text(encoding="utf-8")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != pins:
@@ -70,7 +69,7 @@ def made_by_packages():
 
 
 def collected():
-    """The version of onnx, and its test vectors as (name, node, inputs, outputs)."""
+    """onnx's version, and its test vectors as (name, node, inputs, outputs)."""
     import onnx
     from onnx.backend.test.case.node import collect_testcases
     vectors = []
@@ -84,7 +83,7 @@ def collected():
 
 
 class Pools:
-    """Numbers of one type one after the other; tensors that repeat others' numbers share them."""
+    """Consecutive numbers per type; tensors that repeat others' numbers share them."""
 
     def __init__(self, tensors):
         self.bytes = {}
@@ -152,7 +151,7 @@ def compared(made, committed):
 
 
 def is_same(a, a_pools, b, b_pools):
-    """Inputs and attributes are equal, and outputs but for the last places."""
+    """Inputs and attributes must be equal, outputs up to the last digits."""
     if any(a[key] != b[key] for key in ("operator", "opset", "attributes")):
         return False
     for key in ("inputs", "outputs"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relative encodings as expressions of torch, written from their papers (docs/theory/relative.md),
-for autograd to differentiate.
+"""Relative encodings as differentiable torch expressions, from their papers
+(docs/theory/relative.md).
 
 `relative` is key - query, int64 [batch, queries, keys]; a bias is [batch, heads, queries, keys].
 """
@@ -9,13 +9,13 @@ import collections
 
 import torch
 
-# Tensors in the order of the library's parameters, and what nobody learns.
+# Tensors in the library's parameter order, then constants.
 Fire = collections.namedtuple(
     "Fire", "c threshold hidden_weight hidden_bias output_weight output_bias epsilon")
 
 
 def far(relative):
-    """The distance to each key, for all heads at once."""
+    """The distance to each key, with an axis for heads."""
     return relative[:, None].abs().double()
 
 
@@ -29,16 +29,16 @@ def kerple_log(relative, p, a):
 
 
 def kerple_power(relative, a, p):
-    """Chi et al. 2022, the power kernel. At distance 0 it is 0 whatever p, but autograd of 0^p
-    takes the logarithm of 0: the power is of 1 there and its product with 0."""
+    """Chi et al. 2022, the power kernel. At distance 0 it is 0 for every p, but autograd of 0^p
+    takes log 0: so the power is of 1 there, times 0."""
     distance = far(relative)
     positive = distance.clamp(min=1)
     return -of_heads(a) * torch.where(distance == 0, distance, positive ** of_heads(p))
 
 
 def fire(relative, query_positions, parameters):
-    """Li et al. 2024: the network's only input is how far the key is, between 0 and 1 on a
-    logarithmic scale that ends where the query stands, or at the threshold."""
+    """Li et al. 2024. The network's only input is the distance, from 0 to 1 on a logarithmic scale
+    that ends at the query's position or at the threshold."""
     reach = torch.maximum(query_positions.double(), parameters.threshold.abs())
     longest = torch.log(parameters.c.abs() * reach + 1) + parameters.epsilon
     x = torch.log((parameters.c * far(relative)[:, 0]).abs() + 1) / longest[..., None]
@@ -47,8 +47,8 @@ def fire(relative, query_positions, parameters):
 
 
 def sandwich(relative, dim, heads, base=10000.0):
-    """Chi et al. 2023: the inner product of two sinusoidal embeddings, minus that of a token with
-    itself; less of it the later the head."""
+    """Chi et al. 2023: the inner product of two sinusoidal embeddings minus a token's with itself,
+    smaller for later heads."""
     pair = torch.arange(1, dim // 2 + 1, dtype=torch.float64)
     angles = far(relative)[..., None] * base ** (-2 * pair / dim)
     overlap = angles.cos().sum(-1) - dim / 2
@@ -62,10 +62,10 @@ def shaw_vectors(relative, table, window):
 
 
 def cope(scores, q, table, up_to_query):
-    """Golovneva et al. 2024: what is added to the scores [..., queries, keys] of q [..., queries,
+    """Golovneva et al. 2024: the addition to scores [..., queries, keys] of q [..., queries,
     features] where up_to_query is true."""
     gates = torch.where(up_to_query, torch.sigmoid(scores), torch.zeros_like(scores))
-    # The sum from a key to the end: gates after the query are 0.
+    # Sums from a key to the end; gates after the query are 0.
     position = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=table.shape[0] - 1)
     below, above = position.floor(), position.ceil()
     of_rows = q @ table.T

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""relative_biases.json again, by relative.py: its numbers came from the authors' own code."""
+"""Makes relative_biases.json again by relative.py; its numbers came from the authors' code."""
 
 import numpy as np
 import torch
@@ -7,20 +7,20 @@ import torch
 from compare import Numbers
 from relative import Fire, cope, fire, kerple_log, kerple_power, sandwich
 
-# Double against double, of fewer than 100 terms below 10 each.
+# Both sides are double: fewer than 100 terms below 10 each.
 BOUND = np.array(1e-12)
 KERPLE = {"kerple_log": (kerple_log, ("p", "a")), "kerple_power": (kerple_power, ("a", "p"))}
 
 
 def bias_numbers(golden, release):
-    """Of no release: the file's inputs through our expressions and autograd."""
+    """The file's inputs through our expressions and autograd; needs no release."""
     relative = square(golden["sandwich"])
     made = sandwich(relative, golden["sandwich"]["dim"], golden["sandwich"]["heads"])
     yield numbers("sandwich.bias", golden["sandwich"]["bias"], made)
     for name, (function, order) in KERPLE.items():
         case = golden[name]
         parameters = [leaf(case[parameter]) for parameter in order]
-        # Their code looks back alone: what lies after the query counts as distance 0.
+        # The authors' code only looks back: keys after the query count as distance 0.
         bias = function(square(case).clamp(max=0), *parameters)
         yield from with_gradient(name, case, bias, parameters)
     yield from fire_numbers(golden["fire"])
@@ -59,7 +59,7 @@ def with_gradient(name, case, bias, parameters):
 
 
 def square(case):
-    """key - query of as many queries as keys, from position 0."""
+    """key - query, for as many queries as keys from position 0."""
     positions = torch.arange(case["tokens"])
     return (positions - positions[:, None])[None]
 

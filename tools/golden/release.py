@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One release of transformers: its rope functions, its models' rotary code, its configs."""
+"""One Transformers release: its rope functions, models' rotary code, and configs."""
 
 import ast
 import copy
@@ -12,13 +12,13 @@ from definitions import WithoutAnnotations, load_definitions, top_level
 from wheels import wheel_of
 
 ROPE_UTILS = ("ROPE_INIT_FUNCTIONS", "dynamic_rope_update", "RotaryEmbeddingConfigMixin")
-# The members of a config class about its rope parameters; the rest of it is about other things.
+# Members of config classes about rope parameters.
 ROPE_MEMBERS = ("default_theta", "default_rope_type", "_rope_type_labels",
                 "ignore_keys_at_rope_validation", "convert_rope_params_to_dict")
 
 
 def release_of(version):
-    from torch_parts import GIVEN  # torch, which the rest does without
+    from torch_parts import GIVEN  # needs torch; the rest does not
 
     wheels = pathlib.Path(__file__).resolve().parents[2] / "build/golden/wheels"
     return Release(version, wheel_of(version, wheels), GIVEN)
@@ -26,7 +26,7 @@ def release_of(version):
 
 class Release:
     def __init__(self, version, wheel, given):
-        """`given`: what the code of the wheel gets for the names that it imports."""
+        """`given`: the values of names that the wheel's code imports."""
         self.version = version
         self.archive = zipfile.ZipFile(wheel)
         self.given = given
@@ -39,7 +39,7 @@ class Release:
 
     @functools.cached_property
     def rope_utils(self):
-        """ROPE_UTILS of modeling_rope_utils.py; without what older releases do not have yet."""
+        """ROPE_UTILS from modeling_rope_utils.py, except what older releases lack."""
         path = "transformers/modeling_rope_utils.py"
         if not self.has(path):
             return {}
@@ -49,7 +49,7 @@ class Release:
         return {name: scope[name] for name in names}
 
     def model(self, name, *definitions):
-        """The definitions of the model's modeling file."""
+        """These definitions of the model's modeling file."""
         path = f"transformers/models/{name}/modeling_{name}.py"
         given = self.given | self.rope_utils
         scope = load_definitions(self.source(path), definitions, given, path)
@@ -59,7 +59,7 @@ class Release:
         return top_level_names(self.source(f"transformers/models/{name}/modeling_{name}.py"))
 
     def config(self, family, values):
-        """A config of the family's rotary embedding with these values of a config.json."""
+        """The family's rotary config with these config.json values."""
         values = copy.deepcopy(values)
         mixin = self.rope_utils.get("RotaryEmbeddingConfigMixin")
         if mixin is None:
@@ -68,7 +68,7 @@ class Release:
         node = self.config_class(family, path)
         fields = fields_of(node)
         config = reduced(node, mixin, path)()
-        # The order of transformers: fields, then what the release knows by an older name, the rest.
+        # Transformers' order: fields, then values under older names, then the rest.
         for key in fields & values.keys():
             setattr(config, key, values.pop(key))
         if "rope_parameters" in fields:
@@ -80,11 +80,11 @@ class Release:
         return config
 
     def config_class(self, family, path):
-        """The statement of the class that the family's rotary embedding is configured by."""
+        """The class statement of the config for the family's rotary embedding."""
         name = self.annotated_config(family)
         classes = {node.name: node for node in ast.parse(self.source(path), path).body
                    if isinstance(node, ast.ClassDef)}
-        # Some embeddings of text name the config of the whole model, which holds that of the text.
+        # Some text embeddings name the whole model's config, which contains the text's.
         for candidate in (name, name.replace("Config", "TextConfig")):
             if candidate in classes and fields_of(classes[candidate]) & {"rope_parameters",
                                                                          "rope_theta"}:
@@ -121,7 +121,7 @@ def arguments_of(function):
 
 
 def fields_of(node):
-    """The keys of a config that its class declares: as fields, in older releases as parameters."""
+    """The config keys that the class declares: as fields, or parameters in older releases."""
     declared = {inner.target.id for inner in node.body
                 if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)}
     passed = {argument.arg for argument in arguments_of(method(node, "__init__"))}
@@ -129,7 +129,7 @@ def fields_of(node):
 
 
 def defaults_of(node):
-    """What the class says with kwargs.setdefault("partial_rotary_factor", 0.5) and the like."""
+    """Defaults by kwargs.setdefault("partial_rotary_factor", 0.5) and similar."""
     return {call.args[0].value: call.args[1].value
             for name in ("__init__", "__post_init__")
             for call in ast.walk(method(node, name) or ast.Pass())
@@ -138,7 +138,7 @@ def defaults_of(node):
 
 
 def reduced(node, mixin, path):
-    """The config class with nothing but what it says about rope parameters."""
+    """The config class with only its rope parameters."""
     node = WithoutAnnotations().visit(copy.deepcopy(node))
     members = [inner for inner in node.body if member_name(inner) in ROPE_MEMBERS]
     reduced_node = ast.ClassDef(
@@ -151,8 +151,8 @@ def reduced(node, mixin, path):
 
 
 class Homogeneous:
-    """Of the config's base class: one config for all layers; and no validation, which only warns
-    or refuses."""
+    """Replaces the config's base class: one config for all layers, and no validation, which only
+    warns or refuses."""
 
     is_heterogeneous = False
 
@@ -176,7 +176,7 @@ def member_name(node):
 
 
 def old_config(values):
-    """Before 5.0 the rope functions read the config.json's own keys from attributes."""
+    """Before 5.0, rope functions read config.json's own keys from attributes."""
     config = types.SimpleNamespace(**{"rope_scaling": None, "rope_theta": 10000.0, **values})
     if config.rope_scaling is not None and "type" in config.rope_scaling:
         config.rope_scaling.setdefault("rope_type", config.rope_scaling["type"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""q and k of a golden file through the rotary embedding and the rotation of one model."""
+"""Runs q and k of a golden file through one model's rotary embedding."""
 
 import dataclasses
 import re
@@ -10,9 +10,9 @@ import torch
 from compare import FREQUENCY_BOUND, Numbers, rotated_bound, table_bound
 
 MODEL = re.compile(r"transformers/models/(\w+)/")
-# Models that turn features 2i and 2i + 1 together; the others i and i + rotary_dim/2.
+# Models that pair features 2i and 2i + 1; others pair i and i + rotary_dim/2.
 ADJACENT = {"glm4", "gptj", "roformer", "deepseek_v2", "llama4"}
-# Rope parameters of the files that do not hold their config.
+# Rope parameters for files without a config.
 ROPE_PARAMETERS = {
     "deepseek_v2": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40,
                     "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1,
@@ -26,10 +26,10 @@ OUTPUTS = {"q": "q_out", "k": "k_out", "v": "v_out_if_rotary_value"}
 
 @dataclasses.dataclass
 class Rotation:
-    """What a model does with positions and tensors."""
+    """How a model uses positions and tensors."""
 
-    tables: object  # a tensor -> {name in the golden file: table of the positions}
-    turn: object  # tensors, tables -> turned tensors
+    tables: object  # a tensor -> {name in the golden file: table for the positions}
+    turn: object  # tensors, tables -> rotated tensors
     inv_freq: np.ndarray
     factor: float = 1.0
 
@@ -51,19 +51,19 @@ def rotated_numbers(golden, release):
 
 
 def runs(golden):
-    """(dtype, prefix of the names, inputs, what holds the outputs) of each dtype in the file."""
+    """(dtype, name prefix, inputs, output holder) for each dtype in the file."""
     inputs = {key: as_tensor(golden[key], "float32")
               for key, output in OUTPUTS.items() if key in golden and output in golden}
     yield "float32", "", inputs, golden
     for dtype, held in golden.get("half_precision", {}).items():
-        # Without inputs of their own, the float32 ones rounded once.
+        # By default, the float32 inputs rounded once.
         halves = {key: as_tensor(held.get(f"{key}_in", golden[key]), dtype)
                   for key in inputs if OUTPUTS[key] in held}
         yield dtype, f"half_precision.{dtype}.", halves, held
 
 
 def by_rotary_class(golden, release, model):
-    """A class that makes cos and sin (or complex numbers) and a function that applies them."""
+    """For a class that makes cos and sin (or complex numbers) and a function that applies them."""
     source = golden["source"]
     class_name = next(name for name in source if name.endswith("RotaryEmbedding"))
     apply_name = next(name for name in source if name.startswith("apply_"))
@@ -98,7 +98,7 @@ def config_of(golden, release, model):
 
 
 def gemma4(golden, release, model):
-    """One tensor at a time, and a layer type for each table."""
+    """Rotates one tensor at a time; each table has a layer type."""
     code = release.model(model, "Gemma4TextRotaryEmbedding", "apply_rotary_pos_emb")
     config = config_of(golden, release, model)
     layer = "full_attention"
@@ -118,7 +118,7 @@ def gemma4(golden, release, model):
 
 
 def gptj(golden, release, model):
-    """A table for each position; the attention layer cuts the rotary features off, as here."""
+    """Has a table row per position; like the attention layer, this slices the rotary features."""
     code = release.model(model, "create_sinusoidal_positions", "apply_rotary_pos_emb")
     rotary_dim = golden["rotary_dim"]
     rows = code.create_sinusoidal_positions(max(golden["positions"]) + 1, rotary_dim)
@@ -151,12 +151,12 @@ MAKERS = {"gemma4": gemma4, "gptj": gptj, "roformer": roformer}
 
 
 def powers(rotary_dim):
-    """What the makers without a rotary class compute in one expression; for the bounds alone."""
+    """The frequencies of makers without a rotary class, only for bounds."""
     return 10000.0 ** (-np.arange(0, rotary_dim, 2) / rotary_dim)
 
 
 def bound_of_table(name, golden, rotation):
-    """Of frequencies; of cos and sin [tokens, 1], as the fastest pair has it."""
+    """The bound of frequencies, or of cos and sin [tokens, 1] for the fastest pair."""
     if name == "inv_freq":
         return FREQUENCY_BOUND * rotation.inv_freq
     positions = np.array(golden["positions"], float)[:, None]
@@ -164,7 +164,7 @@ def bound_of_table(name, golden, rotation):
 
 
 def bound_of_turned(tensor, dtype, made_by):
-    """A bound of each feature; features that do not turn keep their bits."""
+    """A bound per feature; unrotated features keep their bits."""
     golden, rotation, adjacent = made_by
     x, pairs = doubles(tensor), len(rotation.inv_freq)
     first = np.arange(pairs) * 2 if adjacent else np.arange(pairs)
@@ -181,7 +181,7 @@ def bound_of_turned(tensor, dtype, made_by):
 
 
 def as_tensor(tensor, dtype):
-    """Rounded to the type: a file may hold no more digits than it takes to read a number back."""
+    """The tensor rounded to its type, since files keep only enough digits to read numbers back."""
     numbers = torch.tensor(tensor["data"], dtype=torch.float64).reshape(tensor["shape"])
     return numbers.to(getattr(torch, dtype))
 

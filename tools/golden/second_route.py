@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of evidence.txt drawn by a seed and computed a second time: docs/theory/dialects.md.
+"""Computes randomly drawn cells of evidence.txt a second time: docs/theory/dialects.md.
 
     second_route.py SEED COUNT TRANSFORMERS RELEASES MLX
 
-Transformers: the release's rotary class alone, by the interpreter TRANSFORMERS with the folder
-RELEASES/VERSION. mlx-lm: its rope modules turn unit vectors, by the interpreter MLX. Others: what
-their source reads of the config, as formulas. Exit status 1: a cell differs.
+Transformers: only the release's rotary class, by the interpreter TRANSFORMERS with the folder
+RELEASES/VERSION. mlx-lm: its rope modules rotate unit vectors, by the interpreter MLX. Others:
+formulas for what their source reads of the config. Exit status 1: a cell differs.
 """
 
 import json
@@ -32,7 +32,7 @@ RELEASES = json.loads((GOLDEN / "releases.json").read_text(encoding="utf-8"))["l
 SAME = 2.0**-18
 SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
          "num_key_value_heads": 4}
-# Keys without which there is no such model, or none that rotates.
+# Keys without which the model does not exist or does not rotate.
 MORE = {"granitemoehybrid": {"position_embedding_type": "rope"},
         "mpt": {"n_layers": 4, "n_heads": 4, "d_model": 256},
         "paddleocr_vl_text": {"head_dim": 64},
@@ -81,7 +81,8 @@ def of_class(engine, release, tried, interpreters):
 
 
 def difference(reading, theirs):
-    """The largest relative one of a frequency or factor; infinite where one side alone refuses."""
+    """The largest relative difference of a frequency or factor; infinite if only one side
+    refuses."""
     if reading["refusal"] or isinstance(theirs, str):
         return 0.0 if reading["refusal"] and isinstance(theirs, str) else math.inf
     last = len(theirs) - 1 if reading["lengths"] == "whole_context" else 0
@@ -89,7 +90,8 @@ def difference(reading, theirs):
 
 
 def apart(ropes, others):
-    """Of each rope from the nearest of the other side; infinite where one side alone has any."""
+    """Each rope's distance from the nearest of the other side; infinite if only one side has
+    any."""
     if not ropes or not others:
         return 0.0 if ropes == others else math.inf
     def between(one, other):
@@ -105,7 +107,7 @@ def numbers(rope):
 
 
 def said(calls):
-    """The frequency of the middle pair in the last call, and the factor."""
+    """The middle pair's frequency in the last call, and the factor."""
     if isinstance(calls, str):
         return "refuses"
     if not calls[-1]:
@@ -115,7 +117,7 @@ def said(calls):
 
 
 def is_read(reading):
-    """A config that is not read is no claim."""
+    """A config that was not read makes no claim."""
     return "error" not in reading and not any(
         "error" in rope for call in reading.get("calls", []) for rope in call)
 

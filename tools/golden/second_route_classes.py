@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What classes of an engine make of configs (second_route.py): a line of JSON for each, for each
-call the [frequencies, factor] of each rope; a string: what the engine raises.
+"""Runs an engine's classes on configs (second_route.py). Prints a JSON line per config: for each
+call the [frequencies, factor] of each rope, or the engine's exception as a string.
 
     second_route_classes.py transformers | mlx
 """
@@ -21,7 +21,7 @@ def of_transformers(asked):
     path = next((path for path in sorted(models.glob("*/configuration_*.py"))
                  if f'model_type = "{family}"' in path.read_text(encoding="utf-8")), None)
     if path is None:
-        return None  # the class of a whole model reads it
+        return None  # the whole model's class reads it
     modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{stem}")
                for stem in (path.stem, path.stem.replace("configuration", "modeling"))]
     classes = [dict(inspect.getmembers(module, inspect.isclass)) for module in modules]
@@ -49,16 +49,16 @@ def of_transformers(asked):
 
 
 def rows_of(rotary, torch, tokens, label):
-    """cos and sin of position 1, as the class returns them."""
+    """cos and sin at position 1, as the class returns them."""
     ids = torch.arange(tokens)[None]
     after = (label,) if label else ()
     if "seq_len" in inspect.signature(rotary.forward).parameters:
         ids, after = tokens, ()
     try:
         rows = rotary(torch.zeros(1, 1, 8), ids, *after)
-    except IndexError:  # positions of three axes
+    except IndexError:  # three position axes
         rows = rotary(torch.zeros(1, 1, 8), ids.expand(3, 1, tokens), *after)
-    if isinstance(rows, torch.Tensor):  # complex, one number for each pair
+    if isinstance(rows, torch.Tensor):  # complex: one number per pair
         rows = [part.repeat_interleave(2, -1) for part in (rows.real, rows.imag)]
     return [part.double().reshape(-1, tokens, part.shape[-1])[0, 1].tolist() for part in rows]
 
@@ -89,7 +89,7 @@ def main():
     for line in sys.stdin:
         try:
             print(json.dumps(answer(json.loads(line))), flush=True)
-        except Exception as error:  # of code of others: it refuses
+        except Exception as error:  # other projects' code refuses
             print(json.dumps(type(error).__name__), flush=True)
 
 

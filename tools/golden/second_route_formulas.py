@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frequencies and factor of configs as the source of an engine reads them (second_route.py)."""
+"""Frequencies and factor as an engine's source computes them from configs (second_route.py)."""
 
 import math
 
@@ -7,15 +7,15 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """[frequencies, factor] of each rope in each call. A string is what the engine raises;
-    None: there is no formula here."""
+    """[frequencies, factor] of each rope in each call; a string: the engine's exception; None: no
+    formula here."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))
     formula = FORMULAS.get((engine, rope.get("rope_type", rope.get("type", "default"))))
     whole = 0.5 if text["model_type"].startswith("glm") else 1  # conversion/glm.py
     if engine == "vllm" and case["cell"].startswith("both"):
-        return None  # which one a model reads is its own
+        return None  # the model decides which one it reads
     if engine == "onnxruntime" and text["model_type"] in ("llama", "smollm3"):
         formula = {linear: plain}.get(formula, formula)  # llama.py
     if formula is None or not text.get("head_dim") or theta is None:
@@ -53,7 +53,7 @@ def long_list(inv_freq, _, rope, text):
 
 
 def yarn_of_vllm(inv_freq, theta, rope, _):
-    """yarn_scaling_rope.py; without attention_factor the ratio of both mscales."""
+    """yarn_scaling_rope.py; without attention_factor, the ratio of both mscales."""
     size, original = 2 * len(inv_freq), rope["original_max_position_embeddings"]
     low, high = (size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
                  for turns in (rope.get("beta_fast", 32), rope.get("beta_slow", 1)))
@@ -76,9 +76,9 @@ def linear(inv_freq, _, rope, __):
     return inv_freq / rope["factor"], 1.0
 
 
-# llama.cpp: conversion/base.py. vLLM: get_rope, in a context beyond the original one; its dynamic
-# rule keeps the base, as the context that it is given is the trained one.
-# onnxruntime-genai: make_rope_init of base.py and of llama.py, which reads llama3 alone.
+# llama.cpp: conversion/base.py. vLLM: get_rope beyond the original context; its dynamic rule keeps
+# the base, as it is given the trained context. onnxruntime-genai: make_rope_init of base.py, and of
+# llama.py, which reads only llama3.
 FORMULAS = {
     ("llama_cpp", "default"): plain, ("llama_cpp", "linear"): linear,
     ("llama_cpp", "yarn"): yarn_of_ggml,

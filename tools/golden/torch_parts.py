@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch for the definitions of transformers: Debian's, and the names that it is too old for."""
+"""torch for Transformers' definitions: Debian's, plus newer names that it lacks."""
 
 import contextlib
 
@@ -30,7 +30,7 @@ class Embedding(torch.nn.Embedding):
 
 
 class Networks:
-    """torch.nn with what newer releases have."""
+    """torch.nn with names of newer releases."""
 
     Buffer = Buffer
     Embedding = Embedding
@@ -41,7 +41,7 @@ class Networks:
 
 
 def maybe_autocast(*arguments, **named):
-    """Autocast is off on a CPU unless someone turns it on, which nobody does here."""
+    """Autocast is off on a CPU by default, and stays off."""
     return contextlib.nullcontext()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published wheels of transformers: which releases, fetched once, verified by their SHA-256."""
+"""Published Transformers wheels: which releases, fetched once, verified by SHA-256."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ PINS = pathlib.Path(__file__).with_name("releases.json")
 
 
 class WheelError(Exception):
-    """A wheel that is not there or is another one than the pinned one."""
+    """A wheel is missing or differs from the pinned one."""
 
 
 def pins():
@@ -19,7 +19,7 @@ def pins():
 
 
 def wheel_of(version, folder):
-    """The path of the release's wheel in the folder; downloaded when it is not there."""
+    """The path of the release's wheel in the folder, downloaded if missing."""
     wanted = pins()["sha256"].get(version)
     if wanted is None:
         raise WheelError(f"releases.json must pin the release, got {version}")

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the tool against every rotary class of a published transformers: frequencies, factor and
-rows of its default config and under five scaling rules, and which layers rotate.
+"""Compares the tool with every rotary class of a published Transformers: frequencies, factor and
+rows of its default config and under five scaling rules, and the rotating layers.
 
     classes.py [--write] [MODEL_TYPE]...
 
 settings.json pins the packages, completes configs whose defaults make no model, and says why a
-class cannot agree. Exit status 1: one neither agrees nor has a reason. Then the ids that
-get_rope_index gives random prompts, which must be those of `rotary positions`. --write: keeps a
-part of the numbers for the tests, tests/golden/classes.json and rope_index.json. --vllm: compares
-vllm/model_executor/models/qwen2_5_vl.py, too. --forms: instead, the rope keys of a config of each
-model_type written in every form (forms.py).
+class cannot agree. Exit status 1: one disagrees without a reason. Then compares the ids of
+get_rope_index on random prompts with `rotary positions`. --write: keeps some numbers for the tests,
+tests/golden/classes.json and rope_index.json. --vllm: also compares
+vllm/model_executor/models/qwen2_5_vl.py. --forms: instead compares the rope keys of a config per
+model_type in every form (forms.py).
 """
 
 import argparse
@@ -60,15 +60,15 @@ def main():
 
 
 def compare_classes(model_types, kept):
-    """Prints each class that does not agree and why; 0 if each has a reason in settings.json.
-    kept: takes those that agree, to be written; None: nothing is."""
+    """Prints each class that disagrees and why; returns 0 if settings.json has a reason for each.
+    kept: collects agreeing ones to write; None: keeps nothing."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     print(", ".join(settings["python"]))
     counts = collections.Counter()
     for line in survey(settings, model_types):
         verdict = with_reason(line, settings["reasons"])
         counts[verdict.kind] += 1
-        is_kept = line["variant"] == "class" and not line["is_axial"]  # axis_rows.py has those
+        is_kept = line["variant"] == "class" and not line["is_axial"]  # axial: axis_rows.py
         if kept is not None and is_kept and verdict.kind == "agrees":
             kept.append(recorded(line, TOOL))
         if line["variant"] == "class" or verdict.kind not in ("agrees", "has a reason"):
@@ -82,8 +82,8 @@ def compare_classes(model_types, kept):
 
 
 def compare_forms(model_types, kept):
-    """Prints each form that the tool reads otherwise than its class, or the class refuses; 0 if
-    there is none without a reason. kept: as of compare_classes, of the kept_forms."""
+    """Prints each form that the tool reads differently or the class refuses; returns 0 if each has
+    a reason. kept: as in compare_classes, for the kept_forms."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
     for line in survey(settings, model_types, "forms.py"):

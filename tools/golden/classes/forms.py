@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What configuration and rotary classes of a transformers release make of one config whose rope
-keys are written in every form, one JSON line each.
+"""Runs the configuration and rotary classes of a Transformers release on one config per model type,
+with rope keys written in every form; prints a JSON line for each.
 
     forms.py SETTINGS.json [MODEL_TYPE]...
 
-Runs in the environment of scratch.py. The config is the class's default one without rope keys; a
-line has it with the keys of one form, and frequencies and factors, or what the class raises.
+Runs in scratch.py's environment. The config is the class's default without rope keys. A line has
+the config with one form's keys, and frequencies and factors, or the class's exception.
 """
 
 import copy
@@ -17,7 +17,7 @@ import sys
 import survey
 from transformers import CONFIG_MAPPING
 
-OUTER, INNER = 70000.0, 30000.0  # bases that no class has by itself
+OUTER, INNER = 70000.0, 30000.0  # bases that are no class's default
 OUTER_PART, INNER_PART = 0.25, 0.5
 ORIGINAL, TRAINED = 2048, 8192
 WORKERS = 2
@@ -45,14 +45,14 @@ def main():
 
 
 def known(use):
-    """Its model_type, unless the class reads no rules."""
+    """The model_type, unless the class reads no rules."""
     reads_rules = not hasattr(use.rotary, "compute_axial_rope_parameters") and (
         use.rotary.__name__ not in survey.WITHOUT_RULES)
     return [use.config.model_type] if reads_rules else []
 
 
 def in_workers(function, numbers):
-    """What the function returns for each number; forked, so that the imports are done once."""
+    """The function's result for each number; forks, so that imports happen once."""
     global call  # a fork inherits it
     call = function
     with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
@@ -70,7 +70,7 @@ def lines(use, complete):
               if key not in ROPE_KEYS}
     size = whole.get("head_dim") or default.hidden_size // default.num_attention_heads
     if whole.get("head_dim", size) is None:
-        config["head_dim"] = size  # functions of scaled rules fail with null
+        config["head_dim"] = size  # functions of scaled rules fail on null
     positions = "max_position_embeddings"
     config[use.config.attribute_map.get(positions, positions)] = TRAINED
     extra = {key: value for key, value in (complete.get("rope_parameters") or {}).items()
@@ -116,8 +116,8 @@ def parameters(rule, size, extra, **others):
 
 
 def forms(rule, size, extra, labels):
-    """Names and rope keys; those that only say where a value stands are of two rules, and those
-    without a rule of "default"."""
+    """Names and rope keys. Forms that only move a value exist for two rules, those without a rule
+    for "default"."""
     def of(**others):
         return {"rope_type": rule} | parameters(rule, size, extra, **others)
 

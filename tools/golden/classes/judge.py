@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a line of the survey with what the tool makes of the same config."""
+"""Compares a survey line with the tool's answer for the same config."""
 
 import dataclasses
 import json
@@ -7,11 +7,11 @@ import struct
 import subprocess
 
 MOST_ULPS = 8
-ROW_ERROR = 2.5e-7  # of float32 cos and sin of two libraries: 2 ulp of 1
+ROW_ERROR = 2.5e-7  # float32 cos and sin of two libraries: 2 ulp of 1
 
 
 class Differs(Exception):
-    """What differs, for people."""
+    """What differs, in words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +59,10 @@ def ask(tool, command, line, *options):
 
 
 def paired(label, rope, answer):
-    """The tool's frequencies beside the class's, which are within 8 ulp of float32."""
+    """Pairs the tool's frequencies with the class's, which must be within 8 float32 ulp."""
     ours = of_label(label, answer)
     got, wanted = ours["inv_freq"], without_still_pairs(rope["inv_freq"], len(ours["inv_freq"]))
-    if ours["sense"] == "negative":  # the class turns by its frequencies the other way
+    if ours["sense"] == "negative":  # the class applies its frequencies in the other direction
         got = [-each for each in got]
     if len(got) != len(wanted):
         raise Differs(f"{label or 'all'}: {len(got)} pairs, the class has {len(wanted)}")
@@ -76,8 +76,8 @@ def paired(label, rope, answer):
 
 
 def compared_axes(label, line, answer):
-    """The tool's frequencies beside the class's, of each channel; the axes must be the same. In a
-    context of its own the class has others, which paired() compares."""
+    """Compares each channel's frequency and its axis. A class with its own context has other
+    frequencies, which paired() compares."""
     axes = line.get("axes")
     if not axes:
         return []
@@ -94,7 +94,7 @@ def compared_axes(label, line, answer):
 
 
 def in_channels(pairs, rope):
-    """A value of each pair, for each of the two features that turn by it."""
+    """Repeats each pair's value for its two features."""
     if rope["pairing"] != "half":
         return [each for each in pairs for _ in range(2)]
     size = len(pairs) // rope["blocks"]
@@ -120,13 +120,14 @@ def of_label(label, answer):
 
 
 def without_still_pairs(frequencies, count):
-    """Pairs of frequency 0 behind the others: the tool may leave them out of the turning part."""
+    """Moves pairs of frequency 0 to the end, since the tool may not count them as rotated."""
     extra = frequencies[count:]
     return frequencies[:count] if extra and not any(extra) else frequencies
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """Rows of the class within 2 ulp of 1 of ours, beyond what its own frequencies make of them."""
+    """The class's rows must be within 2 ulp of 1 of ours, beyond the effect of its own
+    frequencies."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:
@@ -134,7 +135,7 @@ def compare_rows(label, wanted, pairs, line, tool):
     if asked.returncode != 0:
         raise Differs(f"rows: {asked.stderr.strip().splitlines()[0]}")
     ours = json.loads(asked.stdout)
-    back = -1 if ours["sin"][1][0] * wanted["sin"][1][0] < 0 else 1  # nanochat's rotate_half
+    back = -1 if ours["sin"][1][0] * wanted["sin"][1][0] < 0 else 1  # nanochat turns backwards
     for name, sign in (("cos", 1), ("sin", back)):
         for position, got, theirs in zip(line["positions"], ours[name], wanted[name]):
             bounds = [ROW_ERROR + position * abs(one - other) for one, other in pairs]
@@ -146,7 +147,7 @@ def compare_rows(label, wanted, pairs, line, tool):
 
 
 def excess(got, theirs, bounds):
-    """Over the bounds, of a value for each pair and a row that has each once or twice."""
+    """The excess over the bounds, for a value per pair and a row with each once or twice."""
     pairs = len(got)
     forms = [theirs[:pairs]] if len(theirs) < 2 * pairs else [theirs[:pairs], theirs[:2 * pairs:2]]
     return min(max(abs(one - other) - bound for one, other, bound in zip(got, form, bounds))
@@ -158,13 +159,13 @@ def ulps(one, other):
 
 
 def ordered(value):
-    """The place of a number among all float32 values."""
+    """A number's rank among all float32 values."""
     bits = struct.unpack("<i", struct.pack("<f", value))[0]
     return bits if bits >= 0 else -(bits & 0x7FFFFFFF)
 
 
 def compare_layers(calls, layers):
-    """calls: pairs of a layer and how often it rotates; None: the model did not run."""
+    """calls: pairs of a layer and how often it rotates; None if the model did not run."""
     if calls is None or not layers:
         return
     ours = [index for index, each in enumerate(layers) if each["encoding"] == "rotary"]

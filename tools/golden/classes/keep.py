@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the survey's numbers that the tests keep."""
+"""The part of the survey that tests keep."""
 
 import json
 
@@ -7,15 +7,15 @@ from judge import ask
 
 
 def recorded(line, tool):
-    """A class with some of its frequencies, the keys of its config that the tool reads, and the
-    layers that rotate (null: the model did not run)."""
+    """A class with some frequencies, its config keys that the tool reads, and the rotating layers
+    (null if the model did not run)."""
     return {"class": line["config_class"], "config": read_part(line, tool),
             "ropes": {label: sample(rope) for label, rope in line["ropes"].items()},
             "rotating": rotating(line["rotating"])}
 
 
 def sample(rope):
-    """Of the frequencies in falling order the first, the last and those at quarters between."""
+    """The first, last and quartile frequencies in falling order."""
     frequencies = sorted(map(abs, rope["inv_freq"]), reverse=True)
     last = len(frequencies) - 1
     places = sorted({0, 1, last // 4, last // 2, 3 * last // 4, last - 1, last})
@@ -29,15 +29,14 @@ def rotating(calls):
 
 
 def recorded_form(line, tool):
-    """A config with its rope keys and what its class makes of it, or null: it is refused."""
+    """A config with its rope keys and its class's result, or null if refused."""
     ropes = line.get("ropes")
     return {"form": line["variant"], "config": read_part(line, tool), "context": line["context"],
             "ropes": ropes and {label: sample(rope) for label, rope in ropes.items()}}
 
 
 def read_part(line, tool):
-    """The config without the keys that change nothing in the tool's answer, but those that a form
-    is of."""
+    """The config without keys that do not change the tool's answer, except those of the form."""
     config = dict(line["config"])
     whole = answer(config, line, tool)
     for key in list(config):
@@ -60,7 +59,7 @@ def answer(config, line, tool):
 
 
 def write(classes, packages, path):
-    """The file has its name's list: classes.json "classes"."""
+    """The file's list is named after it: classes.json "classes"."""
     rows = ",\n".join(json.dumps(each, sort_keys=True) for each in classes)
     path.write_text(f'{{"produced_by": {json.dumps(packages)}, "{path.stem}": [\n{rows}\n]}}\n',
                     encoding="utf-8")

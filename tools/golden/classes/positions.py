@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what get_rope_index of published classes gives random groups with the tool's answer."""
+"""Compares get_rope_index of published classes on random groups with the tool."""
 
 import collections
 import json
@@ -10,8 +10,8 @@ import zipfile
 from wheels import wheel_of
 
 HERE = pathlib.Path(__file__).resolve().parent
-CASES = 40  # for each convention
-KEPT = 4  # of plain ones and of special ones
+CASES = 40  # per convention
+KEPT = 4  # plain cases, and special ones
 KEPT_TOKENS = 250
 OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2-vl-5.2", "5.2.0", "qwen2_vl"),
        ("qwen2-vl-5.5", "5.3.0", "qwen2_vl"), ("qwen2.5-vl-4.51", "4.51.3", "qwen2_5_vl"),
@@ -24,8 +24,8 @@ MEMBERS = {"merge": "--merge", "temporal_merge": "--temporal-merge",
 
 
 def compare_positions(python, tool, build, kept=None, vllm=None):
-    """Prints each convention and how many of its random prompts agree; 0 if all do.
-    kept: takes some of the cases."""
+    """Prints how many random prompts agree for each convention; returns 0 if all do. kept: collects
+    some cases."""
     counts = collections.Counter()
     wrong = collections.Counter()
     kept_of = collections.Counter()
@@ -46,13 +46,13 @@ def compare_positions(python, tool, build, kept=None, vllm=None):
 
 
 def makers(vllm):
-    """Programs beside the packages of the environment."""
+    """The makers: programs in addition to the environment's packages."""
     versions = sorted({f"transformers=={version}" for _, version, _ in OLD})
     return versions + ([f"vLLM: {pathlib.Path(vllm).name}"] if vllm else [])
 
 
 def is_special(case):
-    """Has sound, slices or a video with many frames."""
+    """Whether it has sound, slices or a video with many frames."""
     return any("sound" in each or "slices" in each or each.get("video", [0])[0] > 9
                for each in case["groups"])
 
@@ -71,7 +71,7 @@ def published_cases(python, build, vllm):
 
 
 def modeling_file(version, folder, build):
-    """modeling_*.py of a release, out of its wheel."""
+    """A release's modeling_*.py from its wheel."""
     path = pathlib.Path(build) / f"modeling_{folder}-{version}.py"
     with zipfile.ZipFile(wheel_of(version, pathlib.Path(build))) as wheel:
         path.write_bytes(wheel.read(f"transformers/models/{folder}/modeling_{folder}.py"))
@@ -79,7 +79,7 @@ def modeling_file(version, folder, build):
 
 
 def options(case):
-    """The options of `rotary positions` for the case."""
+    """The case's options for `rotary positions`."""
     words = ["--as", case["convention"]]
     for name, value in case["members"].items():
         words += [MEMBERS[name], str(value)]
@@ -103,11 +103,11 @@ def by(numbers):
 
 
 def difference(case, tool):
-    """What differs; empty if nothing does."""
+    """What differs, or an empty text."""
     asked = subprocess.run([tool, "positions", "--json", *options(case)], capture_output=True,
                            text=True, check=False)
     if asked.returncode != 0:
-        # The tool refuses grids that the merge does not divide; tests/golden has them.
+        # The tool refuses grids that merge does not divide; tests/golden covers them.
         return "" if "divides (--" in asked.stderr else asked.stderr.strip()
     answer = json.loads(asked.stdout)
     for axis, (got, wanted) in enumerate(zip(answer["ids"], case["ids"], strict=True)):

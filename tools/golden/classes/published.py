@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the tool against what a published transformers makes of config.json files of models.
+"""Compares the tool with a published Transformers on models' config.json files.
 
     published.py FOLDER... [--tool TOOL]
 
-Reads each *.json in the folders. Its text model's rotary class, made of it, must have the tool's
-frequencies, factor and rows or, where the rule depends on the context, frequencies and factor in
-the original one and in twice the trained one; its model's own forward pass, on torch's meta device,
-the same rotating layers. Prints a line for each, also of what no class can say: refused, or read
-and unknown to transformers. Exit status 1: one differs without a reason in settings.json. Runs
-itself in the environment of settings.json, which it makes once.
+Reads each *.json in the folders. The text model's rotary class must have the tool's frequencies,
+factor and rows. If the rule depends on the context, it compares frequencies and factor in the
+original context and in twice the trained one. The model's own forward pass on torch's meta device
+must rotate the same layers. Prints a line for each config, even if no class can judge it (refused,
+or unknown to Transformers). Exit status 1: one differs without a reason in settings.json. Runs
+itself in settings.json's environment, which it makes once.
 """
 
 import argparse
@@ -28,11 +28,12 @@ from scratch import python_with
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 OF_CONTEXT = ("dynamic", "longrope")
-MOST_SECONDS = 20  # of a forward pass; some have a Python loop over experts or over states
+MOST_SECONDS = 20  # per forward pass; some loop over experts or states in Python
 
 
 class TooLong(BaseException):
-    """The forward pass takes longer; not an Exception, which the survey would take as an answer."""
+    """The forward pass takes too long. Not an Exception, which the survey would take for an
+    answer."""
 
 
 def main():
@@ -79,7 +80,7 @@ def verdict_of(config, tool):
 
 
 def lines_of(config, part):
-    """What the rotary classes of the config's text model make of it; or why there is none."""
+    """The rotary classes' results for the config's text model; or why there are none."""
     import survey  # needs the environment
     try:
         text = text_config(survey.transformers.CONFIG_MAPPING, config, part)
@@ -88,22 +89,22 @@ def lines_of(config, part):
         found = [use for use in uses(survey) if use.config is type(text)]
         return [line for use in found for line in lines_in_contexts(survey, use, text)], \
             f"{type(text).__name__} has no rotary class"
-    except Exception as error:  # what another project's code raises is an answer, too
+    except Exception as error:  # exceptions of other projects' code are answers
         return [], survey.text_of(error)
 
 
 def text_config(classes, config, part):
-    """part: the path of the language model's config, null if its keys are beside the others."""
+    """part: the path of the language model's config; null if its keys are at the top."""
     path = part.split(".") if part else []
     is_known = config["model_type"] in classes
     if path and not (is_known and path[0] in classes[config["model_type"]].sub_configs):
-        for name in path:  # of a model, or a form of its file, that transformers does not know
+        for name in path:  # a model or file form unknown to Transformers
             config = config[name]
     if config.get("model_type") not in classes:
         return None
     whole = classes[config["model_type"]].from_dict(config)
     text = whole.get_text_config(decoder=True)
-    is_flat = text is not whole and part is None  # an older file, which the class may not read
+    is_flat = text is not whole and part is None  # an older file, maybe unknown to the class
     return type(text).from_dict(config) if is_flat else text
 
 
@@ -116,7 +117,7 @@ def uses(survey):
 def ropes_in_use(survey, use, config, context):
     ropes = survey.ropes_of(use.rotary, config, context)
     if "main" in ropes and "sliding_attention" not in config.layer_types:
-        del ropes["main"]  # DeepSeek-V4-Pro has none of the layers that it is of
+        del ropes["main"]  # DeepSeek-V4-Pro has no layers of this type
     return ropes
 
 

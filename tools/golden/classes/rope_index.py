@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids that get_rope_index of published classes gives random groups, one JSON line for each.
+"""Runs get_rope_index of published classes on random groups; prints a JSON line for each.
 
     rope_index.py COUNT [--old MODEL=FILE]... [--vllm FILE]
 
-Runs in the environment of scratch.py. --old: modeling_MODEL.py of an older release, for the
-convention MODEL-RELEASE; --vllm: vllm/model_executor/models/qwen2_5_vl.py. A line has the
-convention of include/rotary/m_rope.hpp, the members that the run changes, the groups, as options
-of `rotary positions`, ids [axes][tokens] and delta (null: the class has none).
+Runs in scratch.py's environment. --old: modeling_MODEL.py of an older release, for the convention
+MODEL-RELEASE. --vllm: vllm/model_executor/models/qwen2_5_vl.py. A line has the convention of
+include/rotary/m_rope.hpp, the changed members, the groups as options of `rotary positions`, ids
+[axes][tokens] and delta (null if the class has none).
 """
 
 import ast
@@ -27,7 +27,7 @@ from definitions import load_definitions  # noqa: E402
 namespace = types.SimpleNamespace
 TEXT, IMAGE, VIDEO, AUDIO, VISION_START, VISION_END, AUDIO_START, AUDIO_END = range(10, 18)
 SLICE_START, SLICE_END, IMAGE_START, IMAGE_END, NEWLINE = range(20, 25)
-# With 25 ids of a second some of these tell (i * s) * r from i * (r * s), truncated, in float32.
+# With 25 ids per second, some of these tell a truncated float32 (i * s) * r from i * (r * s).
 SECONDS = (0.0, 0.04, 0.3, 0.5, 0.7, 1.0, 1.3, 2.0, 33.3)
 
 BY_TYPE = {  # convention: folder, class
@@ -57,7 +57,7 @@ def class_of(folder, name):
 
 
 def bound(cls, config, **attributes):
-    """An object with the class's functions and nothing else of it."""
+    """An object with only the class's functions."""
     one = types.SimpleNamespace(config=config, **attributes)
     for name in ("get_vision_position_ids", "get_llm_pos_ids_for_vision", "get_chunked_index",
                  "_group_visual_frames"):
@@ -78,7 +78,7 @@ def answered(ids, delta):
 
 
 def lengths(rng, merge, most=7, is_multiple=False):
-    """A side of a grid in patches."""
+    """A random grid side in patches."""
     rest = 0 if is_multiple else rng.choice((0, 0, 0, rng.randrange(merge)))
     return rng.randint(1, most) * merge + rest
 
@@ -88,7 +88,7 @@ def seconds(rng):
 
 
 class Prompt:
-    """Random groups, with at least two tokens of text around each that is none."""
+    """Random groups; between non-text groups there are at least two text tokens."""
 
     def __init__(self, rng, merge, temporal_merge=1, kinds=("image", "video"), own_groups=False,
                  is_multiple=False):
@@ -104,7 +104,7 @@ class Prompt:
                 self.groups.append({"image": [rows, columns]})
             else:
                 frames = rng.randint(1, 9)
-                if rng.random() < 0.4:  # a token for each of many frames, to see when they are
+                if rng.random() < 0.4:  # one token for each of many frames, to see their times
                     frames, rows, columns = rng.randint(10, 60), merge, merge
                 frames = frames * temporal_merge + rng.randrange(temporal_merge)
                 video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
@@ -134,7 +134,7 @@ def merged(grid, merge, temporal_merge=1):
     return frames // temporal_merge, (rows // merge) * (columns // merge)
 
 
-# The classes that are told the type of each token.
+# Classes that take each token's type.
 
 def token_types(prompt, merge, temporal_merge):
     types_of = []
@@ -176,7 +176,7 @@ def by_type(rng, convention):
     return name_of, f"{folder}.{name}", members, prompt.groups, answered(ids, delta)
 
 
-# The classes that look for tokens.
+# Classes that search for special tokens.
 
 def token_ids(prompt, merge):
     ids = []
@@ -196,7 +196,8 @@ def token_ids(prompt, merge):
 
 
 def after_each(ids):
-    """The first token after each image or video closes it, the last before audio opens it."""
+    """The first token after each image or video, which closes it, and the last before audio, which
+    opens it."""
     for i in range(1, len(ids)):
         if ids[i - 1] in (IMAGE, VIDEO) and ids[i] == TEXT:
             ids[i] = VISION_END
@@ -205,7 +206,7 @@ def after_each(ids):
 
 def old_release(rng, convention, cls, is_vllm):
     merge, rate = 2, rng.choice((1, 2, 4, 25))
-    kinds = ("image", "video")  # 5.4 fails on both in one prompt
+    kinds = ("image", "video")  # 5.4 fails if a prompt has both
     prompt = Prompt(rng, merge, kinds=(rng.choice(kinds),) if "5.4" in convention else kinds)
     config = namespace(image_token_id=IMAGE, video_token_id=VIDEO,
                        vision_start_token_id=VISION_START,
@@ -234,7 +235,7 @@ def old_release(rng, convention, cls, is_vllm):
 
 
 def audio_lengths():
-    """Tokens of sound -> a length that Qwen3-Omni's encoder makes them of."""
+    """A map from tokens of sound to a length for which Qwen3-Omni's encoder makes them."""
     module = importlib.import_module("transformers.models.qwen3_omni_moe.modeling_qwen3_omni_moe")
     length_of = module._get_feat_extract_output_lengths
     return {int(length_of(torch.tensor(each), 50)): each for each in range(4000, 0, -1)}
@@ -303,7 +304,7 @@ def hunyuan(rng, convention):
             continue
         rows, columns = group["image"]
         tokens = rows // merge * (columns // merge + 1)
-        around = rng.randrange(2)  # the markers may be marked as the image's
+        around = rng.randrange(2)  # markers may be labelled like the image
         kinds += [1] * (tokens + 2 * around)
         groups += [{"text": around}, group, {"text": around}]
     kinds = torch.tensor([kinds])
@@ -360,7 +361,7 @@ def minicpm(rng, convention):
 
 
 def cut_class(path, suffixes):
-    """The class of the file with get_rope_index, or vLLM's name of it."""
+    """The file's class with get_rope_index, or vLLM's name for it."""
     source = pathlib.Path(path).read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         functions = [each for each in getattr(node, "body", [])

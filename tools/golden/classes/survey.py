@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each rotary class of a transformers release makes of its own configs, one JSON line each.
+"""Runs each rotary class of a Transformers release on its own configs; prints a JSON line for each.
 
     survey.py SETTINGS.json [MODEL_TYPE]...
 
-Runs in the environment of scratch.py. A line has the config, the frequencies, factor and rows of
-each layer type, and which layers rotate in the model's own forward pass on torch's meta device,
-which has shapes and no numbers. What another project's code raises is an answer, too.
+Runs in scratch.py's environment. A line has the config, each layer type's frequencies, factor and
+rows, and which layers rotate in the model's forward pass on torch's meta device, which has shapes
+but no numbers. Exceptions of other projects' code are answers.
 """
 
 import ast
@@ -30,7 +30,7 @@ ROTATION = ("apply_rotary", "rotate_queries")
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """A rotary class, a config it is made of, and the models that do so."""
+    """A rotary class, a config for it, and the models that use both."""
 
     module: types.ModuleType
     rotary: type
@@ -55,12 +55,12 @@ def main():
 def prepare():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    torch.distributions.Distribution.set_default_validate_args(False)  # needs numbers
+    torch.distributions.Distribution.set_default_validate_args(False)  # validation needs numbers
     without_numbers()
 
 
 def without_numbers():
-    """Makes conditions on tensors of the meta device false: they have no numbers."""
+    """Makes conditions on meta tensors false, since these have no numbers."""
     of_numbers = torch.Tensor.__bool__
     torch.Tensor.__bool__ = lambda one: False if one.is_meta else of_numbers(one)
 
@@ -78,7 +78,7 @@ def uses():
 
 
 def borrowed():
-    """Config classes without modeling code beside them, with the model that Auto classes give."""
+    """Config classes without their own modeling code, with the model that Auto classes choose."""
     for config in transformers.CONFIG_MAPPING.values():
         folder = pathlib.Path(inspect.getfile(config)).parent
         if any(folder.glob("modeling_*.py")) or config not in transformers.MODEL_MAPPING:
@@ -92,7 +92,7 @@ def borrowed():
 
 
 def uses_in(module, tree):
-    """Places of a modeling file that make a rotary module of a config."""
+    """Finds where a modeling file constructs a rotary module from a config."""
     rotaries = {name: one for name, one in inspect.getmembers(module, inspect.isclass)
                 if "Rotary" in name and one.__module__ == module.__name__
                 and "config" in inspect.signature(one.__init__).parameters}
@@ -108,7 +108,7 @@ def uses_in(module, tree):
 
 
 def config_of(model, call):
-    """The class of the config that the call passes: the model's, or a part of it."""
+    """The class of the config in the call: the model's, or a part of it."""
     parameter = inspect.signature(model.__init__).parameters.get("config")
     config = parameter.annotation if parameter else None
     if not hasattr(config, "model_type"):
@@ -116,7 +116,7 @@ def config_of(model, call):
     if not hasattr(config, "model_type"):
         return None
     if "max_position_embeddings" not in vars(config()) and "decoder" in config.sub_configs:
-        return config.sub_configs["decoder"]  # t5gemma, whose modules are annotated with the whole
+        return config.sub_configs["decoder"]  # t5gemma annotates with the whole config
     given = [word.value for word in call.keywords if word.arg == "config"] + call.args
     for name in ast.unparse(given[0]).removeprefix("self.").split(".")[1:]:
         config = config.sub_configs.get(name)
@@ -126,7 +126,7 @@ def config_of(model, call):
 
 
 def of_rule(**parameters):
-    """A change of a config's rope parameters: of each dictionary of a nested one."""
+    """Changes a config's rope parameters, in each dictionary if nested."""
     def change(config):
         rope = copy.deepcopy(config.rope_parameters)
         nested = [each for each in rope.values() if isinstance(each, dict)]
@@ -162,12 +162,12 @@ VARIANTS = {
 }
 
 
-# Classes of several axes that read rope_theta alone, whatever the rule.
+# Classes with several axes that read only rope_theta.
 WITHOUT_RULES = ("Llama4VisionRotaryEmbedding",)
 
 
 def examined(use, complete, variant, change):
-    """The line of one config; None if the rule does not apply to it."""
+    """A config's line; None if the rule does not apply."""
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
             "config_class": use.config.__name__, "model_type": use.config.model_type,
             "variant": variant,
@@ -209,8 +209,8 @@ def labels_of(module):
 
 
 def axes_of(module):
-    """label -> for each channel of a head its axis and its frequency; empty: positions of one axis.
-    The class's own recomposition is given frequencies that are 0 on all axes but one."""
+    """label -> each channel's axis and frequency; empty for one axis. Runs the class's own
+    recombination on frequencies that are 0 on all axes but one."""
     if not hasattr(module, "recomposition_frequencies"):
         return {}
     found = {}
@@ -232,7 +232,7 @@ def axes_of(module):
 
 
 def takes_columns_first(module):
-    """Whether the model gives the class (column, row) of a patch, which are (row, column) here."""
+    """Whether the model passes a patch as (column, row), which is (row, column) here."""
     name = type(module).__name__
     return "Vision" in name and name.startswith(("Muse", "Sam", "EdgeTam", "Gemma4")) or (
         name.startswith("Sam3ViT"))
@@ -247,7 +247,7 @@ def axis_count(module):
 
 
 def in_shape(module, ids):
-    """Coordinates [axes][tokens] in the shape, and order, of the position_ids of the class."""
+    """Coordinates [axes][tokens], in the shape and order of the class's position_ids."""
     if takes_columns_first(module):
         ids = ids.flip(0)
     if not hasattr(module, "compute_axial_rope_parameters"):
@@ -256,8 +256,8 @@ def in_shape(module, ids):
 
 
 def ropes_of(rotary, config, context, positions=POSITIONS):
-    """label -> frequencies, factor and rows; in a context of this length. positions: of the
-    rows in no context; None: no rows then."""
+    """label -> frequencies, factor and rows in a context of this length. positions: for rows
+    without a context; None: no rows."""
     module = rotary(config=config)
     found = {} if labels_of(module) else of_table(module)
     for label in labels_of(module):
@@ -268,32 +268,33 @@ def ropes_of(rotary, config, context, positions=POSITIONS):
                         "factor": float(getattr(module, prefix + "attention_scaling"))}
         if context is None:
             found[label]["rows"] = rows
-        elif rows is not None:  # PhiMoE's factor in a context is not its attribute
+        elif rows is not None:  # PhiMoE's factor for a context is not its attribute
             found[label]["factor"] = rows["cos"][0][0]
     return found
 
 
 def of_table(module):
-    """As ropes_of, of GPT-J's class, which keeps a table of sines and cosines alone."""
+    """Like ropes_of, for GPT-J's class, which only keeps a table of sines and cosines."""
     sines, cosines = module.embed_positions[1].double().chunk(2)
     return {"": {"inv_freq": torch.atan2(sines, cosines).tolist(), "factor": 1.0}}
 
 
 def rows_of(module, label, positions):
-    """cos and sin at positions of text, as the class returns them; None where it wants others."""
+    """cos and sin at text positions, as the class returns them; None if it needs other
+    positions."""
     arguments = (torch.zeros(1, 1, 1), torch.tensor([positions]))
     try:
         made = module(*arguments, *([label] if label else []))
     except Exception:
         return None
-    if torch.is_tensor(made):  # complex
+    if torch.is_tensor(made):  # complex numbers
         made = (made.real, made.imag)
     rows = [part.reshape(len(positions), -1).tolist() for part in made]
     return {"cos": rows[0], "sin": rows[1]}
 
 
 def rotating_layers(use, config):
-    """How often each layer of the model calls a function that rotates."""
+    """How often each layer calls a rotating function."""
     why = ""
     for model in use.models + whole_models(use):
         for inputs in (of_ids, of_embeddings):
@@ -306,7 +307,7 @@ def rotating_layers(use, config):
 
 
 def whole_models(use):
-    """Models of the same config; its layers may make the rotary modules."""
+    """Models with the same config, whose layers may make rotary modules."""
     return [one for name, one in inspect.getmembers(use.module, inspect.isclass)
             if name.endswith("Model") and one.__module__ == use.module.__name__
             and one not in use.models
@@ -331,7 +332,7 @@ def run(module, model_class, config, inputs):
         if isinstance(getattr(part, "layer_idx", None), int):
             part.register_forward_pre_hook(lambda one, _: stack.append(one.layer_idx))
             part.register_forward_hook(lambda *_: forget(stack))
-        if "Experts" in type(part).__name__:  # which experts run depends on numbers
+        if "Experts" in type(part).__name__:  # numbers decide which experts run
             part.forward = lambda hidden, *_, **__: hidden
     originals = {name: one for name, one in vars(module).items()
                  if callable(one) and name.lstrip("_").startswith(ROTATION)}
@@ -351,7 +352,8 @@ def forget(stack):
 
 
 def counted(function, calls, stack):
-    """The function, counted for the innermost layer, but not within another that is counted."""
+    """Wraps the function to count calls for the innermost layer, but not inside another counted
+    call."""
     def call(*arguments, **named):
         if stack[-1] != "rotates":
             calls[stack[-1]] += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways in which a config may write its rope keys, times the rules, as configs: cells."""
+"""Cells: the ways of writing rope keys in a config, times the scaling rules."""
 
 import dataclasses
 
@@ -7,25 +7,25 @@ THETA = 50000.0  # no class's default
 TRAINED = {"max_position_embeddings": 2048}
 ORIGINAL = {"original_max_position_embeddings": 512}
 
-# Their rope dictionary must say how many pairs each axis has.
+# These families' rope dictionaries must give the pairs of each axis.
 SECTIONS = {"mrope_section": [8, 12, 12]}
 WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
                  "qwen3_vl_text", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "paddleocr_vl_text",
                  "qwen3_omni_moe_talker_text", "cosmos3_edge_text", "glm4v_text", "glm4v_moe_text")
-# Keys that a family's dictionary has whatever the rule.
+# Keys in a family's dictionary under every rule.
 IN_DICTIONARY = {family: {"llama_4_scaling_beta": 0.1, **ORIGINAL}
                  for family in ("ministral3", "mistral3", "mistral4")} | {
                      "hunyuan": {"alpha": 1000.0}} | dict.fromkeys(WITH_SECTIONS, SECTIONS)
-# original_max_position_embeddings times factor is not the trained length, so that an engine that
-# computes one of them is seen.
+# original_max_position_embeddings times factor differs from the trained length, to detect engines
+# that compute one from the other.
 YARN = {"factor": 8.0} | ORIGINAL
-CALLS = {"dynamic": [23, 149, 101, 23], "longrope": [23, 149]}  # tokens, one after the other
+CALLS = {"dynamic": [23, 149, 101, 23], "longrope": [23, 149]}  # tokens of consecutive calls
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """keys: the smallest config.json of the family, but for rope; labels: the layer types that
-    nested rope parameters are given by; pairs: that turn."""
+    """keys: the family's smallest config.json without rope; labels: layer types with nested rope
+    parameters; pairs: how many rotate."""
 
     family: str
     keys: dict
@@ -38,7 +38,7 @@ class Model:
 
 
 def rules_of(pairs):
-    """rule -> its dictionaries, and the keys beside them. A cell agrees if each of them does."""
+    """rule -> its dictionaries and the keys beside them. A cell agrees if each of them does."""
     lists = {"short_factor": [1 + 0.01 * i for i in range(pairs)],
              "long_factor": [3 + 0.03 * i for i in range(pairs)]}
     long = lists | {"factor": 8.0, "original_max_position_embeddings": 64}
@@ -57,7 +57,7 @@ def rules_of(pairs):
 
 
 def first_case(model):
-    """Tells whether the model runs, and how many pairs turn."""
+    """Shows whether the model runs and how many pairs rotate."""
     return case(model, "plain:default", "", {"rope_theta": THETA} | TRAINED)
 
 
@@ -68,7 +68,7 @@ def case(model, cell, tried, rope):
 
 
 def cases(model):
-    """What is tried of each cell, after first_case()."""
+    """The cases of each cell after first_case()."""
     theta = {"rope_theta": THETA} | TRAINED
     yield case(model, "no_base", "", TRAINED)
     yield case(model, "plain:default", "rope_scaling null", theta | {"rope_scaling": None})
@@ -90,7 +90,7 @@ def cases(model):
 
 
 def forms_of(rule, keys, labels):
-    """(form, rope keys), of one dictionary."""
+    """(form, rope keys) for one dictionary."""
     body, theta = {"rope_type": rule} | keys, {"rope_theta": THETA}
     yield "scaling_type", theta | {"rope_scaling": {"type": rule} | keys}
     yield "scaling_rope_type", theta | {"rope_scaling": body}
@@ -102,7 +102,7 @@ def forms_of(rule, keys, labels):
 
 
 def variants(model, more):
-    """Keys in two places, in each form of the dictionary; only those that an engine reads tell."""
+    """Keys in two places, in each form of the dictionary; only those that an engine reads count."""
     half, theta = {"partial_rotary_factor": 0.5}, {"rope_theta": THETA} | TRAINED
     for rule in ("default", "linear"):
         keys = more | ({"rope_type": rule} | rules_of(1)[rule][0][0])

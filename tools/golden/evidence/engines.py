@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines: which releases, where their code comes from, and the program that runs in it."""
+"""The engines: their releases, where their code comes from, and the program that runs it."""
 
 import dataclasses
 import email
@@ -18,26 +18,25 @@ from wheels import wheel_of
 from cells import Model
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Positions of these have two axes: tools/golden/classes compares them.
+# These have positions on two axes, which tools/golden/classes compares.
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 PART = re.compile(r"_(text|vision|audio|encoder|decoder|talker)(_(?!\d).*)?$")
 ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)
-# The code of each encoding that is not rotary.
+# How to recognise the code of each non-rotary encoding.
 SIGN_OF = {encoding: re.compile(pattern, re.IGNORECASE) for encoding, pattern in {
     "learned": r"pos\w*emb\w*\s*(:[^=]*)?=\s*(nn\.)?\w*(Embedding|Parameter|Position)"
                r"|embed_positions|class \w*Position\w*Embedding|nn\.Embedding\([^)]*pos",
     "sinusoidal": r"sinus|\.sin\(", "t5_bias": "relative_attention_bias|_relative_position_bucket",
     "alibi": "alibi", "none": "", "no_attention": ""}.items()}
 LABELS = ("full_attention", "sliding_attention")
-# Text models without a class of their own, which the class of a whole model reads.
+# Text models without their own class; the whole model's class reads them.
 WITHIN = {"kimi_k2": "kimi_k25", "exaone4_5_text": "exaone4_5"}
 TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """survey: its program; packages: of its environment; folder: its place in a wheel given by
-    --from."""
+    """survey: its program; packages: of its environment; folder: its place in a wheel of --from."""
 
     name: str
     releases: tuple
@@ -45,9 +44,9 @@ class Engine:
     packages: tuple
     folder: str = ""
     agreed: str = "run"
-    # Verdicts where the engine fails on a config: the reading refuses it, or is an error.
+    # Verdicts if the engine fails on a config: if the library refuses it, and if not.
     both_fail: tuple = ("run", "unknown")
-    # An engine that fails on one of the configs of a cell has no such model.
+    # An engine that fails on one of a cell's configs lacks the model.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
 
     def command(self, release, source):
@@ -82,11 +81,11 @@ class Engine:
         return {}
 
     def trusted(self, family, cells):
-        """The verdicts on a family; none where no config ran: sizes may be why."""
+        """A family's verdicts; none if no config ran, since sizes may be the cause."""
         return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
 
     def with_parts(self, found, absent, not_run):
-        """A part of a model that the engine has is not absent: its text is what was run."""
+        """A part of a model is present if the whole is: its text model was run."""
         found, absent, there = dict(found), set(absent), found.keys() | not_run
         for family, within in language_models().items():
             if family in there:
@@ -98,7 +97,7 @@ class Engine:
 
 
 class Transformers(Engine):
-    """The release's own configuration class and model, in one environment."""
+    """The release's own configuration class and model in one environment."""
 
     def command(self, release, source):
         python = python_with(self.packages, BUILD / "environments")
@@ -115,7 +114,8 @@ class Transformers(Engine):
         return self.name if is_newest else f"{self.name}@{self.version(release)}"
 
     def families(self):
-        """A family of another project is neither run nor absent; "": its code comes with it."""
+        """Families of other projects are neither run nor absent; "" means that the code ships with
+        the model."""
         known = folders_of(pins()["lines"][-1]) | {""}
         return [family for family, encoding, source, _ in families()
                 if source in known and encoding != "around another"]
@@ -135,7 +135,7 @@ class Transformers(Engine):
         return Model(family, {"model_type": whole, "text_config": text}, path="text_config")
 
     def is_absent(self, family, release, names):
-        """Where a release has the whole of a part, a class with another name may read its keys."""
+        """If a release has the whole model, a class of another name may read the part's keys."""
         source = next(source for each, _, source, _ in families() if each == family)
         folders = folders_of(release) | {""}
         may_be_read = (PART.sub("", family) in folders - {family} or OF_IMAGES.search(family)
@@ -150,8 +150,7 @@ class Transformers(Engine):
 
 
     def read(self, release):
-        """Families of other encodings whose modeling file has the code of theirs, and none that
-        rotates."""
+        """Families of other encodings whose modeling file has that code and does not rotate."""
         return {family: {"plain:default": ("read", "", "")}
                 for family, encoding, source, _ in families()
                 if encoding in SIGN_OF and source in folders_of(release)
@@ -159,11 +158,11 @@ class Transformers(Engine):
 
 
 class WithOwnConfigs(Engine):
-    """Where a family's configuration class comes with the model, that class may read more."""
+    """If a family's configuration class ships with the model, that class may read more."""
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (
-            # Others may run as Transformers' own.
+            # Others may run as in Transformers.
             self.name == "onnxruntime" or family not in architectures())
 
     def trusted(self, family, cells):
@@ -199,7 +198,7 @@ def folders_of(release):
 
 @functools.cache
 def words_of_configs(release):
-    """The strings that the files of configurations have, and what chooses among them."""
+    """Strings in the configuration files, and the code that selects among them."""
     name = re.compile(r"transformers/models/(\w+/configuration_|auto/(configuration_|auto_map))")
     wheel = archive_of(release)
     return {word for each in wheel.namelist() if name.match(each)
@@ -207,7 +206,7 @@ def words_of_configs(release):
 
 
 def package_of(release):
-    """The folder of a release of Transformers and of what it wants beside torch."""
+    """A folder with a Transformers release and its requirements besides torch."""
     place = BUILD / "releases" / release
     if (place / "installed").exists():
         return place
@@ -228,7 +227,7 @@ def install(place, *packages):
 
 
 def unpacked(source):
-    """The Python files of a wheel; a folder is itself."""
+    """The Python files of a wheel; a folder stays as it is."""
     source = pathlib.Path(source)
     if source.is_dir():
         return source

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs engines beside the library, and writes their rows of evidence.txt.
+"""Runs engines beside the library, and writes their rows in evidence.txt.
 
     evidence.py [--families A,B] [--from PATH] ENGINE[@RELEASE]
     evidence.py --shares transformers
 
-Each family runs every config of cells.py. What was answered is kept in build/golden/evidence, a
-file for each release, and a family that is there is not run again. --families: the rows of others
-stay as they are. --from: the wheel of vllm or
-onnxruntime-genai, or the folder vendor/llama.cpp of llama_cpp_python's source distribution.
-transformers has the releases of releases.json's "lines", in one environment (14 GB).
+Each family runs every config of cells.py. Answers stay in build/golden/evidence, a file per
+release; families found there are not run again. --families: other families' rows stay. --from: the
+wheel of vllm or onnxruntime-genai, or the folder vendor/llama.cpp of llama_cpp_python's source
+distribution. transformers takes the releases of releases.json's "lines" in one environment (14 GB).
 """
 
 import argparse
@@ -19,7 +18,7 @@ import os
 import subprocess
 import sys
 
-from names import BUILD, READINGS  # puts the other folders on the path
+from names import BUILD, READINGS  # also extends the import path
 
 from cells import cases, first_case
 from engines import ENGINES
@@ -29,8 +28,7 @@ from shares import print_shares
 
 
 class Survey:
-    """A program that answers each line of JSON with a line of JSON. One that ends is started
-    again."""
+    """A program that answers each JSON line with one. If it ends, it is started again."""
 
     def __init__(self, engine, release, source):
         self.made, self.process = lambda: engine.command(release, source), None
@@ -72,7 +70,7 @@ def main():
 
 
 def found_of(engine, release, arguments):
-    """{family: {cell: verdict}} of a release."""
+    """A release's {family: {cell: verdict}}."""
     path = BUILD / f"evidence/{engine.name}-{release}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     survey = Survey(engine, release, arguments.source)
@@ -107,7 +105,7 @@ def keep(path, lines):
 
 
 def lines_of(family, name, release, survey):
-    """A config and the answer to it, of each case; those that make no model are recorded, too."""
+    """Each case's config and answer; configs that make no model are recorded too."""
     engine, version = release
     try:
         model = engine.model(family, survey)
@@ -118,13 +116,13 @@ def lines_of(family, name, release, survey):
     rotary = ours.get("calls", [[]])[0]
     answered = [answer_of(first, name, survey)]
     if not rotary and not answered[0]["answer"].get("ropes"):
-        return answered  # has other positions, whatever rope keys say
+        return answered  # it has other positions, whatever the rope keys
     model = dataclasses.replace(model, pairs=len(rotary[0]["inv_freq"]) if rotary else 32)
     rest = list(cases(model))
     plain = [case for case in rest if case["cell"].endswith((":default", ":yarn"))]
     answered += [answer_of(case, name, survey) for case in plain]
     if all("error" in line["answer"] for line in answered):
-        return answered  # the engine makes no model of these sizes, whatever its rope is
+        return answered  # the engine makes no model of these sizes, whatever its rope
     return answered + [answer_of(case, name, survey) for case in rest if case not in plain]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine answered, beside the library's reading of the same configs."""
+"""Compares an engine's answers with the library's reading of the same configs."""
 
 import base64
 import collections
@@ -8,16 +8,16 @@ import pathlib
 import subprocess
 import tempfile
 
-SAME = 2.0**-18  # relative: float32 tables, of which frequencies are taken back
+SAME = 2.0**-18  # relative; frequencies are recovered from float32 tables
 STRICT = ("differs", "fails", "run", "unknown")
 
 
 class Differs(Exception):
-    """What the library says, and what the engine does."""
+    """What the library says and what the engine does."""
 
 
 def verdicts(lines, dialect, engine, readings):
-    """family -> {cell: (kind, tool, engine)}, of families of which a config ran."""
+    """family -> {cell: (kind, tool, engine)}, for families of which a config ran."""
     lines = [line for line in lines if "cell" in line]
     ours = asked(readings, [{"config": line["config"], "dialect": dialect, "calls": line["calls"]}
                             for line in lines])
@@ -29,8 +29,8 @@ def verdicts(lines, dialect, engine, readings):
 
 
 def merged(cells, worst_first):
-    """The worst verdict on each cell; on keys in two places only by forms that the engine reads,
-    of which none may fail."""
+    """The worst verdict on each cell. Cells with keys in two places count only the forms that the
+    engine reads, none of which may fail."""
     def worst(all_of):
         order = worst_first if all_of[0][0] is None else STRICT
         return min(all_of, key=lambda each: order.index(each[1][0]))
@@ -49,7 +49,7 @@ def asked(readings, questions):
 
 
 def answers_of(lines, readings):
-    """A file that llama.cpp's converter made is read by the library as its loader does."""
+    """For a file of llama.cpp's converter, the library reads the file as the loader does."""
     with tempfile.TemporaryDirectory() as folder:
         questions = []
         for line in lines:
@@ -70,7 +70,7 @@ def of_file(reading, calls):
 
 
 def verdict(line, ours, theirs, engine):
-    """(run, differs, fails or unknown; what the library says, what the engine does)."""
+    """(run, differs, fails or unknown; what the library says; what the engine does)."""
     note = f"{line['tried']}: " if line["tried"] else ""
     unread = next((each["error"] for each in [ours, *ours.get("calls", [[]])[0]]
                    if "error" in each), None)
@@ -83,7 +83,7 @@ def verdict(line, ours, theirs, engine):
         return "differs", note + ours["refusal"], "runs"
     if not theirs["ropes"] and any(rope is not None for rope in ours["layers"]):
         return "unknown", "rotates", note + "no function that rotates was seen"
-    is_once = ours["lengths"] == "whole_context"  # by the longest one
+    is_once = ours["lengths"] == "whole_context"  # computed once, for the longest context
     try:
         for call in range(len(line["calls"]))[-1 if is_once else 0:]:
             compare(ours, theirs, call)
@@ -118,7 +118,7 @@ def compare_ropes(ours, theirs, where):
     if theirs.get("kinds", 1) != 1:
         raise Differs(f"{where}: one rope", f"{theirs['kinds']} ropes")
     got, wanted = ([each for each in side["inv_freq"] if each] for side in (ours, theirs))
-    if "pairing" not in theirs:  # of tables, which have neither a sign nor an order
+    if "pairing" not in theirs:  # tables have neither sign nor order
         got, wanted = (sorted(map(abs, side)) for side in (got, wanted))
     elif ours["pairing"].removesuffix("_to_half") != theirs["pairing"].removesuffix("_to_half"):
         raise Differs(f"{where}: {ours['pairing']}", theirs["pairing"])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GGUF files that llama.cpp's own converter makes of configs: their keys, and the tensors of rope.
+"""Runs llama.cpp's converter on configs; answers with the GGUF keys and rope tensors.
 
     llama_cpp_survey.py LLAMA_CPP    its folder
 
-Answers as survey.py says, but {"gguf": the file in base64} to a config. src/llama-model.cpp and
-src/models, which read it, were read.
+Answers as in survey.py, but {"gguf": the file in base64} for a config. src/llama-model.cpp and
+src/models, which read that file, are not run.
 """
 
 import base64
@@ -24,7 +24,7 @@ from survey import answer_lines  # noqa: E402
 
 
 class Lenient(dict):
-    """A config with a number for each key that a converter requires and that is not about rope."""
+    """A config with a number for each required key that is not about rope."""
 
     def __missing__(self, key):
         if "rope" in key or "rotary" in key or "original" in key:

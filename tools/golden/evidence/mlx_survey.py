@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mlx-lm makes of configs (survey.py): for each layer, the frequencies that its own forward
-pass gives mlx.fast.rope."""
+"""Runs mlx-lm on configs (survey.py): the frequencies that its forward pass gives mlx.fast.rope in
+each layer."""
 
 import contextlib
 import dataclasses
@@ -25,8 +25,8 @@ fast_rope = mx.fast.rope
 
 
 def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
-    """The class's own, with a value for each field that has no default and is not stated, but for
-    those of rope."""
+    """The class's from_dict, with a value for each missing field without a default, except
+    rope's."""
     values = dict(config)
     for field in dataclasses.fields(cls):
         required = (field.default is dataclasses.MISSING and
@@ -50,7 +50,7 @@ def smallest_value(field):
 
 
 class Spy:
-    """Stands for mlx.fast.rope: keeps what it is given for the layer that calls it."""
+    """Replaces mlx.fast.rope and keeps its arguments for the calling layer."""
 
     def __init__(self):
         self.layer = [None]
@@ -80,7 +80,7 @@ def spied():
 
 
 def watched(cls, stack, value_of):
-    """Calls of the class's instances push value_of(instance)."""
+    """Makes calls of the class's instances push value_of(instance)."""
     original = cls.__call__
 
     def call(self, *arguments, **named):
@@ -99,7 +99,7 @@ def is_rope(module):
 
 
 def run(model, spy):
-    """The model's forward pass; its layers and rope modules are watched."""
+    """Runs the model's forward pass and watches its layers and rope modules."""
     layers = {id(layer): index for index, layer in enumerate(model.layers)}
     kinds = {type(layer) for layer in model.layers}
     ropes = {type(module) for _, module in model.named_modules() if is_rope(module)}
@@ -117,7 +117,7 @@ def run(model, spy):
 
 
 def factor_of(module, seen):
-    """What position 0 multiplies a feature by."""
+    """The factor of a feature at position 0."""
     if module is None:
         return 1.0
     with spied() as spy:
@@ -159,8 +159,8 @@ def answer(asked):
 def main():
     mx.set_default_device(mx.cpu)
     BaseModelArgs.from_dict = classmethod(from_dict)
-    BitLinear.__call__ = lambda self, x: mx.zeros((*x.shape[:-1], self.out_features))  # for Metal
-    sys.modules["hf_olmo"] = types.ModuleType("hf_olmo")  # olmo.py looks whether it is there
+    BitLinear.__call__ = lambda self, x: mx.zeros((*x.shape[:-1], self.out_features))  # needs Metal
+    sys.modules["hf_olmo"] = types.ModuleType("hf_olmo")  # olmo.py checks that it exists
     answer_lines(answer)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The families that the library knows, and the names that "architectures" has for them."""
+"""The families that the library knows, and their names in "architectures"."""
 
 import ast
 import functools
@@ -20,7 +20,7 @@ MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_M
             "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES",
             "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES")
 ENDINGS = ("forcausallm", "lmheadmodel", "model", "forconditionalgeneration")
-# Classes in config.json of models that are not in Transformers; models/ has more.
+# Classes in config.json of models outside Transformers; models/ has more.
 PUBLISHED = {"RefinedWeb": ["RWForCausalLM"], "RefinedWebModel": ["RWForCausalLM"],
              "Yi": ["YiForCausalLM"], "aquila": ["AquilaForCausalLM", "AquilaModel"],
              "baichuan": ["BaichuanForCausalLM", "BaiChuanForCausalLM"],
@@ -34,7 +34,7 @@ PUBLISHED = {"RefinedWeb": ["RWForCausalLM"], "RefinedWebModel": ["RWForCausalLM
 
 @functools.cache
 def families():
-    """[[model_type, encoding, folder of Transformers, language model within]]."""
+    """[[model_type, encoding, Transformers folder, inner language model]]."""
     found = json.loads(subprocess.check_output([READINGS], input=b'{"families": 1}'))
     return [[*names, source.replace("-", "_"), within] for *names, source, within in found]
 
@@ -46,7 +46,7 @@ def language_models():
 
 @functools.cache
 def architectures():
-    """{model_type: [class]} of Transformers."""
+    """Transformers' {model_type: [class]}."""
     wheel = zipfile.ZipFile(wheel_of(pins()["default"], BUILD / "wheels"))
     text = wheel.read("transformers/models/auto/modeling_auto.py").decode()
     found = {}
@@ -61,7 +61,7 @@ def architectures():
 
 @functools.cache
 def published():
-    """{model_type: [class]} of published config.json files."""
+    """Published config.json files' {model_type: [class]}."""
     found = dict(PUBLISHED)
     for path in sorted((ROOT / "models").glob("*.json")):
         card = json.loads(path.read_text(encoding="utf-8"))
@@ -72,8 +72,8 @@ def published():
 
 
 def architecture_among(family, names):
-    """The name of the family's architecture that an engine has; None: it has none. Families whose
-    code is not in Transformers are known by their names, too."""
+    """The engine's name for the family's architecture, or None. Families outside Transformers are
+    also found by their names."""
     for name in architectures().get(family, []) + published().get(family, []):
         if name in names:
             return name

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The caches that the classes of onnxruntime-genai's model builder compute of configs.
+"""Runs onnxruntime-genai's model builder classes on configs; answers with their cos/sin caches.
 
     onnxruntime_survey.py BUILDER    the folder with builder.py
 
-Answers as survey.py says; a model has one cache, for each of its layers, in every context.
+Answers as in survey.py; a model has one cache for all layers and contexts.
 """
 
 import ast
@@ -23,7 +23,7 @@ from survey import answer_lines, in_ropes  # noqa: E402
 
 
 def registry():
-    """[(architecture, condition, class)] of create_model, in order."""
+    """create_model's [(architecture, condition, class)], in order."""
     for node in ast.walk(ast.parse((BUILDER / "builder.py").read_text(encoding="utf-8"))):
         if not isinstance(node, ast.If) or "architectures[0] == " not in ast.unparse(node.test):
             continue

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readings of configs, and of GGUF files, for the comparison with engines: lines of JSON from
-// standard input to standard output, one for each reading.
+// Reads configs and GGUF files for the comparison with engines: JSON lines from standard input to
+// standard output.
 //
-//   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}: tokens, one after the
-//   other; or {"gguf": path, "calls": [4096]}, of one context
+//   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}: tokens of consecutive
+//   calls; or {"gguf": path, "calls": [4096]} for one context
 //   {"refusal": null, "lengths": "each_call", "layers": [0, null],
 //    "calls": [[{"inv_freq": [], "factor": 1, "pairing": "half"}]]}
 //
@@ -28,14 +28,14 @@ Json families_json() {
   });
 }
 
-// A rule takes its length from its own trained context, not from that of the model.
+// A rule's length comes from its own trained context, not the model's.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const auto* const longrope = std::get_if<LongRopeScaling>(&rotary.spec.scaling);
   return longrope != nullptr ? longrope->original_context_tokens
                              : rotary.trained_context_tokens.value_or(1);
 }
 
-// The pairing of the weights that the engine was given, not of the file that it made of them.
+// The pairing of the weights that the engine got, not of the file that it made from them.
 Pairing pairing_of(const ModelSpec& model, const ModelRotary& rotary) {
   const auto of_weights = model.gguf ? model.gguf->checkpoint_pairing : std::nullopt;
   return of_weights.value_or(rotary.spec.pairing);
@@ -53,7 +53,7 @@ Json rope_json(const DialectReading& reading, const ModelRotary& rotary,
 }
 
 Json reading_json(const DialectReading& reading, const std::vector<std::int64_t>& tokens) {
-  // A refusal by evidence is what this program helps to find.
+  // This program helps to find refusals by evidence, so these do not count.
   const bool is_known = reading.evidence.kind == Evidence::absent;
   Json answer = {{"refusal", is_known ? Json() : Json(reading.refusal)},
                  {"lengths", to_string(reading.lengths)},

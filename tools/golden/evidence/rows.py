@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""src/model/dialects/evidence.txt: what was looked at, as the library has it."""
+"""Reads and writes src/model/dialects/evidence.txt."""
 
 import collections
 import itertools
@@ -9,11 +9,11 @@ from names import BUILD, ROOT
 
 PATH = ROOT / "src/model/dialects/evidence.txt"
 HEAD = "# engine first last kind cells | families: what was looked at (docs/theory/dialects.md)\n"
-ABSENT = {"*": ("fails", "", "")}  # the engine has no such family
+ABSENT = {"*": ("fails", "", "")}  # the engine lacks the family
 
 
 def read_rows(engine, versions):
-    """What write_rows() wrote, but for the texts: {version: {family: {cell: (kind, "", "")}}}."""
+    """The rows of write_rows() without texts: {version: {family: {cell: (kind, "", "")}}}."""
     kinds = {"run": "run", "read": "read", "absent": "fails", "none": "differs"}
     found = {version: collections.defaultdict(dict) for version in versions}
     for line in PATH.read_text(encoding="utf-8").splitlines():
@@ -28,9 +28,8 @@ def read_rows(engine, versions):
 
 
 def write_rows(engine, agreed, found):
-    """Puts the rows of an engine in the place of those that were there. found: {version:
-    {family: {cell: (kind, tool, engine)}}}; agreed: the kind of a cell that agrees. What differs is
-    kept beside the answers."""
+    """Replaces an engine's rows. found: {version: {family: {cell: (kind, tool, engine)}}}; agreed:
+    the kind of an agreeing cell. Differences are kept beside the answers."""
     name = engine.replace(".", "_")
     kinds = {"run": agreed, "read": "read", "fails": "absent", "differs": "none"}
     groups = collections.defaultdict(set)
@@ -53,8 +52,8 @@ def write_rows(engine, agreed, found):
 
 
 def ranges(family, kind, found):
-    """(first, last, cells): equal neighbours among the releases are one row. A cell that differs
-    has rows of its own text."""
+    """(first, last, cells): consecutive equal releases share a row. A cell that differs has rows
+    with its own text."""
     def cells_in(version):
         cells = found[version].get(family, {})
         return {cell: texts for cell, (each, *texts) in cells.items() if each == kind}

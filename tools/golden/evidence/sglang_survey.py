@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SGLang, by its models and table code (stand_ins.py).
+"""Runs SGLang's models and table code on configs (stand_ins.py).
 
     sglang_survey.py SGLANG    the folder with sglang/ of its wheel
 """
@@ -20,7 +20,7 @@ LEFT_OUT = ("utils", "registry")
 
 
 class Stage:
-    """declare_ffn and declare_attn of a layer's stages."""
+    """Replaces a layer's stages: declare_ffn and declare_attn."""
 
     def __init__(self, **facts):
         vars(self).update(facts)
@@ -30,7 +30,7 @@ class Stage:
 
 
 class Cpu(str):
-    """Of two functions of the same name: one gives a name, the other what has it."""
+    """Serves two functions with one name: one returns a name, the other an object with it."""
 
     device = "cpu"
 
@@ -39,7 +39,7 @@ class Cpu(str):
 
 
 class Alone(Settings):
-    """One device, the first and the last of all."""
+    """A single device, both first and last."""
 
     def __getattr__(self, name):
         found = {"is_": True, "_size": 1, "_rank": 0, "rank_in_group": 0, "_group": self}
@@ -48,7 +48,7 @@ class Alone(Settings):
 
 
 def layer_of(frame):
-    """That of the nearest __init__ which is told its layer."""
+    """The layer of the nearest __init__ with a layer argument."""
     while frame is not None:
         for name in ("layer_id", "layer_idx", "layer_index"):
             if isinstance(frame.f_locals.get(name), int):
@@ -75,7 +75,7 @@ def as_module(layer):
 
 @functools.cache
 def registry():
-    """{architecture: module}, by the EntryClass of each."""
+    """{architecture: module}, by each module's EntryClass."""
     found = {}
     for path in sorted((SGLANG / "srt/models").glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

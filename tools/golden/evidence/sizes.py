@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small model of each family: the keys beside those of rope that make it one."""
+"""Small models of each family: the keys besides rope's that define one."""
 
 LAYERS = 8
 HEAD = 64
@@ -25,7 +25,7 @@ KDA = {"linear_attn_config": {"kda_layers": [1, 2, 3, 5, 6, 7], "full_attn_layer
                               "num_heads": 4, "head_dim": 64, "short_conv_kernel_size": 4}}
 GPT = {"n_embd": 256, "n_head": 4, "n_layer": LAYERS, "n_positions": TRAINED, "n_ctx": TRAINED}
 
-# {model type: its own keys}; "text_config": of the language model within.
+# {model type: its own keys}; "text_config" is the inner language model's.
 OWN = {
     "Klear": DENSE,
     "afm7": {"num_layers": 8, "num_kv_reuse_layers": 2, "num_heads": 4, "num_kv_heads": 2,
@@ -46,7 +46,7 @@ OWN = {
     "exaone": {"num_layers": LAYERS, "layer_norm_epsilon": 1e-5},
     "exaone4": SLIDING | {"sliding_window_pattern": "LLLG", "num_hidden_layers": 64},
     "exaone_moe": SLIDING | GROUPS | {"is_moe_layer": [False] * LAYERS},
-    # As published: converters and classes have other defaults.
+    # Published values; converters and classes have other defaults.
     "bailing_moe_v2": GROUPS | {"partial_rotary_factor": 0.5},
     "glm4v_text": {"partial_rotary_factor": 0.5},
     "glm_ocr_text": {"partial_rotary_factor": 0.5},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the models of vLLM and SGLang give their get_rope, and what its table code makes of that.
+"""Records what vLLM's and SGLang's models pass to get_rope, and what the table code makes of it.
 
-A model's own __init__ runs; what it imports and is not about rope is a stand-in. A layer's rope is
-that which its __init__ makes.
+A model's own __init__ runs. Its imports that are not about rope become stand-ins. A layer's rope is
+the one that its __init__ makes.
 """
 
 import ast
@@ -14,7 +14,7 @@ import sys
 import types
 
 import torch
-import torch._dynamo  # before there are stand-ins
+import torch._dynamo  # before imports are replaced
 import transformers
 from transformers import CONFIG_MAPPING
 
@@ -22,7 +22,7 @@ from survey import in_ropes
 
 
 class Base:
-    """Of classes whose own base is a stand-in."""
+    """The base of classes whose own base is a stand-in."""
 
     __class_getitem__ = classmethod(lambda cls, item: cls)
 
@@ -31,7 +31,7 @@ class Base:
 
 
 class Anything(torch.nn.Module):
-    """Stands for whatever a model imports: any call, attribute, item or base class."""
+    """Replaces anything that a model imports: call, attribute, item or base class."""
 
     def __init__(self, *arguments, **named):
         super().__init__()
@@ -42,7 +42,7 @@ class Anything(torch.nn.Module):
         return Anything()
 
     def __call__(self, *arguments, **named):
-        # As a decorator it leaves what it decorates.
+        # As a decorator, returns what it decorates.
         is_decorator = len(arguments) == 1 and not named and callable(arguments[0]) and \
             not isinstance(arguments[0], Anything)
         return arguments[0] if is_decorator else Anything()
@@ -108,7 +108,7 @@ class Module(types.ModuleType):
 
 
 class StandIns:
-    """Finds every module of the engine but its models and tables, and others that are not there."""
+    """Finds stand-ins for engine modules other than models and tables, and for missing modules."""
 
     def __init__(self, package, own, left_out):
         self.package, self.own, self.left_out = package, own, left_out
@@ -129,7 +129,7 @@ class StandIns:
         return importlib.util.spec_from_loader(name, self)
 
     def is_asked_by_transformers(self):
-        """Whether the nearest of the two that import is transformers."""
+        """Whether Transformers, not the engine, is the nearest importer."""
         frame = sys._getframe(2)
         while frame is not None:
             root = frame.f_globals.get("__name__", "").split(".")[0]
@@ -154,8 +154,8 @@ ABSENT = frozenset("""
 """.split())
 
 
-SEEN = []  # (layer, arguments, named, what get_rope gave)
-LAYERS = []  # whose __init__ runs
+SEEN = []  # (layer, arguments, named, get_rope's result)
+LAYERS = []  # layers whose __init__ is running
 
 
 def get_rope(*arguments, **named):
@@ -181,14 +181,14 @@ def zero(*_, **__):
     return 0
 
 
-# Names that modules of stand-ins have.
+# Names in modules of stand-ins.
 GIVEN = {"get_rope": get_rope, "CustomOp": CustomOp, "divide": lambda a, b: a // b,
          "PPMissingLayer": type("PPMissingLayer", (), {}),
          "get_tensor_model_parallel_world_size": one, "get_tensor_model_parallel_rank": zero}
 
 
 def install(package, tables, own, left_out):
-    """From here on imports find stand-ins. The get_rope of the engine's tables."""
+    """Makes imports find stand-ins; returns the engine's get_rope."""
     for mark in ("_mark_tower_model", "_mark_language_model", "_mark_composite_model",
                  "configure_mm_token_handling"):
         setattr(torch.nn.Module, mark, lambda self, *_, **__: contextlib.nullcontext())
@@ -201,14 +201,14 @@ def install(package, tables, own, left_out):
 
 
 def config_of(values):
-    """By the class of transformers; others come with their own code."""
+    """The config by Transformers' class, if it has one; others ship their code."""
     values = {key: value for key, value in values.items() if key != "architectures"}
     known = values["model_type"] in CONFIG_MAPPING
     cls = CONFIG_MAPPING[values["model_type"]] if known else transformers.PreTrainedConfig
     return cls.from_dict(values if known else OTHERWISE | values)
 
 
-# Keys of configs whose class comes with the model.
+# Config keys of models that ship their class.
 OTHERWISE = {"kv_channels": 64, "embedding_size": 64, "hidden_act": "silu",
              "padded_vocab_size": 64, "add_bias_linear": False,
              "embedding_dropout": 0.0, "num_layers": 8, "first_k_dense_replace": 1,
@@ -219,7 +219,7 @@ OTHERWISE = {"kv_channels": 64, "embedding_size": 64, "hidden_act": "silu",
 
 
 class Settings(types.SimpleNamespace):
-    """vLLM's own config: what is not said is a stand-in."""
+    """vLLM's own config; unset members are stand-ins."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -228,7 +228,7 @@ class Settings(types.SimpleNamespace):
 
 
 def functions_of(path, names, **given):
-    """These functions of a file, run apart from the rest of it."""
+    """Runs these functions of a file without the rest of it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     scope = given | {"math": math, "logger": Anything(), "Any": object,
                      "PreTrainedConfig": transformers.PreTrainedConfig}
@@ -241,7 +241,7 @@ def functions_of(path, names, **given):
 
 
 def observed(made_by, table_code, asked):
-    """made_by(config, name, contexts): makes the model."""
+    """made_by(config, name, contexts) makes the model."""
     calls = []
     for context in asked["calls"]:
         config = config_of(asked["config"])
@@ -255,13 +255,13 @@ def observed(made_by, table_code, asked):
 def ropes_of_layers(table_code, context):
     cache, layers, kinds = {}, {}, {}
     for layer, arguments, named, made in SEEN:
-        if layer is None:  # of a block of a tower
+        if layer is None:  # a block of a tower
             continue
         key = repr((arguments, named))
         if key not in cache:
             cache[key] = numbers_of(table_code(*arguments, **named), context)
         layers[layer] = dict(cache[key])
-        if not vars(made).get("is_neox_style", True):  # Ernie 4.5 sets it afterwards
+        if not vars(made).get("is_neox_style", True):  # ernie 4.5 sets it later
             layers[layer]["pairing"] = "interleaved"
         kinds.setdefault(layer, set()).add(json.dumps(layers[layer]))
     if SEEN and not layers:
@@ -270,11 +270,11 @@ def ropes_of_layers(table_code, context):
 
 
 def numbers_of(rope, context):
-    """The frequencies and factor of a table."""
+    """A table's frequencies and factor."""
     table = getattr(rope, "cos_sin_cache", None)
     if table is None:
         original = rope.original_max_position_embeddings
-        is_long = getattr(rope, "use_long_rope", context > original)  # sglang: by the call
+        is_long = getattr(rope, "use_long_rope", context > original)  # in SGLang, by the call
         table = rope.long_short_cos_sin_cache[original if is_long else 0:]
     cos, sin = (part.double() for part in table[1].chunk(2, -1))
     return {"inv_freq": torch.atan2(sin, cos).tolist(),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs that run within engines share. Each answers lines of JSON on standard input:
+"""Shared by the programs that run inside engines. Each answers JSON lines on standard input:
 
     {"names": true}                       {"names": [...]}, of models or architectures
     {"config": {...}, "calls": [7, 149]}  {"ropes": [...], "calls": [[[layer, rope], ...], ...]}
 
-For each call, tokens one after the other, the layers that rotate (null: not known), each with the
-place of its rope among {"inv_freq": [...], "factor": 1.0, "pairing": "half"}. What another
-project's code raises is an answer, too: {"error": ...}.
+For each call, with its number of tokens: the rotating layers (null: unknown), each with the index
+of its rope among {"inv_freq": [...], "factor": 1.0, "pairing": "half"}. Exceptions of other
+projects' code are answers: {"error": ...}.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 
 
 def in_ropes(calls):
-    """calls: for each (layer, rope)s."""
+    """calls: a list of (layer, rope) for each call."""
     ropes, found = [], []
     for call in calls:
         found.append([])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release of transformers, which is on PYTHONPATH, makes of configs (survey.py).
+"""Runs the Transformers release on PYTHONPATH on configs (survey.py).
 
-Each config goes to the release's own class and its model, which runs a few tokens with weights of
-no meaning; what its functions that rotate are given in each layer is what the release makes of the
-config. Where the model does not run, its rotary modules are called. Answers {"base": family}, too,
-with the family's smallest config.json and its layer types.
+Each config goes to the release's own class and model, which runs a few tokens with meaningless
+weights; the arguments of its rotating functions in each layer are the answer. If the model does not
+run, its rotary modules are called. Also answers {"base": family} with the family's smallest
+config.json and layer types.
 """
 
 import collections
@@ -38,9 +38,9 @@ SMALL = {"vocab_size": 512, "hidden_size": 256, "intermediate_size": 128, "num_h
          "qk_rope_head_dim": 16, "qk_nope_head_dim": 32, "v_head_dim": 32, "index_topk": 4,
          "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
          "sliding_window": 512, "num_nextn_predict_layers": 0}
-# Sizes with another meaning here: shrunk, they contradict each other.
+# Sizes that must not shrink, since they would contradict each other.
 KEPT = {"zamba2": ("head_dim",), "recurrent_gemma": ("head_dim",)}
-# Keys that a family needs besides, to rotate or to be built this small.
+# Additional keys that a family needs to rotate or to be this small.
 MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
         "granitemoehybrid": {"position_embedding_type": "rope", "layer_types": ["attention"] * 6},
         "falcon": {"alibi": False}, "qwen2_5_omni_talker": {"embedding_size": 256},
@@ -62,7 +62,7 @@ MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
 
 
 class NoModel(Exception):
-    """The release does not run the config."""
+    """The release cannot run the config."""
 
 
 def main():
@@ -88,10 +88,10 @@ def too_long(*_):
 
 
 def without_weights():
-    """Weights are memory as it comes."""
+    """Leaves weights uninitialised."""
     nothing = lambda *_, **__: None  # noqa: E731
     PreTrainedModel.init_weights = nothing
-    PretrainedConfig.__repr__ = lambda _: ""  # from_dict() makes it for a log that nobody reads
+    PretrainedConfig.__repr__ = lambda _: ""  # from_dict() calls it for an unread log
     for name, one in inspect.getmembers(torch.nn, inspect.isclass):
         if name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm"):
             one.reset_parameters = nothing
@@ -116,7 +116,7 @@ def config_classes(family, paths):
 
 
 def base_of(family, config_class):
-    """The family's smallest config.json, by the names of the release's own class."""
+    """The family's smallest config.json, with the names of the release's own class."""
     default = config_class()
     names = getattr(config_class, "attribute_map", None) or {}
     base = {"model_type": family, "pad_token_id": 0}
@@ -130,7 +130,7 @@ def base_of(family, config_class):
 
 
 def labels_of(config_class, base):
-    """The layer types that nested rope parameters are given by; none where layers are alike."""
+    """The layer types with nested rope parameters; none if layers are alike."""
     default = config_class(**base)
     rope = getattr(default, "rope_parameters", None) or {}
     nested = [label for label, each in rope.items() if isinstance(each, dict)]
@@ -142,7 +142,7 @@ def labels_of(config_class, base):
 
 @functools.cache
 def model_of(family):
-    """A config class and the model that is made of it: the base model, where there are several."""
+    """A config class and its model, the base model if there are several."""
     found = []
     for config_class in config_classes(family, config_files().get(family, [])):
         folder = MODELS / config_class.__module__.split(".")[2]
@@ -199,7 +199,7 @@ def model_of_config(config_class, model_class, config):
 
 
 def fill_table(part):
-    """A table of sinusoids is a weight, too."""
+    """A table of sinusoids is also a weight."""
     if hasattr(part, "create_weight"):
         part.weight.data = part.create_weight()
     elif hasattr(part, "_init_weight") and not inspect.signature(part._init_weight).parameters:
@@ -215,7 +215,7 @@ def limited(function):
 
 
 def run_model(model, calls):
-    """calls -> {layer: rope}, by the arguments of the functions that rotate."""
+    """calls -> {layer: rope}, from the arguments of rotating functions."""
     seen, stack = [], [None]
     originals = [(holder, name, one) for holder in holders_of(model)
                  for name, one in vars(holder).items()
@@ -243,7 +243,7 @@ def run_model(model, calls):
 
 
 def holders_of(model):
-    """Where the functions of its files are: modules, and classes that have some of their own."""
+    """Where a model's functions are: modules, and classes that define some."""
     classes = {type(part) for part in model.modules()}
     modules = {sys.modules[one.__module__] for one in classes}
     return [one for one in (*modules, *classes) if getattr(one, "__module__", one.__name__)
@@ -251,7 +251,7 @@ def holders_of(model):
 
 
 def without_mask(*_, **__):
-    """Positions do not depend on it, and making it takes longer than all else."""
+    """Skips the mask: positions do not depend on it, and making it dominates the time."""
 
 
 def forget(stack):
@@ -261,7 +261,7 @@ def forget(stack):
 def layers_of(model):
     for part in model.modules():
         if re.search("(?<!Parallel)Experts", type(part).__name__):
-            part.forward = lambda hidden, *_, **__: hidden  # numbers choose which run
+            part.forward = lambda hidden, *_, **__: hidden  # numbers decide which experts run
         for name, child in part.named_children():
             if name in LAYERS and isinstance(child, torch.nn.ModuleList):
                 yield from enumerate(child)
@@ -291,7 +291,7 @@ def watched(function, seen, stack):
 
 
 def rows_of(function, given, named):
-    """cos and sin of positions 0 and 1 among the arguments; None where there are none."""
+    """cos and sin of positions 0 and 1 in the arguments, or None."""
     try:
         values = inspect.signature(function).bind(*given, **named).arguments
     except (TypeError, ValueError):
@@ -313,7 +313,7 @@ def rows_of(function, given, named):
 
 
 def as_rope(cos, sin):
-    """Frequencies and factor, of tables that have positions before the features."""
+    """Frequencies and factor of tables whose positions come before features."""
     while cos.shape[-2] == 1 and cos.dim() > 2:
         cos, sin = cos.squeeze(-2), sin.squeeze(-2)
     cos, sin = (part.double().reshape(-1, *part.shape[-2:])[0][:2] for part in (cos, sin))
@@ -328,7 +328,7 @@ def as_rope(cos, sin):
 
 
 def call_modules(model, calls):
-    """The same of the model's rotary modules, called as its layers call them; no layer is known."""
+    """Calls the model's rotary modules as its layers do; the layer is unknown."""
     seen = []
     for tokens in calls:
         seen.append({})

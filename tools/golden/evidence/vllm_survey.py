@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vLLM, by its models and table code (stand_ins.py).
+"""Runs vLLM's models and table code on configs (stand_ins.py).
 
     vllm_survey.py VLLM    the folder with vllm/ of its wheel
 """
@@ -20,8 +20,8 @@ from survey import answer_lines
 VLLM = pathlib.Path(sys.argv[1]) / "vllm"
 MODELS = VLLM / "model_executor/models"
 LEFT_OUT = ("utils", "interfaces", "interfaces_base", "registry", "adapters", "config")
-# All layers make a rope; those without a window, here every fourth, do not use it: read in forward
-# of commandr.py, cohere2_moe.py, exaone4.py and exaone_moe.py.
+# All layers make a rope, but those without a window (here every fourth) do not use it: read in
+# forward of commandr.py, cohere2_moe.py, exaone4.py and exaone_moe.py.
 BY_WINDOW = ("cohere2", "cohere2_moe", "exaone4", "exaone4_5", "exaone_moe")
 CURRENT = []
 
@@ -55,7 +55,7 @@ def getattr_iter(config, names, default=None, warn=False):
 
 @functools.cache
 def registry():
-    """{architecture: (module, class)} of the models of text."""
+    """{architecture: (module, class)} of text models."""
     found = {}
     tree = ast.parse((MODELS / "registry.py").read_text(encoding="utf-8"))
     for node in tree.body:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tiny random checkpoints of models, and the GGUF files that llama.cpp's own converter makes of
-them, reduced: the pairs of tests/golden/gguf/pairs. Runs by an interpreter with torch and
-transformers; ./dev golden --gguf says how it is called.
+"""Makes the pairs of tests/golden/gguf/pairs: tiny random checkpoints, and reduced GGUF files that
+llama.cpp's own converter makes of them. Needs torch and transformers; ./dev golden --gguf shows
+the call.
 
     convert.py LLAMA_CPP OUTPUT [NAME...]
 """
@@ -24,7 +24,7 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_fre
           "high_freq_factor": 4.0, "original_max_position_embeddings": 1024}
 MOE = {"num_local_experts": 2, "num_experts_per_tok": 1}
 
-# Name: configuration class, what differs from SMALL.
+# Name: configuration class, differences from SMALL.
 MODELS = {
     "llama": ("LlamaConfig", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}),
     "llama-linear": ("LlamaConfig", {"rope_parameters": {"rope_type": "linear", "factor": 2.0,
@@ -78,7 +78,7 @@ MODELS = {
 
 
 def checkpoint(name, folder):
-    """Writes the model, and returns its config as a dictionary."""
+    """Writes the model; returns its config as a dictionary."""
     import torch
     import transformers
     kind, members = MODELS[name]
@@ -86,7 +86,7 @@ def checkpoint(name, folder):
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     model.save_pretrained(folder)
-    # Some classes of the converter look into it, whatever the vocabulary.
+    # Some converter classes read it even without a vocabulary.
     tokenizer = {"added_tokens": [], "normalizer": None, "model": {"type": "BPE", "vocab": {}}}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     return json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def checkpoint(name, folder):
 def converted(llama_cpp, folder, output):
     """Runs the converter's own class for the checkpoint, without a vocabulary."""
     sys.path[:0] = [str(llama_cpp), str(llama_cpp / "gguf-py")]
-    # A library of tokenizers, which no file here needs.
+    # A tokenizer library that is not needed here.
     stub = types.ModuleType("sentencepiece")
     stub.__spec__ = importlib.machinery.ModuleSpec("sentencepiece", None)
     stub.SentencePieceProcessor = object

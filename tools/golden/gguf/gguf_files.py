@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the vocabulary files inside llama_cpp_python's source distribution whole, and holds them
-against the reduced ones of tests/golden/gguf.
+"""Reads the complete vocabulary files in llama_cpp_python's source distribution, and compares them
+with the reduced ones of tests/golden/gguf.
 
     gguf_files.py TOOL [--write] [--convert PYTHON]
 """
@@ -24,11 +24,11 @@ INSIDE = f"llama_cpp_python-{VERSION}/vendor/llama.cpp"
 
 
 class GgufError(Exception):
-    """Something that must be there and is another."""
+    """A required thing is different."""
 
 
 def source_distribution():
-    """The path of llama.cpp's tree; downloaded and unpacked where it is not there."""
+    """The path of llama.cpp's tree, downloaded and unpacked if missing."""
     archive = BUILD / f"llama_cpp_python-{VERSION}.tar.gz"
     if not archive.exists():
         BUILD.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def inspected(tool, path):
 
 
 def check_vocabularies(tool, llama_cpp, write):
-    """How many files there are; each must be reduced to the file that is kept, and say the same."""
+    """Returns the number of files; each must reduce to the kept file and give the same answers."""
     files = sorted((llama_cpp / "models").glob("ggml-vocab-*.gguf"))
     for path in files:
         kept = FOLDER / path.name.removeprefix("ggml-")
@@ -70,7 +70,7 @@ def check_vocabularies(tool, llama_cpp, write):
 
 
 def convert(python, llama_cpp, write):
-    """Makes the pairs again by an interpreter with torch and transformers."""
+    """Makes the pairs again with an interpreter that has torch and transformers."""
     made = BUILD / "pairs"
     made.mkdir(exist_ok=True)
     subprocess.run([python, "-B", str(pathlib.Path(__file__).with_name("convert.py")),

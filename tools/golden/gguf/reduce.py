@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GGUF files reduced to what says how positions are used: every key but those of the tokenizer, and
-the tensors of frequencies. Bytes of keys are copied, so that writer and reader share no code."""
+"""Reduces GGUF files to what defines positions: all keys but the tokenizer's, and the frequency
+tensors. Copies the keys' bytes, so that writer and reader share no code."""
 
 import struct
 
@@ -12,7 +12,7 @@ ALIGNMENT = 32
 
 
 class File:
-    """A little-endian file in memory, read front to back."""
+    """A little-endian file in memory, read in order."""
 
     def __init__(self, data):
         self.data = data
@@ -43,7 +43,7 @@ class File:
 
 
 def keys_of(file, count):
-    """The bytes of each key that is kept."""
+    """The bytes of each kept key."""
     kept = []
     for _ in range(count):
         start = file.at
@@ -55,7 +55,7 @@ def keys_of(file, count):
 
 
 def tensors_of(file, count):
-    """Name, extents and offset of each tensor that is kept; all are float32."""
+    """Each kept tensor's name, extents and offset; all are float32."""
     kept = []
     for _ in range(count):
         name = file.text()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the tool against the rotary embeddings of other libraries: what each makes of q, setting by
-setting, beside the frequencies, factor and pairing that `rotary inspect` resolves.
+"""Compares the tool with rotary embeddings of other libraries: each one's rotated q, per setting,
+against the frequencies, factor and pairing of `rotary inspect`.
 
-peers.txt pins the wheels. Their functions are cut out of them and run as they are, in the
-environment of `./dev golden --classes`. Exit status 1: one differs that REASONS does not name, or
-one that it names does not. xPos is left out, because no config asks for it.
+peers.txt pins the wheels. Their functions are cut out and run unchanged in the environment of
+`./dev golden --classes`. Exit status 1: a difference that REASONS does not name, or a named one that
+does not occur. xPos is left out, since no config has it.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ from scratch import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
-TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles; a factor of 4 shows in the slowest pair
+TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles; a wrong factor of 4 shows
 
 HALF, NEIGHBOURS, TO_HALF = "half", "interleaved", "interleaved_to_half"
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -41,7 +41,7 @@ REASONS = {
 
 
 def code(wheel, path, *names, base=None):
-    """Definitions of a file, on this CPU. base: the RotaryEmbedding that the file imports."""
+    """A file's definitions, on this CPU. base: the RotaryEmbedding that the file imports."""
     import einops
     import torch
 
@@ -50,7 +50,7 @@ def code(wheel, path, *names, base=None):
 
     on_cpu = types.SimpleNamespace(**vars(torch))
     on_cpu.cuda = types.SimpleNamespace(current_device=lambda: "cpu")
-    sys.modules[path] = types.ModuleType(path)  # where dataclass looks
+    sys.modules[path] = types.ModuleType(path)  # dataclass looks there
     given = {"torch": on_cpu, "nn": torch.nn, "Tensor": torch.Tensor, "Module": Module,
              "dataclass": dataclasses.dataclass, "lru_cache": functools.lru_cache,
              "autocast": torch.autocast, "rearrange": einops.rearrange, "repeat": einops.repeat,
@@ -65,8 +65,8 @@ def heads_first(turn):
     return lambda q: turn(q.swapaxes(1, 2)).swapaxes(1, 2)
 
 
-# Each yields name, keys of the config, pairing, and a function from q [1, tokens, heads, features]
-# to q rotated at 0, 1, 2, ...
+# Each yields name, config keys, pairing, and a function that rotates q [1, tokens, heads, features]
+# to positions 0, 1, 2, ...
 
 def curated_transformers():
     make, = code("curated_transformers", "curated_transformers/layers/embeddings.py",
@@ -136,7 +136,7 @@ def megatron_core():
 
 
 def timm():
-    """DINOv3's: patches of a grid of 16 by 16, whose rows and columns lie between -1 and 1."""
+    """DINOv3's patches: a 16 by 16 grid with coordinates between -1 and 1."""
     make, apply = code("timm", "timm/layers/pos_embed_sincos.py", "RotaryEmbeddingDinoV3",
                        "apply_rot_embed_cat")
     for base in BASES:
@@ -215,7 +215,7 @@ def expected(q, rope):
 
 
 def compare():
-    """The number of surprises."""
+    """The number of unexpected results."""
     import torch
     sys.path.append(str(next(WHEELS.glob("einops-*.whl"))))
     torch.manual_seed(1)
