@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# jobs.sh N PROGRAM ARGUMENT...: N processes of the program, numbered by torchrun's variables. A
-# signal to this one stops them, and they end with it. The exit code: the first failure's; 0 if a
-# process ended so, since it has seen every cell finished; 130 if all were stopped.
+# jobs.sh N PROGRAM ARGUMENT...: runs N processes, numbered by torchrun's variables. A signal to
+# this script stops them, and they end with it. Exits with the first failure's code; with 0 if a
+# process did, since it saw every cell finished; with 130 if all were stopped.
 set -u
 [[ "${1-}" =~ ^[1-9][0-9]*$ ]] || { echo "jobs.sh: N must be a number, got '${1-}'" >&2; exit 2; }
 export WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000))
@@ -16,7 +16,7 @@ done
 for process in "${processes[@]}"; do
   wait "$process"
   code=$?
-  while kill -0 "$process" 2>/dev/null; do  # a signal ends wait, too
+  while kill -0 "$process" 2>/dev/null; do  # signals end wait early
     wait "$process"
     code=$?
   done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The capacity of this machine, and whether a run fits into it.
+// This machine's capacity, and whether a run fits.
 #pragma once
 
 #include "lab/commands/prepare_run.hpp"
@@ -13,9 +13,9 @@ struct Capacity {
 
 [[nodiscard]] Capacity this_capacity();
 
-// Fails, with an estimate, if all processors would work for more than a day, or if a cell needs
-// more than the memory. A clearly small run is not timed for this. A GPU's capacity is unknown
-// here, so a run on one is never refused.
+// Fails with an estimate if the run would take all processors more than a day, or if a cell needs
+// more memory than there is. Clearly small runs are not timed. Runs on a GPU, whose capacity is
+// unknown here, are never refused.
 void check_capacity(const PreparedRun& run, const RunArguments& arguments);
 
 }  // namespace rotary::lab

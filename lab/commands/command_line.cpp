@@ -46,7 +46,7 @@ void declare_encodings(CLI::App& root, Command& chosen) {
       ->callback([&chosen] { chosen = list_encodings; });
 }
 
-// Ends with the exit code of the script.
+// Replaces this process by the script, so it exits with the script's code.
 int become_results(const std::string& command, const std::vector<std::string>& options) {
   std::vector<std::string> words = {"/usr/bin/python3", "-B", results_folder(), command};
   words.insert(words.end(), options.begin(), options.end());
@@ -103,7 +103,7 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
 }
 
-// lab/results reads finished cells, and its options.
+// Adds the commands of lab/results, which read finished cells and parse their own options.
 void declare_results(CLI::App& root, Command& chosen) {
   for (const auto& [name, help] :
        {std::pair("results", "what the finished cells reached"),

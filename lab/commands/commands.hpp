@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of rotary-lab. Each returns the exit code of the process; failures are cli::Failure.
+// The commands of rotary-lab. Each returns the process's exit code; failures are cli::Failure.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct RunArguments {
 };
 int run_experiment(const RunArguments& arguments);
 
-// The cells of a run, and how long they would take.
+// Prints the cells of a run and their estimated time.
 int print_plan(const RunArguments& arguments);
 
-// Reads the command line, runs one of these, and prints failures.
+// Parses the command line, runs a command, and prints failures.
 int run(int argument_count, const char* const* arguments) noexcept;
 
 }  // namespace rotary::lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long cells take, from a few timed steps.
+// Estimates how long cells take by timing a few steps.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -14,11 +14,11 @@
 namespace rotary::lab {
 namespace {
 
-// A step of more than this is not tried, but one of a smaller model: some seconds of a processor.
+// If a step needs more (some seconds of a processor), a smaller model is timed instead.
 constexpr double longest_probe_flops = 2e11;
 
-// A causal language model of one layer, with one sequence in a step: what it reaches for each
-// operation the cell reaches, too.
+// A causal language model with one layer and one sequence per step. The cell reaches the same speed
+// per operation.
 Cell small_model(Cell cell) {
   cell.model.task = Task::causal_lm;
   cell.model.layers = 1;
@@ -32,7 +32,8 @@ Cell small_model(Cell cell) {
   return cell;
 }
 
-// A validation has validation_rows sequences and no backward pass, a third of a step.
+// A validation has validation_rows sequences and no backward pass, so a third of a step's work
+// each.
 ProbedTimes from_small_model(const Cell& cell) {
   static const Dataset text = split({.name = "any"}, std::string(1 << 20, 'a'));
   const Cell small = small_model(cell);
@@ -50,8 +51,8 @@ ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
   return probe_times(cell, data->second);
 }
 
-// How many validations the lengths and rules at the end are worth. Scores grow with the length:
-// at some hundred tokens they are a quarter of the work.
+// How many validations the final lengths and rules are worth. Scores grow with the length: at some
+// hundred tokens they are a quarter of the work.
 double validations_of_lengths(const Cell& cell) {
   const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
   const bool stretches =
@@ -69,7 +70,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
   const TrainingConfig& training = cell.training;
   const auto steps = static_cast<double>(training.steps);
   if (!training.cost_lengths.empty()) {
-    // With and without positions, and a step more that is not counted.
+    // With and without positions, plus one warm-up step.
     double step_s = 0;
     for (const std::int64_t tokens : training.cost_lengths) {
       Cell longer = cell;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan: the cells of a run, and how long they would take here.
+// plan: prints the cells of a run and their estimated time here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,6 @@ std::string rounded_duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// All cells of an arm.
 struct PlannedArm {
   const Cell* cell = nullptr;
   int seeds = 0;

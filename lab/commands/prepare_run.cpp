@@ -30,14 +30,14 @@ bool is_language_model(const Cell& cell) {
   return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
 }
 
-// The data set of a preset's run, and the reason if it is not the preset's own, else "".
+// The data set of a preset's run; and why, if it is not the preset's own.
 struct DataChoice {
   std::string name;
   std::string reason = {};
 };
 
-// Generated text can replace that of language models; pairs of sentences and documents with their
-// sections nothing can.
+// Generated text can replace text for language models. Nothing can replace pairs of sentences, or
+// documents with sections.
 DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
                    const RunArguments& arguments, MissingData missing) {
   if (!arguments.data.empty()) return {.name = arguments.data};
@@ -79,7 +79,7 @@ void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
   }
 }
 
-// Held while a budget is worked out, so that of several processes one does it.
+// Held while a budget is computed, so that only one of several processes does it.
 class RunsLock {
  public:
   explicit RunsLock(const std::string& runs) {
@@ -97,7 +97,7 @@ class RunsLock {
   int file_ = -1;
 };
 
-// The budget of cells that began with one.
+// The budget of cells that have already started with one.
 std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::string& runs) {
   std::optional<Budget> begun;
   for (const Cell& cell : cells) {
@@ -147,7 +147,7 @@ void apply_budget(PreparedRun& run, const RunArguments& arguments) {
                   budget.seconds, budget.scale));
 }
 
-// The arms of the preset that --only names, by themselves or by their family; without --only none.
+// The preset's arms that --only names, by arm or family; none without --only.
 std::vector<std::string> named_arms(const Preset& preset, const std::vector<std::string>& only) {
   std::vector<std::string> names;
   for (const Arm& arm : preset.arms) {
@@ -158,7 +158,7 @@ std::vector<std::string> named_arms(const Preset& preset, const std::vector<std:
   return names;
 }
 
-// Leaves the experiments that have one of the names; fails where one is in none of them.
+// Keeps experiments that have one of the names; fails if a name is in none.
 void keep_named(std::vector<Experiment>& experiments, const RunArguments& arguments) {
   if (arguments.only.empty()) return;
   std::set<std::string> names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of run and plan before training: which cells, on which data, with how many steps, and
-// whether that is more than this machine can do.
+// Prepares run and plan: which cells, on which data, with how many steps, and whether this machine
+// can do it.
 #pragma once
 
 #include <map>
@@ -17,23 +17,22 @@ namespace rotary::lab {
 
 struct PreparedRun {
   std::vector<Experiment> experiments;
-  std::vector<Cell> cells;              // in an order in which they can be run
-  std::map<std::string, Dataset> data;  // by the name that cells have
-  std::vector<std::string> remarks;     // for people: differences from the presets
+  std::vector<Cell> cells;              // in a possible order of running
+  std::map<std::string, Dataset> data;  // by the data's name in cells
+  std::vector<std::string> remarks;     // differences from the presets, for the user
 };
 
-// is_estimated: data may be missing; cells of it then have no data hash, and `data` has no such
-// name.
+// is_estimated: data may be missing. Its cells then have no data hash, and `data` lacks it.
 enum class MissingData { fails, is_estimated };
 
 [[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
 
-// Scales cells by --budget, or by the budget of the run that they continue. Fails if they need more
-// than this machine has, or start from cells that are neither finished nor among them.
+// Scales cells by --budget, or by the budget of a continued run. Fails if they exceed this machine,
+// or start from cells that are neither finished nor in the run.
 void prepare_cells(PreparedRun& run, const RunArguments& arguments);
 
-// The times of each cell. Times a step of one of its seeds or, if that would take long, of a
-// smaller model of the same width.
+// Each cell's time, from a timed step of one of its seeds or, if that takes long, of a smaller
+// model with the same width.
 [[nodiscard]] std::vector<CellTime> estimate_times(const PreparedRun& run);
 
 }  // namespace rotary::lab

@@ -23,8 +23,8 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02d}:{:02d}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// Ignores errors: without a reader a checkpoint must be written all the same. Moves a terminal's
-// cursor, so text from outside must be made printable before.
+// Ignores errors, since checkpoints must be written even if nobody reads this. Moves a terminal's
+// cursor, so the caller must make outside text printable.
 void write(const std::string& text) { (void)std::fputs(text.c_str(), stderr); }
 
 }  // namespace

@@ -14,9 +14,8 @@
 
 namespace rotary::lab {
 
-// Text for the lab's user: answers on standard output, notes on standard error, both written as by
-// cli/standard_streams.hpp.
-// Failure: I/O.
+// Prints answers on standard output and notes on standard error, like cli/standard_streams.hpp.
+// Fails on I/O errors.
 template <class... Arguments>
 void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   cli::write_standard_output(fmt::format(format, std::forward<Arguments>(arguments)...));
@@ -30,12 +29,11 @@ void print_note(fmt::format_string<Arguments...> format, Arguments&&... argument
 // Progress of a run on standard error.
 
 enum class Audience {
-  person,   // one line that changes on a terminal, one line each ten seconds elsewhere
-  several,  // other processes write there, too: a line each half a minute
+  person,   // on a terminal a line that updates, elsewhere a line every ten seconds
+  several,  // other processes write there too: a line every half minute
   nobody
 };
 
-// The progress of one cell.
 class ProgressLine {
  public:
   ProgressLine(std::string title, Audience audience);

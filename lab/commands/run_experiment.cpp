@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// run: every cell of a preset that nobody has finished and nobody works on, by this process, beside
-// others that share the cells, or by several that share each cell.
+// run: trains every cell of a preset that is neither finished nor in work. Several processes may
+// share the cells, or share each cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,21 +30,21 @@
 namespace rotary::lab {
 namespace {
 
-// 128 + SIGINT, the exit code that a shell gives.
+// 128 + SIGINT, as shells return.
 constexpr int interrupted_exit_code = 130;
 
-// Ordered by how much a state says about a whole run.
+// In increasing order of what they say about the whole run.
 enum class CellState {
   finished,
-  failed,   // its training could not finish: a loss that is not finite
-  blocked,  // begins with the weights of a cell that is not finished
+  failed,   // its loss became infinite or NaN
+  blocked,  // starts from a cell that is not finished
   busy,     // another process holds it
   stopped   // by a signal
 };
 
 bool is_open(CellState state) { return state == CellState::busy || state == CellState::blocked; }
 
-// Before a process looks again at what others hold.
+// How long to wait before checking other processes' cells again.
 constexpr std::chrono::milliseconds pause(500);
 
 bool is_finished(const std::string& runs, const std::filesystem::path& folder) {
@@ -56,10 +56,10 @@ std::int64_t count_finished(const std::vector<Cell>& cells, const std::string& r
       cells, [&](const Cell& cell) { return is_finished(runs, folder_of(cell)); });
 }
 
-// How this process works on the cells of a run.
+// Runs this process's part of a run.
 class Runner {
  public:
-  // Alone where there is no environment.
+  // Without an environment the process is alone.
   Runner(const RunArguments& arguments, const PreparedRun& run,
          const std::optional<RankEnvironment>& environment)
       : arguments_(arguments), run_(run) {
@@ -68,8 +68,8 @@ class Runner {
     ranks_.emplace(*environment);
   }
 
-  // Each returns the exit code. The lock of a cell's directory says who works on it; other
-  // processes that there are take others.
+  // Each returns the exit code. A cell's directory lock tells who works on it; other processes take
+  // other cells.
   int run_cells() { return exit_code(sweep()); }
   // All processes share each cell.
   int run_together();
@@ -83,10 +83,10 @@ class Runner {
   CellState visit(const Cell& cell);
   CellState lead(const Cell& cell);
   CellState follow(Cell cell);
-  // Null: alone.
+  // ranks: null if the process is alone.
   CellState train(const Cell& cell, RunDirectory& directory, Ranks* ranks);
   [[nodiscard]] TrainOptions options_for(ProgressLine& line, Ranks* ranks) const;
-  // A loss that is not finite says something about its cell alone; anything else ends the run.
+  // A loss that is not finite only ends its cell; anything else ends the run.
   template <class Work>
   CellState or_failed(ProgressLine& line, const Work& work);
   [[nodiscard]] int exit_code(CellState last) const;
@@ -147,8 +147,8 @@ CellState Runner::visit(const Cell& cell) {
   return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
 }
 
-// Until nothing is left that this process could do; beside others, until all is done. Returns the
-// last of the states, in their order, that a cell was left in.
+// Runs until this process can do nothing more, or, beside other processes, until all is done.
+// Returns the last state, in their order, of any cell.
 CellState Runner::sweep() {
   std::vector<CellState> states(run_.cells.size(), CellState::busy);
   while (true) {
@@ -161,7 +161,7 @@ CellState Runner::sweep() {
     }
     const auto last = std::ranges::max_element(states);
     if (last == states.end()) return CellState::finished;
-    // A cell blocked by a cell of this run is free once that one is finished.
+    // A blocked cell becomes free when this run finishes its start.
     if (is_open(*last) && changed) continue;
     if (*last != CellState::busy) return *last;
     if (!ranks_) {
@@ -183,8 +183,8 @@ int Runner::exit_code(CellState last) const {
   return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
 }
 
-// Rank 0's messages about each cell, the only way in which other ranks learn of it. The SHA-256 of
-// the cell that it starts from follows share_it.
+// Rank 0's message about each cell, from which the others learn of it. share_it is followed by the
+// SHA-256 of the cell's start.
 constexpr std::string_view skip_it = "skip";
 constexpr std::string_view stop_it = "stop";
 constexpr std::string_view share_it = "share";
@@ -194,7 +194,7 @@ CellState Runner::lead(const Cell& cell) {
   const Cell ready = blocked ? cell : with_start(cell, arguments_.runs);
   auto directory = blocked ? std::nullopt : RunDirectory::claim(arguments_.runs, ready);
   const bool is_open = directory && !directory->finished();
-  // Times of one process are what a cost is.
+  // Costs are measured by one process only.
   const bool shares = is_open && cell.training.cost_lengths.empty();
   (void)ranks_->broadcast(shares ? std::string(share_it) + ready.start_sha256
                                  : std::string(skip_it));
@@ -229,7 +229,7 @@ int Runner::run_together() {
   for (const Cell& cell : run_.cells) {
     const CellState state = leads ? lead(cell) : follow(cell);
     if (state == CellState::stopped) {
-      // A cell that rank 0 had for itself: the others wait to hear of the next one.
+      // Rank 0 ran this cell alone; the others wait for the next message.
       const bool alone = !cell.training.cost_lengths.empty();
       if (leads && alone && &cell != &run_.cells.back())
         (void)ranks_->broadcast(std::string(stop_it));

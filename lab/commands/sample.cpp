@@ -31,13 +31,13 @@ using cli::Failure;
 
 constexpr std::uint64_t config_bytes_limit = 1 << 20;
 
-// How long a model was trained is not the sampler's business: --budget may have changed it.
+// Ignores the training, which --budget may have changed and the sampler does not need.
 std::string without_training(nlohmann::json config) {
   config.erase("training");
   return config.dump();
 }
 
-// The cell as the experiment describes it now, on the data that it was trained on.
+// The cell as the experiment now describes it, with its training data.
 Cell find_cell(const SampleArguments& arguments, const std::string& folder, Cell cell) {
   const std::string path = folder + "/config.json";
   if (!std::filesystem::exists(folder + "/done.json")) {
@@ -68,7 +68,7 @@ std::vector<std::int64_t> tokens_of(const std::string& text) {
 
 struct Generated {
   std::string text;
-  std::vector<std::int64_t> fed;  // the prompt and all of the text but its last token
+  std::vector<std::int64_t> fed;  // the prompt and the text, except its last token
   std::vector<float> logits;      // [fed][byte_tokens]
 };
 
@@ -92,7 +92,7 @@ void print_check(const Generated& made, const std::vector<float>& expected) {
   double size = 0;
   for (std::size_t n = 0; n < expected.size(); ++n) {
     const double difference = std::abs(static_cast<double>(made.logits[n]) - expected[n]);
-    // A NaN stays: nothing is greater than it.
+    // NaN must win, although no comparison finds it larger.
     if (std::isnan(difference) || difference > largest) largest = difference;
     size = std::max(size, std::abs(static_cast<double>(expected[n])));
   }

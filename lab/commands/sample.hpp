@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sample: text from a finished cell.
+// sample: generates text from a finished cell.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct SampleArguments {
   bool check = false;
 };
 
-// Prints the prompt and its continuation. check: prints on stderr the largest difference of the
-// logits from libtorch's.
+// Prints the prompt and its continuation. check: also prints on stderr how far the logits are from
+// libtorch's.
 int sample(const SampleArguments& arguments);
 
 }  // namespace rotary::lab

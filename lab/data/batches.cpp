@@ -15,14 +15,14 @@ namespace rotary::lab {
 
 namespace {
 
-// The seed of validation: no seed and step of training have it.
+// The validation seed, which no training seed and step equal.
 constexpr std::uint64_t validation_seed = 0x76616c6964617465;
 
 std::int64_t byte_at(std::string_view text, std::int64_t index) {
   return static_cast<unsigned char>(text[static_cast<std::size_t>(index)]);
 }
 
-// The last possible start of a row; one byte more is needed for the target of its last token.
+// The last start of a row that leaves one byte for the last target.
 std::int64_t last_start(std::string_view text, const BatchShape& shape) {
   const std::int64_t last = std::ssize(text) - shape.tokens - 1;
   if (last >= 0) return last;
@@ -50,7 +50,7 @@ void hide(Batch& batch, Random& random) {
     if (how == 8) batch.inputs[n] = random.below(byte_tokens);
   }
   if (!batch.predicted.empty()) return;
-  // A loss over nothing is NaN.
+  // At least one byte is predicted, since a mean over nothing is NaN.
   batch.predicted.push_back(0);
   batch.targets.push_back(batch.inputs[0]);
   batch.inputs[0] = mask_token;
@@ -99,7 +99,7 @@ Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
 
 namespace {
 
-// The seed of validation: batches.cpp has another, and no step of training has this one.
+// Another validation seed than above; no training step has it.
 constexpr std::uint64_t sequence_validation_seed = 0x73657175656e6365;
 constexpr char answer_mark = '=';
 constexpr char end_mark = ';';
@@ -110,7 +110,7 @@ std::string symbols_from(char first, std::int64_t count, Random& random) {
   return text;
 }
 
-// Lowest digits first.
+// Digits from the lowest on.
 std::string sum_of(const std::string& one, const std::string& other) {
   std::string sum;
   int carry = 0;
@@ -123,7 +123,7 @@ std::string sum_of(const std::string& one, const std::string& other) {
 }
 
 struct Sequence {
-  std::string question, answer;  // the question ends with its mark, the answer with the end
+  std::string question, answer;  // the question includes its mark, the answer its end
 };
 
 Sequence make_sequence(Task task, std::int64_t symbols, Random& random) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that depend on a seed only, the same with every compiler and standard library:
-// SplitMix64 (Steele, Lea and Flood 2014).
+// Random numbers by seed only, the same for every compiler and standard library: SplitMix64
+// (Steele, Lea and Flood 2014).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::lab {
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) noexcept : state_(seed) {}
-  // One of several streams that share a seed.
+  // One of several streams with the same seed.
   constexpr Random(std::uint64_t seed, std::uint64_t stream) noexcept
       : state_(Random(seed).next() ^ Random(~stream).next()) {}
 
@@ -38,9 +38,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// The batch of one step: a function of the text, the seed and the step, so that all encodings see
-// the same bytes, and a run that continues from a checkpoint sees the bytes of an uninterrupted
-// run.
+// One step's batch, which depends only on text, seed and step. So all encodings see the same bytes,
+// and a run continued from a checkpoint sees those of an uninterrupted one.
 
 struct BatchShape {
   Task task = {};
@@ -51,36 +50,35 @@ struct BatchShape {
 struct Batch {
   BatchShape shape;
   std::vector<std::int64_t> inputs = {};     // [rows][tokens]
-  std::vector<std::int64_t> predicted = {};  // indices in inputs of the predicted bytes; empty: all
-  std::vector<std::int64_t> targets = {};    // what is there: [predicted], or [rows][tokens]
+  std::vector<std::int64_t> predicted = {};  // indices in inputs to predict; empty: all
+  std::vector<std::int64_t> targets = {};    // the right bytes: [predicted], or [rows][tokens]
 };
 
-// Rows begin anywhere in the text, independently. causal_lm: the targets are the next bytes.
-// masked_lm: 15 % of the bytes are predicted, of which 80 % are hidden, 10 % replaced by a random
-// byte, and 10 % left (BERT, Devlin et al. 2019, §3.1). Fails where the text is shorter than a row.
+// Rows start anywhere in the text. causal_lm predicts the next bytes. masked_lm predicts 15 % of
+// the bytes: 80 % of them are hidden, 10 % random, 10 % unchanged (BERT, Devlin et al. 2019, §3.1).
+// Fails if the text is shorter than a row.
 [[nodiscard]] Batch training_batch(std::string_view text, const BatchShape& shape,
                                    std::uint64_t seed, std::int64_t step);
 
-// Rows that begin at equal distances in the text, with the same bytes predicted in every call: the
-// same questions for every encoding, seed and step.
+// Rows start at equal distances, and every call predicts the same bytes: all encodings, seeds and
+// steps get the same questions.
 [[nodiscard]] Batch validation_batch(std::string_view text, const BatchShape& shape);
 
 // Rows [first, first + rows) of a batch.
 [[nodiscard]] Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows);
 
-// Questions that a rule answers, for length generalisation: a model trained on short ones is asked
-// longer ones. A row is a question, its answer and an end, as bytes:
+// Questions with a rule for the answer, to test length generalisation: a model trained on short
+// ones is asked longer ones. A row is a question, its answer and an end, as bytes:
 //   copy      dacb=dacb;
 //   reverse   dacb=bcad;
-//   addition  72+95=680;  numbers from their lowest digit on: 27 + 59 = 086 as one writes it
-// Symbols of a question are its letters (of ten), or the digits of each number, whose sum has one
-// more. The answer and its end are predicted; rows shorter than the batch are padded with ends,
-// which a causal model sees only after the answer.
-// The number of tokens in a question and its answer without the end, which is predicted and not
-// read.
+//   addition  72+95=680;  digits from the lowest on: 27 + 59 = 086
+// A question's symbols are its letters (of ten), or the digits of each number; a sum has one digit
+// more. The model predicts the answer and end. Shorter rows are padded with ends, which a causal
+// model sees only after the answer.
+// The tokens of a question and its answer, without the end, which is predicted but not read.
 [[nodiscard]] std::int64_t sequence_tokens(Task task, std::int64_t symbols);
 
-// The symbols of the longest question that fits in `tokens` tokens. Fails if none does.
+// The symbols of the longest question that fits in `tokens` tokens; fails if none does.
 [[nodiscard]] std::int64_t symbols_that_fit(Task task, std::int64_t tokens);
 
 struct SequenceShape {
@@ -89,12 +87,11 @@ struct SequenceShape {
   std::int64_t symbols = 0;  // of the longest question
 };
 
-// Questions of 1 to shape.symbols symbols, each length equally often; a function of (seed, step)
-// only.
+// Questions of 1 to shape.symbols symbols, each length equally often; depends only on (seed, step).
 [[nodiscard]] Batch sequence_training_batch(const SequenceShape& shape, std::uint64_t seed,
                                             std::int64_t step);
 
-// Questions of shape.symbols symbols, the same in every call.
+// Questions of shape.symbols symbols, equal in every call.
 [[nodiscard]] Batch sequence_validation_batch(const SequenceShape& shape);
 
 }  // namespace rotary::lab

@@ -66,7 +66,7 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
       throw Failure(ExitCode::malformed_input, path + ": documents must be numbers of bytes");
     manifest.documents.push_back(bytes.get<std::int64_t>());
   }
-  // The manifest of a text does not say it.
+  // Manifests of texts lack it.
   if (object.has("kind")) {
     if (object.text("kind") != "pairs")
       throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");
@@ -115,7 +115,7 @@ Dataset split(Manifest manifest, std::string_view text) {
   std::int64_t index = 0;
   std::size_t first = 0;
   for (const std::int64_t bytes : pieces_of(dataset.manifest, std::ssize(text))) {
-    // The last of each 20, so that small data has something to train on first.
+    // Takes the last of each 20, so that small data has training data first.
     const bool validates = index++ % validation_every == validation_every - 1;
     const auto size = static_cast<std::size_t>(bytes);
     (validates ? dataset.validation : dataset.train) += text.substr(first, size);
@@ -128,7 +128,7 @@ Dataset split(Manifest manifest, std::string_view text) {
     first += size;
   }
   if (!dataset.validation.empty()) return dataset;
-  // Fewer than 20 pieces: the last twentieth of the bytes.
+  // With fewer than 20 pieces: the last twentieth of the bytes.
   const std::size_t kept = dataset.train.size() - dataset.train.size() / validation_every;
   dataset.validation = dataset.train.substr(kept);
   dataset.train.resize(kept);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: bytes to train on, cut into documents, with a fixed part of them for validation. A
-// folder of data sets holds what prepare.py makes.
+// Dataset: training bytes, divided into documents, with a fixed part for validation. prepare.py
+// makes folders of data sets.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,37 @@ enum class DataKind : std::uint8_t {
 struct Manifest {
   std::string name;
   DataKind kind = DataKind::text;
-  std::string origin = {};                   // what the user gave, or how it was made
-  std::string licence = {};                  // as the user said; "not stated"
-  std::string sha256 = {};                   // of all bytes, hexadecimal
+  std::string origin = {};                   // the user's source, or how it was made
+  std::string licence = {};                  // by the user; or "not stated"
+  std::string sha256 = {};                   // of all bytes, in hexadecimal
   std::vector<std::int64_t> documents = {};  // bytes of each
-  std::string pieces_sha256 = {};            // of pairs: of the model of their pieces
-  std::vector<std::string> paths = {};       // of each in its source; empty if unknown
+  std::string pieces_sha256 = {};            // for pairs: hash of the pieces model
+  std::vector<std::string> paths = {};  // path of each document in its source; empty if unknown
 };
 
 struct Dataset {
   Manifest manifest;
-  std::string pieces = {};  // of pairs: the model, for Pieces, made of the part to train on
+  std::string pieces = {};  // for pairs: the model for Pieces, made from the training part
   std::string train = {};
   std::string validation = {};
-  // Bytes of each document in them, if data are split by documents; empty otherwise.
+  // The bytes of each document, if data are split by documents; else empty.
   std::vector<std::int64_t> train_documents = {};
   std::vector<std::int64_t> validation_documents = {};
-  // The path of each, likewise; empty if the manifest has none.
+  // The path of each document, if the manifest has them; else empty.
   std::vector<std::string> train_paths = {};
   std::vector<std::string> validation_paths = {};
 };
 
-// Every 20th piece is validation: a document where there are 100 of them or more, otherwise 64 KiB.
+// Every 20th piece is for validation. Pieces are documents if there are at least 100, otherwise 64
+// KiB.
 [[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
 
-// Fails when the bytes are not those of the manifest.
+// Fails if the bytes do not match the manifest.
 [[nodiscard]] Dataset load_dataset(const std::string& folder, const std::string& name);
 
 [[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
 
-// Generated text, which can replace that of language models where there is no other.
+// Generated text, which language models may use in place of missing data.
 inline constexpr std::string_view grammar_name = "grammar";
 
 [[nodiscard]] std::string sha256_of(std::string_view bytes);

@@ -19,10 +19,10 @@
 namespace rotary::lab {
 namespace {
 
-// The seed of validation: no seed of training has it.
+// The validation seed, which no training seed equals.
 constexpr std::uint64_t validation_seed = 0x63686f6963657321;
 
-// The least documents of a class: smaller classes are neither trained nor asked about.
+// The fewest documents of a class; smaller classes are left out.
 constexpr std::size_t least_training_documents = 20;
 constexpr std::size_t least_validation_documents = 2;
 
@@ -34,7 +34,7 @@ std::int64_t room_of(std::int64_t passage) { return std::max(passage_room, passa
                                  data.manifest.name, requirement));
 }
 
-// One after the other in the text; those of fewer bytes are empty.
+// Consecutive documents of the text; those that are too short become empty.
 std::vector<std::string_view> documents_of(std::string_view text,
                                            const std::vector<std::int64_t>& bytes,
                                            std::int64_t least) {
@@ -91,7 +91,7 @@ void append_bytes(std::vector<std::int64_t>& inputs, std::string_view passage) {
   for (const char byte : passage) inputs.push_back(static_cast<unsigned char>(byte));
 }
 
-// Its words, each with the blanks after it.
+// The words, each with its following blanks.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -103,7 +103,6 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// Two passages of a document.
 struct Passages {
   std::string_view first, second;
 };
@@ -112,7 +111,7 @@ class Drawing {
  public:
   Drawing(const Questions& questions, Random& random) : questions_(questions), random_(random) {}
 
-  // preferred: what an example is about where choices come in turns; below 0: as chance has it.
+  // preferred: the topic where topics take turns; below 0: random.
   void append(Examples& examples, std::int64_t preferred) {
     const auto in_turn = [&](std::int64_t count) {
       return preferred < 0 ? random_.below(count) : preferred % count;
@@ -133,7 +132,7 @@ class Drawing {
     const std::int64_t one = preferred < 0 ? random_.below(count) : preferred / answers % count;
     const std::int64_t other = (one + 1 + random_.below(count - 1)) % count;
     const Passages same = passages(documents[static_cast<std::size_t>(one)]);
-    // Drawn in the same way, so that where it stands says nothing.
+    // Drawn like the others, so that its position reveals nothing.
     const std::string_view stranger = passages(documents[static_cast<std::size_t>(other)]).second;
     examples.answers.push_back(answer);
     if (is_graded) {
@@ -152,8 +151,8 @@ class Drawing {
     append_bytes(examples.inputs, b);
   }
 
-  // As long as the stranger's passage: the words of `first`, beginning at any of them and going
-  // round, of which the stranger's replace all but grade / most_similar.
+  // As long as the stranger's passage: the words of `first` from a random one on, cyclically, where
+  // stranger's words replace all but grade / most_similar.
   std::string mixed(std::string_view first, std::string_view stranger, std::int64_t grade) {
     const std::vector<std::string_view> words = words_of(first);
     const std::vector<std::string_view> others = words_of(stranger);
@@ -177,7 +176,7 @@ class Drawing {
     return whole.substr(static_cast<std::size_t>(first), static_cast<std::size_t>(tokens));
   }
 
-  // The second begins at least room before or after the first.
+  // The second passage starts at least `room` before or after the first.
   Passages passages(std::string_view document) {
     const ChoiceShape& shape = questions_.shape;
     const std::int64_t room = room_of(shape.first_segment);
@@ -204,7 +203,7 @@ ChoiceDocuments choice_documents(const Dataset& data, Task task, std::int64_t to
   if (data.train_documents.empty())
     fail(data, fmt::format("{} needs 100 documents or more", to_string(task)));
   if (task == Task::sections) return documents_by_class(data, tokens);
-  // Then every first passage has a second one, before it or after it.
+  // Long enough for a second passage before or after any first one.
   const std::int64_t least = 3 * room_of((tokens + 1) / 2);
   ChoiceDocuments documents{
       .classes = {},

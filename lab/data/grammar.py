@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text without a source, for machines without other data: seeded grammars, whose text is the same
-on every machine.
+"""Generated text for machines without other data: seeded grammars that give the same text
+everywhere.
 
-Predicting text_documents() requires what prose requires: the spelling and the order of words,
-agreement over some words, and names that a document repeats. Translating pair_documents() needs
-more than a dictionary: nouns have a gender, with which articles and adjectives agree; objects have
-a case; adjectives follow their nouns; verbs end subordinate clauses, and come before the subject
-after one."""
+Predicting text_documents() needs what prose needs: spelling, word order, agreement across words,
+and names that a document repeats. Translating pair_documents() needs more than a dictionary: nouns
+have a gender, with which articles and adjectives agree; objects have a case; adjectives follow
+nouns; verbs end subordinate clauses, and precede the subject after one."""
 
 SEED = 1
 TEXT_BYTES = 4 << 20
@@ -15,7 +14,7 @@ PAIRS_OF_DOCUMENT = 10
 
 
 def split_mix(state):
-    """SplitMix64 (Steele, Lea and Flood 2014), as lab/data/batches.hpp has it."""
+    """SplitMix64 (Steele, Lea and Flood 2014), as in lab/data/batches.hpp."""
     mask = (1 << 64) - 1
     while True:
         state = (state + 0x9e3779b97f4a7c15) & mask
@@ -38,7 +37,7 @@ class Chance:
         return items[self.below(len(items))]
 
     def choose(self, items):
-        """The first ones more often, as Zipf has it: log-uniform ranks."""
+        """Prefers the first items, like Zipf's law: log-uniform ranks."""
         uniform = ((next(self.numbers) >> 11) + 0.5) * 2.0 ** -53
         return items[int(float(len(items)) ** uniform) - 1]
 
@@ -56,7 +55,7 @@ def text_documents(seed, size):
                                 for count in (600, 200, 150))
     made = 0
     while made < size:
-        # A document has names and a few nouns of its own, which it returns to.
+        # Each document repeats its own names and nouns.
         names = [chance.name() for _ in range(4)]
         own = [chance.choose(nouns) for _ in range(6)]
 
@@ -72,7 +71,7 @@ def text_documents(seed, size):
             text = subject(plural)
             if chance.one_in(4):
                 text += " of " + chance.pick(names)
-            # The verb agrees with its subject, whatever stands between them.
+            # The verb agrees with its subject across the words between.
             text += " " + chance.choose(verbs) + "s" * (not plural)
             if not chance.one_in(3):
                 text += " " + subject(chance.one_in(2))
@@ -93,7 +92,8 @@ def pair_documents(seed, count):
          for _ in range(size)] for size in (120, 60, 40, 4))
 
     def phrase():
-        """Both languages, the second as a subject and as an object; whether it is plural."""
+        """A phrase in both languages, the second as subject and as object; and whether it is
+        plural."""
         (here, there, gender), plural = chance.choose(nouns), chance.one_in(3)
         adjective = chance.choose(adjectives) if chance.one_in(3) else None
         if chance.one_in(8):
@@ -105,7 +105,7 @@ def pair_documents(seed, count):
                 + here + "s" * plural, (f"d{form} {after}", f"d{form}n {after}"), plural)
 
     def clause():
-        """Here, and there the subject, the verb and the object."""
+        """A clause in the first language; subject, verb and object in the second."""
         (here, (subject, _), plural), verb = phrase(), chance.choose(verbs)
         other, (_, target), _ = phrase()
         negative = chance.one_in(5)

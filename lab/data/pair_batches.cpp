@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::size_t batches_of_pool = 50;
 
-// Fisher and Yates 1938; std::shuffle may differ between standard libraries.
+// Fisher and Yates 1938; std::shuffle differs between standard libraries.
 void shuffle(std::span<std::size_t> items, Random& random) {
   for (std::size_t n = items.size(); n > 1; --n) {
     std::swap(items[n - 1],
@@ -46,7 +46,7 @@ void shuffle(std::span<std::size_t> items, Random& random) {
   }
 }
 
-// Appends a row: the given tokens, then padding up to `size` tokens.
+// Appends the tokens and then padding up to `size`.
 void append_row(std::vector<std::int64_t>& to, std::span<const std::int64_t> tokens,
                 std::int64_t size) {
   to.insert(to.end(), tokens.begin(), tokens.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs: sentences and their translations, as the text of a data set: a line for each pair, the
-// sentence, a tab, the other one.
+// Pairs of sentences and translations. A data set's text has a line per pair: sentence, tab,
+// translation.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,18 @@ struct Pair {
   std::string_view target;
 };
 
-// The pairs of such a text, which must outlive them.
+// The pairs of such a text; it must outlive them.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
-// A translator's batch in one step: pairs of about the same length, as a function of the pairs, the
-// seed and the step.
-// Without a beginning and an end.
+// A translator's batch: pairs of similar length, depending only on pairs, seed and step.
+// A pair of texts as tokens, without beginning and end.
 struct TokenPair {
   Pair text;
   std::vector<std::int64_t> source = {};
   std::vector<std::int64_t> target = {};
 };
 
-// The pairs whose sides, each with a token for its end, have at most `tokens` tokens. The text must
-// outlive them.
+// Pairs of which each side, plus an end, has at most `tokens` tokens. The text must outlive them.
 [[nodiscard]] std::vector<TokenPair> tokenize_pairs(std::string_view text, const Pieces& pieces,
                                                     std::int64_t tokens);
 
@@ -40,25 +38,25 @@ struct PairBatch {
   std::int64_t rows = 0;
   std::int64_t source_tokens = 0;
   std::int64_t target_tokens = 0;
-  std::vector<std::int64_t> sources = {};  // [rows][source_tokens]: a text, its end, padding
-  std::vector<std::int64_t> inputs = {};   // [rows][target_tokens]: a beginning, a text, padding
-  std::vector<std::int64_t> targets = {};  // likewise: the text, its end, padding
-  std::int64_t target_count = 0;           // that are no padding
+  std::vector<std::int64_t> sources = {};  // [rows][source_tokens]: text, end, padding
+  std::vector<std::int64_t> inputs = {};   // [rows][target_tokens]: beginning, text, padding
+  std::vector<std::int64_t> targets = {};  // likewise: text, end, padding
+  std::int64_t target_count = 0;           // without padding
 };
 
-// A batch of these pairs, in this order.
+// A batch of these pairs in this order.
 [[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
                                  std::span<const std::size_t> indices);
 
-// Indices of pairs, the shortest first: less padding if neighbours share a batch.
+// Sorts indices by length, the shortest first, so that batches need less padding.
 [[nodiscard]] std::vector<std::size_t> by_length(const std::vector<TokenPair>& pairs,
                                                  std::vector<std::size_t> indices);
 
-// Each pair once in an epoch, except for a remainder that fills no batch. An epoch is shuffled, cut
-// into pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
+// An epoch has each pair once, except a remainder that fills no batch. It is shuffled and cut into
+// pools of 50 batches; each pool is sorted by length, then the batches are shuffled.
 class PairOrder {
  public:
-  // The pairs must outlive it. Fails if they are fewer than the rows of a batch.
+  // The pairs must outlive it. Fails if they do not fill a batch.
   PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
 
   // The pairs of a step.
@@ -70,8 +68,8 @@ class PairOrder {
   const std::vector<TokenPair>& pairs_;
   std::size_t rows_;
   std::uint64_t seed_;
-  std::int64_t batches_ = 0;  // of an epoch
-  std::int64_t epoch_ = -1;   // that order_ is of
+  std::int64_t batches_ = 0;  // per epoch
+  std::int64_t epoch_ = -1;   // the epoch of order_
   std::vector<std::size_t> order_;
 };
 

@@ -36,7 +36,7 @@ std::string ask(const std::vector<std::string>& command, std::string_view what) 
   return *std::move(output);
 }
 
-// One for each of `count` texts.
+// Splits text into `count` lines.
 std::vector<std::string> lines_of(std::string_view text, std::size_t count) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -95,7 +95,7 @@ std::vector<std::string> Pieces::decode(std::span<const Tokens> texts) const {
   std::string lines;
   for (const Tokens& text : texts) {
     for (const std::int64_t token : text) {
-      // A line end, as a byte of its own, would make two texts of one.
+      // A line end as a byte token would split one text in two.
       if (token > end_piece && token < count_ && token != end_piece + 1 + '\n')
         lines += fmt::format("{} ", token);
     }

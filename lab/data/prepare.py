@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data sets for rotary-lab out of files, folders and Debian packages.
+"""Makes data sets for rotary-lab from files, folders and Debian packages.
 
-DATA-DIR/NAME/ holds text.bin, the documents one after the other, manifest.json, which says where
-they come from and what their SHA-256 is, and for pairs pieces.model, SentencePiece's.
+DATA-DIR/NAME/ holds text.bin, the concatenated documents; manifest.json with their origin and
+SHA-256; and for pairs pieces.model, SentencePiece's.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 import grammar
 from lxml import etree
 
-# Licences as the packages' debian/copyright state them.
+# Licences as in the packages' debian/copyright.
 DEFAULTS = {
     "prose": {"what": "English prose with code in it: the documentation of Perl, 9 MB",
               "source": "deb:perl-doc", "suffix": ".pod", "licence": "GPL-1+ or Artistic"},
@@ -38,20 +38,20 @@ DEFAULTS = {
                 "source": "deb:manpages,deb:manpages-dev", "format": "manual",
                 "licence": "several free licences, each page's own"},
 }
-# Made by grammar.py: what it is, the documents, and for pairs the pieces.
+# grammar.py makes these: (description, documents, for pairs the pieces).
 GENERATED = {
     "grammar": ("generated text, for language models without other data",
                 lambda: grammar.text_documents(grammar.SEED, grammar.TEXT_BYTES), 0),
     "grammar-pairs": ("generated sentences and their translations",
                       lambda: grammar.pair_documents(grammar.SEED, grammar.PAIRS), 600),
 }
-PIECES = 4000  # that both languages share
-LEAST = 100  # pairs; pages that are documents, else each pair is one
+PIECES = 4000  # shared by both languages
+LEAST = 100  # pairs; also the pages needed for documents, otherwise each pair is one
 VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
 
 
 class Failure(Exception):
-    """Says what must be so and what was got."""
+    """The message says the requirement and the value."""
 
 
 def run(command, folder):
@@ -63,7 +63,8 @@ def run(command, folder):
 
 @contextlib.contextmanager
 def opened(source):
-    """Yields the path of a source and its text for the manifest. Unpacks a package meanwhile."""
+    """Yields the source's path and its description for the manifest; unpacks packages
+    temporarily."""
     if not source.startswith("deb:"):
         if not os.path.exists(source):
             raise Failure(f"{source}: no such file or folder")
@@ -81,7 +82,7 @@ def opened(source):
 
 
 def files_of(source, suffixes):
-    """Sorted paths, without links to others of these files, which would repeat a document."""
+    """Sorted paths, without links to other files here, which would repeat documents."""
     if not os.path.isdir(source):
         return [source]
     root = os.path.realpath(source) + os.sep
@@ -91,8 +92,8 @@ def files_of(source, suffixes):
 
 
 def manual_words(page):
-    """The text of a manual page as mandoc reads it, without what reveals the page and its section:
-    the title line and the first section, NAME. b"" for a page that only refers to another one."""
+    """A manual page's text by mandoc, without the parts that reveal page and section: the title
+    line and the section NAME. b"" for a page that only refers to another."""
     if page.startswith(b"\x1f\x8b"):
         page = gzip.decompress(page)
     if page.startswith(b".so "):
@@ -123,14 +124,14 @@ def cleaned(text):
 
 
 def html_paragraphs(page):
-    """Each <p> in the order of the page, empty ones included."""
+    """Each <p> in page order, including empty ones."""
     parts = ".//text()[not(ancestor::script or ancestor::style)] | .//br"
     return [cleaned("".join(part if isinstance(part, str) else " " for part in p.xpath(parts)))
             for p in html(page).iter("p")]
 
 
 def text_documents(source, suffix, form):
-    """(path within the source, bytes) of each; nothing of files that are empty or no text."""
+    """Yields (path within the source, bytes); skips empty files and files that are not text."""
     for path in files_of(source, suffix):
         text = pathlib.Path(path).read_bytes()
         if form == "manual":
@@ -141,7 +142,7 @@ def text_documents(source, suffix, form):
 
 
 def pages_of(folder):
-    """HTML pages by their paths relative to the innermost folder that they are all in."""
+    """HTML pages by path relative to their innermost common folder."""
     pages = files_of(folder, (".html", ".htm"))
     if not pages:
         raise Failure(f"{folder}: no HTML pages in it")
@@ -158,7 +159,7 @@ def lines_of(path):
 
 
 def aligned(source, target):
-    """A list of texts and a list of as many translations for each document."""
+    """For each document, a list of texts and a list of as many translations."""
     if os.path.isdir(source) != os.path.isdir(target):
         raise Failure(f"{source} and {target} must be two files or two folders")
     if not os.path.isdir(source):
@@ -177,8 +178,8 @@ def aligned(source, target):
 
 
 def pair_documents(source, target):
-    """Documents of lines "text TAB translation". Pairs with an empty side, with equal sides, and
-    repeated ones are left out."""
+    """Documents of lines "text TAB translation", without pairs that are repeated, equal or half
+    empty."""
     seen = set()
     documents = []
     for sides in aligned(source, target):
@@ -196,8 +197,8 @@ def pair_documents(source, target):
 
 
 def train_pieces(documents, count=PIECES):
-    """The same each time: the model holds its options, paths too, and one thread sums in one order.
-    identity: the references of BLEU are the text as it is."""
+    """Deterministic: the model contains its options and paths, and one thread sums in one order.
+    identity: BLEU's references are the unchanged text."""
     trained = b"".join(document for number, document in enumerate(documents, 1)
                        if number % VALIDATION_EVERY)
     with tempfile.TemporaryDirectory(prefix="rotary-lab-") as folder:
@@ -263,7 +264,7 @@ def add(asked):
     written = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     files |= {"text.bin": text, "manifest.json": written.encode() + b"\n"}
     folder.mkdir(parents=True, exist_ok=True)
-    # Whole or not there.
+    # Written completely or not at all.
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as scratch:
         made = pathlib.Path(scratch, asked.name)
         made.mkdir()

@@ -24,7 +24,7 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-// Box and Muller.
+// By Box and Muller.
 double normal(const Uniform& uniform) {
   const double radius = std::sqrt(-2 * std::log(uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
@@ -48,7 +48,7 @@ std::vector<double> t5_start(const T5Encoding& t5, const ModelConfig& model,
   return table;
 }
 
-// Calls visit(facts, list) for each list of numbers, in the order of parameter_count.
+// Visits (facts, list) for each parameter list, in parameter_count's order.
 template <class Bias, class Visit>
 void for_each_list(Bias& bias, Visit visit) {
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
@@ -57,7 +57,7 @@ void for_each_list(Bias& bias, Visit visit) {
   });
 }
 
-// The bias of this name with its settings and empty lists.
+// A bias with this name and settings, and empty lists.
 RelativeBias named_bias(const FormulaEncoding& formula) {
   RelativeBias bias = relative_bias_named(formula.name).value();
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts&, Member& member) {
@@ -66,7 +66,7 @@ RelativeBias named_bias(const FormulaEncoding& formula) {
   return bias;
 }
 
-// Lists of one size for each of its parameters, one after the other.
+// A bias whose numbers are split into equal lists, one per parameter.
 RelativeBias formula_bias(const FormulaEncoding& formula, std::span<const double> numbers) {
   RelativeBias bias = named_bias(formula);
   std::size_t lists = 0;
@@ -96,7 +96,7 @@ std::vector<double> formula_start(const FormulaEncoding& formula, const ModelCon
   return numbers;
 }
 
-// c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
+// Numbers in the order c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
 std::vector<double> fire_start(const FireEncoding& fire, const ModelConfig& model,
                                const Uniform& uniform) {
   std::vector<double> numbers = {fire.c, 1};

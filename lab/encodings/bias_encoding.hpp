@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative biases as an encoding to train: what they begin with, and the RelativeBias of the core
-// library that the numbers of one moment make.
+// Trainable relative biases: their initial numbers, and the core library's RelativeBias for given
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,28 @@ namespace rotary::lab {
 struct T5Encoding {
   std::int64_t buckets = 0;
   std::int64_t max_distance = 0;
-  // Standard deviation of the table. Absent: 1/sqrt(d_model), as T5 begins (Mesh TensorFlow;
+  // The table's standard deviation; absent: 1/sqrt(d_model), as in T5 (Mesh TensorFlow;
   // Transformers).
   std::optional<double> initial_std = {};
 };
 
-// Slopes are not learned.
+// Its slopes are not learned.
 struct AlibiEncoding {
   double bias_max = 8;
 };
 
-// A bias that is a formula of the distance and of each head's numbers: KERPLE, TISA. The facts of
-// its parameters (rotary/describe.hpp) say where they begin.
+// A bias that is a formula of the distance and each head's numbers: KERPLE, TISA. The facts of its
+// parameters (rotary/describe.hpp) give their initial values.
 struct FormulaEncoding {
-  std::string name;        // of relative_bias_names()
-  std::int64_t units = 0;  // of a sum: TISA's kernels
+  std::string name;        // one of relative_bias_names()
+  std::int64_t units = 0;  // terms of a sum: TISA's kernels
 };
 
-// The network begins as torch's Linear does: uniform in ±1/sqrt(inputs).
+// The network starts like torch's Linear: uniform in ±1/sqrt(inputs).
 struct FireEncoding {
   std::int64_t width = 0;
   double c = 0;
-  double threshold = 0;  // tokens; what is learned is a multiplier of it, as in DAPE
+  double threshold = 0;  // in tokens; training learns a multiplier of it, as in DAPE
 };
 
 struct SandwichEncoding {
@@ -50,11 +50,11 @@ struct SandwichEncoding {
 using BiasEncoding =
     std::variant<T5Encoding, AlibiEncoding, FormulaEncoding, FireEncoding, SandwichEncoding>;
 
-// A number in (0, 1), another one at each call.
+// Returns a new number in (0, 1) at each call.
 using Uniform = std::function<double()>;
 
-// The numbers that training changes: number n of the bias (in the order of parameter_count) is
-// start[n] * scale[n] in the beginning, and its gradient is scaled likewise. Empty: nothing.
+// The trainable numbers. Number n of the bias (in parameter_count's order) starts as start[n] *
+// scale[n]; its gradient is scaled too. Empty if nothing is trained.
 struct BiasParameters {
   std::vector<double> start;
   std::vector<double> scale;
@@ -63,14 +63,14 @@ struct BiasParameters {
 [[nodiscard]] BiasParameters initial_parameters(const BiasEncoding& encoding,
                                                 const ModelConfig& model, const Uniform& uniform);
 
-// Keeps the numbers in what the encoding allows, as the authors of KERPLE do before each use.
+// Limits the numbers to the allowed range, as KERPLE's authors do before each use.
 void constrain(const BiasEncoding& encoding, std::span<double> numbers);
 
-// A bias that reads numbers, which must outlive it: T5 keeps a view of them.
+// Makes a bias of the numbers, which must outlive it, since T5 keeps a view.
 [[nodiscard]] RelativeBias make_bias(const BiasEncoding& encoding, const ModelConfig& model,
                                      std::span<const double> numbers);
 
-// Whether one bias serves all layers (T5, ALiBi, Sandwich) or each layer has its own.
+// Whether all layers share one bias (T5, ALiBi, Sandwich).
 [[nodiscard]] bool shared_by_layers(const BiasEncoding& encoding) noexcept;
 
 }  // namespace rotary::lab

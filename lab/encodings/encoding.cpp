@@ -76,7 +76,7 @@ RotarySpec read_spec(JsonObject& settings, std::int64_t head_dim) {
   }
   auto parsed = parse_rotary_spec(spec.dump());
   RotarySpec read = cli::value_or_fail(std::move(parsed), settings.name());
-  // Any length will do here for a rule that depends on the context.
+  // Rules that depend on the context are checked with an arbitrary length.
   (void)cli::value_or_fail(make_frequencies(read, 1), settings.name());
   return read;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding: how positions enter a model, as a value. What a name stands for is JSON
-// (named_encodings), so an experiment can change it.
+// Encoding: how positions enter a model, as a value. Names stand for JSON settings
+// (named_encodings), which experiments can change.
 #pragma once
 
 #include <array>
@@ -17,40 +17,40 @@
 
 namespace rotary::lab {
 
-// Nothing: a causal model still sees how many tokens there are before (Haviv et al. 2022).
+// No encoding: a causal model still sees how many tokens precede (Haviv et al. 2022).
 struct NoEncoding {};
 
-// A row for each position, added to the embeddings; as many rows as the model trains tokens.
+// A learned row per position, added to embeddings; for as many positions as the trained tokens.
 struct LearnedEncoding {};
 
-// scale times transformer_sinusoidal, added to the embeddings. The paper multiplies embeddings by
-// sqrt(d_model), which makes the two of one size; here embeddings begin with a size of 0.02 in
-// every model, and so the sines shrink instead. Without it positions drown the tokens.
+// scale times transformer_sinusoidal, added to embeddings. The paper instead multiplies embeddings
+// by sqrt(d_model), so that both have one size. Here embeddings start at 0.02 in every model, so
+// the sines are reduced; otherwise positions would drown the tokens.
 struct SinusoidalEncoding {
   double base = 0;
   double scale = 0;
 };
 
-// Layers whose index is a multiple of full_every see everything, all others a sliding window.
+// Layers whose index is a multiple of full_every see everything, the others a sliding window.
 struct WindowedLayers {
-  std::int64_t window = 0;      // tokens that a query sees, itself included; on either side of it
+  std::int64_t window = 0;      // tokens that a query sees on either side, itself included
   std::int64_t full_every = 0;  // >= 1
 };
 
-// Queries and keys turn: every scaling rule, p-RoPE, clipped frequencies, xPos.
+// Rotates queries and keys: every scaling rule, p-RoPE, clipped frequencies, xPos.
 struct RotaryEncoding {
   RotarySpec spec;
   std::optional<WindowedLayers> layers = {};
 };
 
-// Pairs turn up to an angle, where they stay (ClippedAngle of position_maps.hpp); towards keys that
-// stand after the query, by its negative.
+// Pairs turn up to an angle and then stay there (ClippedAngle in position_maps.hpp); for keys after
+// the query, up to its negative.
 struct ClippedAngleEncoding {
   RotarySpec spec;
   double max_angle = 0;  // radians
 };
 
-// Learned vectors by distance, clipped at window on either side; for keys and for values.
+// Learned vectors per distance, clipped to the window on either side, for keys and values.
 struct ShawEncoding {
   std::int64_t window = 0;  // tokens
 };
@@ -70,35 +70,32 @@ struct NamedEncoding {
 
 [[nodiscard]] std::span<const NamedEncoding> named_encodings() noexcept;
 
-// The settings that the text or object stands for: a name, or an object with the named encoding
-// that it is "like", settings that replace those of that one, and where there are any a "name" of
-// its own. The result has "name" and "kind" and all settings, for parse_encoding and for a cell's
-// configuration.
+// Expands an encoding entry: a name, or an object with "like" (a named encoding), replaced
+// settings, and then a new "name". The result has "name", "kind" and all settings, for
+// parse_encoding and a cell's configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
-// Makes an encoding of such settings. Fails, with the encoding's name, on one that it does not have
-// or that breaks a requirement.
+// Makes an encoding from settings. Fails with its name if a setting is unknown or breaks a
+// requirement.
 [[nodiscard]] Encoding parse_encoding(const nlohmann::json& object, std::int64_t head_dim);
-
-// How a trained rotary encoding is stretched over longer sequences, by name.
 
 struct Stretch {
   std::int64_t factor = 1;  // how many times longer
-  std::int64_t tokens = 0;  // of a sequence in training
+  std::int64_t tokens = 0;  // of a training sequence
 };
 
 // linear:  position interpolation (Chen et al. 2023)
-// ntk:     NTK-aware, alpha the factor (bloc97 2023)
-// dynamic: NTK-aware for the length that is evaluated, which grows twice as fast as the length
-//          does (emozilla 2023; configs say factor 2); at twice the length alpha 3, at four times 7
+// ntk:     NTK-aware with alpha = factor (bloc97 2023)
+// dynamic: NTK-aware for the evaluated length, growing twice as fast as the length (emozilla
+//          2023; configs say factor 2): alpha 3 at twice the length, 7 at four times
 // yarn:    YaRN (Peng et al. 2023)
-// abf:     base 500000 whatever the factor (Xiong et al. 2023), who train on with it
+// abf:     base 500000 for every factor (Xiong et al. 2023, who train further with it)
 inline constexpr std::array<std::string_view, 5> rescaling_rules = {"linear", "ntk", "dynamic",
                                                                     "yarn", "abf"};
 
 [[nodiscard]] bool is_rescaling_rule(std::string_view rule) noexcept;
 
-// A spec without a scaling rule as this one, one of rescaling_rules, makes it; any other leaves it.
+// Applies one of rescaling_rules to a spec without a scaling rule; other specs stay as they are.
 [[nodiscard]] RotarySpec rescaled(RotarySpec spec, std::string_view rule, const Stretch& stretch);
 
 }  // namespace rotary::lab

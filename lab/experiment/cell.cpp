@@ -58,7 +58,7 @@ bool selects(const Selection& selection, const Arm& arm) {
          std::ranges::find(selection.only, arm.name) != selection.only.end();
 }
 
-// Without the same one twice, in the order in which arms name them.
+// Unique seeds, in the order in which arms name them.
 std::vector<std::uint64_t> seeds_of(const Preset& preset) {
   std::vector<std::uint64_t> seeds;
   for (const Arm& arm : preset.arms) {
@@ -164,15 +164,14 @@ Sizes sizes_of(const Cell& cell) noexcept {
           .vocabulary = static_cast<double>(model.vocabulary())};
 }
 
-// Weights of a layer: q, k, v, the projection that joins the heads, and a feed-forward of four
-// times the width.
+// Weights of a layer: q, k, v, the output projection, and a feed-forward of four times the width.
 double matrix_numbers(const Sizes& sizes) noexcept { return 12 * sizes.d * sizes.d; }
 
 }  // namespace
 
 double flops_of_step(const Cell& cell) noexcept {
   const Sizes sizes = sizes_of(cell);
-  // Scores and sums of values, every key for every query: masks do not save work here.
+  // Scores and sums of values over all keys; masks save no work here.
   const double attention = 4 * sizes.tokens * sizes.d;
   const double of_token =
       sizes.layers * (2 * matrix_numbers(sizes) + attention) + 2 * sizes.d * sizes.vocabulary;
@@ -182,8 +181,8 @@ double flops_of_step(const Cell& cell) noexcept {
 double bytes_of_training(const Cell& cell) noexcept {
   const Sizes sizes = sizes_of(cell);
   const double numbers = sizes.layers * matrix_numbers(sizes) + 2 * sizes.d * sizes.vocabulary;
-  // Norms, q, k and v before and after they turn, what attention and feed-forward make: some 21
-  // rows of a token; scores, weights and a mask added to them: 3 numbers of a head and key.
+  // Per token about 21 rows: norms, q, k and v before and after rotation, results of attention and
+  // feed-forward. Per head and key 3 numbers: scores, weights and an added mask.
   const double kept =
       sizes.layers * (21 * sizes.d + 3 * sizes.heads * sizes.tokens) + 3 * sizes.vocabulary;
   constexpr double bytes_of_number = 4;

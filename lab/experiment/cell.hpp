@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cell: one arm of an experiment, one seed, one training. Everything that decides its result is in
-// its configuration, a JSON text; the SHA-256 of that text is its identity.
+// Cell: one training of one arm with one seed. Its configuration, a JSON text, decides its result;
+// the text's SHA-256 is its identity.
 #pragma once
 
 #include <cstdint>
@@ -19,49 +19,47 @@ struct Cell {
   std::string experiment;
   std::string preset;
   std::uint64_t seed = 0;
-  std::string name;  // of its arm
+  std::string name;  // of the arm
   nlohmann::json encoding_settings;
   Encoding encoding;
   ModelConfig model;
   TrainingConfig training;
   std::optional<Start> start = {};
-  std::string start_sha256 = {};  // of the configuration of the cell that it starts from
+  std::string start_sha256 = {};  // hash of the start cell's configuration
   std::string data;
   std::string data_sha256;
-  std::string pieces_sha256 = {};  // of pairs: of the model of their pieces
+  std::string pieces_sha256 = {};  // for pairs: hash of the pieces model
 };
 
-// The cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: the
-// encodings of these names; empty: all.
+// Which cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: encodings
+// by name; empty: all.
 struct Selection {
   std::string preset;
   std::vector<std::string> only;
-  std::vector<std::uint64_t> seeds;  // empty: those of the preset
+  std::vector<std::uint64_t> seeds;  // empty: the preset's
 };
 
 [[nodiscard]] std::vector<Cell> cells_of(const Experiment& experiment, const Selection& selection);
 
-// Keys in alphabetical order, a line end.
+// JSON with sorted keys and a line end.
 [[nodiscard]] std::string config_of(const Cell& cell);
 
 // EXPERIMENT-PRESET/NAME/seed-N
 [[nodiscard]] std::string folder_of(const Cell& cell);
 
-// The folder of the cell that it starts from; "" if it starts from none.
+// The folder of its start cell, or "".
 [[nodiscard]] std::string start_folder_of(const Cell& cell);
 
-// "training.steps must be 250 as when the run began, got 300": the first difference of two
-// configurations, "" where there is none.
+// The first difference of two configurations, or "": "training.steps must be 250 as when the run
+// began, got 300".
 [[nodiscard]] std::string difference(const std::string& began, const std::string& now);
 
-// Estimates of a cell's computation and memory from its sizes, good enough to tell minutes from
-// weeks.
-// Floating-point operations of the matrix products in a training step, forward once and backward
-// twice.
+// Rough estimates from a cell's sizes, to tell minutes from weeks.
+// Floating-point operations of matrix products in a training step: forward once, backward twice.
 [[nodiscard]] double flops_of_step(const Cell& cell) noexcept;
 
-// Peak bytes of training: weights, gradients, the two moments of AdamW, and the values that the
-// forward pass keeps for the backward one.
+// Peak bytes in training: weights, gradients, AdamW's two moments, and values kept for the backward
+// pass.
 [[nodiscard]] double bytes_of_training(const Cell& cell) noexcept;
 
 }  // namespace rotary::lab

@@ -35,7 +35,7 @@ constexpr std::uint64_t file_bytes_limit = 1 << 20;
   throw Failure(ExitCode::malformed_input, fmt::format("{}: {}", object.name(), what));
 }
 
-// It becomes a folder.
+// The name becomes a folder.
 void check_plain(const JsonObject& object, std::string_view name) {
   if (is_plain_name(name)) return;
   fail(object, fmt::format("a name must be {}, got '{}'", plain_name_requirement, name));
@@ -60,7 +60,7 @@ AttentionKind read_attention(JsonObject& object) {
   fail(object, fmt::format("attention must be softmax or linear, got '{}'", name));
 }
 
-// Refuses an encoding that acts on scores if the attention has none.
+// Refuses an encoding that changes scores if the attention has none.
 void check_attention(const JsonObject& object, const Encoding& encoding, AttentionKind attention) {
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
   const bool on_scores = std::holds_alternative<BiasEncoding>(encoding.kind) ||
@@ -153,7 +153,7 @@ Start read_start(JsonObject object) {
   return start;
 }
 
-// The parts that a preset's arms share, before an arm replaces some.
+// Settings shared by a preset's arms, which an arm may replace.
 struct Shared {
   Task task;
   json model;
@@ -161,7 +161,7 @@ struct Shared {
   std::vector<std::uint64_t> seeds;
 };
 
-// Takes key out of the object; null where there is none.
+// Removes and returns the key's value, or null.
 json take(json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) return {};
   json value = std::move(object[key]);
@@ -169,7 +169,7 @@ json take(json& object, const char* key) {
   return value;
 }
 
-// A model that goes on at another length than its unit is validated at both.
+// A model trained at another length than its unit is validated at both.
 void check_unit(const JsonObject& object, const Arm& arm) {
   const std::int64_t unit = arm.training.evaluate_unit;
   if (unit == 0) return;
@@ -182,7 +182,7 @@ void check_unit(const JsonObject& object, const Arm& arm) {
                            arm.model.tokens, unit));
 }
 
-// Pairs are those of a rotary encoding in a language model whose attention has scores.
+// Pairs can be examined only for a rotary encoding in a language model whose attention has scores.
 void check_pairs(const JsonObject& object, const Encoding& encoding, const Arm& arm) {
   if (arm.training.pair_rows == 0) return;
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
@@ -193,7 +193,7 @@ void check_pairs(const JsonObject& object, const Encoding& encoding, const Arm& 
   fail(object, "pair_rows needs a rotary encoding without xpos, in a causal_lm with softmax");
 }
 
-// A copy for each rate, of one family; the arm itself where there are none.
+// A copy per learning rate, in one family; without rates, the arm itself.
 std::vector<Arm> at_rates(const Arm& arm, const std::vector<double>& rates) {
   if (rates.empty()) return {arm};
   std::vector<Arm> arms;
@@ -256,7 +256,7 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
 Preset read_preset(JsonObject object, Task task) {
   Preset preset{.data = object.has("data") ? object.text("data") : "grammar", .arms = {}};
   check_plain(object, preset.data);
-  // Whole by themselves: what is wrong with them is not said of each arm.
+  // Checked here once, so that errors are not repeated for each arm.
   (void)read_model(object.object("model"), task);
   (void)read_training(object.object("training"));
   const Shared shared{.task = task,

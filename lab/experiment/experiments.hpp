@@ -21,22 +21,22 @@ inline constexpr std::string_view plain_name_requirement =
   return !name.empty() && name.front() != '.' && std::ranges::all_of(name, is_plain);
 }
 
-// Several experiments at once: those of a folder, in an order in which they can be run.
+// Loading several experiments of a folder in a possible order of running.
 
 struct ExperimentSelection {
   std::string folder;
-  // Files, or names of the folder's without .json; empty: all that have the preset.
+  // files, or names in the folder without .json; empty: all that have the preset
   std::vector<std::string> asked;
   std::string preset;
 };
 
-// lab/experiments of the source tree that this was built from.
+// lab/experiments in the source tree of this build.
 [[nodiscard]] std::string experiments_folder();
-// lab/results beside it, a program of Python.
+// lab/results there, a Python program.
 [[nodiscard]] std::string results_folder();
 
-// Sorted by name, but each after those that its cells start from. Fails if none has the preset, if
-// one of those asked for does not have it, or if experiments start from each other.
+// Sorted by name, each after its cells' starts. Fails if none has the preset, if one asked for
+// lacks it, or if starts form a circle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

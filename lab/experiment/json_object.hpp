@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a JSON object strictly: a key that is missing, of another type or unknown is a failure,
-// which names the object and the key.
+// Reads a JSON object strictly: missing, mistyped and unknown keys are failures that name the
+// object and key.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace rotary::lab {
 
 class JsonObject {
  public:
-  // object is not owned. name is used in messages: "e1.json: presets.quick".
+  // The object must outlive this. name is for messages: "e1.json: presets.quick".
   JsonObject(const nlohmann::json& object, std::string name);
 
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  // Require the key.
+  // The key must exist.
   [[nodiscard]] const nlohmann::json& at(std::string_view key);
   [[nodiscard]] JsonObject object(std::string_view key);
   [[nodiscard]] std::string text(std::string_view key);
   [[nodiscard]] double number(std::string_view key);
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least);
 
-  // otherwise: the value if the key is absent.
+  // otherwise: returned if the key is absent.
   [[nodiscard]] double number(std::string_view key, double otherwise);
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least,
                                      std::int64_t otherwise);
 
-  // Fails on the first key that was not asked for above. Called last.
+  // Fails on the first key that was not read. Call last.
   void finish() const;
 
  private:
@@ -42,7 +42,7 @@ class JsonObject {
   std::set<std::string, std::less<>> asked_;
 };
 
-// The document; messages call it `source`.
+// Messages call the document `source`.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, std::string_view source);
 
 }  // namespace rotary::lab

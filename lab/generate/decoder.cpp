@@ -30,7 +30,7 @@ namespace {
 using cli::ok_or_fail;
 using cli::value_or_fail;
 
-// Rows as they were added in training: the encoding rounded to float, then its product with scale.
+// Rows as added in training: the encoding rounded to float, then multiplied by scale.
 std::vector<float> sinusoidal_table(const SinusoidalEncoding& encoding, const ModelConfig& model,
                                     std::int64_t tokens) {
   SinusoidalSpec spec = transformer_sinusoidal(model.d_model);
@@ -97,7 +97,7 @@ void DecoderPositions::read_shaw(const ShawEncoding& shaw, const Weights& weight
 
 void DecoderPositions::read_bias(const BiasEncoding& bias, const Weights& weights) {
   const std::int64_t sets = shared_by_layers(bias) ? 1 : model_.layers;
-  // The scale of a parameter does not depend on chance.
+  // Parameter scales do not depend on random numbers.
   const std::vector<double> scale = initial_parameters(bias, model_, [] { return 0.5; }).scale;
   for (std::int64_t set = 0; set < sets; ++set) {
     std::vector<double> numbers;
@@ -178,7 +178,7 @@ LayerNorm layer_norm(const Weights& weights, const std::string& name) {
   return {weights.at(name + ".weight"), weights.at(name + ".bias")};
 }
 
-// Heads of tokens whose numbers are `stride` apart from one token to the next.
+// Heads of tokens that are `stride` numbers apart.
 HeadsView heads_of(float* data, const Extents& extents, std::int64_t stride) {
   return {.data = data,
           .dtype = DType::f32,

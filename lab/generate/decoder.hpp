@@ -20,7 +20,7 @@
 
 namespace rotary::lab {
 
-// Rows of cos and sin for the tokens of one step; absent: no rotation.
+// cos and sin rows for one step's tokens; absent: no rotation.
 struct StepRotations {
   std::optional<Rotations> queries;
   std::optional<Rotations> keys;
@@ -28,25 +28,24 @@ struct StepRotations {
 
 class DecoderPositions {
  public:
-  // For texts up to `capacity` tokens: scaling rules that depend on the context use that length
-  // from the first token on, so that cached keys never become stale. Fails if the encoding has
-  // fewer positions. The weights are those that the encoding learned, "positions.learned" and the
-  // like; they are copied.
+  // For texts of up to `capacity` tokens. Rules that depend on the context use that length from the
+  // first token on, so cached keys stay valid. Fails if the encoding has fewer positions. Copies
+  // the learned weights: "positions.learned" and similar.
   DecoderPositions(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
                    std::int64_t capacity);
-  // attend() gets views of memory that this owns.
+  // attend() gets views of memory owned here.
   DecoderPositions(const DecoderPositions&) = delete;
   DecoderPositions& operator=(const DecoderPositions&) = delete;
 
-  // x [1, tokens, d_model], embeddings of the tokens from position `first` on.
+  // x [1, tokens, d_model]: embeddings from position `first` on.
   void add_absolute(TokensView x, std::int64_t first) const;
 
   [[nodiscard]] StepRotations rotations(std::int64_t first, std::int64_t tokens) const;
 
-  // The position options of attend() in this layer, except for the rotations of a step.
+  // attend()'s position options in this layer, except a step's rotations.
   [[nodiscard]] AttendOptions attention(std::int64_t layer) const;
 
-  // For a position map: the options of attend_mapped(), for every layer.
+  // For a position map: attend_mapped()'s options, for every layer.
   [[nodiscard]] std::optional<MappedAttention> mapped_attention() const;
 
  private:
@@ -60,25 +59,25 @@ class DecoderPositions {
   std::optional<Frequencies> frequencies_;
   bool has_roles_ = false;  // xPos
   std::optional<PositionMap> map_;
-  // For each layer, or one set for all.
+  // One set per layer, or one for all.
   std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
   std::vector<RelativeBias> biases_;
-  std::vector<std::vector<float>> shaw_numbers_;  // keys and values of each layer in turn
+  std::vector<std::vector<float>> shaw_numbers_;  // per layer keys, then values
   std::vector<ShawTable> shaw_tables_;
 };
 
-// Decoder: runs a trained causal model as inference engines do, without torch. Each layer has a KV
-// cache of the core library; a step rotates and appends its keys, then attends to all.
+// Decoder: runs a trained causal model like an inference engine, without torch. Each layer has a KV
+// cache of the core library; a step rotates and appends keys, then attends to all.
 
 class Decoder {
  public:
-  // For texts up to `capacity` tokens. Fails for a model that is not causal with softmax attention,
-  // and if the encoding has fewer positions.
+  // For texts of up to `capacity` tokens. Fails unless the model is causal with softmax attention
+  // and the encoding has enough positions.
   Decoder(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
           std::int64_t capacity);
 
-  // Takes the next tokens: a whole prompt, or one. Returns the logits for the token after each of
-  // them, [tokens][byte_tokens]. Requires tokens below the vocabulary, and room for them.
+  // Takes the next tokens, a whole prompt or one, and returns the logits after each:
+  // [tokens][byte_tokens]. Tokens must be in the vocabulary and fit in the capacity.
   [[nodiscard]] std::vector<float> feed(std::span<const std::int64_t> tokens);
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }

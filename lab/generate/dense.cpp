@@ -16,7 +16,7 @@ namespace rotary::lab {
 
 namespace {
 
-// torch's, with which the model was trained.
+// torch's epsilon, used in training.
 constexpr double norm_epsilon = 1e-5;
 
 }  // namespace
@@ -82,7 +82,7 @@ std::int64_t choose(std::span<const float> logits, const Sampling& sampling, Ran
     rest -= weights[n];
     if (rest < 0) return order[n];
   }
-  return order.front();  // where roundings leave something of the rest
+  return order.front();  // if rounding left a remainder
 }
 
 }  // namespace rotary::lab

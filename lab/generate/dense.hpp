@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a trained decoder, by their names in its checkpoint.
+// A trained decoder's weights, by their checkpoint names.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace rotary::lab {
 // Row-major: a Linear's weight is [outputs][inputs], an embedding [tokens][features].
 using Weights = std::map<std::string, std::vector<float>>;
 
-// The parts of a decoder beside attention, for one token at a time. Sums are double, and each
-// number of a result is rounded to float once: at these sizes that costs nothing, and leaves
-// attention as the only part whose rounding takes more than a line to bound.
+// A decoder's parts besides attention, for one token at a time. Sums are double and results are
+// rounded to float once. This costs nothing at these sizes, and only attention's rounding needs a
+// longer bound.
 // y = W x + b
 class Linear {
  public:
@@ -29,12 +29,11 @@ class Linear {
   [[nodiscard]] std::int64_t outputs() const noexcept { return std::ssize(bias_); }
 
  private:
-  std::vector<float> columns_;  // [inputs][outputs]: neighbours in memory are added at once
+  std::vector<float> columns_;  // [inputs][outputs], so that additions run over adjacent memory
   std::vector<double> bias_;
 };
 
-// Normalises to mean 0 and variance 1, then multiplies by weight and adds bias; epsilon is added to
-// the variance.
+// Normalises to mean 0 and variance 1 (plus epsilon), multiplies by weight and adds bias.
 class LayerNorm {
  public:
   LayerNorm(std::span<const float> weight, std::span<const float> bias);
@@ -44,18 +43,17 @@ class LayerNorm {
   std::vector<float> weight_, bias_;
 };
 
-// In place, x Φ(x), the form with erf.
+// x Φ(x) in place, the form with erf.
 void gelu(std::span<float> x);
 
 // Choosing the next token from logits.
 
 struct Sampling {
-  double temperature = 1;  // logits are divided by it; 0: takes the largest
-  std::int64_t top_k = 0;  // chooses among this many largest logits; 0: all
+  double temperature = 1;  // divides logits; 0: takes the largest
+  std::int64_t top_k = 0;  // chooses among this many largest; 0: all
 };
 
-// Index of the token, chosen with its probability in the softmax of the logits. Among equal logits
-// the first ranks first.
+// A token's index, drawn by the softmax of the logits. Of equal logits the first ranks first.
 [[nodiscard]] std::int64_t choose(std::span<const float> logits, const Sampling& sampling,
                                   Random& random);
 

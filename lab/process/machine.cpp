@@ -17,7 +17,7 @@
 namespace rotary::lab {
 namespace {
 
-// Linux has the name on x86 alone; elsewhere what the kernel calls the architecture.
+// Linux names the processor only on x86; elsewhere this is the architecture.
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

@@ -19,8 +19,8 @@ namespace rotary::lab {
 
 namespace {
 
-// Variables of torch.distributed.run: "True" if the launcher hosts the store for its processes, and
-// how often it has restarted them.
+// Variables of torch.distributed.run: "True" if the launcher hosts the store, and its number of
+// restarts.
 constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
 
@@ -60,7 +60,7 @@ std::optional<RankEnvironment> rank_environment() {
 
 namespace {
 
-// The only state of the lab that is not handed around: a signal has no other way in.
+// The lab's only global state: signal handlers can reach nothing else.
 volatile std::sig_atomic_t stop_asked = 0;
 
 extern "C" void ask_to_stop(int signal) {

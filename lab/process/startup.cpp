@@ -18,7 +18,7 @@ namespace {
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 constexpr const char* guard_variable = "ROTARY_LAB_STARTED_AGAIN";
 
-// The core name of the OpenBLAS in this process; "" for another BLAS.
+// The core name of the loaded OpenBLAS; "" for another BLAS.
 std::string openblas_core() {
   using CoreName = char* (*)();
   const auto core_name = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
@@ -26,7 +26,7 @@ std::string openblas_core() {
 }
 
 #if defined(__x86_64__)
-// The core whose kernels this processor has.
+// The best core that this processor supports.
 std::string_view best_core() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
@@ -37,13 +37,13 @@ std::string_view best_core() {
 std::string_view best_core() { return ""; }
 #endif
 
-// The core that OpenBLAS should have taken; "" where its own choice is as good.
+// The core that OpenBLAS should have chosen; "" if its choice is as good.
 std::string_view better_core(std::string_view core) {
   using std::string_view_literals::operator""sv;
   constexpr std::array as_good = {"SkylakeX"sv, "Cooperlake"sv, "Sapphirerapids"sv,
                                   "Haswell"sv,  "Zen"sv,        "Excavator"sv};
   const std::string_view best = best_core();
-  // The first three have AVX-512.
+  // The first three use AVX-512.
   const auto from = best == "SkylakeX" ? as_good.begin() + 3 : as_good.end();
   const bool is_good = std::find(as_good.begin(), from, core) != from;
   return core.empty() || is_good ? std::string_view() : best;
@@ -53,8 +53,7 @@ std::string_view better_core(std::string_view core) {
 
 void prepare_process(char** arguments) {
   if (best_core() == "SkylakeX") setenv("ATEN_CPU_CAPABILITY", "avx512", /*overwrite=*/0);
-  // Tensors of a step are freed and wanted again by the next operation; 32 MiB is the most that the
-  // C library takes.
+  // Steps free and allocate the same tensors again. 32 MiB is the C library's maximum.
   (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
   (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const std::string_view core = better_core(openblas_core());
@@ -62,7 +61,7 @@ void prepare_process(char** arguments) {
       std::getenv(guard_variable) != nullptr) {
     return;
   }
-  // OpenBLAS reads it as it is loaded. Where starting again fails the run is slower, that is all.
+  // OpenBLAS reads it when loaded. If restarting fails, the run is only slower.
   setenv(core_variable, std::string(core).c_str(), /*overwrite=*/1);
   setenv(guard_variable, "1", /*overwrite=*/1);
   (void)execv("/proc/self/exe", arguments);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that must be right before libtorch does its first work, or steps take several times
-// longer: lab/README.md, "Speed on Debian".
+// Settings needed before libtorch does its first work; otherwise steps take several times longer:
+// lab/README.md, "Speed on Debian".
 #pragma once
 
 #include <string>
 
 namespace rotary::lab {
 
-// The first thing that main() does. May start the process again, with one environment variable
-// more.
+// Call first in main(). May restart the process with one more environment variable.
 void prepare_process(char** arguments);
 
-// "OpenBLAS SkylakeX, OpenMP", or a description of the problem, for the head of a run.
+// For the head of a run: "OpenBLAS SkylakeX, OpenMP", or the problem.
 [[nodiscard]] std::string blas_in_use();
 
 }  // namespace rotary::lab

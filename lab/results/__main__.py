@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary-lab results, report and figures: what the finished cells of experiments say."""
+"""rotary-lab results, report and figures: evaluates finished cells."""
 
 import argparse
 import os
@@ -15,13 +15,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def printable(text):
-    """Escapes what a terminal would obey."""
+    """Escapes characters that a terminal would obey."""
     return "".join(f"\\u{ord(c):04x}" if c != "\n" and unicodedata.category(c) in
                    ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
 
 
 def write_files(files, force):
-    """All of them or, where one exists or cannot be written, none anew."""
+    """Writes all files; none if one exists or cannot be written."""
     for path in files:
         if path.exists() and not force:
             raise Failure(IO, f"{path} exists; --force replaces it")

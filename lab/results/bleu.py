@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BLEU (Papineni et al. 2002) as sacreBLEU (Post 2018) measures it, called as a program: scores of
-other implementations cannot be compared with published ones."""
+"""BLEU (Papineni et al. 2002) by the program sacreBLEU (Post 2018), since scores of other
+implementations are not comparable with published ones."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ ADVICE = "BLEU needs sacreBLEU: pip install sacrebleu, or ROTARY_LAB_SACREBLEU=P
 
 
 def ask(references, hypotheses, how):
-    """sacreBLEU's answer; None if there is no such program, or it says something else."""
+    """sacreBLEU's answer; None if it is missing or its answer is unknown."""
     command = [os.environ.get("ROTARY_LAB_SACREBLEU", "sacrebleu"), references, "-i", *hypotheses,
                "--metrics", "bleu", "--width", "6", "--format", "json", how]
     try:
@@ -22,7 +22,7 @@ def ask(references, hypotheses, how):
 
 
 def add_score(cell):
-    """Judges the texts of a finished translation once, and keeps the score beside them."""
+    """Scores a finished translation once, and keeps the score beside its texts."""
     hypotheses, kept = cell.folder / "hypotheses.txt", cell.folder / "bleu.json"
     if "bleu" in cell.metrics or not hypotheses.exists():
         return
@@ -34,15 +34,15 @@ def add_score(cell):
         except (KeyError, TypeError, ValueError):
             return
         cell.metrics.update(score)
-        with contextlib.suppress(OSError):  # the folder may be somebody else's
+        with contextlib.suppress(OSError):  # others may own the folder
             kept.write_text(json.dumps(score), encoding="ascii")
         return
     cell.metrics.update(json.loads(kept.read_text(encoding="ascii")))
 
 
 def comparisons(arms, claims):
-    """A line for each claim about BLEU and each seed: both scores, by paired bootstrap (Koehn
-    2004). Advice instead if there is no sacreBLEU."""
+    """A line for each claim about BLEU and each seed: both scores by paired bootstrap (Koehn 2004).
+    Without sacreBLEU: advice."""
     cells = {(arm.name, cell.seed): cell for arm in arms for cell in arm.cells}
     for claim in claims:
         if claim.higher.metric != "bleu" or claim.lower.metric != "bleu":

@@ -12,7 +12,7 @@ LOG = ("step", "tokens", "training", "validation", "learning_rate", "wall_s", "c
 
 
 class Failure(Exception):
-    """Says the requirement and what was got; code is the exit code of the process."""
+    """The message says the requirement and the value; code is the process's exit code."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -35,7 +35,7 @@ class Cell:
 @dataclasses.dataclass
 class Arm:
     name: str
-    family: str  # of arms with one encoding and other learning rates; "": none
+    family: str  # of arms that differ only in learning rate; "": none
     seeds: list
     cells: list
 
@@ -54,7 +54,7 @@ def read_json(path):
 
 
 def arms_of(preset):
-    """The arms of a preset without cells: one for each encoding and learning rate."""
+    """A preset's arms without cells, one per encoding and learning rate."""
     arms = []
     for entry in preset["encodings"]:
         entry = {"like": entry} if isinstance(entry, str) else entry
@@ -69,7 +69,7 @@ def arms_of(preset):
 
 
 def load_experiments(asked):
-    """Those asked for, by name or path, or all of the folder that have the preset."""
+    """The experiments named or given by path, or all in the folder with the preset."""
     paths = [each if each.endswith(".json") or "/" in each
              else str(pathlib.Path(asked.experiments, f"{each}.json")) for each in asked.names]
     all_paths = sorted(map(str, pathlib.Path(asked.experiments).glob("*.json")))
@@ -121,7 +121,7 @@ def read_cell(folder, seed):
     try:
         for key in ("steps", "parameters", "validation_loss", "wall_s", "cpu_s", "lengths"):
             done[key]  # pylint: disable=pointless-statement
-        # A number that overflowed, such as a perplexity, is null.
+        # Overflowed numbers, such as perplexities, are null.
         done["metrics"] = {name: value for name, value in sorted(done["metrics"].items())
                            if value is not None}
     except (KeyError, AttributeError) as error:
@@ -131,7 +131,7 @@ def read_cell(folder, seed):
 
 
 def read_arms(experiment, asked):
-    """Arms that were asked for, each with its finished cells by seed."""
+    """The arms asked for, with their finished cells by seed."""
     root = pathlib.Path(asked.runs, f"{experiment['name']}-{asked.preset}")
     for arm in experiment["arms"]:
         if asked.only and not any(map(arm.is_called, asked.only)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of an experiment as one JSON value, which text, CSV, figures and the page show.
-lab/README.md describes it."""
+"""An experiment's results as one JSON value, for text, CSV, figures and the page. lab/README.md
+describes it."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ def machine_text(machine):
 
 
 def data_of(arms, data_dir):
-    """Each data set once, with what its manifest says."""
+    """Each data set once, with its manifest."""
     manifests = {}
     for path in pathlib.Path(data_dir).glob("*/manifest.json"):
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def data_of(arms, data_dir):
 
 
 def remarks_on(arms, machines):
-    """What makes numbers not comparable."""
+    """Reasons why numbers are not comparable."""
     remarks = []
     data = [cell.config.get("data") for arm in arms for cell in arm.cells]
     if any(each != data[0] for each in data):
@@ -98,8 +98,8 @@ def claim_json(judged):
 
 
 def target_of(measures):
-    """The arm whose end others are compared with by the steps to reach it: of the baselines that
-    papers have the first that was trained."""
+    """The arm whose final loss others must reach in the count of steps: the first trained one among
+    the papers' baselines."""
     for name in ("learned", "sinusoidal", "none"):
         arm = measures.find_arm(name)
         if arm and arm.cells[0].curve["step"] and len(measures.arms) > 1:
@@ -108,7 +108,7 @@ def target_of(measures):
 
 
 def results_of(experiment, asked):
-    """The document of an experiment, and lines that compare its translations."""
+    """An experiment's document, and lines that compare its translations."""
     arms = list(read_arms(experiment, asked))
     measures = Measures(arms, experiment["arms"])
     for arm in measures.arms:
@@ -140,7 +140,7 @@ def results_of(experiment, asked):
 
 
 def as_json(experiments):
-    """In ASCII, so that no character of a name can end a line or an element of the page."""
+    """ASCII JSON, so that no character of a name can end a line or a page element."""
     version = re.search(r'ROTARY_VERSION_STRING "([^"]+)"', pathlib.Path(
         __file__, "../../../include/rotary/version.hpp").resolve().read_text(encoding="utf-8"))
     return json.dumps({"schema_version": 1, "rotary": version.group(1) if version else "",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels as pictures, drawn by Matplotlib."""
+"""Draws panels as pictures with Matplotlib."""
 
 import copy
 import io
@@ -17,7 +17,7 @@ matplotlib.use("svg")
 
 
 def parts_of(panel):
-    """The panel, or several with at most six of its lines each and one range of y."""
+    """The panel, or parts with at most six lines each and a common range of y."""
     lines = [] if isinstance(panel, described.Bars) else panel.lines
     count = math.ceil(len(lines) / MOST_LINES)
     if count < 2:
@@ -57,7 +57,7 @@ def draw_bars(panel, axes):
 
 
 def drawn(panels, title):
-    """The bytes of an SVG: the same picture for the same numbers."""
+    """An SVG's bytes, equal for equal numbers."""
     matplotlib.rcParams.update({"svg.hashsalt": title, "svg.fonttype": "none"})
     parts = [parts_of(panel) for panel in panels]
     columns = max(min(2, len(panels)), max(map(len, parts)))
@@ -77,7 +77,7 @@ def drawn(panels, title):
 
 
 def figures_of(results):
-    """(name, bytes) of each."""
+    """(name, bytes) of each figure."""
     if main := described.main_panels(results):
         yield f"{results['name']}.svg", drawn(main, results["title"])
     if pairs := list(described.pair_panels(results)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of finished cells, intervals of their differences, and verdicts on claims."""
+"""Measures of finished cells, intervals of differences, and verdicts on claims."""
 
 import dataclasses
 import math
@@ -13,24 +13,24 @@ from cells import MALFORMED, Failure
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "data"))
 from grammar import split_mix  # pylint: disable=wrong-import-position
 
-# Quantile 0.975 of Student's t by degrees of freedom from 1. Beyond them the last one is a little
-# too wide.
+# Quantile 0.975 of Student's t for degrees of freedom from 1. Beyond the table, the last is
+# slightly too wide.
 T_QUANTILES = (
     12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
     2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423)
-LEAST_WINDOWS = 8  # a resample of fewer tells little
-ENOUGH_TO_RESAMPLE = 32  # percentiles of fewer resampled values are too near to one another
+LEAST_WINDOWS = 8  # resampling fewer tells little
+ENOUGH_TO_RESAMPLE = 32  # percentiles of fewer values are too close together
 RESAMPLES = 10_000
 BOOTSTRAP_SEED = 1979
-BYTES = 256  # a model that knows nothing has a loss of ln 256
+BYTES = 256  # knowing nothing means a loss of ln 256
 UNITS = ("nats", "perplexity", "points", "percent")
 
 
 class Measure(typing.NamedTuple):
-    """A number of a finished cell: its loss at a multiple of the length, or a metric."""
+    """A finished cell's loss at a multiple of the length, or a metric."""
 
-    encoding: str  # the name of its arm, or of a family: its best arm
+    encoding: str  # an arm's name, or a family's: then its best arm
     multiple: int = 1
     rule: str = ""
     tokens: str = ""  # or "last_quarter"
@@ -43,7 +43,7 @@ class Measure(typing.NamedTuple):
 
 
 class Claim(typing.NamedTuple):
-    """`lower` is below `higher` by at least the margin."""
+    """Claims that `lower` is below `higher` by at least the margin."""
 
     statement: str
     lower: Measure
@@ -72,7 +72,7 @@ def read_claim(value, where):
 
 
 def t_interval(values):
-    """The 95 % interval of the mean of independent normal values; None for fewer than two."""
+    """The mean's 95 % interval for independent normal values; None for fewer than two."""
     if len(values) < 2:
         return None
     reach = (statistics.stdev(values) / math.sqrt(len(values))
@@ -82,7 +82,7 @@ def t_interval(values):
 
 
 def bootstrap_interval(values):
-    """Percentiles of the means of resamples (Efron 1979), the same for the same values."""
+    """Percentiles of resampled means (Efron 1979); equal for equal values."""
     if len(values) < LEAST_WINDOWS:
         return None
     random = split_mix(BOOTSTRAP_SEED)
@@ -94,7 +94,8 @@ def bootstrap_interval(values):
 
 
 def verdict_of(gaps, interval, margin):
-    """A margin above 0 is the least effect that counts; below 0, a difference as good as none."""
+    """A positive margin is the least effect that counts; a negative one is how much worse still
+    counts as equal."""
     if not gaps:
         return "not run"
     border = min(margin, 0)
@@ -109,15 +110,15 @@ def verdict_of(gaps, interval, margin):
 @dataclasses.dataclass
 class Judged:
     claim: Claim
-    arms: tuple = ("", "")  # by which it was judged, the lower and the higher
-    gaps: list = dataclasses.field(default_factory=list)  # of seed, lower and higher
+    arms: tuple = ("", "")  # the judged arms, lower and higher
+    gaps: list = dataclasses.field(default_factory=list)  # (seed, lower, higher)
     interval: tuple | None = None
-    over_windows: bool = False  # the interval: over the windows of the one seed, not over seeds
+    over_windows: bool = False  # the interval covers windows of one seed, not seeds
     verdict: str = "not run"
 
 
 def summary(values):
-    """The mean over seeds, and its interval; None without a value."""
+    """The mean over seeds and its interval; None without values."""
     if not values:
         return None
     return {"mean": statistics.fmean(values), "interval": t_interval(values),
@@ -125,14 +126,14 @@ def summary(values):
 
 
 class Measures:
-    """What the arms of an experiment reached."""
+    """The measures of an experiment's arms."""
 
     def __init__(self, arms, arms_of_preset):
         self.arms = [arm for arm in arms if arm.cells]
         self.arms_of_preset = arms_of_preset
 
     def find_arm(self, name):
-        """By its name, or of a family the one with the lowest mean loss."""
+        """The arm of this name, or of a family the arm with the lowest mean loss."""
         exact = [arm for arm in self.arms if arm.name == name]
         family = [arm for arm in self.arms if arm.family and arm.family == name]
         if exact or not family:
@@ -148,7 +149,7 @@ class Measures:
         return summary([cell.done["validation_loss"] for cell in arm.cells if cell.curve["step"]])
 
     def value(self, cell, measure):
-        """None where it was not measured."""
+        """The measured value, or None."""
         if measure.metric.startswith("steps_to@"):
             return self.steps_fraction(cell, measure.metric.removeprefix("steps_to@"))
         if measure.metric.endswith("@rates"):
@@ -163,8 +164,8 @@ class Measures:
         return [value for value in values if value is not None]
 
     def steps_fraction(self, cell, target):
-        """Steps until the validation loss is where the target ends with the same seed, as a share
-        of its steps. All steps if it never is, which is too few."""
+        """Steps until the validation loss reaches the target's final loss for the same seed, as a
+        share of its steps. If it never does, all steps, which is too few."""
         arm = self.find_arm(target)
         other = arm and self.find_cell(arm, cell.seed)
         if not other or not other.curve["step"] or not cell.curve["step"]:
@@ -173,15 +174,15 @@ class Measures:
             cell.curve[key] for key in ("validation", "step"))
         reached = steps[-1]
         for n, loss in enumerate(losses):
-            if loss <= end:  # the curve is straight between its rows
+            if loss <= end:  # interpolates linearly between rows
                 reached = steps[n] if n == 0 else steps[n - 1] + (steps[n] - steps[n - 1]) * (
                     losses[n - 1] - end) / (losses[n - 1] - loss)
                 break
         return reached / other.curve["step"][-1]
 
     def mean_over_rates(self, cell, metric):
-        """Over the family that the cell is of, with its seed; None where a rate is missing.
-        sensitivity: Wortsman et al. 2023, arXiv 2309.14322."""
+        """The mean over the cell's family for its seed; None if a rate is missing. sensitivity:
+        Wortsman et al. 2023, arXiv 2309.14322."""
         family = next((arm.family for arm in self.arms if cell in arm.cells), "")
         cells = [self.find_cell(arm, cell.seed) for arm in self.arms if arm.family == family]
         rates = sum(arm.family == family for arm in self.arms_of_preset)
@@ -216,8 +217,8 @@ class Measures:
         return judged
 
     def beside(self, table, where):
-        """Rows of a paper's table beside ours. Sizes differ by orders of magnitude, so differences
-        to the first row are compared, of perplexities those of their logarithms."""
+        """A paper's table beside ours. Sizes differ by orders of magnitude, so it compares
+        differences to the first row; for perplexities, of logarithms."""
         if table["unit"] not in UNITS or not table["values"]:
             raise Failure(MALFORMED, f"{where} must have a unit of {', '.join(UNITS)}, and values")
         comparable = math.log if table["unit"] == "perplexity" else float
@@ -244,8 +245,8 @@ def length_of(cell, measure):
 
 
 def windows_of(cell, measure):
-    """The losses of the windows whose mean is the measure. [] where windows have different numbers
-    of targets (hidden bytes, words of sentences), and then say little of it."""
+    """The window losses whose mean is the measure. [] if windows have different numbers of targets
+    (hidden bytes, words of sentences), since their losses say little then."""
     length = None if measure.metric or measure.tokens else length_of(cell, measure)
     if not length or None in (length["loss"], *length["windows"]) or not length["windows"]:
         return []
@@ -254,7 +255,7 @@ def windows_of(cell, measure):
 
 
 def windows_interval(below, above):
-    """Paired over the windows of both, which are the same text."""
+    """The interval of paired differences: both have the same text in each window."""
     if len(below) != len(above) or len(below) < LEAST_WINDOWS:
         return None
     differences = [one - other for one, other in zip(above, below)]

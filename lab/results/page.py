@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as one HTML page, which needs no network: Chart.js (libjs-chart.js) is in it."""
+"""Results as one HTML page that works offline: it contains Chart.js (libjs-chart.js)."""
 
 import html
 import json
@@ -18,11 +18,11 @@ UNITS = {"percent": "%"}
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
 
 def element(name, *children, **attributes):
-    """Whatever is not Markup only ever becomes text."""
+    """Escapes every child that is not Markup."""
     inside = "".join(child if isinstance(child, Markup) else html.escape(str(child))
                      for child in children)
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
@@ -35,7 +35,7 @@ def fixed(number, form=".3f"):
 
 
 def table(caption, head, rows):
-    """The first cell of a row is its heading."""
+    """Each row's first cell is its heading."""
     heads = element("tr", *(element("th", text, scope="col") for text in head))
     body = [element("tr", element("th", row[0], scope="row"),
                     *(element("td", text, class_="number" if len(text) < 50 else "")
@@ -114,7 +114,7 @@ def settings(value):
 
 
 def setup(results):
-    """What was compared, on what."""
+    """What was compared, and on which data."""
     arms, cells = results["arms"], results["cells"]
     pairs = [("Preset", f"{results['preset']}, {cells['finished']} of {cells['of_preset']} cells "
               "finished"), ("Model", settings(arms[0]["model"])),
@@ -187,7 +187,7 @@ def page_of(documents):
         {**vars(panel), "lines": [line._asdict() for line in panel.lines]}
         for panel in all_panels(one)]} for grid, one in zip(grids, documents)]
     shown = json.dumps(data)
-    for character in "<>&":  # outside of strings JSON has none of these
+    for character in "<>&":  # JSON has these only in strings
         shown = shown.replace(character, f"\\u{ord(character):04x}")
     title = (documents[0]["title"] if len(documents) == 1 else
              f"{len(documents)} experiments, preset {documents[0]['preset']}")

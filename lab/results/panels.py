@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The panels that an experiment is looked at by: figures.py draws those that matter most with
-Matplotlib, page.py all of them with Chart.js."""
+"""An experiment's panels: figures.py draws the main ones with Matplotlib, page.py all of them with
+Chart.js."""
 
 import statistics
 import typing
@@ -17,7 +17,7 @@ PAIRS = (("energy of q and k", lambda pair: pair["q_energy"] + pair["k_energy"])
 
 
 class Line(typing.NamedTuple):
-    """Means over seeds, within a band from the least to the most of them."""
+    """Means over seeds, in a band from minimum to maximum."""
 
     name: str
     colour: int
@@ -33,11 +33,11 @@ class Panel:
         self.title, self.x, self.y = title, x, y
         self.caption, self.logarithmic = caption, logarithmic
         self.lines = []
-        self.mark = None  # a value of y and its name
-        self.range_of_y = None  # of a picture; None: that of the lines
+        self.mark = None  # (a value of y, its name)
+        self.range_of_y = None  # of a picture; None: the lines' range
 
     def add(self, name, look, points):
-        """look: the numbers of a colour and of a dash. Points without a number are left out."""
+        """look: colour number and dash number. Drops points without a number."""
         groups = {}
         for x, y in points:
             if y is not None:
@@ -48,13 +48,13 @@ class Panel:
             self.lines.append(Line(name, *look, *map(list, columns)))
 
     def has_contours(self):
-        """Lines through several points that are not all on one number."""
+        """Whether a line goes through several different values."""
         return any(len(line.x) > 1 for line in self.lines) and len(
             {y for line in self.lines for y in line.mean}) > 1
 
 
 class Bars:
-    """A place for each arm: a point for each seed with its interval, and that of their mean."""
+    """A place per arm, with a point and interval per seed, and the mean's."""
 
     def __init__(self, results, metric, label):
         self.label = label
@@ -73,7 +73,7 @@ def interval_of(metrics, metric):
 
 
 def looks_of(results):
-    """A colour for each family, or arm without one, and a dash for each of its arms."""
+    """A colour per family or single arm, and a dash for each arm in a family."""
     families = {}
     for arm in results["arms"]:
         families.setdefault(arm["family"] or arm["name"], []).append(arm["name"])
@@ -82,7 +82,7 @@ def looks_of(results):
 
 
 def of_arms(results, panel, points):
-    """A line for each arm through points(cell)."""
+    """A line per arm through points(cell)."""
     looks = looks_of(results)
     for arm in results["arms"]:
         panel.add(arm["name"], looks[arm["name"]],
@@ -91,7 +91,8 @@ def of_arms(results, panel, points):
 
 
 def curve_panel(results, key, label, loss="validation"):
-    """Losses on the way. Seeds take different times: points of one row share the mean of theirs."""
+    """Losses during training. Seeds take different times, so points of a row share the mean
+    time."""
     panel = Panel(f"{loss.capitalize()} loss, against {label.split(' of ')[0]}", label,
                   f"{loss} loss (nats)")
     looks = looks_of(results)
@@ -153,7 +154,7 @@ def rule_panels(arm, multiple):
 
 
 def rate_panels(results):
-    """A line for each family over its learning rates."""
+    """A line per family over its learning rates."""
     def rate_of(arm):
         return arm["training"]["learning_rate"]
     rates = list(map(rate_of, results["arms"]))
@@ -173,8 +174,8 @@ def rate_panels(results):
 
 
 def metric_panels(results, *names):
-    """Metrics that have a value for each length, name@512 or name@2x: a panel for each task, whose
-    arms have the encoding's name alone."""
+    """Metrics with a value per length, name@512 or name@2x: a panel per task, with arms named by
+    encoding."""
     for name in names:
         panels = {}
         for arm in results["arms"]:
@@ -197,7 +198,7 @@ def has_metric(results, metric):
 
 
 def pair_panels(results):
-    """For each arm whose pairs were examined, a line for each layer."""
+    """A line per layer, for each arm with examined pairs."""
     for arm in results["arms"]:
         pairs = [pair for cell in arm["cells"] for pair in cell["pairs"]]
         for label, value in PAIRS if pairs else ():
@@ -210,7 +211,7 @@ def pair_panels(results):
 
 
 def main_panels(results):
-    """Those of the picture of an experiment."""
+    """The panels of an experiment's picture."""
     if not results["arms"]:
         return []
     if results["arms"][0]["family"]:
@@ -226,7 +227,7 @@ def main_panels(results):
 
 
 def all_panels(results):
-    """Those of the page."""
+    """The panels of the page."""
     if not results["arms"]:
         return []
     multiple = max((one["multiple"] for arm in results["arms"]

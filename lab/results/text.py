@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for people, and as CSV (RFC 4180, but for line ends of one byte) with numbers that are
-read back exactly."""
+"""Results for people, and as CSV (RFC 4180, but with one-byte line ends) whose numbers read back
+exactly."""
 
 
 def fixed(number):
@@ -72,7 +72,7 @@ def measures_of(cell):
         name = ""
         if one["multiple"] != 1:
             name = f" {one['multiple']}x" + (f" {one['rule']}" if one["rule"] else "")
-            yield f"loss{name}", one["loss"]  # at the trained length it is that at the end
+            yield f"loss{name}", one["loss"]  # for the trained length, the final loss
         yield f"last_quarter{name}", one["last_quarter"]
     yield from cell["metrics"].items()
 
@@ -96,7 +96,7 @@ PAIR = ("layer", "pair", "inv_freq", "q_energy", "k_energy", "loss_unturned", "l
 
 
 def pairs_csv(results):
-    """"" where no cell has pairs."""
+    """"" if no cell has pairs."""
     rows = [(arm["name"], str(cell["seed"]), *(number(pair[key]) for key in PAIR))
             for arm, cell in cells_of(results) for pair in cell["pairs"]]
     return csv("arm,seed," + ",".join(PAIR), rows) if rows else ""

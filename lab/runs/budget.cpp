@@ -40,7 +40,7 @@ std::int64_t scaled_number(std::int64_t number, double scale) {
   return std::llround(static_cast<double>(number) * scale);
 }
 
-// Cells that measure what a step costs have nothing to shorten.
+// Cells that only measure cost cannot be shortened.
 bool is_trained(const Cell& cell) { return cell.training.cost_lengths.empty(); }
 
 }  // namespace
@@ -110,7 +110,7 @@ std::optional<Budget> read_budget(const std::string& runs, const Cell& cell) {
 bool began_without_budget(const std::string& runs, const Cell& cell) {
   const fs::path path = budget_path(runs, cell);
   if (fs::exists(path)) return false;
-  // Folders of cells; a file is what a process left that was killed as it wrote the budget.
+  // Skips files: a process killed while writing the budget may leave one.
   std::error_code error;
   const fs::directory_iterator entries(path.parent_path(), error);
   return std::any_of(begin(entries), end(entries),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that exist whole or not at all, even if the process is killed or the power is lost. Their
-// folder belongs to one process at a time.
+// Writes files completely or not at all, even if the process is killed or power fails. Only one
+// process may use their folder.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace rotary::lab {
 
-// Written as PATH.new first. Failures are I/O failures.
+// Writes PATH.new first. Fails on I/O errors.
 void write_durably(const std::string& path, std::string_view bytes);
 
 // Gives a finished file its name.
 void rename_durably(const std::string& from, const std::string& to);
 
-// Afterwards everything written to the file so far is on the disk.
+// Forces everything written to the file so far to disk.
 void flush_to_disk(const std::string& path);
 
 void append_to(const std::string& path, std::string_view bytes);

@@ -38,7 +38,7 @@ constexpr std::uint64_t small_file_limit = 1 << 20;
 constexpr std::string_view log_head =
     "step,tokens,train_loss,validation_loss,learning_rate,wall_s,cpu_s,tokens_per_s\n";
 
-// Whole, as it always is but where somebody else wrote to it.
+// False only if somebody else wrote to the file.
 bool is_json(const std::string& path) {
   return fs::exists(path) && json::accept(cli::read_file(path, small_file_limit));
 }
@@ -120,7 +120,7 @@ void RunDirectory::begin_log(std::int64_t bytes) {
 }
 
 void RunDirectory::append(const LogRow& row) {
-  // Nine digits tell two floats apart.
+  // Nine digits identify a float.
   const std::string line = fmt::format("{},{},{:.9g},{:.9g},{:.6g},{:.3f},{:.3f},{:.0f}\n",
                                        row.step, row.tokens, row.train_loss, row.validation_loss,
                                        row.learning_rate, row.wall_s, row.cpu_s, row.tokens_per_s);
@@ -129,7 +129,7 @@ void RunDirectory::append(const LogRow& row) {
 }
 
 void RunDirectory::commit_checkpoint() const {
-  // The checkpoint says how long the log is.
+  // The checkpoint records the log's length.
   flush_to_disk(path_ + "/log.csv");
   rename_durably(pending_checkpoint(), checkpoint());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a training one by one, and how stable they were.
+// The individual steps of a training, and how stable they were.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,23 @@
 namespace rotary::lab {
 
 struct StepSeries {
-  // For each step: the loss of its batch before the step, in nats, and the length of all gradients
-  // together before they are clipped.
+  // Per step: its batch's loss before the step, in nats, and the norm of all gradients before
+  // clipping.
   std::vector<double> losses;
   std::vector<double> gradient_norms;
-  std::vector<double> validation_losses;  // for each line of the log
+  std::vector<double> validation_losses;  // per line of the log
 };
 
-// The share of the values that are at least seven standard deviations above the mean of the
-// `window` values before them: after the spike score of OLMo 2 (arXiv 2501.00656), with shorter
-// windows for shorter trainings. Values with fewer than half a window before them are no spikes.
+// The share of values at least seven standard deviations above the mean of the `window` previous
+// values: the spike score of OLMo 2 (arXiv 2501.00656) with shorter windows for shorter trainings.
+// Values with less than half a window before them do not count.
 [[nodiscard]] double spike_share(std::span<const double> values, std::int64_t window);
 
-// A training that ends this many nats above its least validation loss has diverged.
+// A training diverged if it ends this many nats above its lowest validation loss.
 inline constexpr double divergence_nats = 0.5;
 
-// "loss_spikes" and "gradient_spikes", shares of the steps; "gradient_norm" and
-// "largest_gradient_norm", the median and the largest; "diverged", 0 or 1. For a series without a
-// step "diverged" alone.
+// "loss_spikes" and "gradient_spikes": shares of steps; "gradient_norm" and
+// "largest_gradient_norm": median and maximum; "diverged": 0 or 1. Without steps only "diverged".
 [[nodiscard]] std::map<std::string, double> stability_metrics(const StepSeries& series,
                                                               std::int64_t window);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that choose, and cells that start from others.
+// Tasks with a choice of answers, and cells that start from others.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -22,8 +22,8 @@
 namespace rotary::lab {
 namespace {
 
-// Documents that each have letters of their own, and folders that each have a punctuation mark:
-// what a mean over bytes tells apart.
+// Each document has its own letters and each folder its own punctuation mark, so a mean over bytes
+// tells them apart.
 const Dataset& lettered() {
   static const Dataset data = [] {
     Manifest manifest{.name = "lettered"};
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
                          testing::Values("triplets", "sections", "same_document", "similarity"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
+TEST_P(EveryChoiceTask, GradientsEqualDifferences) {
   for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
     SCOPED_TRACE(encoding);
     Cell cell = tiny_choice(GetParam(), encoding, 1);
@@ -70,7 +70,7 @@ TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
     cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
     const auto learner = make_learner(cell, lettered());
     {
-      // Both segments begin at nothing, where their gradients are not told apart.
+      // Both segments start at zero, where their gradients cannot be told apart.
       const torch::NoGradGuard no_gradient;
       const at::Tensor segments = learner->model().named_parameters()["segments"];
       segments.copy_(at::arange(32, at::kFloat).view({2, 16}) * 0.001);
@@ -90,7 +90,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
   ASSERT_TRUE(outcome.has_value());
   const auto& metrics = outcome->metrics;
   const double accuracy = metrics.at("accuracy");
-  // Chance gets at most 30 of 60 questions right, with a standard deviation below 4.
+  // By chance at most 30 of 60 answers are right, with a standard deviation below 4.
   EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
   EXPECT_LT(metrics.at("accuracy_low"), accuracy);
   EXPECT_GE(metrics.at("accuracy_high"), accuracy);
@@ -105,7 +105,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
 TEST(Similarity, IsLearned) {
   set_threads(1);
   const TemporaryFolder folder;
-  // The same letters, in words.
+  // The same letters, as words.
   Dataset data = lettered();
   for (std::string* text : {&data.train, &data.validation}) {
     for (std::size_t n = 0; n < text->size(); ++n) {
@@ -117,13 +117,13 @@ TEST(Similarity, IsLearned) {
   RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
   const auto outcome = train_cell(cell, data, directory, {});
   ASSERT_TRUE(outcome.has_value());
-  // Chance has a standard deviation of 0.13 with 60 questions.
+  // By chance the standard deviation is 0.13 for 60 questions.
   EXPECT_GT(outcome->metrics.at("spearman"), 4 * 0.13);
   EXPECT_LT(outcome->metrics.at("spearman_low"), outcome->metrics.at("spearman"));
   EXPECT_FALSE(outcome->metrics.contains("accuracy"));
 }
 
-TEST_P(EveryChoiceTask, SharesOfABatchAreTheBatch) {
+TEST_P(EveryChoiceTask, SharesOfABatchAddUpToTheBatch) {
   const auto learner = make_learner(tiny_choice(GetParam(), "rope", 1), lettered());
   const LossSum whole = learner->training_loss(3, {});
   double sum = 0;
@@ -141,7 +141,7 @@ class Starts : public testing::Test {
  protected:
   Starts() { set_threads(1); }
 
-  // A finished cell of masked_lm.
+  // Trains a cell of masked_lm.
   Cell pre_train(const std::string& encoding) {
     Cell cell = tiny_cells("masked_lm", {encoding}, 5)[0];
     RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
@@ -149,7 +149,7 @@ class Starts : public testing::Test {
     return cell;
   }
 
-  // A cell that starts from it.
+  // A cell that starts from that one.
   Cell fine_tune(std::string_view task, const std::string& encoding) {
     Cell cell = tiny_cells(task, {encoding}, 3)[0];
     cell.experiment = "fine";
@@ -163,7 +163,7 @@ class Starts : public testing::Test {
   double loss_ = 0;
 };
 
-TEST_F(Starts, BeginWithTheLossThatTheOtherEndedWith) {
+TEST_F(Starts, BeginWithTheLossOfTheFinishedCell) {
   for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
     SCOPED_TRACE(encoding);
     (void)pre_train(encoding);
@@ -172,7 +172,7 @@ TEST_F(Starts, BeginWithTheLossThatTheOtherEndedWith) {
     EXPECT_NE(learner->validation_loss(), loss_);
     begin_with(learner->model(), checkpoint(cell));
     EXPECT_EQ(learner->validation_loss(), loss_);
-    // And so does the cell itself: without a rate it ends where it began.
+    // With a rate of 0 the cell itself ends with that loss.
     cell = with_start(std::move(cell), folder_.path());
     cell.training.learning_rate = 0;
     RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
@@ -180,7 +180,7 @@ TEST_F(Starts, BeginWithTheLossThatTheOtherEndedWith) {
   }
 }
 
-TEST_F(Starts, KeepANewHeadAndTheRowsThatALongerTableHasMore) {
+TEST_F(Starts, KeepANewHeadAndTheAddedRowsOfALongerTable) {
   (void)pre_train("learned");
   Cell cell = fine_tune("triplets", "learned");
   cell.model.tokens = 48;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 at every moment that a file could show: a cell that is trained again after it ends with
-// the bits of one that nobody killed.
+// kill -9 at every moment that changes a file: the cell is then trained again and ends with the
+// same bits as without a kill.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// The number of file changes after which this process is killed; below 0: never.
+// File changes until this process is killed; below 0: never.
 int changes_left = -1;
 int changes_made = 0;
 int last_written = -1;  // a file descriptor
@@ -41,7 +41,7 @@ long change(long number, Arguments... arguments) {
 
 }  // namespace
 
-// In front of those of the C library, for everything in this program: the moment before each.
+// Overrides the C library's functions in the whole program, to act just before each.
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
   return static_cast<int>(change(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
@@ -57,8 +57,7 @@ int close(int file) {
   last_written = -1;
   return static_cast<int>(syscall(SYS_close, file));
 }
-// The first of several writes in a row to one file is a crash point: before it, and with half of it
-// done.
+// The first of consecutive writes to a file is a crash point: before it, and halfway through.
 ssize_t write(int file, const void* bytes, std::size_t size) {
   if (file != last_written) {
     if (ends_here()) (void)raise(SIGKILL);
@@ -97,7 +96,7 @@ std::optional<double> train(const std::string& folder, const Cell& cell, const D
   return outcome ? std::optional(outcome->validation_loss) : std::nullopt;
 }
 
-TEST(CrashPoints, AnyOfThemLeavesADirectoryThatGoesOnToTheSameBits) {
+TEST(CrashPoints, EachLeavesADirectoryThatContinuesToTheSameBits) {
   set_threads(1);
   const Dataset& data = small_data();
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 2)[0];
@@ -107,7 +106,7 @@ TEST(CrashPoints, AnyOfThemLeavesADirectoryThatGoesOnToTheSameBits) {
   const int moments = changes_made;
   ASSERT_TRUE(whole.has_value());
   const auto losses = losses_of(folder / "whole/" + folder_of(cell));
-  // config.json, the log, two checkpoints and done.json, in several steps each.
+  // config.json, the log, two checkpoints and done.json, each with several changes.
   ASSERT_GT(moments, 25);
   for (int n = 0; n < moments; ++n) {
     SCOPED_TRACE(n);

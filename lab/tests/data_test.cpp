@@ -16,12 +16,12 @@
 namespace rotary::lab {
 namespace {
 
-TEST(Sha256, IsThatOfTheStandard) {
+TEST(Sha256, EqualsTheStandardsExample) {
   // FIPS 180-2, appendix B.1.
   EXPECT_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Dataset, IsWhatItsManifestSaysOrRefused) {
+TEST(Dataset, MustMatchItsManifest) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "data/two");
   const std::string text = "first second";
@@ -58,7 +58,7 @@ TEST(Dataset, ValidatesWithEveryTwentiethDocument) {
   EXPECT_EQ(dataset.validation, std::string(20, 'v'));
 }
 
-TEST(Dataset, IsSplitWithThePathsOfItsDocuments) {
+TEST(Dataset, KeepsThePathsOfItsDocuments) {
   Manifest manifest{.name = "many"};
   for (int n = 0; n < 100; ++n) {
     manifest.documents.push_back(1);
@@ -70,7 +70,7 @@ TEST(Dataset, IsSplitWithThePathsOfItsDocuments) {
   EXPECT_EQ(dataset.train_paths[19], "20");
 }
 
-TEST(Batch, IsAFunctionOfSeedAndStep) {
+TEST(Batch, DependsOnSeedAndStepOnly) {
   const std::string text = made_text(3, 5'000);
   const BatchShape shape{.task = Task::causal_lm, .rows = 3, .tokens = 16};
   const Batch batch = training_batch(text, shape, 7, 11);
@@ -78,14 +78,14 @@ TEST(Batch, IsAFunctionOfSeedAndStep) {
   EXPECT_NE(batch.inputs, training_batch(text, shape, 7, 12).inputs);
   EXPECT_NE(batch.inputs, training_batch(text, shape, 8, 11).inputs);
   ASSERT_EQ(batch.inputs.size(), 48U);
-  // The target of a byte is the byte after it.
+  // Each byte's target is the next byte.
   for (std::size_t n = 0; n < 48; ++n) {
     if (n % 16 == 15) continue;
     EXPECT_EQ(batch.targets[n], batch.inputs[n + 1]);
   }
 }
 
-TEST(Batch, HidesAboutFifteenPercentAndKeepsWhatWasThere) {
+TEST(Batch, HidesAboutFifteenPercentAndKeepsTheTargets) {
   const std::string text = made_text(3, 50'000);
   const BatchShape shape{.task = Task::masked_lm, .rows = 64, .tokens = 64};
   const Batch batch = training_batch(text, shape, 1, 0);
@@ -101,14 +101,14 @@ TEST(Batch, HidesAboutFifteenPercentAndKeepsWhatWasThere) {
     hidden += batch.inputs[at] == mask_token ? 1U : 0U;
   }
   EXPECT_NEAR(static_cast<double>(hidden) / static_cast<double>(batch.predicted.size()), 0.8, 0.1);
-  // A loss over nothing is NaN: something is predicted in the smallest of batches, too.
+  // Even the smallest batch must predict something, since a mean over nothing is NaN.
   for (std::int64_t step = 0; step < 20; ++step) {
     EXPECT_FALSE(training_batch(text, {.task = Task::masked_lm, .rows = 1, .tokens = 2}, 1, step)
                      .predicted.empty());
   }
 }
 
-TEST(Batch, RefusesTextThatIsShorterThanARow) {
+TEST(Batch, RefusesTextShorterThanARow) {
   const BatchShape shape{.task = Task::causal_lm, .rows = 1, .tokens = 16};
   EXPECT_NE(failure_of([&] {
               (void)training_batch("sixteen bytes...", shape, 1, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder that feeds a KV cache token by token against libtorch's forward of the whole text in
-// f64, with every encoding, within a bound that follows each rounding of the decoder through what
-// comes after it.
+// The decoder with its KV cache, token by token, against libtorch's forward of the whole text in
+// f64, with every encoding. The bound follows each rounding of the decoder through later
+// operations.
 #include "lab/generate/decoder.hpp"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ namespace {
 
 constexpr double unit = 0x1p-24;
 
-// Rows of exact numbers, [tokens, features], and how far the decoder's can be from them: the
-// largest Euclidean distance of a row.
+// Exact rows [tokens, features], and how far the decoder's may be from them: the largest Euclidean
+// distance of a row.
 struct Tracked {
   at::Tensor exact;
   double error = 0;
@@ -42,7 +42,7 @@ struct Tracked {
 double largest_norm(const at::Tensor& rows) { return rows.norm(2, -1).max().item<double>(); }
 double largest_size(const at::Tensor& numbers) { return numbers.abs().max().item<double>(); }
 
-// One rounding of each number to float.
+// Adds one rounding of each number to float.
 Tracked stored(const at::Tensor& exact, double error) {
   return {exact, error + unit * (largest_norm(exact) + error)};
 }
@@ -60,7 +60,7 @@ class Tracker {
   }
 
   // x / sqrt(variance + epsilon) changes by at most 1 / sqrt(variance + epsilon) times a change of
-  // x, at the smallest variance on the way; the root changes by at most 1 / sqrt(features) times.
+  // x, at the smallest variance passed. The root changes by at most 1 / sqrt(features) times.
   Tracked layer_norm(const std::string& name, const Tracked& x) {
     auto& module = *modules_.at(name)->as<torch::nn::LayerNorm>();
     const double smallest = (x.exact.var(-1, false) + 1e-5).min().item<double>();
@@ -76,16 +76,15 @@ class Tracker {
     const Tracked qkv = linear(name + "qkv", layer_norm(name + "attention_norm", x));
     const Tracked seen = sum(x, linear(name + "attention_out", attention(qkv, terms, bias_size)));
     Tracked wide = linear(name + "up", layer_norm(name + "feed_forward_norm", seen));
-    // Its steepest slope is 1.129, at √2.
+    // GELU's steepest slope is 1.129, at √2.
     wide = stored(torch::gelu(wide.exact), 1.13 * wide.error);
     return sum(seen, linear(name + "down", wide));
   }
 
-  // Tracks the rounding of the logits.
   Tracked logits(const at::Tensor& inputs) {
     const auto embedded = modules_.at("tokens")->as<torch::nn::Embedding>()->forward(inputs);
     const auto x = model_->positions()->add_absolute(embedded).flatten(0, 1);
-    // A sine, its product with the scale, the sum.
+    // Roundings of a sine, its product with the scale, and the sum.
     Tracked tracked{x, 3 * unit * (largest_norm(x) + largest_norm(embedded.flatten(0, 1)))};
     const auto terms = model_->positions()->terms(inputs.size(1), at::kDouble);
     for (std::int64_t index = 0; index < config_.layers; ++index) {
@@ -98,7 +97,7 @@ class Tracker {
     return {exact, largest_norm(last.weight) * normal.error + unit * largest_size(exact)};
   }
 
-  // The sum of the magnitudes that a bias adds, at most, where that is not |bias|.
+  // The largest sum of magnitudes that a bias adds, if it exceeds |bias|.
   double bias_terms = 0;
 
  private:
@@ -111,7 +110,7 @@ class Tracker {
   std::map<std::string, std::shared_ptr<torch::nn::Module>> modules_;
 };
 
-// The most that rows of cos and sin make a vector longer (xPos, attention factors).
+// The largest factor by which rows of cos and sin lengthen a vector (xPos, attention factors).
 double growth(const std::shared_ptr<const Rotations>& rotations) {
   double most = 1;
   if (!rotations) return most;
@@ -124,8 +123,8 @@ double growth(const std::shared_ptr<const Rotations>& rotations) {
   return most;
 }
 
-// Weights of a softmax whose scores are off by d change by a factor of e^(2d) at most, and so does
-// what they average. What attend() rounds comes from the numeric contract.
+// If scores are off by d, softmax weights and their averages change by a factor of at most e^(2d).
+// attend()'s own rounding comes from the numeric contract.
 Tracked Tracker::attention(const Tracked& qkv, const LayerTerms& terms, double bias_size) const {
   const std::int64_t tokens = qkv.exact.size(0);
   const auto parts = qkv.exact.view({1, tokens, 3, config_.heads, config_.head_dim()});
@@ -151,7 +150,7 @@ Tracked Tracker::attention(const Tracked& qkv, const LayerTerms& terms, double b
   const double value_norm = largest_norm(v) + (shaw ? largest_norm(terms.shaw_values) : 0);
   const double value_size =
       largest_size(v) + qkv.error + (shaw ? largest_size(terms.shaw_values) : 0);
-  // A position map has a part for each pair that comes to rest, at most, and one more.
+  // A position map has at most one part per pair that stops turning, and one more.
   const double units = terms.clip ? attend_mapped_error_bound(row, config_.head_dim() / 2 + 1)
                                   : attend_error_bound(row);
   const double of_head = std::expm1(2 * score_error) * (value_norm + qkv.error) + qkv.error;
@@ -192,7 +191,7 @@ std::vector<nlohmann::json> all_encodings() {
 constexpr std::int64_t prompt_tokens = 21;
 constexpr std::int64_t all_tokens = 41;
 
-// Trained on 24 tokens, so that positions go on beyond; learned ones end there.
+// The model is trained on 24 tokens and continues beyond; learned positions end there.
 ModelConfig config_for(const nlohmann::json& settings) {
   return {.task = Task::causal_lm,
           .d_model = 32,
@@ -201,7 +200,7 @@ ModelConfig config_for(const nlohmann::json& settings) {
           .tokens = settings["kind"] == "learned" ? all_tokens : 24};
 }
 
-// Every number counts: as a model begins, each bias of a Linear is 0 and each norm the identity.
+// Makes every number count: initially each Linear has bias 0 and each norm is the identity.
 void disturb(Transformer& model) {
   const torch::NoGradGuard no_gradient;
   torch::manual_seed(7);
@@ -210,7 +209,7 @@ void disturb(Transformer& model) {
     const bool of_encoding = parameter.key().starts_with("positions.");
     const double size = embeds ? 1 : of_encoding ? 0.15 : 0.05;
     parameter.value().add_(size * at::randn_like(parameter.value()));
-    // KERPLE's powers of the distance would make scores, and with them roundings, of any size.
+    // KERPLE's powers of the distance would make scores, and so roundings, arbitrarily large.
     if (of_encoding) parameter.value().clamp_(-0.6, 0.6);
   }
 }
@@ -229,7 +228,7 @@ at::Tensor as_tensor(const std::vector<float>& numbers, const at::Tensor& like) 
   return torch::tensor(numbers).view(like.sizes()).to(at::kDouble);
 }
 
-// FIRE adds products, Sandwich cosines; all others add one term, the bias itself.
+// FIRE adds products, Sandwich cosines; others add a single term.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;
@@ -238,7 +237,7 @@ double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transf
   if (const auto* fire = std::get_if<FireEncoding>(bias)) {
     double most = 0;
     for (const auto& each : model->positions()->named_parameters()) {
-      // c and threshold, then [width] twice, [heads][width], [heads]; what goes in is at most 1.
+      // c and threshold, then [width] twice, [heads][width], [heads]; the input is at most 1.
       const auto sizes = each.value().abs();
       const auto hidden =
           sizes.slice(0, 2, 2 + fire->width) + sizes.slice(0, 2 + fire->width, 2 + 2 * fire->width);
@@ -254,7 +253,7 @@ double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transf
   return most;
 }
 
-TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
+TEST(Decoder, ContinuesLikeTorchOnTheWholeText) {
   at::set_num_threads(1);
   Random random(3);
   std::vector<std::int64_t> tokens;
@@ -267,7 +266,7 @@ TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
     const torch::NoGradGuard no_gradient;
     Transformer model(config, encoding, 1);
     disturb(model);
-    // It is a forward pass that keeps learned numbers in what the encoding allows.
+    // Only a forward pass limits learned numbers to the allowed range.
     (void)model->forward(inputs, {});
     const Weights weights = weights_of(model);
     Decoder decoder(encoding, config, weights, all_tokens);
@@ -280,7 +279,7 @@ TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
     ASSERT_LT(largest_size(expected.exact - model->forward(inputs, {})), 1e-12);
     const double difference = largest_size(as_tensor(logits, expected.exact) - expected.exact);
     EXPECT_LE(difference, expected.error);
-    // A bound that says nothing lets everything through: without positions it is broken.
+    // Shows that the bound is not vacuous: without positions it is exceeded.
     Decoder blind({.name = "none", .kind = NoEncoding{}}, config, weights, all_tokens);
     const auto without = as_tensor(token_by_token(blind, tokens), expected.exact);
     if (encoding.name != "none") {
@@ -289,9 +288,9 @@ TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
   }
 }
 
-// Sharper than through a whole model: attend_mapped()'s own bound, of q, k and v that both are
-// given.
-TEST(ClippedAngle, MeetsLikeThePositionMap) {
+// Sharper than through a whole model: attend_mapped()'s own bound, with the same q, k and v on both
+// sides.
+TEST(ClippedAngle, EqualsThePositionMap) {
   torch::manual_seed(5);
   for (const char* pairing : {"half", "interleaved"}) {
     for (const double max_angle : {3.141592653589793, 1.0}) {
@@ -326,7 +325,7 @@ TEST(ClippedAngle, MeetsLikeThePositionMap) {
   }
 }
 
-// Towards keys after the query the other way: what a text read backwards makes of a key before it.
+// Keys after the query turn the other way: as before the query in the reversed text.
 TEST(ClippedAngle, TurnsTheOtherWayTowardsLaterKeys) {
   torch::manual_seed(6);
   nlohmann::json settings = encoding_settings("clipped-angle");
@@ -343,7 +342,7 @@ TEST(ClippedAngle, TurnsTheOtherWayTowardsLaterKeys) {
   EXPECT_LT(largest_size(scores - mirrored.flip({2, 3})), 1e-12);
 }
 
-TEST(Decoder, RefusesWhatItCannotContinue) {
+TEST(Decoder, RefusesModelsThatItCannotContinue) {
   const auto make = [](const char* name, ModelConfig config) {
     const Encoding encoding = parse_encoding(encoding_settings(name), config.head_dim());
     Transformer model(config, encoding, 1);
@@ -351,14 +350,14 @@ TEST(Decoder, RefusesWhatItCannotContinue) {
   };
   ModelConfig config{.task = Task::causal_lm, .d_model = 32, .layers = 1, .heads = 2, .tokens = 24};
   EXPECT_NO_THROW(make("rope", config));
-  EXPECT_THROW(make("learned", config), cli::Failure);  // 24 rows, 41 tokens
+  EXPECT_THROW(make("learned", config), cli::Failure);  // 24 rows for 41 tokens
   config.attention = AttentionKind::linear;
   EXPECT_THROW(make("rope", config), cli::Failure);
   config = {.task = Task::masked_lm, .d_model = 32, .layers = 1, .heads = 2, .tokens = 24};
   EXPECT_THROW(make("rope", config), cli::Failure);
 }
 
-TEST(Sampling, TakesTokensAsOftenAsTheSoftmaxSays) {
+TEST(Sampling, DrawsTokensWithTheSoftmaxProbabilities) {
   const std::vector<float> logits = {0.0F, std::log(3.0F), -1e9F, std::log(4.0F)};
   Random random(1);
   EXPECT_EQ(choose(logits, {.temperature = 0}, random), 3);
@@ -368,7 +367,7 @@ TEST(Sampling, TakesTokensAsOftenAsTheSoftmaxSays) {
     for (int n = 0; n < 20'000; ++n) hits += choose(logits, sampling, random) == token ? 1 : 0;
     return hits / 20'000.0;
   };
-  // Five times the deviation of 20,000 draws, at most 0.5 / sqrt(20,000).
+  // Five standard deviations of 20,000 draws, each at most 0.5 / sqrt(20,000).
   constexpr double near = 0.018;
   EXPECT_NEAR(share({}, 0), 1.0 / 8, near);
   EXPECT_NEAR(share({}, 1), 3.0 / 8, near);

@@ -19,7 +19,7 @@
 namespace rotary::lab {
 namespace {
 
-// Long enough for pairs of passages: 1760 bytes each.
+// Long enough for two passages: 1760 bytes each.
 const Dataset& tagged() {
   static const Dataset data = tagged_documents(200, 160);
   return data;
@@ -40,7 +40,7 @@ Asked ask(Task task, std::int64_t tokens = 64) {
   return {.documents = std::move(documents), .shape = shape, .task = task};
 }
 
-// Sequence s of row r as text, from its byte `first` on.
+// Sequence s of row r as text, from byte `first` on.
 std::string text_of(const Examples& examples, const ChoiceShape& shape, std::int64_t sequence,
                     std::int64_t first) {
   std::string text;
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoice,
                          testing::Values(Task::triplets, Task::sections, Task::same_document),
                          [](const auto& task) { return std::string(to_string(task.param)); });
 
-TEST_P(EveryChoice, IsAFunctionOfSeedAndStep) {
+TEST_P(EveryChoice, DependsOnSeedAndStepOnly) {
   const Asked asked = ask(GetParam());
   const auto inputs = [&](std::uint64_t seed, std::int64_t step) {
     return training_examples(asked.training(), 4, seed, step).inputs;
@@ -83,7 +83,7 @@ TEST_P(EveryChoice, IsAFunctionOfSeedAndStep) {
   EXPECT_EQ(part_of(more, asked.shape, 8, 1).answers[0], more.answers[8]);
 }
 
-TEST_P(EveryChoice, KeepsDocumentsOfValidationApart) {
+TEST_P(EveryChoice, KeepsValidationDocumentsApart) {
   const Asked asked = ask(GetParam());
   for (std::int64_t step = 0; step < 20; ++step) {
     const Examples train = training_examples(asked.training(), 10, 1, step);
@@ -95,7 +95,7 @@ TEST_P(EveryChoice, KeepsDocumentsOfValidationApart) {
     EXPECT_TRUE(validates(place_of(text_of(held, asked.shape, n, 0))));
 }
 
-TEST_P(EveryChoice, AnswersAreAsOftenOneAsTheOther) {
+TEST_P(EveryChoice, AnswersAreEquallyFrequent) {
   const Asked asked = ask(GetParam());
   const std::int64_t choices = asked.shape.choices();
   std::vector<double> counts(static_cast<std::size_t>(choices));
@@ -110,7 +110,7 @@ TEST_P(EveryChoice, AnswersAreAsOftenOneAsTheOther) {
     EXPECT_EQ(std::ranges::count(held, answer), 6);
 }
 
-TEST(Triplets, AskWhichPassageIsFromTheDocumentOfTheFirst) {
+TEST(Triplets, AskWhichPassageIsFromTheFirstPassagesDocument) {
   const Asked asked = ask(Task::triplets);
   const auto expect_triplets = [&](const Examples& examples) {
     for (std::int64_t row = 0; row < examples.rows; ++row) {
@@ -129,7 +129,7 @@ TEST(Triplets, AskWhichPassageIsFromTheDocumentOfTheFirst) {
   expect_triplets(validation_examples(asked.validation(), 100));
 }
 
-TEST(Triplets, PlacesInDocumentsSayNothing) {
+TEST(Triplets, PlacesInDocumentsRevealNothing) {
   const Asked asked = ask(Task::triplets);
   double difference = 0;
   constexpr std::int64_t rows = 2000;
@@ -142,8 +142,8 @@ TEST(Triplets, PlacesInDocumentsSayNothing) {
     };
     difference += distance_to_middle(2 * row + answer) - distance_to_middle(2 * row + 1 - answer);
   }
-  // Distances reach from 0 to 624, so the standard deviation of the difference of two is below 442,
-  // and that of the mean of 2000 below 10. Uniform strangers are nearer to the middle by 100.
+  // Distances are 0 to 624. So the difference of two has a standard deviation below 442, and the
+  // mean of 2000 below 10. Uniform strangers would be nearer to the middle by 100.
   EXPECT_NEAR(difference / rows, 0, 40);
 }
 
@@ -162,7 +162,7 @@ TEST(Triplets, LongerSequencesAskAtTheSamePlaces) {
   }
 }
 
-TEST(SameDocument, AnswersOneForPassagesOfOne) {
+TEST(SameDocument, AnswersOneForPassagesOfOneDocument) {
   const Asked asked = ask(Task::same_document);
   const Examples examples = training_examples(asked.training(), 200, 1, 0);
   for (std::int64_t row = 0; row < 200; ++row) {
@@ -176,7 +176,7 @@ std::vector<std::string> whole_words(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream all(text);
   for (std::string word; all >> word;) words.push_back(word);
-  // The first and the last may be cut.
+  // The first and last word may be cut.
   return words.size() < 3 ? std::vector<std::string>()
                           : std::vector<std::string>(words.begin() + 1, words.end() - 1);
 }
@@ -201,8 +201,8 @@ TEST(Similarity, AnswersHowManyFifthsOfTheWordsAreTheFirstPassages) {
     kept.at(grade) += static_cast<double>(std::ranges::count_if(words, is_kept)) /
                       static_cast<double>(words.size()) / (rows / (most_similar + 1));
   }
-  // The share's standard deviation, of some 55 words in each of 10 passages, is below 0.022; a word
-  // that the passage's edge cuts is another one, in two of 55.
+  // The standard deviation of the share, over about 55 words in each of 10 passages, is below
+  // 0.022. Two of 55 words may be cut at the edges.
   for (std::size_t grade = 0; grade < kept.size(); ++grade)
     EXPECT_NEAR(kept.at(grade), static_cast<double>(grade) / most_similar, 0.09 + 0.04) << grade;
   EXPECT_EQ(kept[0], 0);
@@ -219,7 +219,7 @@ TEST(Sections, AreTheFoldersWithEnoughDocuments) {
   }
 }
 
-TEST(Choices, RefuseDataThatDoNotHaveThem) {
+TEST(Choices, RefuseUnsuitableData) {
   const auto message = [](const Dataset& data, Task task, std::int64_t tokens) {
     return failure_of([&] { return choice_documents(data, task, tokens); });
   };
@@ -235,12 +235,12 @@ TEST(Choices, RefuseDataThatDoNotHaveThem) {
   EXPECT_NE(message(unnamed, Task::sections, 64).find("need the paths"), std::string::npos);
 }
 
-TEST(Spearman, IsThatOfPublishedExamples) {
-  // The example of Wikipedia's article, hours of television and IQ: -29/165.
+TEST(Spearman, EqualsPublishedExamples) {
+  // Wikipedia's example, hours of television and IQ: -29/165.
   const std::vector<double> iq = {106, 100, 86, 101, 99, 103, 97, 113, 112, 110};
   const std::vector<double> hours = {7, 27, 2, 50, 28, 29, 20, 12, 6, 17};
   EXPECT_NEAR(*spearman(iq, hours), -29.0 / 165, 1e-15);
-  // The documentation of scipy.stats.spearmanr has it, with a tie.
+  // From scipy.stats.spearmanr's documentation, with a tie.
   EXPECT_NEAR(*spearman(std::array{1.0, 2.0, 3.0, 4.0, 5.0}, std::array{5.0, 6.0, 7.0, 8.0, 7.0}),
               0.8207826816681233, 1e-15);
   EXPECT_FALSE(spearman(std::array{1.0, 1.0}, std::array{1.0, 2.0}));
@@ -249,7 +249,7 @@ TEST(Spearman, IsThatOfPublishedExamples) {
   EXPECT_NEAR(interval.high, 0.828, 0.002);
 }
 
-TEST(Wilson, IsThatOfPublishedExamples) {
+TEST(Wilson, EqualsPublishedExamples) {
   // Newcombe 1998, table I, method 3: 81 of 263 and 0 of 20, to four digits.
   EXPECT_NEAR(wilson_interval(81, 263).low, 0.2553, 5e-5);
   EXPECT_NEAR(wilson_interval(81, 263).high, 0.3662, 5e-5);

@@ -28,7 +28,7 @@ std::string parse_failure(const std::string& text) {
   return failure_of([&] { return parse_experiment(text, "e.json"); });
 }
 
-TEST(Experiment, ReadsWhatItsFileSays) {
+TEST(Experiment, ReadsItsFile) {
   const Experiment experiment = parse_experiment(tiny_json("masked_lm"), "e.json");
   const Preset& quick = find_preset(experiment, "quick");
   ASSERT_EQ(quick.arms.size(), named_encodings().size());
@@ -38,7 +38,7 @@ TEST(Experiment, ReadsWhatItsFileSays) {
   EXPECT_THROW((void)find_preset(experiment, "fast"), cli::Failure);
 }
 
-TEST(Experiment, RefusesWhatItDoesNotUnderstandAndNamesIt) {
+TEST(Experiment, RefusesAndNamesUnknownKeys) {
   const std::string good = tiny_json("causal_lm");
   EXPECT_EQ(parse_failure(replaced(good, "\"steps\": 30", "\"steps\": 0")),
             "e.json: presets: quick: training: steps must be a whole number from 1 to 2^53, got 0");
@@ -65,7 +65,7 @@ TEST(Experiment, RefusesWhatItDoesNotUnderstandAndNamesIt) {
   EXPECT_NE(parse_failure("{").find("e.json must be JSON"), std::string::npos);
 }
 
-TEST(Experiment, AnArmReplacesWhatThePresetSays) {
+TEST(Experiment, AnArmReplacesThePresetsSettings) {
   const std::string arm = R"({"name": "long", "like": "rope", "model": {"tokens": 64},
     "training": {"batch": 4}, "seeds": [7], "start": {"experiment": "e2", "encoding": "rope"}},)";
   const Experiment experiment =
@@ -79,12 +79,12 @@ TEST(Experiment, AnArmReplacesWhatThePresetSays) {
   EXPECT_EQ(cells[0].encoding.name, "long");
   EXPECT_EQ(folder_of(cells[0]), "tiny-quick/long/seed-7");
   EXPECT_EQ(start_folder_of(cells[0]), "e2-quick/rope/seed-7");
-  // The first seed's arms first; an arm takes part in its own seeds alone.
+  // The first seed's arms come first; an arm with its own seeds has only those.
   const auto all = cells_of(experiment, {.preset = "quick", .only = {}, .seeds = {}});
   EXPECT_EQ(all.size(), find_preset(experiment, "quick").arms.size());
 }
 
-TEST(Experiment, RefusesScoresWhereThereAreNone) {
+TEST(Experiment, RefusesScoreEncodingsWithoutScores) {
   const std::string linear = replaced(tiny_json("causal_lm"), "\"tokens\": 32",
                                       "\"tokens\": 32, \"attention\": \"linear\"");
   EXPECT_NE(parse_failure(linear).find("linear attention has no scores for shaw to act on"),
@@ -97,12 +97,12 @@ TEST(Encoding, TakesItsSettingsFromTheExperiment) {
   const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
   EXPECT_EQ(encoding.name, "rope-500k");
   EXPECT_EQ(std::get<RotaryEncoding>(encoding.kind).spec.base.get(), 500000);
-  // A name means one thing.
+  // A name has one meaning.
   EXPECT_THROW((void)encoding_settings(json::parse(R"({"like": "rope", "base": 5})")),
                cli::Failure);
 }
 
-TEST(Encoding, RefusesSettingsThatItDoesNotHave) {
+TEST(Encoding, RefusesUnknownSettings) {
   const auto message = [](const char* text) {
     return failure_of([&] { return parse_encoding(encoding_settings(json::parse(text)), 16); });
   };
@@ -115,7 +115,7 @@ TEST(Encoding, RefusesSettingsThatItDoesNotHave) {
             std::string::npos);
 }
 
-TEST(Cell, ConfigurationHoldsAllThatDecidesAResult) {
+TEST(Cell, ConfigurationHoldsEverythingThatDecidesAResult) {
   auto cells = tiny_cells("causal_lm");
   EXPECT_EQ(folder_of(cells[0]), "tiny-quick/none/seed-1");
   EXPECT_EQ(difference(config_of(cells[0]), config_of(cells[0])), "");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a model against differences of its loss, in f64.
+// A model's gradient against differences of its loss, in f64.
 //
 // (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by h⁴ L⁽⁵⁾
 // / 30 and by rounding, 1.5 · 2^-53 · |L| · operations / h. With h = 1e-4, |L| = 5.5 and a few
-// hundred operations one after the other rounding is below 1e-9, and so is the first as long as
-// L⁽⁵⁾ is below 1e8: a layer norm divides what embeddings of 0.02 begin with, so a derivative of
-// order n has the size of 50^(n - 1), 6e6.
+// hundred consecutive operations rounding is below 1e-9. The first term is too if L⁽⁵⁾ is below
+// 1e8: a layer norm divides embeddings that start at 0.02, so the n-th derivative is about 50^(n -
+// 1), 6e6.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@
 
 namespace rotary::lab {
 
-// loss() is a number of at::Tensor, the mean over a batch.
+// loss() returns an at::Tensor with one number, the mean over a batch.
 double difference(const auto& loss, double& number) {
-  // The truncation error is of the fourth power of the step over the size at which the loss bends,
-  // 0.02 in embeddings that are normalised, less in distances of passages; rounding is some 1e-10.
+  // The truncation error is the fourth power of the step relative to the scale on which the loss
+  // bends: 0.02 for normalised embeddings, less for distances of passages. Rounding is about 1e-10.
   constexpr double step = 1e-5;
   const torch::NoGradGuard no_gradient;
   const double kept = number;
@@ -39,7 +39,7 @@ double difference(const auto& loss, double& number) {
   return (8 * near - far) / (12 * step);
 }
 
-// All that an encoding learns, or a part of it if that is much, and a few of the other parameters.
+// All of an encoding's parameters, or a part if there are many, and a few of the others.
 inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, bool of_encoding) {
   const std::int64_t count = parameter.numel();
   const std::int64_t stride =
@@ -49,12 +49,12 @@ inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, b
   return indices;
 }
 
-// The model becomes one of f64.
+// Converts the model to f64.
 void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss) {
   constexpr double tolerance = 1e-9;
   model.to(at::kDouble);
   {
-    // At initialisation scores are almost 0, and so is the effect of positions.
+    // Initial scores are almost 0, and so is the effect of positions.
     const torch::NoGradGuard no_gradient;
     for (auto& parameter : model.named_parameters()) {
       const std::string& name = parameter.key();
@@ -77,8 +77,8 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   }
 }
 
-// A hidden unit of FIRE has a corner, and of 32 of them, over all distances, one is within 2h of
-// it.
+// FIRE's hidden units have corners; among 32 units and all distances, some corner would lie within
+// 2h.
 inline nlohmann::json settings_for_differences(const NamedEncoding& named) {
   nlohmann::json settings = encoding_settings(std::string(named.name));
   if (named.name == "fire") settings["width"] = 4;

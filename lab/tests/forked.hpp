@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of a test: forked, each with a task of its own.
+// Forks processes for a test, each with its own task.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 
 namespace rotary::lab {
 
-// The exit code is that of the task, or of the failure that it throws.
+// Exits with the task's code, or with that of its failure.
 inline pid_t fork_with(const std::function<int()>& task) {
   const pid_t process = fork();
   if (process != 0) return process;
@@ -34,14 +34,14 @@ inline pid_t fork_with(const std::function<int()>& task) {
   _exit(code);
 }
 
-// The exit code, or minus the signal that ended it.
+// The process's exit code, or minus the signal that ended it.
 inline int end_of(pid_t process) {
   int status = 0;
   if (waitpid(process, &status, 0) != process) return -1000;
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// A port that nobody listens on. A fixed one may be taken, and ranks would wait for its store.
+// A free port. A fixed one might be taken, and ranks would wait for its store.
 inline std::uint16_t free_port() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
@@ -55,7 +55,7 @@ inline std::uint16_t free_port() {
   return is_found ? ntohs(address.sin_port) : 0;
 }
 
-// The exit of each of `size` ranks.
+// Runs a task in `size` ranks; returns how each ended.
 inline std::vector<int> run_ranks(int size, const std::function<int(Ranks&)>& task) {
   const std::uint16_t port = free_port();
   std::vector<pid_t> processes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function of functions.hpp against the same formula in torch's own operations, in f64:
-// values, and the gradients that torch derives from them.
+// Functions of functions.hpp against the same formulas in torch's own operations, in f64: values,
+// and gradients as torch derives them.
 //
-// Bound: both sides are sums of at most a few hundred products of numbers of size 1 to 10, each
-// rounded within 2^-53, and powers and logarithms within a few units of that: 1e-12 · (1 + size).
+// Bound: both sides sum at most a few hundred products of numbers from 1 to 10, each rounded within
+// 2^-53, and powers and logarithms within a few units of that: 1e-12 · (1 + size).
 #include "lab/torch/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ void expect_close(const at::Tensor& ours, const at::Tensor& plain, const std::st
   EXPECT_LE((ours - plain).abs().max().item<double>(), 1e-12 * (1 + size)) << what;
 }
 
-// Values, and gradients of a sum with random weights.
+// Compares values, and gradients of a randomly weighted sum.
 void expect_same(const Formula& ours, const Formula& plain, const Tensors& inputs) {
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_(true));
@@ -61,14 +61,14 @@ ModelConfig model_of(Task task) {
 
 at::Tensor positions() { return at::arange(tokens, f64); }
 
-// [tokens, tokens]: query - key.
+// query - key, [tokens, tokens].
 at::Tensor distances() { return positions().unsqueeze(1) - positions().unsqueeze(0); }
 
 class Functions : public testing::TestWithParam<Task> {
  protected:
   Functions() { torch::manual_seed(1); }
 
-  // scores of queries before keys are masked away where a model is causal, and biases of causal
+  // Causal models mask scores before the query; biases of causal forms have no meaning there.
   // forms mean nothing there.
   void expect_same_bias(const BiasEncoding& encoding, const Formula& plain,
                         const at::Tensor& numbers) const {
@@ -85,7 +85,7 @@ class Functions : public testing::TestWithParam<Task> {
 INSTANTIATE_TEST_SUITE_P(Tasks, Functions, testing::Values(Task::causal_lm, Task::masked_lm),
                          [](const auto& task) { return std::string(to_string(task.param)); });
 
-// cos and sin [tokens, pairs]
+// Returns cos and sin [tokens, pairs].
 at::Tensor angles(double base) {
   const auto exponent = at::arange(head_dim / 2, f64) * (-2.0 / head_dim);
   return positions().unsqueeze(1) * at::exp(exponent * std::log(base)).unsqueeze(0);
@@ -102,9 +102,9 @@ at::Tensor plain_half_rotation(const at::Tensor& x, const at::Tensor& factor) {
 
 RotarySpec rope() { return {.head_dim = head_dim, .base = 10000.0, .pairing = Pairing::half}; }
 
-TEST_F(Functions, RotateAsTheFormulaSays) {
+TEST_F(Functions, RotationEqualsTheFormula) {
   const auto rotations = rotations_of(rope(), tokens, at::kDouble, Role::query);
-  // A slice of a fused projection, as in the model.
+  // A slice of a fused projection, as in models.
   const auto qkv = at::randn({2, tokens, 3, heads, head_dim}, f64);
   expect_same(
       [&](const Tensors& in) { return rotate_heads(in[0].select(2, 1), rotations); },
@@ -112,7 +112,7 @@ TEST_F(Functions, RotateAsTheFormulaSays) {
       {qkv});
 }
 
-TEST_F(Functions, TurnedScoresOfXposFadeWithTheDistance) {
+TEST_F(Functions, XposScoresFadeWithTheDistance) {
   RotarySpec spec = rope();
   spec.xpos = Xpos{.scale_base = 16};
   const auto zeta = (at::arange(head_dim / 2, f64) * (2.0 / head_dim) + 0.4) / 1.4;
@@ -126,8 +126,8 @@ TEST_F(Functions, TurnedScoresOfXposFadeWithTheDistance) {
   }
 }
 
-// The form that a GPU runs, here on the processor: the same values and gradients.
-TEST_F(Functions, ComposedRotationsAreTheFusedOnes) {
+// The form for GPUs, here on the processor.
+TEST_F(Functions, ComposedRotationsEqualTheFusedOnes) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;
   specs[2].rotary_dim = 4;
@@ -142,7 +142,7 @@ TEST_F(Functions, ComposedRotationsAreTheFusedOnes) {
   }
 }
 
-TEST_F(Functions, ComposedShawAndLearnedRowsAreTheFusedOnes) {
+TEST_F(Functions, ComposedShawAndLearnedRowsEqualTheFusedOnes) {
   const ShawWindow window{.left = 5, .right = 3};
   const auto table = at::randn({window.rows(), head_dim}, f64);
   const auto scores = at::randn({2, heads, tokens, tokens}, f64);
@@ -160,7 +160,7 @@ TEST_F(Functions, ComposedShawAndLearnedRowsAreTheFusedOnes) {
               {at::randn({2, tokens, head_dim}, f64), at::randn({tokens + 3, head_dim}, f64)});
 }
 
-// Raffel et al.'s buckets as the code of T5 computes them.
+// Buckets as in T5's code (Raffel et al.).
 std::int64_t plain_bucket(std::int64_t distance, std::int64_t buckets, Task task) {
   std::int64_t bucket = 0;
   std::int64_t n = distance;
@@ -200,7 +200,7 @@ TEST_P(Functions, BiasOfT5ReadsItsTable) {
       at::randn({buckets * heads}, f64));
 }
 
-TEST_P(Functions, BiasOfAlibiFallsInALine) {
+TEST_P(Functions, BiasOfAlibiFallsLinearly) {
   const BiasCall call{.encoding = AlibiEncoding{.bias_max = 8},
                       .model = {.task = GetParam(), .d_model = 32, .layers = 1, .heads = 4},
                       .tokens = tokens,
@@ -225,7 +225,7 @@ TEST_P(Functions, BiasesOfKerpleFollowTheirFormulas) {
   expect_same_bias(
       FormulaEncoding{"kerple_power"},
       [&](const Tensors& in) {
-        // 0^p has no derivative in torch.
+        // torch has no derivative of 0^p.
         const auto power = (distance + distance.eq(0)).pow(column(in[0], 1));
         return -column(in[0], 0) * power * distance.ne(0);
       },
@@ -247,7 +247,7 @@ TEST_P(Functions, BiasOfTisaIsASumOfBumps) {
       numbers);
 }
 
-TEST_P(Functions, BiasOfFireIsItsNetwork) {
+TEST_P(Functions, BiasOfFireEqualsItsNetwork) {
   const std::int64_t width = 5;
   const FireEncoding fire{.width = width, .c = 0.1, .threshold = 10};
   const auto numbers = at::randn({2 + 2 * width + heads * width + heads}, f64);
@@ -270,7 +270,7 @@ TEST_P(Functions, BiasOfFireIsItsNetwork) {
       numbers);
 }
 
-TEST_P(Functions, ShawsTablesMeetQueriesAndWeights) {
+TEST_P(Functions, ShawsTablesEqualTheirFormula) {
   const std::int64_t left = 5;
   const std::int64_t right = GetParam() == Task::causal_lm ? 0 : 5;
   const ShawWindow window{.left = left, .right = right};
@@ -293,9 +293,9 @@ TEST_P(Functions, ShawsTablesMeetQueriesAndWeights) {
               {vectors, scores, table});
 }
 
-// Training computes the attention of linear_attend(). Its f64 sums have at most 37 · 8 products of
-// numbers of size 1 to 5, divided by a sum of the same positive ones: the bound above.
-TEST_P(Functions, LinearAttentionIsThatOfTheLibrary) {
+// Training computes linear_attend()'s attention. f64 sums have at most 37 · 8 products of numbers
+// from 1 to 5, divided by a sum of such positive ones: the bound above.
+TEST_P(Functions, LinearAttentionEqualsTheLibrarys) {
   const bool causal = GetParam() == Task::causal_lm;
   const auto q = at::randn({2, tokens, heads, head_dim}, f64);
   const auto k = at::randn({2, tokens, heads, head_dim}, f64);
@@ -323,7 +323,7 @@ TEST_F(Functions, LearnedRowsAreAdded) {
                cli::Failure);
 }
 
-TEST_F(Functions, SinusoidalRowsAreThoseOfThePaper) {
+TEST_F(Functions, SinusoidalRowsEqualThePapers) {
   const auto angle = positions().unsqueeze(1) *
                      at::exp(at::arange(4, f64) * (-2.0 / 8 * std::log(10000.0))).unsqueeze(0);
   expect_close(sinusoidal_rows(10000, tokens, 8, at::kDouble),

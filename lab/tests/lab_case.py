@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of rotary-lab begin with: a book to train on, and an experiment that takes seconds."""
+"""Shared by tests of rotary-lab: a book to train on, and an experiment of a few seconds."""
 
 import os
 import pathlib
@@ -40,5 +40,5 @@ class LabCase(unittest.TestCase):
 
     @staticmethod
     def losses_in(cell):
-        """The columns of a log that do not depend on the clock."""
+        """The log's columns that do not depend on the clock."""
         return [line.split(",")[:5] for line in (cell / "log.csv").read_text().splitlines()]

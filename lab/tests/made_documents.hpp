@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents in which each byte shows its origin: "<0012:0340>", document 12, byte 340.
+// Documents whose bytes show their origin: "<0012:0340>" is document 12, byte 340.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct Place {
   std::int64_t offset = 0;  // of the passage's first byte
 };
 
-// The place of a passage of at least two tags.
+// The origin of a passage with at least two tags.
 inline Place place_of(std::string_view passage) {
   const std::size_t at = passage.find('<');
   const std::string tag(passage.substr(at, tag_bytes));
@@ -36,7 +36,8 @@ inline Place place_of(std::string_view passage) {
           .offset = std::stoll(tag.substr(6, 4)) - static_cast<std::int64_t>(at)};
 }
 
-// Every 20th is validation. Folders: man1, man2, man3 in turns, and each 50th in rare.
+// Every 20th document is for validation. Folders alternate between man1, man2 and man3; each 50th
+// is in rare.
 inline Dataset tagged_documents(std::int64_t count, std::int64_t tags) {
   Manifest manifest{.name = "tagged"};
   std::string text;
@@ -50,7 +51,7 @@ inline Dataset tagged_documents(std::int64_t count, std::int64_t tags) {
   return split(std::move(manifest), text);
 }
 
-// Documents of words, each of a document of its own and different from all others: "d12w7 ".
+// Documents of unique words: "d12w7 ".
 inline Dataset worded_documents(std::int64_t count, std::int64_t words) {
   Manifest manifest{.name = "worded"};
   std::string text;
@@ -63,7 +64,7 @@ inline Dataset worded_documents(std::int64_t count, std::int64_t words) {
   return split(std::move(manifest), text);
 }
 
-// Lines of words of a made-up language, the frequent ones first.
+// Lines of words in a made-up language, mostly the first ones.
 inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   Random random(seed);
   std::string text;
@@ -77,7 +78,7 @@ inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   return text;
 }
 
-// Such lines of `count` pairs, each with its words backwards and in capitals; ten are a document.
+// `count` pairs of such lines, each with its words reversed and in capitals; ten make a document.
 inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
   Manifest manifest{.name = "pairs", .kind = DataKind::pairs};
   std::istringstream lines(made_text(seed, count * 60));

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run directories as rotary-lab leaves them, with numbers made by formulas: nothing is trained."""
+"""Run directories like rotary-lab's, with numbers from formulas: nothing is trained."""
 
 import json
 import math
 import pathlib
 
 STEPS = 200
-TOKENS = 64  # of a sequence
+TOKENS = 64  # per sequence
 BATCH = 8
-# The loss at the end, how fast it is reached, seeds, CPU seconds.
+# (final loss, how fast it is reached, seeds, CPU seconds)
 ARMS = {
     "rope": (2.40, 70, (1, 2, 3), 25.0),
     "learned": (2.74, 120, (1, 2, 3), 24.0),
@@ -26,7 +26,7 @@ ARMS = {
     "clipped": (2.50, 74, (1,), 25.0),
 }
 RULES = ("linear", "ntk", "yarn", "dynamic")
-# How much is lost with each doubling of the length.
+# The loss added by each doubling of the length.
 BEYOND = {"rope": 0.20, "xpos": 0.18, "p-rope": 0.10, "clipped": 0.05, "sinusoidal": 0.30}
 BY_RULE = {"": 1, "linear": 1.6, "ntk": 0.6, "yarn": 0.1, "dynamic": 0.5}
 MULTIPLES = (1, 2, 4)
@@ -101,7 +101,7 @@ def length_of(arm, seed, multiple, rule):
                 "windows": [], "by_position": []}
     positions = [end + 0.3 / (n + 1) + more * max(0, n / 8 - 1) for n in range(8 * multiple)]
     waves = [0.2 * math.sin(3 * n) + 0.01 * math.cos(n + len(arm)) for n in range(WINDOWS)]
-    # Their mean is the loss, as that of windows with as many targets each.
+    # Their mean must be the loss: windows have equal numbers of targets.
     windows = [loss + wave - sum(waves) / WINDOWS for wave in waves]
     return {"multiple": multiple, "rule": rule, "loss": loss,
             "last_quarter": loss + more * doublings,
@@ -134,7 +134,7 @@ def config_of(arm, seed, made):
 
 
 def write_runs(folder, arms=ARMS, made=None):
-    """The experiment's file and folder/runs; returns the file's path."""
+    """Writes the experiment's file and folder/runs; returns the file's path."""
     folder = pathlib.Path(folder)
     made = made or experiment(arms=arms)
     path = folder / f"{made['name']}.json"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts and their tokens: pieces, batches.
+// Pairs of texts as tokens: pieces and batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ const Pieces& small_pieces() {
   return pieces;
 }
 
-TEST(Pieces, GiveBackEveryTextWhoseWordsAreOneSpaceApart) {
+TEST(Pieces, RestoreTextsWithSingleSpaces) {
   const Pieces& pieces = small_pieces();
   const std::vector<std::string_view> texts = {"these dons ruls the don.",
                                                "Ünïcödé, ½ – „☃“ 🦆",
@@ -75,7 +75,7 @@ TEST(PairBatch, HasMarkersAndPadding) {
   EXPECT_EQ(batch.target_count, 5);
 }
 
-TEST(PairBatch, LeavesOutWhatIsLongerThanAModelSees) {
+TEST(PairBatch, LeavesOutTextsLongerThanAModelTakes) {
   const std::string text = all_text(made_pairs(5, 200));
   const auto all = tokenize_pairs(text, small_pieces(), 1000);
   EXPECT_EQ(all.size(), 200U);
@@ -85,7 +85,7 @@ TEST(PairBatch, LeavesOutWhatIsLongerThanAModelSees) {
   EXPECT_EQ(std::ssize(tokenize_pairs(text, small_pieces(), 20)), std::ranges::count_if(all, fits));
 }
 
-TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
+TEST(PairOrder, SeesEachPairOncePerEpochAndDependsOnSeedAndStepOnly) {
   const std::string text = all_text(made_pairs(6, 500));
   const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
   PairOrder order(pairs, 8, 1);
@@ -101,7 +101,7 @@ TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
     }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(8 * batches));
   }
-  // One that begins in the middle, another seed, and the step of another epoch.
+  // An order that starts in the middle, another seed, and a step of another epoch.
   PairOrder resumed(pairs, 8, 1);
   EXPECT_EQ(at(resumed, batches + 5), at(order, batches + 5));
   PairOrder other(pairs, 8, 2);
@@ -110,7 +110,7 @@ TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
   EXPECT_NE(failure_of([&] { PairOrder(pairs, 501, 1); }).find("got 500"), std::string::npos);
 }
 
-TEST(PairOrder, PutsTextsOfAboutOneLengthTogether) {
+TEST(PairOrder, GroupsTextsOfSimilarLength) {
   const std::string text = all_text(made_pairs(6, 2000));
   const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
   PairOrder order(pairs, 16, 1);
@@ -121,7 +121,7 @@ TEST(PairOrder, PutsTextsOfAboutOneLengthTogether) {
     padded += static_cast<double>(batch.rows * batch.target_tokens);
     told += static_cast<double>(batch.target_count);
   }
-  // At random some 40 % would be padding.
+  // In random order about 40 % would be padding.
   EXPECT_LT(padded / told, 1.1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions before training: experiments and their order, learning rates, budgets, data, sizes.
+// Decisions before training: experiments and their order, learning rates, budgets, data, sizes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string with(std::string text, std::string_view what, std::string_view by) {
   return text;
 }
 
-// An experiment with the arm "rope" and one that starts from another experiment's rope.
+// An experiment with the arm "rope", which may start from another experiment's rope.
 std::string experiment_json(std::string_view name, std::string_view starts_from) {
   const std::string start = starts_from.empty()
                                 ? ""
@@ -45,7 +45,7 @@ std::vector<std::string> names_of(const ExperimentSelection& selection) {
   return names;
 }
 
-TEST(Experiments, ComeByNameButAfterThoseThatTheyStartFrom) {
+TEST(Experiments, AreSortedByNameAfterTheirStarts) {
   const TemporaryFolder folder;
   write_text(folder / "a.json", experiment_json("a", "c"));
   write_text(folder / "b.json", experiment_json("b", ""));
@@ -95,7 +95,7 @@ TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
             std::string::npos);
 }
 
-TEST(Experiment, EvaluatesAModelThatGoesOnLongerInItsFirstUnit) {
+TEST(Experiment, AModelTrainedLongerIsEvaluatedInItsFirstUnit) {
   const auto parse = [](std::string_view unit) {
     return parse_experiment(with(tiny_json("causal_lm"), "\"evaluate_lengths\"",
                                  fmt::format("\"evaluate_unit\": {}, \"evaluate_lengths\"", unit)),
@@ -106,7 +106,7 @@ TEST(Experiment, EvaluatesAModelThatGoesOnLongerInItsFirstUnit) {
             std::string::npos);
 }
 
-TEST(Rescaling, MakesOfASpecWhatTheRulesSay) {
+TEST(Rescaling, AppliesEachRule) {
   const auto cells = tiny_cells("causal_lm", {"rope"});
   const RotarySpec& rope = std::get<RotaryEncoding>(cells[0].encoding.kind).spec;
   const Stretch stretch{.factor = 4, .tokens = 32};
@@ -115,7 +115,7 @@ TEST(Rescaling, MakesOfASpecWhatTheRulesSay) {
   };
   const double plain = slowest("");
   EXPECT_DOUBLE_EQ(slowest("linear"), plain / 4);
-  // The slowest pair turns alpha times slower: 4, and 2 · 4 - 1.
+  // The slowest pair becomes alpha times slower: 4, and 2 · 4 - 1.
   EXPECT_NEAR(plain / slowest("ntk"), 4, 1e-9);
   EXPECT_NEAR(plain / slowest("dynamic"), 7, 1e-9);
   EXPECT_NEAR(plain / slowest("yarn"), 4, 1e-9);
@@ -146,18 +146,18 @@ TEST(Budget, ScalesAllStepsByOneFactor) {
   EXPECT_EQ(cells[0].training.steps, 50);
   EXPECT_EQ(cells[0].training.warmup_steps, 3);
   EXPECT_EQ(cells[0].training.validate_every, 5);
-  // 20 of 50 steps are the least.
+  // The minimum is 20 of 50 steps.
   EXPECT_EQ(failure_of([&] { return make_budget(20, cells, times); }),
             "--budget must leave every cell 20 steps, which takes 50 s of processor time for the 2 "
             "cells, 10 s of them for validation; got 20 s");
 }
 
-TEST(Budget, LeavesCellsThatMeasureWhatAStepCosts) {
+TEST(Budget, LeavesCostMeasurementsAlone) {
   auto cells = tiny_cells("causal_lm", {"rope", "none"}, 4);
   cells[1].training.cost_lengths = {16};
   const std::vector<CellTime> times = {{.steps_s = 10, .fixed_s = 0}, {.steps_s = 0, .fixed_s = 5}};
   EXPECT_EQ(make_budget(15, cells, times).scale, 1);
-  // Four steps are fewer than 20 already, so none may be taken away.
+  // Four steps are already fewer than 20, so none may be removed.
   EXPECT_NE(failure_of([&] { return make_budget(14, cells, times); }).find("--budget must"),
             std::string::npos);
   scale_training(cells[1].training, 0.5);
@@ -189,8 +189,8 @@ TEST(Budget, IsKeptBesideTheCells) {
 
 TEST(CellSize, FollowsFromTheModel) {
   auto cells = tiny_cells("causal_lm", {"rope"});
-  // Two layers of 12 · 32² numbers, 256 · 32 of logits, 2 · 32 · 32 of scores and sums for a token;
-  // a product is two operations, three times over; 256 tokens.
+  // Two layers of 12 · 32² weights, 256 · 32 of logits, 2 · 32 · 32 of scores and sums per token. A
+  // product is two operations, done three times, for 256 tokens.
   EXPECT_DOUBLE_EQ(flops_of_step(cells[0]),
                    3.0 * 2 * (2 * (12 * 1024 + 2 * 1024) + 256 * 32) * 256);
   const double bytes = bytes_of_training(cells[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one cell.
+// Several processes train one cell.
 #include "lab/torch/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
-// Adam hardly sees how large gradients are, so that training does not show it.
+// Adam hardly depends on the size of gradients, so training would not show it.
 TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
     ranks.join();
@@ -48,7 +48,7 @@ TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   EXPECT_EQ(ends, std::vector<int>(3, 0));
 }
 
-// One process, or several that share each batch, on the cell of a folder.
+// Trains a folder's cell in one process, or in several that share each batch.
 class Shared : public testing::Test {
  protected:
   Shared() { set_threads(1); }
@@ -84,7 +84,7 @@ class Shared : public testing::Test {
     return losses;
   }
 
-  // All numbers of the finished model, one after the other.
+  // All weights of the finished model, flattened.
   at::Tensor weights_of(const std::string& name, const Cell& cell) {
     const torch::NoGradGuard no_gradients;
     Trainer trainer(cell, data_for(cell));
@@ -100,7 +100,7 @@ class Shared : public testing::Test {
 
 class SharedTasks : public Shared, public testing::WithParamInterface<const char*> {};
 
-TEST_P(SharedTasks, AnyNumberOfRanksDoesWhatOneDoes) {
+TEST_P(SharedTasks, AnyNumberOfRanksTrainsLikeOne) {
   const Cell cell = tiny_cells(GetParam(), {"rope"}, 20)[0];
   const std::vector<double> alone = losses_alone(cell, "alone");
   const at::Tensor weights = weights_of("alone", cell);
@@ -114,7 +114,7 @@ TEST_P(SharedTasks, AnyNumberOfRanksDoesWhatOneDoes) {
     double worst = 0;
     for (std::size_t step = 0; step < alone.size(); ++step)
       worst = std::max(worst, std::abs(losses[step] / alone[step] - 1));
-    // Seen: 2e-7. Sums of f32 in another order, and 20 steps that carry it on.
+    // Measured: 2e-7, from f32 sums in another order over 20 steps.
     EXPECT_LT(worst, 1e-6) << size << " ranks";
     const at::Tensor difference = weights_of(name, cell) - weights;
     EXPECT_LT(difference.norm().item<double>() / weights.norm().item<double>(), 1e-6);
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, SharedTasks,
                          testing::Values("causal_lm", "masked_lm", "translation"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Shared, OneThatIsAskedToStopStopsAllAndTheyGoOnBitForBit) {
+TEST_F(Shared, AStopRequestStopsAllAndTheyContinueBitForBit) {
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   const auto whole = run_ranks(2, [&](Ranks& ranks) { return work_as(ranks, cell, "whole", {}); });
   EXPECT_EQ(whole, std::vector<int>(2, 0));
@@ -142,7 +142,7 @@ TEST_F(Shared, OneThatIsAskedToStopStopsAllAndTheyGoOnBitForBit) {
   EXPECT_TRUE(at::equal(weights_of("parts", cell), weights_of("whole", cell)));
 }
 
-TEST_F(Shared, ALostRankIsAnErrorAndTheStepsUntilThenAreKept) {
+TEST_F(Shared, ALostRankIsAnErrorAndEarlierStepsAreKept) {
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   const auto ends = run_ranks(3, [&](Ranks& ranks) {
     const bool dies = ranks.rank() == 2;
@@ -160,19 +160,19 @@ TEST_F(Shared, ALostRankIsAnErrorAndTheStepsUntilThenAreKept) {
   EXPECT_EQ(trainer.machines().back()["ranks"], 3);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_TRUE(outcome.has_value());
-  // The machines that worked on it, in order.
+  // The machines in order of their work.
   ASSERT_EQ(outcome->machines.size(), 2U);
   EXPECT_EQ(outcome->machines[1]["ranks"], 1);
 }
 
-TEST_F(Shared, ABatchHasARowForEachRank) {
+TEST_F(Shared, ABatchNeedsARowForEachRank) {
   Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   cell.training.batch = 2;
   const auto ends = run_ranks(3, [&](Ranks& ranks) { return work_as(ranks, cell, "few", {}); });
   EXPECT_EQ(ends, std::vector<int>(3, static_cast<int>(cli::ExitCode::usage)));
 }
 
-TEST_F(Shared, RanksOfAnotherConfigurationAreRefused) {
+TEST_F(Shared, RanksWithAnotherConfigurationAreRefused) {
   Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   const auto ends = run_ranks(2, [&](Ranks& ranks) {
     if (ranks.rank() == 1) cell.training.learning_rate = 1;

@@ -32,7 +32,7 @@ TEST(RunDirectory, RefusesAnotherConfiguration) {
   EXPECT_NE(refused.find("training.learning_rate must be 0.003"), std::string::npos) << refused;
 }
 
-TEST(RunDirectory, CutsTheLogToWhatACheckpointKnows) {
+TEST(RunDirectory, CutsTheLogToTheCheckpointsLength) {
   const TemporaryFolder folder;
   auto directory = RunDirectory::claim(folder.path(), tiny_cells("causal_lm")[0]);
   directory->begin_log(0);
@@ -41,7 +41,7 @@ TEST(RunDirectory, CutsTheLogToWhatACheckpointKnows) {
   const std::string log = directory->path() + "/log.csv";
   const std::string kept = read_text(log);
   EXPECT_EQ(static_cast<std::int64_t>(kept.size()), bytes);
-  // Nine digits give the float back.
+  // Nine digits restore the float.
   EXPECT_NE(kept.find("10,5,0.100000001,"), std::string::npos) << kept;
   write_text(log, "20,10,half a li", std::ios::app);
   directory->begin_log(bytes);

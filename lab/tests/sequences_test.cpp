@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that a rule answers: that answers are right, and that a model's are counted right.
+// Questions with a rule: answers are right, and a model's answers are counted rightly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace rotary::lab {
 namespace {
 
-// One row as text: what the model reads, and what it should answer to it, the end included.
+// One row as text: the question that the model reads, and the expected answer with its end.
 struct Row {
   std::string question;
   std::string answer;
@@ -51,7 +51,7 @@ std::int64_t number_from_lowest_digit(std::string digits) {
   return std::stoll(digits);
 }
 
-// By other means than those that made it.
+// Computes the answer in another way than the library.
 std::string expected_answer(Task task, const std::string& question) {
   const std::string text = question.substr(0, question.size() - 1);
   if (task == Task::copy) return text;
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EverySequence,
                          testing::Values(Task::copy, Task::reverse, Task::addition),
                          [](const auto& task) { return std::string(to_string(task.param)); });
 
-TEST_P(EverySequence, IsAQuestionItsAnswerAndEnds) {
+TEST_P(EverySequence, HasAQuestionItsAnswerAndEnds) {
   const SequenceShape shape{.task = GetParam(), .rows = 200, .symbols = 6};
   const Batch batch = sequence_training_batch(shape, 3, 5);
   ASSERT_EQ(batch.shape.tokens, sequence_tokens(shape.task, shape.symbols));
@@ -87,10 +87,10 @@ TEST_P(EverySequence, IsAQuestionItsAnswerAndEnds) {
     questions.insert(row.question);
   }
   EXPECT_EQ(lengths.size(), 6U);
-  EXPECT_GT(questions.size(), 120U);  // of one symbol there are few
+  EXPECT_GT(questions.size(), 120U);  // few questions have one symbol
 }
 
-TEST_P(EverySequence, DependsOnSeedAndStepAlone) {
+TEST_P(EverySequence, DependsOnSeedAndStepOnly) {
   const SequenceShape shape{.task = GetParam(), .rows = 4, .symbols = 9};
   const auto inputs = [&](std::uint64_t seed, std::int64_t step) {
     return sequence_training_batch(shape, seed, step).inputs;
@@ -115,7 +115,8 @@ TEST_P(EverySequence, FitsTheTokensOfAModel) {
   EXPECT_THROW((void)symbols_that_fit(GetParam(), 2), cli::Failure);
 }
 
-// The answers that the decoder gives, taking the likeliest byte until the end or the longest.
+// Counts the decoder's right answers; it takes the likeliest byte until the end or the longest
+// answer.
 double exactly_answered(const Cell& cell, const Weights& weights, const Batch& batch) {
   std::int64_t right = 0;
   Random random(1);
@@ -133,7 +134,7 @@ double exactly_answered(const Cell& cell, const Weights& weights, const Batch& b
   return static_cast<double>(right) / static_cast<double>(batch.shape.rows);
 }
 
-TEST(Sequences, CountAnswersThatTheDecoderGives) {
+TEST(Sequences, CountTheDecodersAnswers) {
   set_threads(1);
   const TemporaryFolder folder;
   for (Cell cell : tiny_cells("copy", {"rope", "learned"}, 250)) {
@@ -157,7 +158,7 @@ TEST(Sequences, CountAnswersThatTheDecoderGives) {
       EXPECT_EQ(exactly_answered(cell, weights, sequence_validation_batch(asked)),
                 metrics.at(metric));
     }
-    // Some answers are right; equal counts of 0 would prove nothing.
+    // Some must be right, since equal counts of 0 would prove nothing.
     EXPECT_GT(metrics.at("exact@1x"), 0);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spikes and divergence of a training.
+// Spikes and divergence in training.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace rotary::lab {
 namespace {
 
-TEST(StepSeries, ASpikeIsSevenDeviationsAboveWhatWasBefore) {
+TEST(StepSeries, ASpikeIsSevenDeviationsAboveEarlierValues) {
   std::vector<double> values;
   for (int n = 0; n < 100; ++n) values.push_back(n % 2 == 0 ? 1.9 : 2.1);  // deviation 0.1
   EXPECT_EQ(spike_share(values, 20), 0);
@@ -18,7 +18,7 @@ TEST(StepSeries, ASpikeIsSevenDeviationsAboveWhatWasBefore) {
   EXPECT_EQ(spike_share(values, 20), 0);
   values[60] = 2 + 0.71;
   EXPECT_DOUBLE_EQ(spike_share(values, 20), 0.01);
-  // Downwards is no spike, and neither is one with fewer than ten values before it.
+  // Downward jumps do not count, nor do values with fewer than ten before them.
   values[60] = -10;
   EXPECT_EQ(spike_share(values, 20), 0);
   values[60] = 2.1;

@@ -14,7 +14,7 @@
 
 namespace rotary::lab {
 
-// Removed with all that is in it.
+// Removes itself with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

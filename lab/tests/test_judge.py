@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals, measures and verdicts of lab/results, and its BLEU, from values."""
+"""Intervals, measures and verdicts of lab/results, and BLEU, for given values."""
 
 import json
 import math
@@ -42,7 +42,7 @@ class Judge(unittest.TestCase):
 
     @staticmethod
     def beyond(at, freedom):
-        """The probability beyond ±at: the density of Student's t, by Simpson's rule."""
+        """The probability beyond ±at: Student's density, integrated by Simpson's rule."""
         scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
             freedom * math.pi)
         parts = 2000
@@ -51,9 +51,9 @@ class Judge(unittest.TestCase):
                      for n in range(parts + 1)) * at / parts / 3
         return 1 - 2 * inside
 
-    def test_the_bootstrap_repeats_what_the_published_intervals_are_made_by(self):
+    def test_the_bootstrap_repeats_the_published_intervals(self):
         low, high = bootstrap_interval([math.sin(n) for n in range(32)])
-        # By the lab's program before it was Python: the same random numbers.
+        # From the lab's former program in another language, with the same random numbers.
         self.assertAlmostEqual(low, -0.24615843165857593, 12)
         self.assertAlmostEqual(high, 0.24125659941146232, 12)
         self.assertIsNone(bootstrap_interval([1.0] * 7))
@@ -79,21 +79,21 @@ class Judge(unittest.TestCase):
             self.assertTrue(verdict_of(gaps, interval, margin).startswith(verdict),
                             (gaps, margin, interval))
 
-    def test_steps_to_the_end_of_another(self):
+    def test_steps_to_the_end_of_another_arm_are_interpolated(self):
         arms = [arm("learned", 4, 3.5, 3, 2.5), arm("rope", 3, 2, 1.5, 1), arm("none", 4, 3.9)]
         measures = Measures(arms, arms)
         values = [measures.value(each.cells[0], Measure("", metric="steps_to@learned"))
                   for each in arms]
-        # 3 at 100 steps, 2 at 200: 2.5 between them, of 400. The last never is: all its steps.
+        # 3 at 100 steps, 2 at 200: 2.5 halfway, of 400. The last never gets there: all its steps.
         self.assertEqual(values, [1, 150 / 400, 200 / 400])
         judged = measures.judge(Claim("s", Measure("rope", metric="steps_to@learned"),
                                       Measure("learned", metric="steps_to@learned"), 0.5))
         self.assertEqual(judged.verdict, "confirmed")
 
-    def test_a_family_is_its_best_arm_and_the_mean_of_its_rates(self):
+    def test_a_family_means_its_best_arm_and_its_mean_over_rates(self):
         preset = {"encodings": ["rope", "none"], "seeds": [1], "learning_rates": [0.1, 0.2]}
         arms = [arm("rope-lr-0.1", 2, family="rope", spikes=0.1),
-                arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # knows less than nothing
+                arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # worse than knowing nothing
                 arm("none-lr-0.1", 3, family="none")]
         self.assertEqual([each.name for each in arms_of(preset)][:2], [arms[0].name, arms[1].name])
         measures = Measures(arms, arms_of(preset))
@@ -101,7 +101,7 @@ class Judge(unittest.TestCase):
         value = [measures.value(each.cells[0], Measure("", metric="sensitivity@rates"))
                  for each in arms]
         self.assertAlmostEqual(value[0], (2 + math.log(256)) / 2 - 2)
-        self.assertIsNone(value[2])  # one rate of the family is missing
+        self.assertIsNone(value[2])  # the family lacks one rate
         self.assertAlmostEqual(measures.value(arms[1].cells[0], Measure("", metric="spikes@rates")),
                                0.2)
 
@@ -116,7 +116,7 @@ class Judge(unittest.TestCase):
                                            "tokens": "last_quarter"}, "")),
                          "rope yarn 2x, last quarter")
 
-    def test_perplexities_are_compared_by_their_logarithms_and_fractions_as_per_cent(self):
+    def test_perplexities_are_compared_by_logarithms_and_fractions_as_per_cent(self):
         arms = [arm("learned", 2.5), arm("rope", 1)]
         measures = Measures(arms, arms)
         rows = measures.beside({"unit": "perplexity", "values": [
@@ -143,7 +143,7 @@ class Judge(unittest.TestCase):
 
 
 class Bleu(unittest.TestCase):
-    """sacreBLEU's answers, as version 2.6 gives them."""
+    """Answers of sacreBLEU 2.6."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
@@ -160,7 +160,7 @@ class Bleu(unittest.TestCase):
         scorer.chmod(0o755)
         os.environ["ROTARY_LAB_SACREBLEU"] = str(scorer)
 
-    def test_a_score_is_what_the_program_says_and_is_kept(self):
+    def test_the_programs_score_is_kept(self):
         self.answer(json.dumps({"score": 27.300001, "confidence_var": 0.9}))
         for _ in range(2):
             one = cell([1], folder=self.folder)
@@ -169,7 +169,7 @@ class Bleu(unittest.TestCase):
             os.environ["ROTARY_LAB_SACREBLEU"] = "/bin/false"
         self.assertRegex((self.folder / "asked").read_text(), "hypotheses.txt --metrics bleu")
 
-    def test_a_program_that_says_something_else_gives_no_score(self):
+    def test_an_unknown_answer_gives_no_score(self):
         for answer in ("", "no json", "[1, 2]", '{"score": "high"}'):
             self.answer(answer)
             one = cell([1], folder=self.folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary-lab as its users run it, with a tiny experiment."""
+"""rotary-lab as users run it, with a tiny experiment."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class Lab(LabCase):
         self.assertIn("manifest.json",
                       self.lab("run", str(self.experiment), "--data", "none", expect=4))
 
-    def test_samples_begin_with_the_prompt_and_repeat(self):
+    def test_samples_start_with_the_prompt_and_repeat(self):
         cell = (str(self.experiment), "--encoding", "rope", "--prompt", "line ä", "--tokens", "20")
         self.assertIn("must be a finished cell", self.lab("sample", *cell, expect=2))
         self.run_tiny("--only", "rope")
@@ -75,7 +75,7 @@ class Lab(LabCase):
         self.assertLess(float(difference.group(1)), 1e-5)
         self.assertIn("--prompt", self.lab("sample", *cell[:3], "--prompt", "", expect=2))
 
-    def test_a_run_of_a_folder_takes_its_starts_first_and_says_what_it_trains_on(self):
+    def test_a_folder_runs_starts_first_and_names_its_data(self):
         folder = self.folder / "experiments"
         folder.mkdir()
         cost = tiny(2) | {"name": "cost"}
@@ -99,12 +99,12 @@ class Lab(LabCase):
         plan = self.lab("plan", *options)
         self.assertRegex(plan, r"4 cells: about \d+ s of processor time")
 
-    def test_a_plan_does_without_data_that_are_not_here(self):
+    def test_a_plan_needs_no_data(self):
         plan = self.lab("plan", "e6-translation", "--preset", "full", "--data-dir",
                         str(self.data))
         self.assertIn("pairs (not here: estimated without it)", plan)
 
-    def test_starts_that_are_not_there_are_named_before_anything_is_trained(self):
+    def test_missing_starts_are_named_before_training(self):
         content = tiny(20) | {"name": "later"}
         content["presets"]["quick"]["encodings"] = [
             {"like": "rope", "start": {"experiment": "tiny", "encoding": "rope"}}]
@@ -141,7 +141,7 @@ class Lab(LabCase):
         self.experiment.write_text(json.dumps(content), encoding="ascii")
         self.assertRegex(self.run_tiny(expect=5), r"needs about [\d.]+ GB of memory")
 
-    def test_data_that_nothing_replaces_are_asked_for(self):
+    def test_irreplaceable_data_are_asked_for(self):
         self.assertIn("which this experiment needs: ./dev lab data add pairs",
                       self.lab("run", "e6-translation", "--preset", "full", expect=4))
 
@@ -186,14 +186,14 @@ esac
         picture, = (self.folder / "new" / "pictures").glob("*.svg")
         self.assertIn("BLEU", picture.read_text(encoding="utf-8"))
 
-    def test_every_experiment_is_read(self):
+    def test_every_experiment_parses(self):
         for path in sorted(EXPERIMENTS.glob("*.json")):
             with self.subTest(path.name):
                 presets = json.loads(path.read_text(encoding="utf-8"))["presets"]
                 for preset in presets:
                     self.assertIn("mirrors:", self.lab("results", str(path), "--preset", preset))
 
-    def test_it_starts_again_for_a_better_blas_and_says_the_same(self):
+    def test_a_restart_for_a_better_blas_gives_the_same_output(self):
         plain = {name: value for name, value in os.environ.items()
                  if name != "ROTARY_LAB_STARTED_AGAIN"}
         command = [TOOL, *self.on_book("run", "--runs", "again", "--only", "rope")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets that lab/data/prepare.py makes of files and folders."""
+"""Data sets that lab/data/prepare.py makes from files and folders."""
 
 import contextlib
 import gzip
@@ -50,7 +50,7 @@ class Prepare(unittest.TestCase):
             self.add(*arguments)
         self.assertIn(message, str(caught.exception))
 
-    def test_a_folder_keeps_its_texts_with_their_paths_and_leaves_out_what_is_none(self):
+    def test_a_folder_keeps_texts_and_paths_and_skips_other_files(self):
         for name, content in (("b.txt", "second"), ("a.txt", "first "), ("c.txt", "bi\0nary"),
                               ("empty.txt", ""), ("d.md", "not asked for")):
             self.write(f"from/{name}", content)
@@ -88,7 +88,7 @@ class Prepare(unittest.TestCase):
             self.refuses("deb: takes the name of a package", "none", f"deb:{package}")
         self.assertEqual([path.name for path in (self.folder / "data").iterdir()], ["once"])
 
-    def test_manual_pages_are_their_words_without_title_and_name(self):
+    def test_manual_pages_become_words_without_title_and_name(self):
         self.write("man/man2/open.2.gz", gzip.compress(PAGE.encode()))
         self.write("man/man2/openat.2", ".so man2/open.2\n")
         text, manifest = self.add("pages", str(self.folder / "man"), "--format", "manual")
@@ -97,7 +97,7 @@ class Prepare(unittest.TestCase):
                           "open() returns -1 on error.", ""])
         self.assertEqual(manifest["paths"], ["man2/open.2.gz"])
 
-    def test_paragraphs_are_text_without_tags_and_entities(self):
+    def test_paragraphs_become_text_without_tags_and_entities(self):
         page = ("<!DOCTYPE html><body><nav>no</nav><p class='a'>Dr&uuml;cken Sie\n  <em>Strg&nbsp;"
                 "&amp;&#160;C</em>&lt;&#x263a;&gt;</p><div><p>one<br>two<script>var no;</script> "
                 "three<!-- no --></p></div><p></p><p> \t </p>")
@@ -116,9 +116,9 @@ class Prepare(unittest.TestCase):
                            "".join(f"<p>{language} {n}-<b>{k}</b>" for k in range(4)))
         return str(self.folder / "en-US"), "--translation", str(self.folder / "de")
 
-    def test_pairs_are_paragraphs_of_pages_of_the_same_name(self):
+    def test_pairs_are_paragraphs_of_pages_with_the_same_name(self):
         sources = self.write_pages(120)
-        # Not pairs: another number of paragraphs, no such page, the same text, one seen before.
+        # Not pairs: different numbers of paragraphs, a missing page, equal texts, a repeated one.
         german = self.folder / "de" / "help" / "de"
         (german / "part0" / "page0.html").write_text("<p>one")
         (german / "part1" / "page1.html").unlink()
@@ -134,7 +134,7 @@ class Prepare(unittest.TestCase):
         for one, other in pairs:
             self.assertEqual(one.replace("en-US", "de"), other)
 
-    def test_pairs_of_few_pages_are_documents_themselves(self):
+    def test_few_pages_make_each_pair_a_document(self):
         self.assertEqual(len(self.add("few", *self.write_pages(30))[1]["documents"]), 120)
 
     def test_pairs_are_lines_of_two_files(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of rotary-lab report as a reader meets it, in headless Chromium."""
+"""rotary-lab report's page as readers see it, in headless Chromium."""
 
 import itertools
 
@@ -21,7 +21,7 @@ class ReportPage(PageTest, MadeRuns):
     page = None
 
     def open(self, made=None):
-        """The page of the runs as they are made usually is written once."""
+        """Opens the page; the page of the default runs is written once."""
         path = self.path / "lab.html"
         if self.page is None or made is not None:
             self.lab("report", made_runs.write_runs(self.path, made=made), "-o", path)
@@ -60,7 +60,7 @@ class ReportPage(PageTest, MadeRuns):
         self.browser.press(" ")
         self.assertNotIn("rope", self.charts()["Validation loss, against steps"]["lines"])
 
-    def test_names_for_a_screen_reader(self):
+    def test_elements_have_names_for_screen_readers(self):
         self.open()
         seen = set()
         for node in self.browser.send("Accessibility.getFullAXTree")["nodes"]:
@@ -74,7 +74,7 @@ class ReportPage(PageTest, MadeRuns):
         for above, below in itertools.pairwise(headings):
             self.assertLessEqual(below, above + 1)
 
-    def test_the_numbers_as_tables(self):
+    def test_tables_show_the_numbers(self):
         self.open()
         self.browser.evaluate(
             "document.querySelector('.panel details > summary').click()")
@@ -95,7 +95,7 @@ class ReportPage(PageTest, MadeRuns):
         self.assertEqual(self.browser.evaluate("document.querySelector('h1').textContent"), HOSTILE)
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
 
-    def test_light_and_dark(self):
+    def test_light_and_dark_schemes_differ(self):
         self.open()
         grounds = []
         for scheme in ("light", "dark"):
@@ -109,7 +109,7 @@ class ReportPage(PageTest, MadeRuns):
         self.assertNotEqual(*grounds)
         self.browser.send("Emulation.setEmulatedMedia", features=[])
 
-    def test_no_wider_than_the_window(self):
+    def test_the_page_is_no_wider_than_the_window(self):
         self.open()
         for width in (1280, 400):
             self.browser.send("Emulation.setDeviceMetricsOverride", width=width, height=900,

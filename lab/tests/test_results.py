@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rotary-lab results and report say about run directories that a script made."""
+"""The output of rotary-lab results and report for run directories made by a script."""
 
 import json
 import math
@@ -44,7 +44,7 @@ class Results(MadeRuns):
         self.experiment = made_runs.write_runs(self.path)
 
     def whole(self):
-        """Of the runs as they were made: asked for once, it takes long to start."""
+        """The default runs' results, computed once, since starting takes long."""
         if Results.document is None:
             [Results.document] = self.results(self.experiment)
         return Results.document
@@ -52,7 +52,7 @@ class Results(MadeRuns):
     def claims(self):
         return {claim["statement"]: claim for claim in self.whole()["claims"]}
 
-    def test_verdicts(self):
+    def test_verdicts_follow_the_numbers(self):
         verdicts = {statement: claim["verdict"] for statement, claim in self.claims().items()}
         self.assertEqual(verdicts, {
             "RoPE is ahead of learned positions": "confirmed",
@@ -65,7 +65,7 @@ class Results(MadeRuns):
             "Nobody ran this": "not run",
         })
 
-    def test_interval_over_seeds(self):
+    def test_the_interval_is_over_seeds(self):
         claim = self.claims()["RoPE is ahead of learned positions"]
         gaps = [made_runs.loss_at("learned", seed, 200) - made_runs.loss_at("rope", seed, 200)
                 for seed in (1, 2, 3)]
@@ -76,7 +76,7 @@ class Results(MadeRuns):
         self.assertAlmostEqual(claim["interval"][0], statistics.mean(gaps) - reach)
         self.assertAlmostEqual(claim["interval"][1], statistics.mean(gaps) + reach)
 
-    def test_cells_are_as_their_directories_say(self):
+    def test_cells_show_their_directories(self):
         found = self.whole()
         self.assertEqual(found["cells"]["finished"], 20)
         self.assertEqual(found["machines"],
@@ -95,7 +95,7 @@ class Results(MadeRuns):
             if key != "windows"})
         self.assertIsNone(arms["learned"]["cells"][0]["lengths"][1]["loss"])
 
-    def test_numbers_that_cannot_be_compared_are_remarked(self):
+    def test_incomparable_numbers_are_remarked(self):
         folder = self.path / "runs" / "e1-made-quick"
         config = json.loads((folder / "rope/seed-2/config.json").read_text())
         config["data"]["sha256"] = "other"
@@ -108,7 +108,7 @@ class Results(MadeRuns):
         self.assertEqual(len(found["remarks"]), 3, found["remarks"])
         self.assertIn("attention: ", self.lab("results", self.experiment))
 
-    def test_all_experiments_of_a_folder_that_have_cells(self):
+    def test_all_experiments_with_cells_are_shown(self):
         other = made_runs.experiment("e2-made")
         (self.path / "e2-made.json").write_text(json.dumps(other))
         found = self.results("--experiments", self.path)
@@ -118,7 +118,7 @@ class Results(MadeRuns):
         refused = self.lab("results", "--experiments", self.path, runs="none", expect=2)
         self.assertIn("rotary-lab run --preset quick makes them", refused)
 
-    def test_some_seeds_and_encodings(self):
+    def test_seeds_and_encodings_can_be_selected(self):
         [found] = self.results(self.experiment, "--seeds", "2,3", "--only", "rope,learned")
         seeds = {arm["name"]: [cell["seed"] for cell in arm["cells"]] for arm in found["arms"]}
         self.assertEqual(seeds, {"rope": [2, 3], "learned": [2, 3]})
@@ -140,7 +140,7 @@ class Report(MadeRuns):
         self.lab("report", *arguments, "-o", "lab.html", "--force")
         return (self.path / "lab.html").read_text()
 
-    def test_it_has_a_chart_for_each_panel_and_replaces_no_file_unasked(self):
+    def test_each_panel_has_a_chart_and_files_stay_unless_forced(self):
         experiment = made_runs.write_runs(self.path)
         [data] = DATA.findall(self.page(experiment))
         [one] = json.loads(data)
@@ -148,7 +148,7 @@ class Report(MadeRuns):
         refused = self.lab("report", experiment, "-o", "lab.html", expect=4)
         self.assertIn("--force", refused)
 
-    def test_nothing_comes_from_elsewhere_and_no_text_becomes_markup(self):
+    def test_the_page_is_self_contained_and_escapes_text(self):
         made = made_runs.experiment(arms={"rope": made_runs.ARMS["rope"]})
         marks = len(re.findall("<", self.page(made_runs.write_runs(self.path, made=made))))
         made["title"] = made["mirrors"] = made["claims"][0]["statement"] = HOSTILE

@@ -84,7 +84,7 @@ class Scale(LabCase):
             time.sleep(0.005)
 
     def cell_in_work(self, runs, process):
-        """The folder whose lock the process holds, once it has steps in its log."""
+        """The folder whose lock the process holds, once its log has steps."""
         found = []
 
         def look():
@@ -94,7 +94,7 @@ class Scale(LabCase):
                     log = target.parent / "log.csv"
                     if target.name != "lock" or not log.exists():
                         continue
-                    # Open is not held: a process opens the locks of others' cells to try them.
+                    # An open lock may not be held: processes open others' locks to try them.
                     held = pathlib.Path(f"/proc/{process.pid}/fdinfo/{link.name}").read_text()
                     if "FLOCK" in held and log.read_text().count("\n") > 2:
                         found.append(target.parent)
@@ -105,13 +105,13 @@ class Scale(LabCase):
         self.wait_until(look, f"no cell of {runs} in work")
         return found[0]
 
-    def test_jobs_share_the_cells_and_show_what_they_do(self):
+    def test_jobs_share_the_cells_and_show_their_work(self):
         said = self.run_lab(20, "jobs", jobs=3)
         self.check_like_whole(20, "jobs")
         for encoding, seed in CELLS:
             ends = f"tiny {encoding} seed {seed}: 20 steps, validation loss"
             self.assertEqual(said.count(ends), 1, said)
-        # The first cell may be finished before the others have started.
+        # The first cell may finish before the other processes start.
         self.assertRegex(said, r"\n6 cells, (\d finished before, )?book")
         self.assertIn("6 cells, 6 finished before", self.run_lab(20, "jobs", jobs=2))
 
@@ -133,7 +133,7 @@ class Scale(LabCase):
         self.assertIn("another process works on it", self.run_lab(2000, "busy", *one))
         process.kill()
 
-    def test_an_interruption_stops_all_jobs_and_everything_goes_on(self):
+    def test_an_interruption_stops_all_jobs_and_all_continue(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             before = self.log_bytes("interrupted")
             process = self.start(300, "interrupted", jobs=2)
@@ -141,7 +141,7 @@ class Scale(LabCase):
             process.send_signal(number)
             self.end(process, 130)
         self.assertFalse(self.processes_on("interrupted"))
-        # The process that shows the others, killed: they end too.
+        # Kills the process that starts the others: they end too.
         before = self.log_bytes("interrupted")
         process = self.start(300, "interrupted", jobs=2)
         self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
@@ -155,7 +155,7 @@ class Scale(LabCase):
 
     def processes_on(self, runs):
         found = []
-        # Not glob(): it asks for the status of each process, and raises when one is gone by then.
+        # Not glob(): it stats each process, and raises if one has ended.
         for process in filter(str.isdecimal, os.listdir("/proc")):
             try:
                 command = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An experiment that trains in a tenth of a second: every named encoding.
+// An experiment with every named encoding that trains in a tenth of a second.
 #pragma once
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ inline const Dataset& small_pairs() {
   return data;
 }
 
-// The columns of a log that do not depend on the clock: step, tokens, both losses and the rate.
+// A log's columns that do not depend on the clock: step, tokens, both losses and the rate.
 inline std::vector<std::string> losses_of(const std::string& folder) {
   std::vector<std::string> rows;
   std::istringstream log(read_text(folder + "/log.csv"));

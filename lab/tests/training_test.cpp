@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiny cells trained whole: that the loss falls, repeats, and survives interruption.
+// Trains tiny cells: the loss falls, repeats, and survives interruption.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ class EveryEncoding : public testing::TestWithParam<const char*> {
   EveryEncoding() { set_threads(1); }
 };
 
-// At twice the length, by a rule.
+// The loss at twice the length under a rule.
 std::optional<double> doubled_loss(const Outcome& outcome, std::string_view rule) {
   for (const LengthLoss& length : outcome.lengths) {
     if (length.multiple == 2 && length.rule == rule) return length.loss;
@@ -58,7 +58,7 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
     RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
     const auto outcome = train_cell(cell, small_data(), directory, {});
     ASSERT_TRUE(outcome.has_value());
-    // 256 bytes in equal parts are ln 256 nats.
+    // Uniform over 256 bytes would be ln 256 nats.
     EXPECT_LT(outcome->validation_loss, std::log(256.0) - 1);
     EXPECT_GT(outcome->validation_loss, 0.5);
     ASSERT_GE(outcome->lengths.size(), 2U);
@@ -72,7 +72,7 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryEncoding, testing::Values("causal_lm", "masked_lm"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Training, GoesOnBitForBitAfterAnyStep) {
+TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
   for (const char* name : {"rope", "t5", "shaw", "learned"}) {
     SCOPED_TRACE(name);
     const Cell cell = tiny_cells("causal_lm", {name})[0];
@@ -94,7 +94,7 @@ TEST_F(Training, GoesOnBitForBitAfterAnyStep) {
   }
 }
 
-TEST_F(Training, StretchingChangesLongSequencesAndLeavesNothingBehind) {
+TEST_F(Training, StretchingChangesLongSequencesAndIsUndone) {
   const Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   RunDirectory directory = claim("stretched", cell);
   const auto outcome = train_cell(cell, small_data(), directory, {});
@@ -107,7 +107,7 @@ TEST_F(Training, StretchingChangesLongSequencesAndLeavesNothingBehind) {
   EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
 }
 
-TEST_F(Training, WatchedItsStepsAreMeasuredAlsoAcrossAnInterruption) {
+TEST_F(Training, WatchedStepsAreMeasuredAcrossAnInterruption) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   RunDirectory whole = claim("whole", cell);
@@ -121,7 +121,7 @@ TEST_F(Training, WatchedItsStepsAreMeasuredAlsoAcrossAnInterruption) {
   EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected->metrics);
 }
 
-TEST_F(Training, WatchedItMayBreakAndThatIsItsResult) {
+TEST_F(Training, AWatchedTrainingMayBreakAsItsResult) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   cell.training.learning_rate = 1e30;
@@ -138,7 +138,7 @@ TEST_F(Training, WatchedItMayBreakAndThatIsItsResult) {
   EXPECT_FALSE(failing.finished());
 }
 
-// The loss of a finished model of one rotary layer whose frequencies are these.
+// The loss of a finished model with one rotary layer and these frequencies.
 double loss_with(const Cell& cell, const RunDirectory& directory, std::vector<double> inv_freq) {
   Cell other = cell;
   auto& spec = std::get<RotaryEncoding>(other.encoding.kind).spec;
@@ -148,7 +148,7 @@ double loss_with(const Cell& cell, const RunDirectory& directory, std::vector<do
   return learner->validation_loss();
 }
 
-TEST_F(Training, APairThatDoesNotTurnIsAModelWithoutItsFrequency) {
+TEST_F(Training, AnUnturnedPairEqualsAModelWithoutItsFrequency) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.model.layers = 1;
   cell.training.evaluate_lengths = {1};
@@ -174,7 +174,7 @@ TEST_F(Training, APairThatDoesNotTurnIsAModelWithoutItsFrequency) {
   EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
 }
 
-TEST_F(Training, PairsThatStandStillAnywayLoseNothing) {
+TEST_F(Training, PairsOfFrequencyZeroLoseNothing) {
   Cell cell = tiny_cells("causal_lm", {"p-rope"})[0];
   cell.training.evaluate_lengths = {1};
   cell.training.pair_rows = 8;
@@ -183,7 +183,7 @@ TEST_F(Training, PairsThatStandStillAnywayLoseNothing) {
   ASSERT_EQ(outcome->pairs.size(), 16U);
   for (const PairInfluence& pair : outcome->pairs) {
     EXPECT_EQ(pair.inv_freq == 0, pair.pair >= 6);
-    // A slow pair that turns may change less than float32 shows.
+    // A slow pair may change less than float32 shows.
     if (pair.pair == 0) {
       EXPECT_NE(pair.loss_unturned, 0) << pair.layer;
     }
@@ -193,8 +193,8 @@ TEST_F(Training, PairsThatStandStillAnywayLoseNothing) {
   }
 }
 
-TEST_F(Training, EncodingsShareTheirFirstLoss) {
-  // Before the first update nothing but positions tells two models apart, and those hardly.
+TEST_F(Training, EncodingsShareTheirFirstLossApproximately) {
+  // Before the first update models differ only by positions, and hardly.
   std::vector<double> first;
   for (const Cell& cell : tiny_cells("causal_lm", {"none", "rope", "alibi"}, 1)) {
     RunDirectory directory = claim("first", cell);

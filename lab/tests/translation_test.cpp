@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder and decoder: padding, order, gradients; and the learner on pairs.
+// Encoder and decoder: padding, order, gradients; and the learner on pairs.
 #include "lab/torch/translation.hpp"
 
 #include <gtest/gtest.h>
@@ -25,15 +25,15 @@
 namespace rotary::lab {
 namespace {
 
-// Sums of at most a few hundred products of numbers of size 1 to 10, in another order or with
-// zeros between them, each rounded within 2^-53.
+// Sums of at most a few hundred products of numbers from 1 to 10, in another order or with added
+// zeros, each rounded within 2^-53.
 constexpr double bound = 1e-12;
 
 constexpr ModelConfig small = {
     .task = Task::translation, .d_model = 16, .layers = 2, .heads = 2, .tokens = 12};
 constexpr std::int64_t small_pieces = 40;
 
-// Source and target lengths: 3 and 9, 8 and 4.
+// Source and target lengths are 3 and 9, then 8 and 4.
 std::vector<TokenPair> two_pairs() {
   return {{.text = {}, .source = {5, 6, 7}, .target = {8, 9, 10, 11, 12, 13, 14, 15, 16}},
           {.text = {}, .source = {17, 18, 19, 20, 21, 22, 23, 24}, .target = {25, 26, 27, 39}}};
@@ -46,7 +46,7 @@ EncoderDecoder make_model(const NamedEncoding& named) {
                         small_pieces, 1);
 }
 
-// In f64, with scores of a size that matters.
+// In f64, with scores large enough to matter.
 EncoderDecoder awake_model(const NamedEncoding& named) {
   EncoderDecoder model = make_model(named);
   model->to(at::kDouble);
@@ -79,7 +79,7 @@ TEST(EncoderDecoder, PaddingChangesNoLoss) {
   }
 }
 
-TEST(EncoderDecoder, SeesTheWholeSourceAndWhatIsWritten) {
+TEST(EncoderDecoder, SeesTheWholeSourceAndEarlierTargets) {
   const torch::NoGradGuard no_gradient;
   for (const NamedEncoding& named : named_encodings()) {
     SCOPED_TRACE(named.name);
@@ -94,17 +94,17 @@ TEST(EncoderDecoder, SeesTheWholeSourceAndWhatIsWritten) {
     same.sources[0] = 30;
     same.inputs[0] = 31;
     const auto as_it_was = losses(same, 0, 0);
-    // The last token of the source is seen from the first target on.
+    // The source's last token affects the first target on.
     EXPECT_NE(losses(same, 7, 0)[0].item<double>(), as_it_was[0].item<double>());
-    // Input 3 is seen from target 3 on, and not before.
+    // Input 3 affects target 3 on, and none before.
     const auto changed = losses(same, 0, 3);
     EXPECT_LT((changed - as_it_was).slice(0, 0, 3).abs().max().item<double>(), bound);
     EXPECT_GT((changed - as_it_was)[3].abs().item<double>(), 1e-9);
   }
 }
 
-TEST(EncoderDecoder, GradientsAreThoseOfDifferences) {
-  // Padding is in a mask, or in a bias; model_gradient_test.cpp has all encodings.
+TEST(EncoderDecoder, GradientsEqualDifferences) {
+  // Padding by a mask, and by a bias; model_gradient_test.cpp covers all encodings.
   const std::set<std::string_view> kinds = {"rope", "t5"};
   for (const NamedEncoding& named : named_encodings()) {
     if (!kinds.contains(named.name)) continue;
@@ -117,8 +117,8 @@ TEST(EncoderDecoder, GradientsAreThoseOfDifferences) {
   }
 }
 
-TEST(EncoderDecoder, SmoothsALabel) {
-  // With equal logits each piece costs ln(pieces), smoothed or not.
+TEST(EncoderDecoder, SmoothsLabels) {
+  // Equal logits cost ln(pieces) per piece, smoothed or not.
   const torch::NoGradGuard no_gradient;
   EncoderDecoder model = make_model(named_encodings()[0]);
   for (auto& parameter : model->named_parameters()) parameter.value().zero_();
@@ -130,7 +130,7 @@ TEST(Translate, WritesUpToTheEndForEachRow) {
   EncoderDecoder model = make_model(named_encodings()[0]);
   const auto both = translate(model, batch_of_rows({0, 1}), 7);
   ASSERT_EQ(both.size(), 2U);
-  // Whoever is in the batch, and however many have ended.
+  // Independent of the batch, and of how many rows have ended.
   EXPECT_EQ(translate(model, batch_of_rows({0}), 7)[0], both[0]);
   EXPECT_EQ(translate(model, batch_of_rows({1}), 7)[0], both[1]);
   EXPECT_LE(both[0].size(), 7U);
@@ -147,14 +147,14 @@ class Translating : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Translating, LearnsAndLeavesTexts) {
+TEST_F(Translating, LearnsAndWritesTexts) {
   for (const char* name : {"rope", "sinusoidal"}) {
     SCOPED_TRACE(name);
     const Cell cell = tiny_translation(name);
     RunDirectory directory = claim("learns", cell);
     const auto outcome = train_cell(cell, small_pairs(), directory, {});
     ASSERT_TRUE(outcome.has_value());
-    // 400 pieces in equal parts are ln 400 nats, 6.0.
+    // Uniform over 400 pieces would be ln 400 nats, 6.0.
     EXPECT_LT(outcome->validation_loss, 5);
     EXPECT_GT(outcome->validation_loss, 0.5);
     EXPECT_DOUBLE_EQ(outcome->metrics.at("perplexity"), std::exp(outcome->validation_loss));

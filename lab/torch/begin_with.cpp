@@ -19,11 +19,11 @@ using torch::serialize::InputArchive;
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Every tensor below the archive, by its name with dots.
+// Finds every tensor below the archive by its dotted name.
 void collect(InputArchive& archive, const std::string& prefix, NamedTensors& found) {
   for (const std::string& key : archive.keys()) {
     InputArchive below;
-    at::Tensor tensor;  // undefined, since reading into one of another size aborts
+    at::Tensor tensor;  // undefined, because reading into another size aborts
     if (archive.try_read(key, below)) {
       collect(below, prefix + key + ".", found);
     } else if (archive.try_read(key, tensor)) {
@@ -54,7 +54,7 @@ std::string text_of(at::IntArrayRef sizes) { return fmt::format("[{}]", fmt::joi
   throw cli::Failure(cli::ExitCode::usage, fmt::format("{}: {}", path, what));
 }
 
-// Whether the weight becomes the first rows of a longer learned table.
+// Whether the weight fills the first rows of a longer learned table.
 bool is_longer(std::string_view name, const at::Tensor& own, const at::Tensor& weight) {
   return name == "positions.learned" && own.size(1) == weight.size(1) &&
          own.size(0) > weight.size(0);
@@ -64,7 +64,7 @@ bool is_longer(std::string_view name, const at::Tensor& own, const at::Tensor& w
 
 void begin_with(torch::nn::Module& model, const std::string& checkpoint) {
   const auto own = model.named_parameters();
-  std::vector<std::pair<at::Tensor, at::Tensor>> copies;  // to, from
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;  // (to, from)
   for (const auto& [name, weight] : read_weights(checkpoint)) {
     const bool of_positions = name.starts_with("positions.");
     const at::Tensor* const found = own.find(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a model with the weights of another cell.
+// Starts a model with another cell's weights.
 #pragma once
 
 #include <torch/torch.h>
@@ -8,11 +8,10 @@
 
 namespace rotary::lab {
 
-// Gives the model the weights of a checkpoint, by their names. Weights that only the model has, a
-// new head, are unchanged; those that only the checkpoint has must be its head or its positions.
-// Position parameters are taken if name and shape agree, and from a learned table with fewer rows
-// than the model's as the model's first rows. Fails, without changes, if another weight has another
-// shape.
+// Copies a checkpoint's weights by name. Weights only in the model (a new head) stay unchanged;
+// those only in the checkpoint must be its head or positions. Position parameters are copied if
+// name and shape agree; a shorter learned table fills the first rows. Fails without changes if
+// another weight's shape differs.
 void begin_with(torch::nn::Module& model, const std::string& checkpoint);
 
 }  // namespace rotary::lab

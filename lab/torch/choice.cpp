@@ -20,7 +20,7 @@
 namespace rotary::lab {
 namespace {
 
-// Its weights have the names that they have in Transformer, whose checkpoints it can begin with.
+// Weights have Transformer's names, so that it can start from its checkpoints.
 class ChoiceModelImpl : public torch::nn::Module {
  public:
   ChoiceModelImpl(const Cell& cell, const ChoiceShape& shape) : shape_(shape) {
@@ -33,7 +33,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
       layers_.push_back(register_module("layer_" + std::to_string(layer), Layer(model)));
     norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({model.d_model})));
-    // Pre-training knows one segment and no row for it: nothing changes until they are learned.
+    // Pre-training has one segment without a row: zeros change nothing until they are learned.
     segments_ = register_parameter("segments", at::zeros({2, model.d_model}));
     const std::int64_t features = two_segments() ? 2 * model.d_model : model.d_model;
     scores_ = register_module("scores", nn::Linear(features, shape.scores));
@@ -42,7 +42,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     positions_ = register_module("positions", Positions(cell.encoding, model, cell.seed));
   }
 
-  // inputs [sequences, tokens]; the scores are [sequences, shape.scores].
+  // inputs [sequences, tokens] to scores [sequences, shape.scores].
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs) {
     const auto segment = at::arange(shape_.tokens, device()).ge(shape_.first_segment).to(at::kLong);
     auto x = positions_->add_absolute(tokens_(inputs) + segments_.index_select(0, segment));
@@ -55,9 +55,9 @@ class ChoiceModelImpl : public torch::nn::Module {
  private:
   [[nodiscard]] bool two_segments() const { return shape_.first_segment < shape_.tokens; }
 
-  // The mean of a segment's tokens; of two segments how they differ and agree, feature by feature
-  // (Conneau et al. 2017, with the corner of the difference rounded off): BERT's pooling at the
-  // first token takes more examples to learn anything.
+  // The mean over a segment's tokens; for two segments, how they differ and agree per feature
+  // (Conneau et al. 2017, with a smoothed difference). BERT's pooling of the first token needs more
+  // examples to learn anything.
   [[nodiscard]] at::Tensor pooled(const at::Tensor& x) const {
     const auto first = x.slice(1, 0, shape_.first_segment).mean(1);
     if (!two_segments()) return first;
@@ -75,13 +75,13 @@ class ChoiceModelImpl : public torch::nn::Module {
 };
 TORCH_MODULE(ChoiceModel);
 
-// To all questions of validation.
+// Answers to all validation questions.
 struct Answers {
   double loss = 0;  // nats per example
   std::int64_t right = 0;
-  // Counts for the answer 1.
+  // Counts for answer 1.
   std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
-  // similarity: numbers, expected and given.
+  // similarity: expected and given numbers.
   std::vector<double> expected = {}, given = {};
 };
 
@@ -105,7 +105,7 @@ class Choice final : public Learner {
     model_->to(device());
   }
 
-  // The caller may change the model.
+  // Discards answers, since the caller may change the model.
   torch::nn::Module& model() override {
     answers_.reset();
     return *model_;
@@ -157,8 +157,8 @@ class Choice final : public Learner {
     outcome.metrics["documents"] = static_cast<double>(documents);
   }
 
-  // Nats; of similarity squares of differences to the answer as a share of the most (STS-B is
-  // fine-tuned so: Devlin et al. 2019).
+  // In nats; for similarity, squared differences to the answer as a share of the maximum, as STS-B
+  // is fine-tuned (Devlin et al. 2019).
   [[nodiscard]] at::Tensor loss_sum(const at::Tensor& scored,
                                     const std::vector<std::int64_t>& answers) const {
     const auto expected = to_tensor(answers).to(scored.device());
@@ -206,7 +206,7 @@ class Choice final : public Learner {
   ChoiceDocuments documents_;
   ChoiceShape shape_;
   ChoiceModel model_;
-  std::optional<Answers> answers_;  // of the model as it is
+  std::optional<Answers> answers_;  // of the current model
 };
 
 }  // namespace

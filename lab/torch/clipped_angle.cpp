@@ -29,7 +29,7 @@ std::shared_ptr<const Rotations> rotations_at(const Frequencies& frequencies,
       value_or_fail(make_rotations(frequencies, positions, options)));
 }
 
-// [batch, heads, pairs, tokens, 2]
+// Returns [batch, heads, pairs, tokens, 2].
 at::Tensor pairs_of(const at::Tensor& heads, const at::Tensor& features) {
   const auto chosen = heads.index_select(-1, features);
   return chosen.view({chosen.size(0), chosen.size(1), chosen.size(2), -1, 2}).transpose(2, 3);
@@ -67,7 +67,7 @@ std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& enc
     if (!rests[static_cast<std::size_t>(feature)]) others.push_back(feature);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(tokens), 1);
   const std::vector<std::int64_t> minus_ones(static_cast<std::size_t>(tokens), -1);
-  // Keys are not turned then, and leave their attention factor to the queries.
+  // Keys are not rotated then; queries get their attention factor.
   const double factor = frequencies.attention_factor * frequencies.attention_factor;
   const Frequencies at_rest = value_or_fail(make_frequencies(window, angles, factor));
   AngleClip clip{

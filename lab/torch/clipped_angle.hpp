@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of rotary pairs that stop turning at an angle: ClippedAngle (position_maps.hpp) in a form
-// that torch can differentiate. A pair at rest has the same angle at every distance, so its part of
-// the scores is one more product, of queries that are all rotated by that angle and of unrotated
-// keys. The distance decides which of the two products counts, so scores of pairs that come to rest
-// within the sequence are computed one pair at a time: tokens² · pairs of them in memory.
+// Scores of rotary pairs that stop turning at an angle: ClippedAngle (position_maps.hpp),
+// differentiable by torch. A pair at rest has the same angle at every distance, so its part of the
+// scores is a product of queries rotated by that angle and unrotated keys. The distance decides
+// which product counts. Pairs that stop within the sequence are computed one at a time: all their
+// tokens² · pairs products need memory.
 #pragma once
 
 #include <torch/torch.h>
@@ -17,20 +17,20 @@
 namespace rotary::lab {
 
 struct AngleClip {
-  std::shared_ptr<const Rotations> turning;  // of queries and keys, by their positions
+  std::shared_ptr<const Rotations> turning;  // of queries and keys by position
   std::shared_ptr<const Rotations> before;   // of queries: every pair by the largest angle
-  std::shared_ptr<const Rotations> after;    // the other way, towards keys that stand after
-  at::Tensor resting_features;  // [pairs · 2] of those that come to rest, a pair's two in a row
-  at::Tensor other_features;    // all that are left of a head
+  std::shared_ptr<const Rotations> after;    // backwards, for keys after the query
+  at::Tensor resting_features;  // [pairs · 2] of pairs that stop, two in a row for each
+  at::Tensor other_features;    // the head's other features
   at::Tensor turns;             // [pairs, tokens, tokens], bool: where the pair still turns
-  at::Tensor is_before;         // [tokens, tokens], bool: the key, of the query
+  at::Tensor is_before;         // [tokens, tokens], bool: the key precedes the query
 };
 
 [[nodiscard]] std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& encoding,
                                                                std::int64_t tokens,
                                                                at::ScalarType dtype);
 
-// q·k, [batch, heads, tokens, tokens], of unrotated q and k [batch, tokens, heads, features].
+// q·k [batch, heads, tokens, tokens] for unrotated q and k [batch, tokens, heads, features].
 [[nodiscard]] at::Tensor clipped_angle_scores(const at::Tensor& q, const at::Tensor& k,
                                               const AngleClip& clip);
 

@@ -12,7 +12,7 @@ namespace {
 
 enum class Part { cos, sin };
 
-// [tokens, pairs], where and of which type `like` is.
+// [tokens, pairs], with the device and type of `like`.
 template <class Real>
 at::Tensor rows(const Rotations& rotations, Part part, const at::Tensor& like) {
   const std::int64_t pairs = rotations.window().pairs();
@@ -30,7 +30,7 @@ at::Tensor rows(const Rotations& rotations, Part part, const at::Tensor& like) {
                                                 : rows<float>(rotations, part, like);
 }
 
-// The row of the window for each query and key, [tokens, tokens].
+// The window's row for each query and key, [tokens, tokens].
 at::Tensor window_rows(std::int64_t tokens, const ShawWindow& window, const at::Tensor& like) {
   const auto places = at::arange(tokens, like.options().dtype(at::kLong));
   const auto relative = places.unsqueeze(0) - places.unsqueeze(1);

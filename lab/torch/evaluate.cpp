@@ -39,7 +39,7 @@ struct Places {
   [[nodiscard]] std::int64_t position(std::int64_t n) const { return index(n) % tokens; }
 };
 
-// The mean of the losses in each bin; NaN for an empty bin.
+// The mean loss of each bin; NaN for an empty one.
 std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const auto& bin_of) {
   const auto numbers = losses.contiguous();
   const double* const loss = numbers.data_ptr<double>();
@@ -58,7 +58,7 @@ std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const aut
 
 LossSum loss_of(Transformer& model, const Batch& batch) {
   if (batch.targets.empty()) {
-    // For a share without a hidden byte: its gradients are zeros, not absent.
+    // A share without hidden bytes has zero gradients, not absent ones.
     auto zero = at::zeros({}, at::TensorOptions().device(device()));
     for (const at::Tensor& parameter : model->parameters()) zero = zero + 0 * parameter.sum();
     return {.sum = zero, .count = 0};
@@ -82,7 +82,7 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   const std::int64_t window_tokens = longest * unit;
   Batch all =
       validation_batch(text, {.task = cell.model.task, .rows = windows, .tokens = window_tokens});
-  // The same bytes at every multiple, cut into longer or shorter sequences.
+  // The same bytes at every multiple, split into longer or shorter sequences.
   all.shape.rows = windows * longest / multiple;
   all.shape.tokens = tokens;
   const std::int64_t rows_at_once =

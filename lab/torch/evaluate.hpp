@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of a model on batches, in nats per predicted byte.
+// A model's losses on batches, in nats per predicted byte.
 #pragma once
 
 #include <torch/torch.h>
@@ -18,16 +18,15 @@ namespace rotary::lab {
 
 [[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
-// In tokens, what a multiple of 1 is.
+// The tokens of a multiple of 1.
 [[nodiscard]] std::int64_t unit_of(const Cell& cell);
 
-// On text that the cell does not train on, at `multiple` times its unit: windows of the
-// longest sequences that the cell is evaluated at, cut into sequences of this length. So every
-// multiple predicts the same bytes, and the loss differs by what a byte sees.
+// Validates at `multiple` times the cell's unit: windows of its longest evaluated sequences are cut
+// into sequences of this length. So every multiple predicts the same bytes with different context.
 [[nodiscard]] LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
                                   std::int64_t multiple);
 
-// At every length and, beyond the first, by every rule that the cell asks for.
+// Validates at every length and, beyond the first, with every rule of the cell.
 [[nodiscard]] std::vector<LengthLoss> validate_lengths(Transformer& model, const Cell& cell,
                                                        std::string_view text);
 

@@ -26,7 +26,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// A value that is not a tensor, carried from forward to backward.
+// Passes a value that is not a tensor from forward to backward.
 template <class T>
 struct Carried : torch::CustomClassHolder {
   explicit Carried(T what) : value(std::move(what)) {}
@@ -110,7 +110,7 @@ at::Tensor shaw_table_gradient(const at::Tensor& scores, const at::Tensor& vecto
   return to_tensor(gradient, table);
 }
 
-// The two are each other's adjoint.
+// Each is the other's adjoint.
 at::Tensor shaw_scores_of(at::Tensor scores, const at::Tensor& q, const at::Tensor& table,
                           const ShawWindow& window) {
   ok_or_fail(add_shaw_scores(scores_view(scores), heads_view(q.transpose(1, 2)),
@@ -197,7 +197,7 @@ at::Tensor rotate_heads(const at::Tensor& heads, const SharedRotations& rotation
 }
 
 at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call) {
-  // A few numbers and a table for each head: made by the core, and moved.
+  // A few numbers and a table per head: made by the core, then moved.
   return BiasScores::apply(numbers.to(at::kCPU), call).to(device());
 }
 

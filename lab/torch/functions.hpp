@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core library as functions that torch can differentiate: forward and backward are both its
-// own, on the memory of the tensors. f32 and f64. Tensors that are not in the memory of the
-// processor go through composed.hpp. Failures are cli::Failure.
+// The core library as differentiable torch functions: it computes forward and backward on the
+// tensors' memory, in f32 and f64. Tensors outside the processor's memory use composed.hpp.
+// Failures are cli::Failure.
 #pragma once
 
 #include <torch/torch.h>
@@ -16,13 +16,13 @@
 
 namespace rotary::lab {
 
-// Whole rows of cos and sin for 0, 1, ... tokens - 1.
+// Rows of cos and sin for positions 0 to tokens - 1.
 [[nodiscard]] std::shared_ptr<const Rotations> rotations_of(const RotarySpec& spec,
                                                             std::int64_t tokens,
                                                             at::ScalarType dtype, Role role);
 
-// heads [batch, tokens, heads, features], any strides; the result [batch, heads, tokens, features],
-// contiguous: what a product of matrices wants.
+// Takes [batch, tokens, heads, features] with any strides; returns contiguous [batch, heads,
+// tokens, features] for matrix products.
 [[nodiscard]] at::Tensor rotate_heads(const at::Tensor& heads,
                                       const std::shared_ptr<const Rotations>& rotations);
 
@@ -33,11 +33,11 @@ struct BiasCall {
   at::ScalarType dtype = at::kFloat;
 };
 
-// numbers: [parameter_count], what make_bias() reads. The result is [heads, tokens, tokens].
+// numbers: [parameter_count] for make_bias(). Returns [heads, tokens, tokens].
 [[nodiscard]] at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call);
 
-// scores [batch, heads, tokens, tokens], q [batch, heads, tokens, features] scaled as in the
-// scores, table [window.rows(), features].
+// scores [batch, heads, tokens, tokens]; q [batch, heads, tokens, features], scaled like the
+// scores; table [window.rows(), features].
 [[nodiscard]] at::Tensor add_shaw_scores(const at::Tensor& scores, const at::Tensor& q,
                                          const at::Tensor& table, const ShawWindow& window);
 
@@ -45,10 +45,10 @@ struct BiasCall {
 [[nodiscard]] at::Tensor add_shaw_values(const at::Tensor& out, const at::Tensor& weights,
                                          const at::Tensor& table, const ShawWindow& window);
 
-// x [batch, tokens, features] + rows 0, 1, ... tokens - 1 of table [rows, features].
+// x [batch, tokens, features] plus the first `tokens` rows of table [rows, features].
 [[nodiscard]] at::Tensor add_learned_rows(const at::Tensor& x, const at::Tensor& table);
 
-// [tokens, features], rows 0, 1, ...: nothing to learn.
+// The first `tokens` rows, [tokens, features]; not learned.
 [[nodiscard]] at::Tensor sinusoidal_rows(double base, std::int64_t tokens, std::int64_t features,
                                          at::ScalarType dtype);
 

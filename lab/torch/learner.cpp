@@ -160,7 +160,7 @@ class Sequences final : public Learner {
   }
 
  private:
-  // Questions of `symbols` symbols, the same ones in every cell of the task.
+  // Questions of `symbols` symbols, the same in all cells of the task.
   Answers ask(std::int64_t symbols) {
     const torch::NoGradGuard no_gradient;
     const std::int64_t rows = cell_.training.validation_rows;

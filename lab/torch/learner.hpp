@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learner: a model and what it is trained to do, as the training loop sees them.
+// Learner: a model and its task, for the training loop.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,13 +13,13 @@
 
 namespace rotary::lab {
 
-// The sum of the losses, in nats, over `count` targets.
+// The sum of losses, in nats, over `count` targets.
 struct LossSum {
-  at::Tensor sum;  // of one number, for backward()
+  at::Tensor sum;  // one number, for backward()
   std::int64_t count = 0;
 };
 
-// Which rows of a batch, where several processes share it: part `part` of `parts` equal ones.
+// A process's rows of a shared batch: part `part` of `parts` equal ones.
 struct Share {
   std::int64_t part = 0;
   std::int64_t parts = 1;
@@ -34,30 +34,30 @@ class Learner {
 
   [[nodiscard]] virtual torch::nn::Module& model() = 0;
 
-  // The loss of a share of a step's batch, which is a function of the cell and the step.
+  // The loss of a share of a step's batch, which depends only on cell and step.
   [[nodiscard]] virtual LossSum training_loss(std::int64_t step, const Share& share) = 0;
 
-  // The mean over questions that training does not see, the same ones at each call.
+  // The mean over validation questions, the same at each call.
   [[nodiscard]] virtual double validation_loss() = 0;
 
-  // Evaluates a finished model further: writes lengths and metrics of the outcome, and files beside
-  // the log if there is something to read.
+  // Evaluates a finished model: writes lengths and metrics to the outcome, and readable results to
+  // files beside the log.
   virtual void examine(Outcome& outcome, const RunDirectory& directory) = 0;
 };
 
-// The data must outlive it. Fails where the data do not have what the task needs.
+// The data must outlive it. Fails if the data do not suit the task.
 [[nodiscard]] std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data);
 
-// The learner of causal_lm and masked_lm: a transformer on the bytes of a text.
+// The learner of causal_lm and masked_lm: a transformer on a text's bytes.
 
 [[nodiscard]] std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& data);
 
-// The learner of copy, reverse and addition: a decoder that answers short questions in training,
-// and is asked for 1, 1.5 and 2 times as many symbols. Metrics of length generalisation, of 1.5x:
-//   loss@1.5x      nats for each byte of the answers
-//   accuracy@1.5x  bytes of the answers that are the likeliest one after what comes before them
-//   exact@1.5x     questions whose answer is wholly right; as all before each byte is right then,
-//                  these are the answers that taking the likeliest byte generates
+// The learner of copy, reverse and addition: a decoder trained on short questions and tested with
+// 1, 1.5 and 2 times as many symbols. Its metrics, here for 1.5x:
+//   loss@1.5x      nats per byte of the answers
+//   accuracy@1.5x  share of answer bytes that are the likeliest after the right ones before
+//   exact@1.5x     share of answers that are wholly right; these are also the answers that taking
+//                  the likeliest byte generates
 
 [[nodiscard]] std::unique_ptr<Learner> make_sequences(const Cell& cell);
 

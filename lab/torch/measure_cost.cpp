@@ -28,7 +28,7 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-// Seconds of the next step.
+// The next step's seconds.
 double step_s(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
   (void)trainer.step();
@@ -42,7 +42,7 @@ Cell at_length(Cell cell, std::int64_t tokens) {
   return cell;
 }
 
-// Milliseconds of the fastest step of each cell.
+// Each cell's fastest step in milliseconds.
 std::vector<double> fastest_steps(const std::vector<Cell>& cells, const Dataset& data,
                                   std::int64_t tokens) {
   std::vector<Trainer> trainers;

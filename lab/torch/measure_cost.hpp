@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of training steps, in processor time.
+// Measures training steps in processor time.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace rotary::lab {
 
-// A cell with cost_lengths: metrics "ms@512", and "overhead@512" over the same model without
-// positions, with which it takes turns: whatever else the machine does meets both. A time is that
-// of the fastest step after a first one. A step has as many tokens as one of the cell, rounded down
-// to whole sequences. Its validation loss is that after the steps at the first length. Absent:
-// `stops`, asked after each length, said so.
+// For a cell with cost_lengths: metrics "ms@512", and "overhead@512" relative to the same model
+// without positions, timed alternately so that other load affects both. Takes the fastest step
+// after a warm-up. A step has as many tokens as the cell's, rounded down to whole sequences. The
+// validation loss is that after the steps at the first length. Absent if `stops`, asked after each
+// length, said so.
 [[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                                   const std::function<bool()>& stops);
 
-// Processor time of one step and of one validation of a cell, in seconds: the middle of a few steps
-// after a first one that is not counted. Begins with weights of its own.
+// A cell's processor seconds per step and per validation: the median of a few after a warm-up. Uses
+// its own initial weights.
 struct ProbedTimes {
   double step_s = 0;
   double validation_s = 0;

@@ -17,7 +17,7 @@
 namespace rotary::lab {
 namespace {
 
-// The loss on all sequences in order, a part at a time.
+// Computes the loss on all sequences, part by part.
 class Examination {
  public:
   Examination(Transformer& model, const Cell& cell, std::string_view text)
@@ -50,7 +50,7 @@ double mean_distance(const AttentionProbe& probe) {
   return probe.distance / static_cast<double>(probe.queries);
 }
 
-// The mean square of a pair's length; squares are sums over queries or keys of all heads.
+// A pair's mean squared length; squares are summed over queries or keys of all heads.
 double energy(const at::Tensor& squares, const std::array<std::int64_t, 2>& features,
               std::int64_t count) {
   const double sum = squares[features[0]].item<double>() + squares[features[1]].item<double>();
@@ -66,7 +66,7 @@ void AttentionProbe::see(const at::Tensor& q, const at::Tensor& k, const at::Ten
   q_squares = q_squares.defined() ? q_squares + squares_of(q) : squares_of(q);
   k_squares = k_squares.defined() ? k_squares + squares_of(k) : squares_of(k);
   const auto place = at::arange(weights.size(3), weights.options());
-  // A causal query's weights add up to 1: its own place less the mean of those it attends to.
+  // Causal weights sum to 1, so the distance is the query's place minus the mean attended place.
   const auto seen = at::matmul(weights.detach(), place);
   distance += (place - seen).sum().item<double>();
   queries += q.size(0) * q.size(1) * q.size(2);

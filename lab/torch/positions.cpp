@@ -22,7 +22,7 @@
 namespace rotary::lab {
 namespace {
 
-// The random stream of what encodings learn: the streams of batches are numbered by steps.
+// The random stream for learned encodings; batches use streams numbered by steps.
 constexpr std::uint64_t stream = std::uint64_t{1} << 63;
 
 at::Tensor to_tensor(const std::vector<double>& numbers) {
@@ -32,14 +32,14 @@ at::Tensor to_tensor(const std::vector<double>& numbers) {
 }
 
 at::Tensor uniform_table(Random& random, std::int64_t rows, std::int64_t columns) {
-  // Glorot and Bengio 2010, as Shaw's tables begin in tensor2tensor.
+  // Glorot and Bengio 2010, as for Shaw's tables in tensor2tensor.
   const double reach = std::sqrt(6.0 / static_cast<double>(rows + columns));
   std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
   for (double& number : numbers) number = reach * (2 * random.uniform() - 1);
   return to_tensor(numbers).view({rows, columns}).to(at::kFloat);
 }
 
-// As torch's and BERT's embeddings of tokens begin here: normal, 0.02.
+// Normal with deviation 0.02, like torch's and BERT's token embeddings.
 at::Tensor normal_table(Random& random, std::int64_t rows, std::int64_t columns) {
   std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
   for (double& number : numbers) {
@@ -118,7 +118,7 @@ at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
   const auto nothing =
       at::full({tokens, tokens}, -std::numeric_limits<double>::infinity(), options);
   auto mask = causal ? at::triu(nothing, 1) : at::zeros({tokens, tokens}, options);
-  // -Inf · 0 is NaN, so triangles of -Inf are added, not multiplied.
+  // -Inf · 0 is NaN, so triangles of -Inf are added instead of multiplied.
   if (windowed) {
     const std::int64_t window = rotary->layers->window;
     mask = mask + at::tril(nothing, -window);
@@ -142,7 +142,7 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
     parameters.copy_(kept);
   }
   const BiasCall call{.encoding = encoding, .model = model_, .tokens = tokens, .dtype = dtype};
-  // On the processor, where the core makes them; nothing learned has no device of its own.
+  // The core makes biases on the processor; parameters follow the model's device.
   const auto numbers = parameters.to(at::kCPU).to(at::kDouble) * bias_scale_.to(at::kCPU);
   return bias_scores(numbers, call);
 }

@@ -18,7 +18,7 @@
 
 #include "cli/failure.hpp"
 
-// Its header includes Gloo's own, which not every package of torch brings along.
+// Its header includes Gloo's, which some torch packages lack.
 #if defined(USE_C10D_GLOO) && __has_include(<gloo/algorithm.h>) && \
     __has_include(<torch/csrc/distributed/c10d/TCPStore.hpp>)
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -39,10 +39,10 @@ using cli::Failure;
 
 #if defined(ROTARY_LAB_HAS_GLOO)
 
-// A rank that validates lets the others wait; one that is lost is noticed at once.
+// During validation other ranks wait; a lost rank is noticed at once.
 constexpr std::chrono::hours collective_timeout(2);
 
-// As torch's Python does; on one machine what the machine's name resolves to does not matter.
+// As in torch's Python; on one machine it does not matter how the machine's name resolves.
 std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   using c10d::ProcessGroupGloo;
   if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME"))
@@ -52,7 +52,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   return ProcessGroupGloo::createDefaultDevice();
 }
 
-// Turns what Gloo and the store throw when a connection ends into a failure that says why.
+// Turns exceptions of Gloo and the store about a lost connection into a failure with a reason.
 template <class Work>
 void or_fail(const RankEnvironment& environment, const Work& work) {
   try {

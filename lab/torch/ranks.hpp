@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks: the processes that were started together, by torch's own means (c10d: TCPStore, Gloo).
+// Ranks: processes started together, connected by torch's c10d (TCPStore, Gloo).
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace rotary::lab {
 
-// The memory of the numbers that ranks add up.
+// Where the numbers that ranks add up are.
 enum class Memory { processor, gpu };
 
 class Ranks {
  public:
-  // Whether add_up() takes numbers in the memory of a GPU (NCCL).
+  // Whether add_up() supports GPU memory (NCCL).
   [[nodiscard]] static bool reaches_gpu() noexcept;
 
   explicit Ranks(RankEnvironment environment);
@@ -26,12 +26,12 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return environment_.rank; }
   [[nodiscard]] int size() const noexcept { return environment_.size; }
 
-  // Every rank calls these in the same order, and waits for all. They fail where a rank is lost, or
-  // this torch cannot do it. join() connects them.
+  // Every rank must call these in the same order; each waits for all. They fail if a rank is lost
+  // or torch does not support it. join() connects the ranks.
   void join();
-  // Each number becomes its sum over the ranks.
+  // Replaces each number by its sum over the ranks.
   void add_up(std::span<float> numbers, Memory memory);
-  // Rank 0's text, for all.
+  // Rank 0's text on every rank.
   [[nodiscard]] std::string broadcast(std::string text);
 
  private:

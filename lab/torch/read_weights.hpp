@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of a checkpoint of a causal model, for code without torch.
+// Reads a causal model's checkpoint for code without torch.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::lab {
 
 [[nodiscard]] Weights read_weights(const Cell& cell, const std::string& checkpoint);
 
-// libtorch's own logits of the whole sequence at once, [tokens][byte_tokens].
+// libtorch's own logits for the whole sequence, [tokens][byte_tokens].
 [[nodiscard]] std::vector<float> whole_logits(const Cell& cell, const std::string& checkpoint,
                                               std::span<const std::int64_t> tokens);
 

@@ -11,7 +11,7 @@
 namespace rotary::lab {
 namespace {
 
-// A parameter that no row of any rank uses has no gradient, and none here.
+// Skips parameters without a gradient: no rank's rows use them.
 std::vector<at::Tensor> gradients_of(const std::vector<at::Tensor>& parameters) {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters)

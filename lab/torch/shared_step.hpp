@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedStep: what ranks that share a batch tell one another in each step, in one message.
+// SharedStep: exchanges each step's results between ranks in one message.
 #pragma once
 
 #include <torch/torch.h>
@@ -10,12 +10,12 @@
 
 namespace rotary::lab {
 
-// Sums over the rows of one rank, or of all of them.
+// Sums over the rows of one rank, or of all.
 struct StepTotals {
   double loss_sum = 0;
   double targets = 0;
-  double cpu_s = 0;       // of the step before
-  double stop_asked = 0;  // the number of ranks that ask for it
+  double cpu_s = 0;       // of the previous step
+  double stop_asked = 0;  // how many ranks ask to stop
 };
 
 class SharedStep {
@@ -23,8 +23,8 @@ class SharedStep {
   // The ranks must outlive it.
   SharedStep(std::vector<at::Tensor> parameters, Ranks& ranks);
 
-  // The gradients are those of the loss sum of this rank's rows; afterwards of the mean loss of the
-  // whole batch, the same bits on every rank.
+  // Replaces gradients of this rank's loss sum by those of the whole batch's mean loss, with the
+  // same bits on every rank.
   [[nodiscard]] StepTotals add_up(const StepTotals& mine);
 
   [[nodiscard]] Ranks& ranks() noexcept { return ranks_; }

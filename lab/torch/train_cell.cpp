@@ -40,7 +40,7 @@ LogRow log_row(Trainer& trainer, const Cell& cell) {
   return row;
 }
 
-// The loss of a model that broke is no number: it is in no log, and the next step says so, too.
+// Skips the loss of a broken model, which is not a number; the next step reports it too.
 void keep_row(const LogRow& row, Trainer& trainer, RunDirectory& directory) {
   if (!std::isfinite(row.validation_loss)) return;
   trainer.series().validation_losses.push_back(row.validation_loss);
@@ -66,7 +66,7 @@ Outcome outcome_with(Trainer& trainer, double validation_loss) {
           .machines = trainer.machines()};
 }
 
-// A training that broke has the loss of a model that knows nothing.
+// A broken training gets the loss of a model that knows nothing.
 Outcome broken_outcome(Trainer& trainer, const Cell& cell) {
   Outcome outcome = outcome_with(trainer, std::log(static_cast<double>(byte_tokens)));
   outcome.metrics = stability_metrics(trainer.series(), cell.training.spike_window);
@@ -80,7 +80,7 @@ Outcome outcome_of(Trainer& trainer, const Cell& cell, const RunDirectory& direc
   const double loss =
       broke ? std::numeric_limits<double>::quiet_NaN() : trainer.learner().validation_loss();
   if (watched && !std::isfinite(loss)) return broken_outcome(trainer, cell);
-  // The last update may be the one that breaks it, and no training loss comes after.
+  // The last update may break the model, and no training loss follows it.
   require_finite(loss, trainer.counts().step);
   Outcome outcome = outcome_with(trainer, loss);
   trainer.learner().examine(outcome, directory);
@@ -97,11 +97,11 @@ nlohmann::json machine_of(const TrainOptions& options) {
   return machine;
 }
 
-// All ranks begin with what rank 0 has.
+// Gives all ranks rank 0's state.
 void share(Trainer& trainer, const Cell& cell, const TrainOptions& options) {
   if (options.ranks == nullptr) return;
   Ranks& ranks = *options.ranks;
-  // Also waits for every rank, so that each says itself what is wrong.
+  // Also waits for every rank, so that each reports its own problem.
   const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
   if (cell.training.batch < ranks.size()) {
     throw cli::Failure(cli::ExitCode::usage,
@@ -122,7 +122,7 @@ bool stops_now(Trainer& trainer, const TrainOptions& options) {
   return trainer.stop_asked();
 }
 
-// If a rank is lost, the steps until then are kept.
+// Keeps the finished steps if a rank is lost.
 double step_of(Trainer& trainer, RunDirectory& directory) {
   try {
     return trainer.step();

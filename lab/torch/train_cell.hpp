@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training one cell: all that the rest of the lab knows of torch.
+// Trains one cell: the lab's whole interface to torch.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,25 @@ struct TrainOptions {
   double checkpoint_every_s = 60;
   // After each step; may be empty.
   std::function<void(const Progress&)> on_progress = {};
-  // Asked after each step: true saves a checkpoint and returns. Where ranks share the cell, all do
-  // after the next one.
+  // Asked after each step; true saves a checkpoint and returns. Ranks that share the cell all stop
+  // after the next step.
   std::function<bool(std::int64_t step)> stops = {};
-  // Joined; they share each batch. Null: this process is alone.
+  // Joined ranks that share each batch; null if the process is alone.
   Ranks* ranks = nullptr;
 };
 
 void set_threads(int threads);
 
-// "cpu" or "cuda", for all that follows. Fails where torch has no such device.
+// Uses "cpu" or "cuda" from now on; fails if torch lacks the device.
 void use_device(const std::string& name);
 
-// Goes on from the checkpoint where there is one. Absent: stopped before the end, with a
-// checkpoint. Fails where the loss is not finite; where another rank is lost, with a checkpoint.
+// Continues from a checkpoint if there is one. Absent: stopped early, with a checkpoint. Fails if
+// the loss is not finite or, with a checkpoint, if another rank is lost.
 [[nodiscard]] std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data,
                                                 RunDirectory& directory,
                                                 const TrainOptions& options);
 
-// The part of the ranks other than rank 0 while it trains the cell. Absent: stopped.
+// Runs the other ranks while rank 0 trains the cell. Absent: stopped.
 [[nodiscard]] std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
                                                       const TrainOptions& options);
 

@@ -29,7 +29,7 @@ using torch::optim::AdamWOptions;
 using torch::serialize::InputArchive;
 using torch::serialize::OutputArchive;
 
-// Processor seconds of all threads of the process.
+// Processor seconds of all the process's threads.
 double cpu_seconds() {
   timespec time = {};
   (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -40,7 +40,7 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Weight decay is for what multiplies: neither for vectors nor for what an encoding learns.
+// Weight decay applies to matrices, not to vectors and learned encodings.
 std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingConfig& training) {
   std::vector<at::Tensor> matrices;
   std::vector<at::Tensor> others;
@@ -60,7 +60,7 @@ std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingCo
   return std::make_unique<AdamW>(std::move(groups), AdamWOptions(training.learning_rate));
 }
 
-// The members by name, for both directions.
+// The members by name, for saving and loading.
 struct NamedNumber {
   const char* name;
   double* number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainer: model, optimizer and what has been counted so far; all of it goes into a checkpoint.
+// Trainer: model, optimizer and counters; a checkpoint holds all of it.
 #pragma once
 
 #include <torch/torch.h>
@@ -23,14 +23,14 @@ namespace rotary::lab {
 struct Counts {
   std::int64_t step = 0;
   double wall_s = 0, cpu_s = 0;
-  // Since the last line of the log.
+  // At the log's last line.
   std::int64_t logged_step = 0;
   double logged_wall_s = 0;
   double loss_sum = 0;
   std::int64_t log_bytes = 0;
 };
 
-// Fails with check_failed, which ends a cell and no run, where it is not.
+// Fails with check_failed, which ends a cell but not the run, if the loss is not finite.
 void require_finite(double loss, std::int64_t steps);
 
 class Trainer {
@@ -38,20 +38,20 @@ class Trainer {
   // The data must outlive it.
   Trainer(const Cell& cell, const Dataset& data);
 
-  // The loss of the batch before the step. Where it is no number: fails, or, of a training that is
-  // watched (TrainingConfig::spike_window), says so, and the model is as it was.
+  // Returns the batch's loss before the step. If it is not finite, fails; a watched training
+  // (TrainingConfig::spike_window) returns it and leaves the model unchanged.
   double step();
-  // Has steps of a training that is watched alone; the caller adds validation losses.
+  // Holds steps of watched trainings only; the caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
-  // From here on a step takes the rows of all ranks, which all begin with rank 0's state. The ranks
-  // must outlive it.
+  // From now on a step takes the rows of all ranks, which start with rank 0's state. The ranks must
+  // outlive it.
   void share_with(Ranks& ranks);
-  // Between ranks only: those of the next step hear of it, and stop_asked() says so after it.
+  // For ranks: the next step tells the others, and stop_asked() is true after it.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 
-  // Records this process's machine if it differs from that of the steps before.
+  // Records this process's machine if it differs from the previous one.
   void record(const nlohmann::json& machine);
   [[nodiscard]] const nlohmann::json& machines() const noexcept { return machines_; }
 
@@ -59,7 +59,7 @@ class Trainer {
   [[nodiscard]] Counts& counts() noexcept { return counts_; }
   [[nodiscard]] std::int64_t parameter_count() const;
 
-  // Whole or not at all.
+  // Writes the file completely or not at all.
   void save(const RunDirectory& directory);
   void load(const std::string& path);
 
@@ -76,7 +76,7 @@ class Trainer {
   StepSeries series_;
   nlohmann::json machines_ = nlohmann::json::array();
   std::optional<SharedStep> shared_;
-  double cpu_of_last_step_s_ = 0;  // of this rank
+  double cpu_of_last_step_s_ = 0;  // on this rank
   bool asks_to_stop_ = false;
   bool stop_asked_ = false;
 };

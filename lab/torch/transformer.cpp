@@ -21,11 +21,11 @@ at::Tensor heads_first(const at::Tensor& x, const std::shared_ptr<const Rotation
 // [batch · heads, ...]
 at::Tensor flat(const at::Tensor& x) { return x.flatten(0, 1); }
 
-// scale · q kᵀ and what the mask adds, [batch, heads, tokens, tokens].
+// scale · q kᵀ plus the mask, [batch, heads, tokens, tokens].
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const at::Tensor& mask,
                          double scale) {
   const auto k_columns = flat(k).transpose(1, 2);
-  // The product begins with the mask: no pass over the scores for it.
+  // The product starts from the mask, which saves a pass over the scores.
   const auto scores = mask.defined() ? at::baddbmm(mask, flat(q), k_columns, 1, scale)
                                      : at::bmm(flat(q) * scale, k_columns);
   return scores.view({q.size(0), q.size(1), q.size(2), k.size(2)});
@@ -40,7 +40,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   at::Tensor scores;
   if (terms.clip) {
     scores = clipped_angle_scores(q, k, *terms.clip) * scale;
-    // One mask for all, or one for each head and batch row, as in masked_scores.
+    // One mask for all, or one per head and batch row, as in masked_scores.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
     auto turned_q = heads_first(q, terms.q_rotations);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer for all encodings: layers that normalise first, GELU, no dropout. Causal or
-// bidirectional as the task says; positions enter by Positions alone.
+// One transformer for all encodings: pre-norm layers, GELU, no dropout; causal or bidirectional by
+// task. Only Positions makes it depend on positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -15,11 +15,11 @@
 
 namespace rotary::lab {
 
-// Weights begin normal, with this deviation; less where a layer adds to what passes through
+// Initial weights are normal with this deviation, or less if a layer adds to the residual stream
 // (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
-// With vectors of 0.
+// With biases of 0.
 [[nodiscard]] torch::nn::Linear make_linear(std::int64_t from, std::int64_t to, double std);
 
 class LayerImpl : public torch::nn::Module {
@@ -28,7 +28,7 @@ class LayerImpl : public torch::nn::Module {
   // x [batch, tokens, d_model]
   [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms);
 
-  // Its two halves, each with what passes through.
+  // Its two halves, each including the residual.
   [[nodiscard]] at::Tensor attend(const at::Tensor& x, const LayerTerms& terms);
   [[nodiscard]] at::Tensor feed_forward(const at::Tensor& x);
 
@@ -45,11 +45,11 @@ TORCH_MODULE(Layer);
 
 class TransformerImpl : public torch::nn::Module {
  public:
-  // Two models that differ in the encoding alone begin with the same weights where they share them.
+  // Models that differ only in encoding start with equal weights where both have them.
   TransformerImpl(const ModelConfig& model, const Encoding& encoding, std::uint64_t seed);
 
-  // inputs [batch, tokens]; predicted: indices into them, flat, or undefined for all. The logits
-  // are [predicted, vocabulary].
+  // inputs [batch, tokens]; predicted: flat indices into them, or undefined for all. Returns logits
+  // [predicted, vocabulary].
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const at::Tensor& predicted);
 
   [[nodiscard]] Positions& positions() noexcept { return positions_; }
@@ -63,16 +63,16 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-// out [batch, tokens, heads · head_dim] of q, k, v [batch, tokens, heads, head_dim]; without
-// positions k and v may have other tokens than q. Linear: with
-// the scores, which makes them quadratic in the tokens as the softmax is, and costs no more at
-// these lengths; the values are those of linear_attend().
+// out [batch, tokens, heads · head_dim] for q, k, v [batch, tokens, heads, head_dim]; without
+// positions k and v may have another number of tokens. Linear attention is computed with all
+// scores: quadratic like softmax, which costs no more at these lengths, with the values of
+// linear_attend().
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,
                                      const at::Tensor& k, const at::Tensor& v);
 
-// The numbers of a model of torch.
+// The model's number of parameters.
 
 [[nodiscard]] Weights weights_of(const Transformer& model);
 

@@ -26,11 +26,11 @@ namespace rotary::lab {
 
 namespace {
 
-// Finite: a softmax over nothing but -Inf is NaN, and in a row that is padding all may be hidden.
-// A score this much below another has a weight of exactly 0.
+// Finite, since a softmax over only -Inf is NaN, and a padding row may hide everything. A score
+// this much smaller than another gets weight exactly 0.
 constexpr double hidden = -1e9;
 
-// [batch · heads, 1, tokens], for a mask of masked scores.
+// [batch · heads, 1, tokens] for masked_scores.
 at::Tensor for_each_head(const at::Tensor& padding, std::int64_t heads) {
   return padding.expand({-1, heads, -1, -1}).flatten(0, 1);
 }
@@ -83,8 +83,7 @@ EncoderDecoderImpl::EncoderDecoderImpl(const ModelConfig& model, const Encoding&
                                        std::int64_t pieces, std::uint64_t seed)
     : heads_(model.heads) {
   namespace nn = torch::nn;
-  // Configurations of layers: the encoder's see all of a text, the decoder's only what is written
-  // so far.
+  // Layer configurations: the encoder sees the whole text, the decoder only what is written so far.
   const ModelConfig reads = with_task(model, Task::masked_lm);
   const ModelConfig writes = with_task(model, Task::causal_lm);
   torch::manual_seed(seed);
@@ -140,7 +139,7 @@ at::Tensor logits_of(EncoderDecoder& model, const PairBatch& batch) {
   return model->logits(model->decode(in_rows(batch.inputs, batch.rows), encoded)).flatten(0, 1);
 }
 
-// That many of them, at equal distances.
+// `count` indices at equal distances.
 std::vector<std::size_t> spread(std::size_t all, std::int64_t count) {
   const std::size_t chosen = std::min(all, static_cast<std::size_t>(count));
   std::vector<std::size_t> indices;
@@ -208,7 +207,7 @@ class Translation final : public Learner {
   }
 
  private:
-  // Calls with a batch of questions and their indices in questions_, neighbours of about one
+  // Calls with a batch of questions and their indices in questions_; neighbours have similar
   // length.
   void for_batches(const auto& call) {
     const torch::NoGradGuard no_gradient;
@@ -258,7 +257,7 @@ class Translation final : public Learner {
   Pieces pieces_;
   std::vector<TokenPair> train_;
   std::vector<TokenPair> validation_;
-  std::vector<std::size_t> questions_;  // indices of validation_: what is asked
+  std::vector<std::size_t> questions_;  // indices in validation_
   PairOrder order_;
   EncoderDecoder model_;
 };
@@ -287,7 +286,7 @@ std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model, const Pa
                                                  std::int64_t tokens) {
   const torch::NoGradGuard no_gradient;
   std::vector<std::vector<std::int64_t>> written(static_cast<std::size_t>(batch.rows));
-  std::vector<std::size_t> writing(written.size());  // rows without an end
+  std::vector<std::size_t> writing(written.size());  // rows that have not ended
   for (std::size_t row = 0; row < writing.size(); ++row) writing[row] = row;
   Encoded encoded = model->encode(in_rows(batch.sources, batch.rows));
   auto inputs =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder and decoder of Vaswani et al. 2017, from the layers of transformer.hpp: one embedding
-// for both languages and the logits.
+// Encoder and decoder of Vaswani et al. 2017, from transformer.hpp's layers, with one embedding for
+// both languages and the logits.
 //
-// Positions act in self-attention only, as in RoFormer's translator: the distance between words of
-// two texts means nothing, and the encoder's vectors already depend on their positions.
+// Positions act only in self-attention, as in RoFormer's translator: a distance between words of
+// two texts has no meaning, and the encoder's vectors already depend on their positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -21,12 +21,12 @@
 
 namespace rotary::lab {
 
-// The decoder's view of the encoded texts.
+// What the decoder sees of the encoded texts.
 struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
-  at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or what hides padding
+  at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or hides padding
 
-  // Takes these rows.
+  // Selects these rows.
   [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
     return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};
   }
@@ -51,15 +51,15 @@ TORCH_MODULE(DecoderLayer);
 
 class EncoderDecoderImpl : public torch::nn::Module {
  public:
-  // pieces: how many tokens there are.
+  // pieces: the vocabulary size.
   EncoderDecoderImpl(const ModelConfig& model, const Encoding& encoding, std::int64_t pieces,
                      std::uint64_t seed);
 
   // sources [batch, tokens], padding at the end.
   [[nodiscard]] Encoded encode(const at::Tensor& sources);
 
-  // [batch, tokens, d_model] of inputs [batch, tokens], for logits(). What follows a token changes
-  // nothing of it.
+  // [batch, tokens, d_model] for logits(), from inputs [batch, tokens]. Later tokens do not affect
+  // earlier ones.
   [[nodiscard]] at::Tensor decode(const at::Tensor& inputs, const Encoded& encoded);
 
   // [..., pieces] of [..., d_model]
@@ -76,18 +76,18 @@ class EncoderDecoderImpl : public torch::nn::Module {
 TORCH_MODULE(EncoderDecoder);
 
 // The learner of translation: an encoder and decoder on pairs of texts, judged by BLEU.
-// Fails where the data are no pairs.
+// Fails if the data are not pairs.
 [[nodiscard]] std::unique_ptr<Learner> make_translation(const Cell& cell, const Dataset& data);
 
-// The loss of each target other than padding, by row: [rows, target_tokens], 0 at padding.
+// Each target's loss by row, [rows, target_tokens]; 0 for padding.
 [[nodiscard]] at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch);
 
-// For backward(). A tenth of what is asked for is spread over all pieces (label smoothing, as in
-// Vaswani et al. 2017).
+// For backward(). Label smoothing spreads a tenth of the target over all pieces (Vaswani et al.
+// 2017).
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
-// The most probable piece after what is written, again and again, up to the end or `tokens` pieces.
-// For each row of the batch's sources, without the end.
+// Repeatedly appends the most probable piece, up to the end or `tokens` pieces, for each source
+// row. Results exclude the end.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model,
                                                                const PairBatch& batch,
                                                                std::int64_t tokens);

@@ -68,7 +68,7 @@ TableView table_view(const at::Tensor& tensor) {
 
 namespace {
 
-// The device of the process, like torch's number of threads: set once, before the first model.
+// The process's device, set once before the first model, like torch's number of threads.
 at::Device& chosen() noexcept {
   static at::Device device(at::kCPU);
   return device;
@@ -97,7 +97,7 @@ void use_device(const std::string& name) {
                     "torch {} sees none",
                     TORCH_VERSION));
   }
-  // Each process of one machine has its own GPU while there are enough.
+  // On one machine each process gets its own GPU while there are enough.
   const char* const local_rank = std::getenv("LOCAL_RANK");
   const auto index = local_rank == nullptr ? 0UL : std::strtoul(local_rank, nullptr, 10);
   chosen() =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as views of the core library: the same memory, the strides as they are.
+// Tensors as views of the core library: same memory, same strides.
 #pragma once
 
 #include <torch/torch.h>
@@ -11,7 +11,7 @@
 
 namespace rotary::lab {
 
-// f32 or f64, on the processor; fails for any other tensor.
+// f32 or f64 on the processor; fails for other tensors.
 [[nodiscard]] DType dtype_of(const at::Tensor& tensor);
 
 // [batch, tokens, heads, features]
@@ -26,10 +26,10 @@ namespace rotary::lab {
 // [rows, columns]
 [[nodiscard]] TableView table_view(const at::Tensor& tensor);
 
-// The device of this process's tensors: the processor, or a GPU that torch was built for.
-// The processor, until use_device() (train_cell.hpp) says otherwise.
+// The device of this process's tensors: a GPU, or the processor, the default until use_device()
+// (train_cell.hpp).
 [[nodiscard]] at::Device device() noexcept;
-// On it.
+// Puts the numbers on device().
 [[nodiscard]] at::Tensor to_tensor(const std::vector<std::int64_t>& numbers);
 
 }  // namespace rotary::lab

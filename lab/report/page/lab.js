@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the charts of each experiment from its panels: lines of means over seeds, each within a
-// band from the least to the most of them.
+// Draws each experiment's charts from its panels: lines of means over seeds, in bands from minimum
+// to maximum.
 "use strict";
 
-// Each stands out from its ground by 3 to 1, and colour-blind readers can tell those of one dash
-// apart.
+// Each has a contrast of 3 to 1; colour-blind readers can tell colours of one dash apart.
 const lineColours = {
   light: ["#0072B2", "#D55E00", "#007A59", "#000000", "#AA3377", "#7A6A00"],
   dark: ["#56B4E9", "#E69F00", "#00B583", "#FFFFFF", "#E08BBD", "#F0E442"],
