@@ -9,7 +9,7 @@ namespace {
 __extension__ using uint128 = unsigned __int128;
 
 // significand * turns * 2^-right_shift, rounded to the nearest unit, modulo 2^64. The product has
-// up to 155 bits: the lowest 64 in `low`, the others in `high`.
+// up to 155 bits: the lowest 64 are in `low`, the others in `high`.
 std::uint64_t part_of(const Turns& turns, std::uint64_t significand, int right_shift) noexcept {
   const uint128 factor = significand;
   const uint128 of_fraction = factor * turns.fraction;

@@ -17,10 +17,10 @@ struct Turns {
 };
 
 // inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 of such units). -inv_freq
-// gives the same with the opposite sign. Requires |inv_freq| < max_inv_freq.
+// gives the negative result. Requires |inv_freq| < max_inv_freq.
 [[nodiscard]] Turns turns_of(double inv_freq) noexcept;
 
-// Turns per position without whole turns: modulo 1, in units of 2^-64.
+// Turns per position modulo 1, in units of 2^-64.
 [[nodiscard]] inline std::uint64_t turns_per_position(double inv_freq) noexcept {
   const Turns turns = turns_of(inv_freq);
   return turns.negative ? 0 - turns.fraction : turns.fraction;
