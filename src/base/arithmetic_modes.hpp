@@ -19,8 +19,8 @@ class DefaultModes {
   DefaultModes(const DefaultModes&) = delete;
   DefaultModes& operator=(const DefaultModes&) = delete;
 
-  // Not inlined: compilers do not know about modes, and clang does compute inlined code after they
-  // are restored. A call that writes memory stays where it is.
+  // Not inlined: compilers know nothing of modes, and clang moves inlined arithmetic behind their
+  // restoration. It does not move a call that writes memory.
   template <class Body>
   [[gnu::noinline]] static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -41,7 +41,7 @@ class DefaultModes {
 
 namespace x86 {
 
-// The mode bits of MXCSR and of the x87 control word, and their defaults: round to nearest, no
+// The mode bits of MXCSR and of the x87 control word, with their defaults: round to nearest, no
 // traps, keep subnormals, 64 bits of significand. The other bits of MXCSR are flags.
 inline constexpr std::uint32_t sse_modes = 0xFFC0;
 inline constexpr std::uint32_t sse_default = 0x1F80;
@@ -64,7 +64,7 @@ inline DefaultModes::DefaultModes() noexcept : sse_(__builtin_ia32_stmxcsr()) {
 inline DefaultModes::~DefaultModes() {
   if ((sse_ & x86::sse_modes) != x86::sse_default) [[unlikely]]
     __builtin_ia32_ldmxcsr(sse_);
-  // Clears exceptions raised meanwhile, which would trap once traps are enabled again.
+  // Clears the exceptions raised meanwhile: they would trap once traps are enabled again.
   if ((x87_ & x86::x87_modes) != x86::x87_default) [[unlikely]] {
     asm volatile("fnclex\n\tfldcw %0" : : "m"(x87_) : "memory");
   }
@@ -72,7 +72,7 @@ inline DefaultModes::~DefaultModes() {
 
 #elif defined(__aarch64__)
 
-// The default of every mode is 0.
+// Each mode is 0 by default.
 inline DefaultModes::DefaultModes() noexcept {
   asm volatile("mrs %0, fpcr" : "=r"(control_) : : "memory");
   if (control_ != 0) [[unlikely]] {
@@ -100,9 +100,8 @@ inline DefaultModes::~DefaultModes() {
 
 #endif
 
-// Compares two sums that are both 1 only when rounding to nearest, because reading the modes takes
-// ten times as long. Rounding up makes the first larger; rounding down or to 0 makes the second
-// smaller.
+// Both sums are 1 only if rounding is to nearest. Rounding up makes the first larger; rounding down
+// or to 0 makes the second smaller. Reading the modes would take ten times as long.
 [[nodiscard]] inline bool rounds_to_nearest() noexcept {
   static const volatile double one = 1;
   constexpr double less = 0x1p-60;  // less than half a unit in the last place of 1
@@ -110,8 +109,8 @@ inline DefaultModes::~DefaultModes() {
   return !(sum + less > sum - less);
 }
 
-// Sets the default modes only if the rounding direction is not to nearest; otherwise keeps all
-// modes. For calls of some tens of nanoseconds, which DefaultModes would lengthen by a tenth.
+// Sets the default modes only if rounding is not to nearest; otherwise keeps all modes. For calls
+// of some tens of nanoseconds, to which DefaultModes would add a tenth.
 class NearestRounding {
  public:
   NearestRounding() noexcept {
@@ -120,7 +119,7 @@ class NearestRounding {
     }
   }
 
-  // May be inlined: the kernels it calls, which do the arithmetic, never are.
+  // May be inlined, because the arithmetic is in kernels, which never are.
   template <class Body>
   static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -130,7 +129,7 @@ class NearestRounding {
   std::optional<DefaultModes> modes_;
 };
 
-// Keeps the caller's modes, for functions that compute nothing or call functions that set them.
+// Keeps the caller's modes. For functions that compute nothing or leave modes to what they call.
 class ModesOfTheCaller {
  public:
   template <class Body>
@@ -139,7 +138,7 @@ class ModesOfTheCaller {
   }
 };
 
-// Forces `number` to be computed before the enclosing modes are restored.
+// Makes sure that `number` is computed before the enclosing modes are restored.
 template <class Number>
 [[nodiscard]] Number computed_here(Number number) noexcept {
   const volatile Number computed = number;

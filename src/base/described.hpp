@@ -23,7 +23,7 @@ constexpr auto names_of(std::type_identity<std::variant<Alternatives...>>) {
 template <class Variant>
 inline constexpr std::array names = names_of(std::type_identity<Variant>());
 
-// The alternative of this name with nothing set, as a Wrapper of the variant.
+// The default value of the alternative of this name, as a Wrapper of the variant.
 template <class Wrapper, class... Alternatives>
 std::optional<Wrapper> named(std::string_view name,
                              std::type_identity<std::variant<Alternatives...>>) {
@@ -32,7 +32,7 @@ std::optional<Wrapper> named(std::string_view name,
   return found;
 }
 
-// The names of an enumeration in a sentence: "cosine or hard", "a, b or c".
+// The names of an enumeration as text: "cosine or hard", "a, b or c".
 template <class Enum>
 std::string enumerator_names() {
   constexpr const auto& all = Describe<Enum>::enumerators;

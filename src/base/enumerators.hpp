@@ -120,7 +120,7 @@ template <class Enum>
   return is_among(value, std::make_index_sequence<Describe<Enum>::enumerators.size()>());
 }
 
-// The refusal of a value that is none.
+// Refuses a value that is no enumerator.
 template <class Enum>
 [[nodiscard]] Error no_enumerator(std::string_view name, Enum value) {
   return invalid_argument(name, " must be ", enumerator_names<Enum>(), ", got value ",

@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// body returns Status or Result<T>. The error text fits a string's own buffer, so reporting
-// allocates nothing. Modes: one of arithmetic_modes.hpp.
+// body returns Status or Result<T>. The error text fits into a string without allocating. Modes:
+// one of arithmetic_modes.hpp.
 template <class Modes = DefaultModes, class Body>
 [[nodiscard]] auto guarded(Body&& body) noexcept -> decltype(body()) {
   [[maybe_unused]] const Modes modes;

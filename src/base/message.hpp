@@ -37,8 +37,8 @@ template <class... Parts>
   return {ErrorCode::unsupported, message(parts...)};
 }
 
-// Turns the error of an inner call into a fault of this call's argument, which `before` names.
-// Running out of memory is no argument's fault and stays as it is.
+// Turns the error of an inner call into an error about this call's argument, named by `before`.
+// Keeps an out-of-memory error, which is no argument's fault.
 [[nodiscard]] inline Error blamed(ErrorCode code, std::string_view before, const Error& error) {
   if (error.code == ErrorCode::out_of_memory) return error;
   return {code, message(before, error.message)};

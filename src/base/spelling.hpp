@@ -14,9 +14,9 @@
 
 namespace rotary {
 
-// Letters to change, leave out, insert or swap with a neighbour that lead from one text to the
-// other (optimal string alignment), whether they are capitals or not. Keeps the last three rows of
-// the usual table.
+// Number of edits between two texts (optimal string alignment), ignoring case. An edit changes,
+// removes or inserts a letter, or swaps two neighbours. Keeps only the last three rows of the usual
+// table.
 [[nodiscard]] inline std::size_t edits_between(std::string_view from, std::string_view to) {
   const auto same = [](char one, char other) {
     const auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -41,15 +41,15 @@ namespace rotary {
   return row[to.size()];
 }
 
-// "; did you mean factor?" for the name that at most two edits lead to, fewer than it has letters;
-// otherwise "". The text itself is no such name: it is not accepted where it stands.
+// "; did you mean factor?" for the nearest name at most two edits away, and fewer than its letters;
+// otherwise "". Never suggests the text itself, which was just refused.
 [[nodiscard]] inline std::string did_you_mean(std::string_view text,
                                               std::span<const std::string_view> names) {
   constexpr std::size_t most_edits = 2;
   std::string_view nearest;
   std::size_t fewest = most_edits + 1;
   for (const std::string_view name : names) {
-    // The difference in length is a lower bound; checking it keeps long texts cheap.
+    // The difference in length is a lower bound; testing it first keeps long texts cheap.
     const auto [shorter, longer] = std::minmax({name.size(), text.size()});
     if (name == text || longer - shorter > most_edits) continue;
     const std::size_t edits = edits_between(text, name);
