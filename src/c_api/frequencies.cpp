@@ -22,7 +22,7 @@ rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window, const 
     const auto head_window = rotary::c_api::window(window);
     if (!head_window) return head_window.error();
     if (inv_freq == nullptr) return null_argument("inv_freq");
-    // Checked before that many are read.
+    // Checked before `count` entries are read.
     if (std::cmp_not_equal(count, head_window->pairs())) {
       return rotary::invalid_argument("count must be rotary_dim / 2, ", head_window->pairs(),
                                       "; got ", count);
@@ -44,7 +44,6 @@ rotary_status rotary_frequencies_of_axes(const rotary_window* window,
       return rotary::invalid_argument("from.axes must be in 1..", rotary::max_axes, ", got ",
                                       given->axes);
     }
-    // Checked before that many are read.
     const bool dense = given->axes > 1 && given->pair_axes == nullptr;
     const std::size_t tables = dense ? static_cast<std::size_t>(given->axes) : 1;
     if (given->count % tables != 0 ||

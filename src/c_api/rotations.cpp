@@ -36,10 +36,10 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
   return rows;
 }
 
-// From frequencies, or from a caller's cos and sin.
+// from: frequencies, or the caller's cos and sin.
 constexpr auto make_rotations = [](const auto&... from) { return rotary::make_rotations(from...); };
 
-// Makes rotations from a caller's rows. make: a function of a window, rows and options.
+// Makes rotations from the caller's rows. make: a function of a window, rows and options.
 template <class Make>
 rotary_status rotations_of(const rotary_window* window, const rotary_cos_sin* rows,
                            const rotary_rotations_options* options, rotary_rotations** out,

@@ -11,7 +11,7 @@
 namespace rotary::c_api {
 namespace {
 
-// A fixed buffer: nothing to allocate, nothing to destroy when a thread ends, nothing to unload.
+// A fixed buffer needs no allocation, and no destructor when a thread ends.
 constinit thread_local std::array<char, 1024> last_error{};
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
@@ -53,7 +53,7 @@ const char* rotary_last_error(void) { return rotary::c_api::last_error.data(); }
 
 const char* rotary_instruction_set(void) {
   const auto name = rotary::instruction_set();
-  if (name) return name->data();  // a literal, therefore null-terminated
+  if (name) return name->data();  // a literal, so it is null-terminated
   rotary::c_api::report(name.error());
   return nullptr;
 }

@@ -13,14 +13,14 @@
 
 namespace rotary::c_api {
 
-// Keeps the message for rotary_last_error(). Allocates nothing, since memory may have run out.
+// Keeps the message for rotary_last_error(). Allocates nothing: memory may have run out.
 rotary_status report(const Error& error) noexcept;
 
 inline rotary_status report(const Status& status) noexcept {
   return status.ok() ? ROTARY_OK : report(status.error());
 }
 
-// body returns Status and may throw what guarded() catches.
+// body returns Status and may throw all that guarded() catches.
 template <class Body>
 rotary_status run(Body body) noexcept {
   return report(guarded<ModesOfTheCaller>(body));
@@ -48,7 +48,7 @@ template <class Use, class... Values>
   return use(*values...);
 }
 
-// For functions that return no status: whether the handle is not NULL; otherwise reports the error.
+// For functions that return no status: reports an error if the handle is NULL.
 [[nodiscard]] inline bool is_given(std::string_view name, const void* handle) noexcept {
   return run([&]() -> Status {
            if (handle == nullptr) return null_argument(name);
@@ -62,7 +62,7 @@ template <class Handle, class Content>
   return new Handle{std::move(content)};
 }
 
-// Sets *out to a handle of body's value; body returns a Result.
+// Sets *out to a new handle for the value of body, which returns a Result.
 template <class Handle, class Body>
 rotary_status make(Handle** out, Body body) noexcept {
   return run([&]() -> Status {

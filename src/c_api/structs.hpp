@@ -57,16 +57,16 @@ ROTARY_VERSIONED(rotary_head_norm, reserved, ROTARY_HEAD_NORM_INIT);
 ROTARY_VERSIONED(rotary_append_options, reserved, ROTARY_APPEND_OPTIONS_INIT);
 #undef ROTARY_VERSIONED
 
-// struct_size, the first member of *from. Error: invalid_argument for a size that no version has.
+// Reads struct_size, the first member of *from. Error: invalid_argument for a size of no version.
 [[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
                                                  const StructLayout& layout);
 
-// Bytes of *from that this version knows: struct_size, at most layout.bytes. Errors:
-// invalid_argument for a struct_size that no version has; unsupported if unknown bytes are not 0.
+// Number of bytes of *from that this version knows: struct_size, at most layout.bytes. Errors:
+// invalid_argument for a struct_size of no version; unsupported if an unknown byte is not 0.
 [[nodiscard]] Result<std::size_t> known_bytes(std::string_view argument, const void* from,
                                               const StructLayout& layout);
 
-// A copy of *from; members that the caller did not know get their defaults.
+// A copy of *from; members beyond struct_size get their defaults.
 template <class T>
 [[nodiscard]] Result<T> read_struct(std::string_view argument, const T* from) {
   if (from == nullptr) return null_argument(argument);
@@ -89,7 +89,7 @@ template <class T>
   return read_struct(argument, from);
 }
 
-// Writes as much of value as *to has room for. Reads only struct_size, which keeps its value.
+// Writes the part of value that fits *to. Reads only struct_size of *to and keeps it.
 template <class T>
 [[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
   if (to == nullptr) return null_argument(argument);
