@@ -49,8 +49,8 @@ HWY_INLINE TwoVectors<D> widen_two(D d, hn::Vec<hn::RebindToUnsigned<D>> both) {
           hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)))};
 }
 
-// Stores products and sums of bf16 numbers and rows. The lower half of a NaN among them is 0, as
-// that of the operand it comes from.
+// Stores products and sums of bf16 numbers with rows. A NaN among them comes from an operand whose
+// lower half is 0, so its lower half is 0.
 template <class D>
 HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16* to) {
   const hn::Repartition<std::uint16_t, D> du16;
@@ -59,7 +59,7 @@ HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16
   hn::StoreU(hn::OddEven(high, low), du16, reinterpret_cast<std::uint16_t*>(to));
 }
 
-// Stores neighbours that were bf16 before they were turned.
+// Stores adjacent pairs that were bf16 before rotation.
 struct TurnedNeighbours : Interleaved {
   template <class D>
   static HWY_INLINE void store_pairs(D d, PairVectors<D> value, BFloat16* head, std::int64_t pair,
@@ -126,7 +126,7 @@ HWY_INLINE void rotate_alternating(D d, Row<float> row, TokenHeads<T, T> token, 
 using TurnedNeighbours = Interleaved;
 #endif
 
-// How bf16 that was turned is stored.
+// The storing type for bf16 after rotation.
 template <class To>
 using TurnedTo = std::conditional_t<narrows_by_integers && std::is_same_v<To, Interleaved>,
                                     TurnedNeighbours, To>;

@@ -9,7 +9,7 @@
 
 namespace rotary::kernels {
 
-// dst[i] = src[i] * scale * (offset + weight[i]) in float32, each operation rounded.
+// dst[i] = src[i] * scale * (offset + weight[i]) in float32. Each operation is rounded.
 struct NormalizeJob {
   const void* src;  // [count] elements of the kernel's dtype
   float* dst;       // [count]; may be src
@@ -21,8 +21,8 @@ struct NormalizeJob {
 
 using Normalize = void (*)(const NormalizeJob& job);
 
-// Sum of the squares of [count] elements of the kernel's dtype: exact squares, added in double in
-// an order that depends on count alone.
+// Sum of the squares of [count] elements of the kernel's dtype. Squares are exact and added in
+// double; the order depends only on count.
 using SumOfSquares = double (*)(const void* src, std::int64_t count);
 
 // Rounds [count] float32 once, to nearest even.

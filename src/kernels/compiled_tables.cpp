@@ -4,17 +4,17 @@
 #include "kernels/compiled_tables.hpp"
 
 #include "kernels/target.hpp"
-// After target.hpp.
+// Include after target.hpp.
 #include <hwy/highway.h>
 
-// Beside the baseline, a set is in the build if CMake names it (ROTARY_WITH_AVX2) and the
+// The build has an instruction set beyond the baseline if CMake names it (ROTARY_WITH_AVX2) and the
 // compiler's options do not require a better one.
 #define ROTARY_HAS(set) \
   (ROTARY_WITH_##set && (HWY_TARGETS & HWY_##set) && HWY_STATIC_TARGET != HWY_##set)
 
 namespace rotary::kernels {
 
-// kernel_table.cpp defines these. HWY_NAMESPACE is that of the baseline here.
+// Defined by kernel_table.cpp. HWY_NAMESPACE is the baseline's here.
 namespace HWY_NAMESPACE {
 extern const KernelTable kernel_table;
 }

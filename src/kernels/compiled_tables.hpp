@@ -9,7 +9,7 @@
 
 namespace rotary::kernels {
 
-// Requirements of a table on the machine besides its target.
+// What a table needs of the machine besides its target.
 enum class Beyond { nothing, bf16_conversion };
 
 struct CompiledTable {

@@ -20,7 +20,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bits of one element. Two types, so that overloads can tell the 16-bit formats apart.
+// The bits of one element. Distinct types let overloads tell the 16-bit formats apart.
 struct BFloat16 {
   std::uint16_t bits;
 };
@@ -37,9 +37,9 @@ struct Float16 {
 #endif
 
 #if ROTARY_AVX512
-// bf16 narrowed by the instructions of AVX512_BF16, only for machines that have them (kernels.cpp).
-// They round to nearest even and turn a subnormal float32 into a zero of its sign, whatever the
-// thread's modes. Inline assembly avoids compiling everything once more for another target.
+// bf16 narrowed by AVX512_BF16, only for machines that have it (kernels.cpp). It rounds to nearest
+// even and turns a subnormal float32 into a zero of its sign, whatever the thread's modes. Inline
+// assembly avoids compiling everything for another target.
 struct HardwareBFloat16 : BFloat16 {};
 #endif
 
@@ -52,12 +52,12 @@ struct Arithmetic<double> {
   using Real = double;
 };
 
-// T with the rounding of hardware that computes in T: every product, not only the stored result, is
-// rounded to T. The products are formed in float32, as where T has no arithmetic of its own.
+// T with the rounding of hardware that computes in T: every product is rounded to T, not only the
+// stored result. Products are formed in float32, as if T had no arithmetic.
 template <class T>
 struct EveryStep : T {};
 
-// The type of computation for elements T and of their rows of cos and sin.
+// The type of computation for elements T, and of their cos/sin rows.
 template <class T>
 using RealOf = typename Arithmetic<T>::Real;
 
@@ -66,8 +66,7 @@ template <class D>
 using HalfWidth = hn::Rebind<std::uint16_t, D>;
 
 // Rounds float32 to bf16 in the upper half of each lane. Uses integers, because Highway 1.0.3
-// demotes by truncation. A NaN stays one if its lower half is 0, so that no carry reaches the
-// upper.
+// truncates. Only a NaN whose lower half is 0 stays NaN: another could carry into the upper half.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;
@@ -76,7 +75,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> v
   return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
 }
 
-// Also rounds NaN: any becomes the one with all bits set, which is cheapest.
+// Also handles NaN: each becomes the NaN with all bits set, which is cheapest.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D d, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;
@@ -90,7 +89,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D d, hn::Vec<D> value)
 }
 
 // F16C converts according to IEEE 754, whatever the thread's modes (rounding, flushing of
-// subnormals). Highway 1.0.3 truncates on other targets and does not handle Inf and NaN.
+// subnormals). On other targets Highway 1.0.3 truncates and mishandles Inf and NaN.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 
 template <class D>
@@ -108,8 +107,8 @@ HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D, hn::Vec<D> value) {
 #else
 
 // A binary16 shifted left by 13 bits is a float32 whose exponent is too small by 127 - 15, and by
-// twice that for Inf and NaN. A subnormal is converted as 2^-14 + itself, from which 2^-14 is then
-// subtracted: no intermediate float32 is subnormal, so flushing them changes nothing.
+// twice that for Inf and NaN. A subnormal is converted as 2^-14 + itself, then 2^-14 is subtracted.
+// No intermediate float32 is subnormal, so flushing changes nothing.
 template <class D>
 HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> half) {
   const hn::RebindToSigned<D> di;
@@ -128,15 +127,15 @@ HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> half) {
   return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_special, special, finite)));
 }
 
-// Normal results are rounded as integers, so that a carry goes into the exponent and, from 65520
-// on, gives Inf. Subnormal results are multiples of 2^-24, to which adding 1/2 rounds.
+// Normal results are rounded as integers: a carry goes into the exponent and gives Inf from 65520
+// on. Subnormal results are multiples of 2^-24, to which adding 1/2 rounds.
 template <class D>
 HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D d, hn::Vec<D> value) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, value);
   const auto magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
   const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
-  const auto infinity = hn::Set(di, (127 + 16) << 23);  // 2^16; all from here on is Inf
+  const auto infinity = hn::Set(di, (127 + 16) << 23);  // 2^16; this and more is Inf
   const auto bounded = hn::Min(magnitude, infinity);
   const auto odd = hn::And(hn::ShiftRight<13>(bounded), hn::Set(di, 1));
   const auto rebias = hn::Set(di, 0xFFF - ((127 - 15) << 23));
@@ -176,8 +175,8 @@ HWY_INLINE void store(D d, hn::Vec<D> value, hn::TFromD<D>* to) {
 }
 
 #if ROTARY_AVX512
-// Moves each 16 bits to the upper half of a 32-bit lane in one instruction; widening and shifting
-// takes two (bf16 kernels are 15 % faster).
+// Moves each 16 bits to the upper half of a 32-bit lane in one instruction. Widening and shifting
+// takes two; this makes bf16 kernels 15 % faster.
 HWY_INLINE __m512i upper_halves(__m256i bits) {
   alignas(64) static constexpr std::uint16_t from[32] = {0, 0,  0, 1,  0, 2,  0, 3,  0, 4, 0,
                                                          5, 0,  6, 0,  7, 0,  8, 0,  9, 0, 10,
@@ -273,7 +272,7 @@ HWY_INLINE hn::Vec<D> load(D d, const std::int8_t* from) {
   return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(d8, from)));
 }
 
-// Stores 2 * Lanes(d) adjacent elements; overloads exist where that is cheaper than two stores.
+// Stores 2 * Lanes(d) adjacent elements. Overloads exist where that costs less than two stores.
 template <class D, class T>
 HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, T* to) {
   store(d, first, to);
@@ -302,7 +301,7 @@ HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, Hardware
 }
 #endif
 
-// Without this, gcc 12 loads a vector again for each product: 25 % slower with data in L2.
+// Otherwise gcc 12 reloads a vector for each product: 25 % slower with data in L2.
 template <class V>
 HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
@@ -310,8 +309,8 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #endif
 }
 
-// Calls visit(d, i) for elements [i, i + Lanes(d)) from element `at` on: whole vectors, then at
-// most one of each halved length.
+// Calls visit(d, i) for elements [i, i + Lanes(d)), from element `at` on. Uses whole vectors, then
+// at most one vector of each halved length.
 template <class D, class Visit>
 HWY_INLINE void for_each_vector(D d, std::int64_t at, std::int64_t count, const Visit& visit) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));

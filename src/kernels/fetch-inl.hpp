@@ -21,7 +21,6 @@ inline constexpr std::int64_t cache_line = 64;
 
 enum class CacheLevel { first, second };
 
-// Prefetches into this cache.
 template <CacheLevel level = CacheLevel::second>
 HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG

@@ -120,8 +120,8 @@ struct Int8Interleaved {
   }
 };
 
-// The features of one block of a head, and their part of the row. Passed by value, as everywhere
-// here: otherwise the compiler must assume that a store changes it.
+// The features of one block of a head, and their part of the row. Always passed by value: otherwise
+// the compiler must assume that a store changes it.
 struct Int8Turn {
   std::int8_t* head;
   const float* cos;
@@ -268,7 +268,7 @@ void shift_int8(const Int8Job& given) {
   }
 }
 
-// The largest magnitude as bits, which order as numbers do; those of Inf and NaN are above.
+// The largest magnitude as bits. Bits of floats order as their numbers, with Inf and NaN above all.
 template <class D>
 HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t at,
                                           std::int64_t count) {
@@ -284,8 +284,8 @@ HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t a
   return largest;
 }
 
-// A head that has no scale of its own: of zeros, of numbers below least_quantized, or of some that
-// are not finite.
+// Stores a head that cannot be scaled: all numbers are below least_quantized, or some are not
+// finite.
 HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
   std::fill_n(job.to, job.features, std::int8_t{0});
   *job.scale = scale;

@@ -19,7 +19,7 @@ struct Int8Job {
   std::int64_t heads;
   std::int64_t features;       // per head
   std::int64_t first_feature;  // first rotated feature
-  std::int64_t blocks;         // blocks of a head, in order; each has the row's next pairs
+  std::int64_t blocks;         // blocks of a head, in order; each uses the next pairs of the row
   std::int64_t pairs;          // of a block
   const float* rows;           // for token 0: [lane_stride] cos, [lane_stride] sin
   std::int64_t row_stride;     // elements from one token's row to the next
@@ -28,10 +28,10 @@ struct Int8Job {
 
 using ShiftInt8 = void (*)(const Int8Job& job);
 
-// Heads with no larger number are stored as zeros: 127 over it could be infinite.
+// Heads with no larger number are stored as zeros: 127 / (that number) could be infinite.
 inline constexpr float least_quantized = 0x1p-100F;
 
-// One head of float32 as elements z * 127/m, m the largest |z|, and the scale m/127.
+// Stores one head of float32 as elements z * 127/m and the scale m/127; m: the largest |z|.
 struct QuantizeJob {
   const float* from;  // [features]
   std::int8_t* to;    // [features]

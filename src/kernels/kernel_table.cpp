@@ -4,7 +4,7 @@
 // once for each set, as objects of their own (target.hpp).
 #include "kernels/target.hpp"
 #if ROTARY_COMPILE_TARGET
-// After target.hpp.
+// Include after target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/kernels.hpp"

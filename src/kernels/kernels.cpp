@@ -23,8 +23,8 @@ struct Supported {
   std::size_t count = 0;
 };
 
-// AVX512_BF16 (VCVTNEPS2BF16 and VCVTNE2PS2BF16): CPUID leaf 7, subleaf 1. Whether the system saves
-// the registers is already checked with the table's target.
+// AVX512_BF16 (VCVTNEPS2BF16 and VCVTNE2PS2BF16): CPUID leaf 7, subleaf 1. The check of the table's
+// target already covers that the system saves the registers.
 bool converts_bf16() noexcept {
 #if HWY_ARCH_X86
   unsigned eax = 0;
@@ -50,7 +50,7 @@ bool runs(const CompiledTable& compiled, std::int64_t runnable) noexcept {
 
 Supported find_supported() noexcept {
   Supported found;
-  // The compiler's baseline runs wherever this code does.
+  // The baseline runs wherever this code does.
   const std::int64_t runnable = hwy::SupportedTargets() | HWY_STATIC_TARGET;
   for (const CompiledTable& compiled : compiled_tables()) {
     if (!runs(compiled, runnable)) continue;
@@ -67,12 +67,11 @@ const Supported& find_once() noexcept {
   return supported;
 }
 
-// Runs before main: a function-local static's guard would never open in a process forked while
-// another thread holds it. If another file's initialisation asks earlier, the tables are found
-// then.
+// Runs before main. A process forked while another thread initialises a function-local static would
+// wait for it forever. An earlier call from another file's initialisation finds the tables then.
 [[maybe_unused]] const Supported& found_at_load = find_once();
 
-// AMD's family 25 of the models that are Zen 4; its others are Zen 3.
+// Zen 4 has some of the models of AMD's family 25; the others are Zen 3.
 bool is_zen_4() {
 #if HWY_ARCH_X86
   std::array<char, 12> vendor = {};

@@ -11,11 +11,11 @@
 
 namespace rotary::kernels {
 
-// Rows are padded to a multiple of this many elements, so that making them needs no tail.
+// Rows are padded to a multiple of this many elements, so making them needs no code for a tail.
 inline constexpr std::int64_t lane_multiple = 16;
 
-// A position is split into a multiple of this, whose cos and sin are evaluated, and a step from a
-// table.
+// A position is split into an anchor and a step. The anchor is a multiple of this; its cos and sin
+// are evaluated. The step's come from a table.
 inline constexpr std::int64_t steps_per_anchor = 16;
 
 // Makes the rows of consecutive positions.
@@ -30,16 +30,16 @@ struct RowsJob {
   void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
-// Makes the rows of positions of several axes: each pair as RowsJob makes it at its coordinate.
+// Makes the rows of positions of several axes. Each pair is made as RowsJob does at its coordinate.
 struct AxisRowsJob {
-  RowsJob rows;                      // of which first_position is not read
+  RowsJob rows;                      // first_position is not read
   const std::int32_t* pair_axes;     // [pairs]
   const std::uint64_t* coordinates;  // [tokens][axes], modulo 2^64
   std::int64_t axes;                 // at most most_axes
 };
 inline constexpr std::int64_t most_axes = 8;
 
-// Makes a part of one row from given phases, for a position between integers.
+// Makes a part of one row from given phases, for a fractional position.
 struct PhaseRowJob {
   const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; 0 for padding
   std::int64_t lanes;           // multiple of lane_multiple
@@ -48,9 +48,9 @@ struct PhaseRowJob {
   void* sin;                    // [lanes]
 };
 
-// Rotates tokens and heads of one batch row. Elements have the kernel's dtype, or its two dtypes;
-// strides count elements and the feature stride is 1. src may equal dst if the kernel writes the
-// dtype that it reads and stores pairs where it read them.
+// Rotates tokens and heads of one batch row. Elements have the kernel's dtype or dtypes. Strides
+// count elements; the feature stride is 1. src may equal dst if the kernel keeps the dtype and the
+// order of pairs.
 struct RotateJob {
   const void* src;  // first rotated feature of token 0, head 0
   void* dst;
@@ -67,7 +67,7 @@ struct RotateJob {
   std::int64_t lane_stride;  // elements from cos to sin
   double cos_scale;          // multiplies cos: 1, or 1/A² for an inverse
   double sin_scale;  // multiplies sin: ±1, or -1/A²; both are first rounded to the row's type
-  std::int64_t bytes_ahead = 0;  // of adjacent heads, prefetched before they are read; 0: none
+  std::int64_t bytes_ahead = 0;  // prefetch distance for adjacent heads; 0: none
 };
 
 using MakeRows = void (*)(const RowsJob& job);
@@ -75,8 +75,8 @@ using MakeAxisRows = void (*)(const AxisRowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One kernel per element dtype, for one order of reading and of writing pairs. Rounds once, when
-// storing, or (every_step) each product and each sum to the dtype, for rows whose elements are
+// One kernel per element dtype, for one order in which pairs are read and written. Rounds once,
+// when storing. every_step kernels round each product and each sum to the dtype; their rows hold
 // numbers of that dtype.
 struct RotateKernels {
   Rotate f32;
@@ -104,14 +104,13 @@ struct KernelTable {
   RotateKernels rotate_interleaved;
   RotateKernels rotate_interleaved_to_half;
   RotateKernels rotate_half_to_interleaved;
-  // Null with ROTARY_CORE_ONLY: nothing in it calls them.
+  // Null with ROTARY_CORE_ONLY, where nothing calls them.
   const AttendKernels* attend = nullptr;
   const CacheKernels* cache = nullptr;
   const Int8Kernels* int8 = nullptr;
   const LinearKernels* linear = nullptr;
 };
 
-// More than Highway's targets for one architecture.
 inline constexpr std::size_t max_tables = 16;
 
 // The tables that this machine can run, best first; never empty.

@@ -4,15 +4,13 @@
 
 namespace rotary::kernels {
 
-// The two ways to prefetch. Results are the same with both; only the time differs
-// (docs/decisions.md, 0012).
+// Two ways to prefetch. They change the time, not the results (docs/decisions.md, 0012).
 enum class KeyFetching {
-  lines,  // every line of a key, 4 KiB before it is read, into the first-level cache; keys and
-          // values are read by turns
-  pages,  // of adjacent keys two lines of the next page, so that the processor's own goes on
+  lines,  // every line of a key, into L1, 4 KiB ahead; keys and values are read alternately
+  pages,  // two lines of the next page of keys, to keep the processor's own prefetching going
 };
 
-// The faster way on this processor, as far as measured: `pages` on AMD Zen 4, `lines` elsewhere.
+// The faster way on this processor as measured: `pages` on AMD Zen 4, `lines` elsewhere.
 [[nodiscard]] KeyFetching usual_key_fetching();
 
 }  // namespace rotary::kernels

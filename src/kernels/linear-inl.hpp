@@ -240,7 +240,7 @@ void elu_plus_one(const void* src, RealOf<T>* dst, std::int64_t count) {
                     const auto x = load(d, from + i);
                     const auto above = hn::Add(x, hn::Set(d, 1));
                     const auto is_above = hn::Gt(x, hn::Zero(d));
-                    // Excludes x > 0 from the exponential, which would overflow there.
+                    // Keeps x > 0 from the exponential, which would overflow.
                     const auto below = exponential(d, hn::IfThenZeroElse(is_above, x));
                     hn::StoreU(hn::IfThenElse(is_above, above, below), d, dst + i);
                   });

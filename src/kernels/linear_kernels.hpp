@@ -8,10 +8,10 @@
 
 namespace rotary::kernels {
 
-// The initial value of a product: 0 or the result itself.
+// What a product starts from: 0 or the result itself.
 enum class AddTo { nothing, result };
 
-// result[row][column] = [result[row][column] +] Σ_i a[row][i] b[i][column], i ascending, with fused
+// result[row][column] = [result[row][column] +] Σ_i a[row][i] b[i][column], i ascending. Uses fused
 // multiply-adds if the instruction set has them. Strides count elements.
 template <class Real>
 struct ProductJob {
@@ -28,16 +28,16 @@ struct ProductJob {
   AddTo add_to;
 };
 
-// Functions on `count` adjacent elements. Two arguments must not be the same memory.
+// Functions on `count` adjacent elements. No two arguments may share memory.
 template <class Real>
 struct LinearMath {
   void (*multiply)(const ProductJob<Real>& job);
-  // The largest element, -Inf if there is none. Undefined if one is NaN.
+  // Returns the largest element, or -Inf if there is none. Undefined if an element is NaN.
   Real (*largest)(const Real* row, std::int64_t count);
-  // row[i] = e^(row[i] - reduced_by); results below 2^-126 (double: 2^-1022) become 0. Requires
+  // row[i] = e^(row[i] - reduced_by). Results below 2^-126 (double: 2^-1022) become 0. Requires
   // exponents of at most 0.
   void (*exponentials)(Real* row, std::int64_t count, Real reduced_by);
-  // count: a multiple of lane_multiple. The order of summation depends on count alone.
+  // count: a multiple of lane_multiple. The order of summation depends only on count.
   Real (*dot)(const Real* a, const Real* b, std::int64_t count);
   void (*add)(const Real* row, double* sums, std::int64_t count);        // sums += row
   void (*scale)(double* sums, std::int64_t count, double by);            // sums *= by

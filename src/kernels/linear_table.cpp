@@ -2,7 +2,7 @@
 // The kernels of linear attention for one instruction set.
 #include "kernels/target.hpp"
 #if ROTARY_COMPILE_TARGET
-// After target.hpp.
+// Include after target.hpp.
 #include <hwy/highway.h>
 
 #include "kernels/linear-inl.hpp"

@@ -51,7 +51,7 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token
   const T* src = token.src;
   Out* dst = token.dst;
   for (std::int64_t head = 0; head < token.heads; ++head) {
-    // All loads of a head before its first store: 10 % faster than one pair of vectors at a time.
+    // Loads all of a head before the first store: 10 % faster than one pair of vectors at a time.
     PairVectors<D> in[Vectors];
     for (std::size_t v = 0; v < Vectors; ++v) {
       in[v] = From::load_pairs(d, src, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
@@ -76,7 +76,7 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token
   }
 }
 
-// Rotates the last pairs, fewer than 2 * Lanes(d): at most one vector of each halved length.
+// Rotates the last pairs, fewer than 2 * Lanes(d), by at most one vector of each halved length.
 template <class From, class To, class D, class T, class Out>
 HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -89,7 +89,7 @@ HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, s
   }
 }
 
-// Rotates pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take
+// Rotates pairs [pair, …) when fewer than four vectors are left. Not inlined, because it would take
 // registers from the main loop.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
@@ -101,8 +101,8 @@ HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std:
   rotate_tail<From, To>(d, row, token, pair);
 }
 
-// Neighbours that stay neighbours are rotated without separating them, (x, y) c + (y, x) (-s, s):
-// one shuffle instead of four. The operations on a pair, and so its bits, are those of Turn.
+// Rotates adjacent pairs without separating them, as (x, y) c + (y, x) (-s, s): one shuffle instead
+// of four. The operations on a pair, and thus its bits, are those of Turn.
 template <class From, class To, class T>
 inline constexpr bool rotates_neighbours =
     HWY_TARGET !=
@@ -154,8 +154,7 @@ HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
   }
 }
 
-// Rotates the last pairs, fewer than Lanes(d): one vector and then at most one of each halved
-// length.
+// Rotates the last pairs, fewer than Lanes(d): one vector, then at most one of each halved length.
 template <class D, class T, class Out>
 HWY_INLINE void rotate_last_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
                                        std::int64_t pair) {
@@ -169,7 +168,7 @@ HWY_INLINE void rotate_last_neighbours(D d, Row<float> row, TokenHeads<T, Out> t
   }
 }
 
-// Rotates pairs [pair, …) once fewer than 4 * Lanes(d) pairs are left.
+// Rotates pairs [pair, …) when fewer than 4 * Lanes(d) are left.
 template <class T, class Out>
 HWY_NOINLINE void rotate_rest_of_neighbours(Row<float> row, TokenHeads<T, Out> token,
                                             std::int64_t pair) {
@@ -266,9 +265,9 @@ HWY_INLINE std::int64_t heads_ahead(const RotateJob& job) {
   return job.bytes_ahead < of_head ? 1 : job.bytes_ahead / of_head;
 }
 
-// For adjacent heads of a token in memory beyond the caches: a few heads at a time, the next ones
-// prefetched in the order in which they lie. All heads are gone through once for each block of
-// pairs, which the processor's own prefetching does not follow.
+// For adjacent heads of a token, in memory larger than the caches. Rotates a few heads at a time
+// and prefetches the next in memory order. A pass over all heads for each block of pairs would
+// defeat the processor's own prefetching.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_few_heads(const RotateJob& job) {
   const std::int64_t at_once = heads_ahead<T>(job);
@@ -288,8 +287,8 @@ HWY_NOINLINE void rotate_few_heads(const RotateJob& job) {
 }
 
 // For adjacent tokens of a head. heads_at_once heads share a loaded row and form as many streams
-// through memory; more would collide in the same sets of the first-level cache. The rows of a block
-// of tokens stay in the second-level cache.
+// through memory. More streams would collide in the same sets of the L1 cache. The rows of a block
+// of tokens stay in L2.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   constexpr std::int64_t heads_at_once = 4;
@@ -309,8 +308,8 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   }
 }
 
-// rotate_by_heads() is a separate function because what both orders need does not fit in registers
-// together: that cost 5 ns per call.
+// rotate_by_heads() is a separate function: both orders together need too many registers, which
+// cost 5 ns per call.
 template <class From, class To, class T, class Out = T>
 void rotate(const RotateJob& job) {
   const bool heads_lie_together = job.tokens == 1 ||

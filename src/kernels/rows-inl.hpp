@@ -30,7 +30,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Horner's rule in t; the coefficient count is known to the compiler, so the loop unrolls.
+// Horner's rule in t. The number of coefficients is a constant, so the loop unrolls.
 template <class D, std::size_t Count, class V = hn::Vec<D>>
 HWY_INLINE V evaluate(D d, const double (&coefficients)[Count], V t) {
   V sum = hn::Set(d, coefficients[Count - 1]);
@@ -51,7 +51,7 @@ template <class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE CosSin<D> cos_sin(DU du, hn::Vec<DU> phase) {
   const D d;
   const hn::RebindToSigned<DU> di;
-  // phase = quarter * 2^62 + rest, where |rest| <= 2^61 is at most an eighth of a turn
+  // phase = quarter * 2^62 + rest; |rest| <= 2^61 is at most an eighth of a turn
   const auto quarter = hn::ShiftRight<62>(hn::Add(phase, hn::Set(du, std::uint64_t{1} << 61)));
   const auto rest = hn::BitCast(di, hn::Sub(phase, hn::ShiftLeft<62>(quarter)));
   const auto r = hn::ConvertTo(d, rest);
@@ -89,14 +89,14 @@ HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
   hn::StoreU(hn::DemoteTo(df, value), df, to);
 }
 
-// cos and sin of an anchor, for one position or one for each pair, times the factor.
+// cos and sin of an anchor, times the factor. The anchor is one position, or one for each pair.
 template <class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE CosSin<D> at_anchor(DU du, hn::Vec<DU> position, hn::Vec<DU> turns, double factor) {
   const D d;
   const auto angle = cos_sin(du, hn::Mul(position, turns));
   auto cos = angle.cos;
   auto sin = angle.sin;
-  if (factor != 1) {  // multiplying by 1 would change nothing
+  if (factor != 1) {  // skips a multiplication by 1
     const auto by = hn::Set(d, factor);
     cos = hn::Mul(cos, by);
     sin = hn::Mul(sin, by);
@@ -104,7 +104,7 @@ HWY_INLINE CosSin<D> at_anchor(DU du, hn::Vec<DU> position, hn::Vec<DU> turns, d
   return {cos, sin};
 }
 
-// Writes the row that is a step from an anchor.
+// Writes the row that is one step from its anchor.
 template <class Real, class D>
 HWY_INLINE void store_step(D d, CosSin<D> anchor, CosSin<D> step, Real* cos, Real* sin) {
   const auto row_cos = hn::NegMulAdd(anchor.sin, step.sin, hn::Mul(anchor.cos, step.cos));
@@ -118,7 +118,7 @@ HWY_INLINE CosSin<D> load_step(D d, const double* from, std::int64_t lane_stride
   return {hn::LoadU(d, from), hn::LoadU(d, from + lane_stride)};
 }
 
-// Writes tokens [begin, end), whose anchor is `position`, for pairs [pair, pair + Lanes).
+// Writes tokens [begin, end) for pairs [pair, pair + Lanes). Their anchor is `position`.
 template <class Real, class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
                                  std::uint64_t position, std::int64_t begin, std::int64_t end) {
@@ -155,8 +155,8 @@ HWY_INLINE void make_rows(const RowsJob& job) {
 void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
 void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
 
-// The axes of pairs [pair, pair + Lanes): each of them once, and that of each lane. A vector has
-// one axis or two in nearly every model. Padding has the last pair's, so that it adds none.
+// The axes of pairs [pair, pair + Lanes): a list without repeats, and the axis of each lane. Nearly
+// every model has one or two per vector. Padding has the last pair's axis, which adds none.
 template <class DU>
 struct AxesOfVector {
   std::int64_t present[most_axes];
@@ -190,8 +190,8 @@ HWY_INLINE bool share_anchors(const AxesOfVector<DU>& axes, const std::uint64_t*
   return differences < static_cast<std::uint64_t>(steps_per_anchor);
 }
 
-// Pairs [pair, pair + Lanes) of every token. The next patch of a row mostly has the anchors of this
-// one, whose cos and sin then stay.
+// Makes pairs [pair, pair + Lanes) of every token. Keeps the anchors' cos and sin for the next
+// token, since neighbouring patches mostly share anchors.
 template <class Real, class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE void make_axis_vector(DU du, const AxisRowsJob job, std::int64_t pair) {
   const D d;
@@ -241,7 +241,7 @@ HWY_INLINE void make_axis_rows(const AxisRowsJob& job) {
 void make_axis_rows_f32(const AxisRowsJob& job) { make_axis_rows<float>(job); }
 void make_axis_rows_f64(const AxisRowsJob& job) { make_axis_rows<double>(job); }
 
-// Evaluates each phase directly, without anchor or step.
+// Evaluates each phase, without anchor and step.
 template <class Real>
 HWY_INLINE void make_phase_row(const PhaseRowJob& job) {
   const hn::ScalableTag<double> d;

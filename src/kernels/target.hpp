@@ -4,22 +4,22 @@
 // ROTARY_COMPILE_TARGET is 0 and the object stays empty. Include this header first.
 #pragma once
 
-// SVE and RVV: vectors need a length known at compile time, because rows are held in arrays of
-// them. SSSE3: every machine in use that has it also has SSE4, and each table costs seconds of
-// compiling.
+// SVE and RVV are disabled: rows are held in arrays of vectors, which need a length known at
+// compile time. SSSE3 is disabled: every machine in use that has it also has SSE4, and each table
+// costs seconds to compile.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
 
-// On 64-bit Arm that leaves NEON, the compiler's baseline, so there is nothing to choose at run
-// time. With this macro Highway does not put the attribute "+crypto" on each function. Our kernels
-// use no AES, and gcc 12 omits the attribute from the constructors it generates, which then cannot
-// inline functions that have it.
+// On 64-bit Arm that leaves NEON, the compiler's baseline: nothing to choose at run time. This
+// macro keeps Highway from putting "+crypto" on each function. Our kernels use no AES. gcc 12 omits
+// the attribute from constructors that it generates, which then cannot inline functions that have
+// it.
 #if defined(__aarch64__)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif
 
 #include <hwy/detect_targets.h>
 
-// Without ROTARY_TARGET, the baseline: the best set that the compiler's options require.
+// Without ROTARY_TARGET: the baseline, the best set that the compiler's options require.
 #ifndef ROTARY_TARGET
 #define ROTARY_COMPILE_TARGET 1
 #else

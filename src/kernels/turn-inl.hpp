@@ -20,8 +20,8 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The heads of one token, which share a row. Passed by value: otherwise the compiler must assume
-// that storing a result changes it. Read as T, stored as Out.
+// The heads of one token, which share a row; read as T, stored as Out. Passed by value: otherwise
+// the compiler must assume that a store changes it.
 template <class T, class Out>
 struct TokenHeads {
   const T* src;
@@ -41,7 +41,7 @@ struct Row {
   Real sin_scale;
 };
 
-// Computes x' and y', which are rounded when stored.
+// Computes x' and y'. Storing rounds them.
 template <class T>
 struct Turn {
   template <class D, class V = hn::Vec<D>>
@@ -50,8 +50,8 @@ struct Turn {
   }
 };
 
-// A product of two T in float32 is exact for bf16 (16 bits) and f16 (22 bits), so each product is
-// rounded once. The sum is rounded to float32, then again when stored, as float32 hardware does for
+// A product of two T is exact in float32 for bf16 (16 bits) and f16 (22 bits), so each product is
+// rounded once. The sum is rounded to float32, then again when stored, as by float32 hardware for
 // T.
 template <class T>
 struct Turn<EveryStep<T>> {

@@ -29,8 +29,8 @@ inline constexpr double cosine_coefficients[] = {
     -0x1.b264ba152378ap+0,  // r^14
 };
 
-// The polynomials for r in units of 2^-64 turn: each coefficient is multiplied by a power of two,
-// which is exact, so that r need not be scaled.
+// The polynomials for r in units of 2^-64 turn. Multiplies each coefficient by a power of two,
+// which is exact, so r needs no scaling.
 template <std::size_t Count>
 struct Coefficients {
   double values[Count];

@@ -32,8 +32,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a group, at most group_rows, and one tile of keys. A `place` is the index of a key within
-// the tile.
+// Up to group_rows rows of a group, and one tile of keys. A `place` is a key's index in the tile.
 struct TileOfRows {
   const float* queries;  // [head_dim][group_stride]
   const RowLimits* limits;
@@ -45,7 +44,7 @@ struct TileOfRows {
   const float* values;
   float* sums_of_values;  // of the first row
   float* scores;          // [rows][keys_of_tile]
-  float* lanes;           // [rows][lane_multiple]: largest score of each lane, then sums of weights
+  float* lanes;           // [rows][lane_multiple]: first largest scores, then sums of weights
 };
 
 // Prefetches heads a few lines at a time: many at once would delay the computation.
@@ -71,8 +70,8 @@ class Fetching {
   std::int64_t at_ = 0;
 };
 
-// Scores one panel of keys from `place` on; with Vectors == 1 only its first vector of keys,
-// because no row sees the others.
+// Scores one panel of keys from `place` on. With Vectors == 1 it scores only the panel's first
+// vector of keys, because no row sees the others.
 template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool inside) {
   const hn::ScalableTag<float> d;
@@ -184,14 +183,14 @@ HWY_INLINE TileOfRows from_row(TileOfRows tile, std::int64_t row) {
   return tile;
 }
 
-// The changes of a job's rows from `row` on; `seen` holds those of one group of rows at a time.
+// The changes for rows from `row` on. `seen` is for one group of rows at a time.
 HWY_INLINE ScoreChanges from_row(ScoreChanges changes, std::int64_t row) {
   if (changes.rows != nullptr) changes.rows += row;
   return changes;
 }
 
 // Calls visit(rows, row) for all rows: as many at a time as a register tile holds, then four, then
-// one. A row's computation is the same in each.
+// one. Each row's computation is the same in all three.
 template <class Visit>
 HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   std::int64_t row = 0;
@@ -203,10 +202,10 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
-// Rows whose edge keys are added together if they share them.
+// Number of rows that add edge keys together if they share them.
 inline constexpr std::int64_t edge_rows = 4;
 
-// Adds the values of keys keys_of(row) to each row.
+// Adds to each row the values of its keys, keys_of(row).
 template <class KeysOf>
 HWY_INLINE void add_edges(const TileOfRows& tile, std::int64_t rows, const KeysOf& keys_of) {
   for (std::int64_t row = 0; row < rows; row += edge_rows) {
@@ -227,9 +226,9 @@ HWY_INLINE void add_edges(const TileOfRows& tile, std::int64_t rows, const KeysO
   }
 }
 
-// Adds the values of keys that all rows share to all rows at once, and those at the edges of a
-// row's limits only to the rows that see them: a masked key is not multiplied by 0, because its
-// value may be Inf or NaN. Each row adds its keys in rising order.
+// Adds values of keys that all rows share to all rows at once. Adds values at the edges of a row's
+// limits only to rows that see them. A masked key is not multiplied by 0: its value may be Inf or
+// NaN. Each row adds its keys in rising order.
 HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t rows,
                                          const RangesOfRows& ranges) {
   const KeyRange shared = ranges.shared;
@@ -247,7 +246,7 @@ HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t ro
   }
 }
 
-// The same for rows that see the keys of a mask.
+// As above, for rows whose keys a mask selects.
 HWY_INLINE void add_seen_values(const TileOfRows& tile, std::int64_t rows,
                                 const std::uint64_t* seen) {
   for_each_register_tile(rows, [&](auto count, std::int64_t first) HWY_ATTR {
@@ -291,7 +290,8 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   const KeyRange panels = whole_panels(ranges.any);
   score_tile(tile, rows, ranges, fetching);
   const ScoreChanges changes = from_row(job.changes, row);
-  // One step for all rows, then the next: so the rows' sums of lanes do not wait for each other.
+  // Does each step for all rows before the next step, so rows' lane sums do not wait for each
+  // other.
   const auto range_of = [&](std::int64_t r) HWY_ATTR {
     return within_tile(tile.limits[r], tile.first_key, tile.count);
   };
@@ -325,7 +325,7 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
 inline void accumulate(const AccumulateJob& job) {
   const std::int64_t padded = padded_features(job.features);
   const std::int64_t panels = rounded_up(job.count, 2 * vector_lanes) / (2 * vector_lanes);
-  // Half of the panels: rows that see nothing of a tile skip its panels.
+  // Counts half of the panels: rows that see nothing of a tile skip its panels.
   Fetching fetching(job.next, std::max<std::int64_t>(job.rows / group_rows * panels / 2, 1));
   for (std::int64_t first = 0; first < job.count; first += keys_of_tile) {
     const std::int64_t count = std::min(keys_of_tile, job.count - first);
@@ -365,7 +365,7 @@ inline void find_weights(const WeightsJob& job) {
   for (std::int64_t row = 0; row < job.rows; row += group_rows) {
     const std::int64_t rows = std::min(group_rows, job.rows - row);
     const std::int64_t group = (job.first + row) / group_rows;
-    // Values are not read.
+    // Values are not needed.
     const TileOfRows tile{.queries = job.queries + group * group_stride * job.head_dim,
                           .limits = job.limits + row,
                           .first_key = job.first_key,

@@ -35,7 +35,7 @@ inline constexpr std::int64_t rows_of_group = 12;  // likewise for rows; multipl
   return (count + multiple - 1) / multiple * multiple;
 }
 
-// Floats of one row of SoftmaxState::sums_of_values and of QueriesJob::loaded.
+// Floats in one row of SoftmaxState::sums_of_values and of QueriesJob::loaded.
 [[nodiscard]] constexpr std::int64_t padded_features(std::int64_t features) {
   return rounded_up(features, lane_multiple);
 }
@@ -51,26 +51,25 @@ inline constexpr std::int64_t rows_of_group = 12;  // likewise for rows; multipl
   return rounded_up(rows, rows_of_group) / 3 * 4 * head_dim;
 }
 
-// Floats of QueriesJob::loaded; the extra rows are read when rows are packed a few at a time.
+// Floats in QueriesJob::loaded. Packing reads a few rows at a time, hence the extra rows.
 [[nodiscard]] constexpr std::int64_t loaded_queries_size(std::int64_t rows, std::int64_t head_dim) {
   return (rows + lane_multiple) * padded_features(head_dim);
 }
 
-// Floats of scratch memory per call.
+// Floats of scratch memory for packing.
 [[nodiscard]] constexpr std::int64_t pack_scratch_size(std::int64_t features) {
   return keys_of_panel * padded_features(features);
 }
 inline constexpr std::int64_t accumulate_scratch_size =
     rows_of_group * (keys_of_tile + 2 * lane_multiple);
-// The scores of two tiles. features: the larger of head_dim and the features of values.
+// Floats of the scores of two tiles. features: the larger of head_dim and the features of values.
 [[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
   return 2 * rows * (keys_of_stream_tile + lane_multiple) +
          keys_of_panel * padded_features(features);
 }
 
-// The features of a block that form pair i: (i, i + pairs) or (2i, 2i + 1), from its first one on.
-// Pairings that write another order than they read are not needed here: if queries and keys both
-// keep their order, their scores are the same.
+// Which features of a block form pair i: (i, i + pairs) or (2i, 2i + 1). There is no order that
+// permutes: permuting queries and keys alike leaves scores unchanged.
 enum class PairOrder { none, half, interleaved };
 
 // Rotates the heads as they are loaded, in float32, with the same bits as the f32 Rotate kernels.
@@ -81,13 +80,12 @@ struct HeadRotation {
   std::int64_t row_stride = 0;        // elements from one head's row to the next; 0: one for all
   std::int64_t lane_stride = 0;
   std::int64_t first_feature = 0;
-  std::int64_t blocks = 1;  // one behind the other, each with the next of the row's pairs
+  std::int64_t blocks = 1;  // one after the other; each uses the next pairs of the row
   std::int64_t pairs = 0;   // of a block
   float cos_scale = 1;
   float sin_scale = 1;
 };
 
-// Keys or values of one kv head.
 struct PackJob {
   const void* const* heads;  // [count] feature 0 of each; features are adjacent
   std::int64_t first;  // index of the first one among packed keys, a multiple of keys_of_panel
@@ -96,7 +94,7 @@ struct PackJob {
   HeadRotation rotation;          // keys only
   float* packed;                  // start of the pack, where key 0 is
   float* scratch;                 // [pack_scratch_size(features)]
-  const float* scales = nullptr;  // [count] of int8 heads, which they multiply before they turn
+  const float* scales = nullptr;  // [count] of int8 heads, multiplied in before rotation
 };
 
 // Queries of one tile, to be loaded.
@@ -112,31 +110,29 @@ struct QueriesJob {
   std::int64_t first = 0;  // index of the first one among packed rows, a multiple of rows_of_group
 };
 
-// Keys [first_key, end_key) that a row attends to, and the bias of their scores: bias[bias_of_key_0
-// + j] for key j. Kernels look up keys_of_panel or fewer consecutive keys at a time, from a
-// multiple of that number on. A lookup that reaches outside [0, bias_count) is moved to the nearest
-// entries inside. So a table that ends because the bias is constant from there on (T5, Shaw) must
-// end in keys_of_panel equal entries; any other table needs keys_of_panel extra entries, of any
-// value, at each end.
+// Keys [first_key, end_key) that a row attends to. The bias of key j's score is bias[bias_of_key_0
+// + j]. Kernels read up to keys_of_panel consecutive entries, for keys from a multiple of that
+// number on. A read outside [0, bias_count) is moved to the nearest entries inside. So a table
+// whose last bias serves all farther keys (T5, Shaw) must end in keys_of_panel equal entries. Any
+// other table needs keys_of_panel extra entries, of any value, at each end.
 struct RowLimits {
   std::int64_t first_key;
   std::int64_t end_key;        // <= first_key: no keys
   const float* bias;           // [bias_count] in units of log2, -inf allowed; unaligned; null: none
   std::int64_t bias_of_key_0;  // may be negative
   std::int64_t bias_count;     // at least keys_of_panel
-  // Key j is at place_of_key_0 + j of SoftmaxState::sums_of_weights, clamped to the first and last
-  // place.
+  // Key j adds to entry place_of_key_0 + j of SoftmaxState::sums_of_weights, clamped to its ends.
   std::int64_t place_of_key_0 = 0;
 };
 
-// A bias of a row, looked up as that of RowLimits.
+// A row's bias, read as that of RowLimits.
 struct BiasTable {
   const float* values = nullptr;
   std::int64_t of_key_0 = 0;
   std::int64_t count = 0;
 };
 
-// Numbers of a mask, to be multiplied by log2(e). Finite results are clamped to ±largest_bias.
+// Mask numbers, to be multiplied by log2(e). Finite results are clamped to ±largest_bias.
 struct MaskNumbersJob {
   const void* first;    // of the kernel's type
   std::int64_t stride;  // elements
@@ -145,18 +141,18 @@ struct MaskNumbersJob {
 };
 using LoadMask = void (*)(const MaskNumbersJob& job);
 
-// Numbers added to the scores of a row after the cap. A key whose number is -inf or whose boolean
-// is 0 is not seen, and nothing of it reaches the row.
+// Numbers added to a row's scores after the cap. The row does not see a key whose number is -inf or
+// whose boolean is 0, even if the key holds NaN.
 struct RowChange {
   BiasTable bias;
   const void* numbers = nullptr;           // that of key 0; null: none
   const std::uint8_t* booleans = nullptr;  // the same
 };
 
-// 64-bit words with a bit for each key of a tile.
+// Number of 64-bit words with a bit for each key of a tile.
 inline constexpr std::int64_t words_of_tile = keys_of_tile / 64;
 
-// Changes of scores between their sums, which begin with the bias of RowLimits, and the softmax.
+// Changes to scores, after they and their bias are summed and before the softmax.
 struct ScoreChanges {
   const RowChange* rows = nullptr;  // [rows] of the job; null: no change, and no cost
   float cap = 0;                    // scores become cap * tanh(score / cap); units of log2; 0: none
@@ -168,14 +164,14 @@ struct ScoreChanges {
   std::uint64_t* seen = nullptr;  // [rows at a time][words_of_tile], scratch; null: no mask
 };
 
-// The bias is slope * term + offset from the end of the piece before up to entry `end`.
+// The bias is slope * term + offset, from the end of the previous piece to entry `end`.
 struct StraightPiece {
   double slope;
   double offset;
   std::int64_t end;
 };
 
-// Largest magnitude of a finite bias, beyond that of any score beside it; larger ones are clamped.
+// Largest magnitude of a finite bias. Exceeds any score; larger biases are clamped to it.
 inline constexpr float largest_bias = 0x1p126F;
 
 struct PiecesJob {
@@ -185,8 +181,8 @@ struct PiecesJob {
   float* values;  // unaligned; up to lane_multiple beyond the last piece are written
 };
 
-// factor * ln(1 + inner * |distance|), or factor * |distance|^inner, for distances from `first` on.
-// inner > 0.
+// Gives factor * ln(1 + inner * |distance|) or factor * |distance|^inner, for distances from
+// `first` on. inner > 0.
 struct DistanceFormulaJob {
   std::int64_t first;
   std::int64_t count;
@@ -195,18 +191,18 @@ struct DistanceFormulaJob {
   float* values;  // unaligned; up to lane_multiple beyond the last one are written
 };
 
-// The floats in one row of SoftmaxState::sums_of_weights. The places have a margin of at least
-// lane_multiple floats on each side. What is added in the margin before them counts for the first
-// place, in the margin after them for the last.
+// Floats in one row of SoftmaxState::sums_of_weights. The places have a margin of at least
+// lane_multiple floats on each side. The sum in the margin before them belongs to the first place,
+// the sum after them to the last.
 [[nodiscard]] constexpr std::int64_t sums_of_weights_size(std::int64_t places) {
   return rounded_up(places, lane_multiple) + 2 * lane_multiple;
 }
 
-// The softmax of some rows over the keys seen so far: the largest score (max), the sum of 2^(score
-// - max), and the sum of 2^(score - max) times each key's values. They start as -inf, 0 and 0.
-// After the last key, where sum > 0, the log-sum-exp is (max + log2(sum)) * ln(2). If wanted, the
-// weights are also summed for each place (a distance of key and query), from 0; the calls must then
-// give the keys in ascending order.
+// The softmax of some rows over the keys so far: the largest score (max), the sum of 2^(score -
+// max), and the sum of 2^(score - max) times each key's values. They start as -inf, 0 and 0. At the
+// end, if sum > 0, the log-sum-exp is (max + log2(sum)) * ln(2). On request, weights are also
+// summed for each place (a distance from query to key), from 0. Calls must then give keys in
+// ascending order.
 struct SoftmaxState {
   float* max;                        // [rows]
   float* sum;                        // [rows]
@@ -215,7 +211,7 @@ struct SoftmaxState {
   std::int64_t places = 0;           // at least 1
 };
 
-// Heads that a later call reads, prefetched into the second-level cache meanwhile.
+// Heads that a later call reads; prefetched into the L2 cache during this call.
 struct NextHeads {
   const void* const* heads = nullptr;  // [count] feature 0 of each
   std::int64_t count = 0;
@@ -239,10 +235,10 @@ struct AccumulateJob {
   ScoreChanges changes = {};  // seen: rows_of_group at a time
 };
 
-// The most keys that are prefetched ahead.
+// Most keys that are prefetched ahead.
 inline constexpr std::int64_t keys_fetched_ahead = 64;
 
-// Heads of consecutive keys, in blocks of a fixed number of keys; one block if they are not paged.
+// Heads of consecutive keys, in blocks of a fixed number of keys. Without pages, a single block.
 struct HeadBlocks {
   const void* const* blocks;  // feature 0 of the first head of each; features are adjacent
   std::int64_t block_keys;
@@ -266,18 +262,19 @@ struct StreamJob {
   std::int64_t count;
   SoftmaxState state;
   float* scratch;  // [stream_scratch_size(rows, features)]
-  // Scales of int8 heads: [rounded_up(count, keys_of_panel)], of which [count] are defined.
+  // Scales of int8 heads: [rounded_up(count, keys_of_panel)], of which the first `count` are
+  // defined.
   const float* key_scales = nullptr;
   const float* value_scales = nullptr;
   ScoreChanges changes = {};  // seen: all rows
 };
 
-// Floats of one row of DistanceScoresJob::scores.
+// Floats in one row of DistanceScoresJob::scores.
 [[nodiscard]] constexpr std::int64_t distance_scores_size(std::int64_t count) {
   return rounded_up(count, lane_multiple) + 2 * keys_of_panel;
 }
 
-// Writes the weights of a few rows whose softmax is known: 2^(score - max) / sum, 0 if sum is 0.
+// Writes the weights of a few rows with a known softmax: 2^(score - max) / sum, 0 if sum is 0.
 struct WeightsJob {
   const float* queries;     // packed
   std::int64_t first;       // packed row, a multiple of rows_of_group
@@ -294,9 +291,8 @@ struct WeightsJob {
   ScoreChanges changes = {};
 };
 
-// Writes products of queries with vectors that belong to distances (Shaw), as biases for RowLimits:
-// the product with vector i is entry keys_of_panel + i of a row; the first and last one are
-// repeated.
+// Writes products of queries with Shaw's vectors of distances, as biases for RowLimits. The product
+// with vector i is entry keys_of_panel + i of a row. The first and last products are repeated.
 struct DistanceScoresJob {
   const float* queries;  // packed
   std::int64_t first;    // packed row, a multiple of rows_of_group
@@ -309,7 +305,7 @@ struct DistanceScoresJob {
   float* scores;  // [rows][distance_scores_size(count)]
 };
 
-// Adds to the sums of values the vectors of places times the sums of weights there.
+// Adds to the sums of values, for each place: its vector times its sum of weights.
 struct PlaceValuesJob {
   SoftmaxState state;
   const RowLimits* limits;  // [rows]; their keys are places, and only those are read
@@ -317,12 +313,11 @@ struct PlaceValuesJob {
   std::int64_t features;
   const float* values;  // packed; state.places of them
   float* scratch;       // [accumulate_scratch_size]
-  // As in ScoreChanges; where it is not null, places without weight are left out: a mask hides
-  // them.
+  // As in ScoreChanges. If not null, places without weight are left out, since a mask hides them.
   std::uint64_t* seen = nullptr;
 };
 
-// Merges the states of the same rows over other keys.
+// Merges the states of the same rows over different keys.
 struct MergeJob {
   SoftmaxState into;
   SoftmaxState from;
@@ -330,7 +325,7 @@ struct MergeJob {
   std::int64_t features;
 };
 
-// Writes sums_of_values / sum, rounded once more when stored; 0 if sum is 0.
+// Writes sums_of_values / sum, and rounds again when storing; 0 if sum is 0.
 struct FinishJob {
   SoftmaxState state;
   std::int64_t rows;
@@ -350,7 +345,7 @@ using AddPlaceValues = void (*)(const PlaceValuesJob& job);
 using Merge = void (*)(const MergeJob& job);
 using Finish = void (*)(const FinishJob& job);
 
-// Kernels for keys and values of one type.
+// Kernels for keys and values of one stored type.
 struct StoredKernels {
   Pack pack_keys;
   Pack pack_values;
@@ -365,7 +360,7 @@ struct AttendTypeKernels {
   LoadMask load_mask;
 };
 
-// Biases in units of log2, computed in double; each is rounded once, and clamped to largest_bias.
+// Biases in units of log2, computed in double. Each is rounded once and clamped to largest_bias.
 struct BiasKernels {
   FillPieces fill_pieces;
   FillFormula fill_logarithms;

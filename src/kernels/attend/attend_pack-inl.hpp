@@ -44,7 +44,7 @@ HWY_INLINE void widen_head(const void* head, std::int64_t features, float* to) {
   });
 }
 
-// Rotates the pairs of a block in place by one row of cos and sin.
+// Rotates the pairs of a block in place, by one cos/sin row.
 template <class Order>
 HWY_INLINE void turn_block(const HeadRotation& rotation, const float* row, float* pairs) {
   const hn::ScalableTag<float> d;
@@ -80,7 +80,7 @@ HWY_INLINE void turn_loaded(const HeadRotation& rotation, std::int64_t at, float
   }
 }
 
-// Loads one head, [padded_features(features)], widened and rotated as head `at` of a job.
+// Loads head `at` of a job as [padded_features(features)], widened and rotated.
 template <class T>
 HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRotation& rotation,
                           std::int64_t at, float* to) {
@@ -88,7 +88,7 @@ HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRot
   turn_loaded(rotation, at, to);
 }
 
-// Multiplies numbers of a multiple of the vector's length.
+// Multiplies `count` numbers. count: a multiple of the vector's length.
 HWY_INLINE void multiply(float* numbers, std::int64_t count, float by) {
   const hn::ScalableTag<float> d;
   for (std::int64_t f = 0; f < count; f += vector_lanes)
@@ -111,7 +111,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
 }
 
 // Transposes four features of Lanes(d) heads from [heads][features] to [features][heads]. Stores
-// only the first `features` of them.
+// only the first `features`.
 template <class D>
 HWY_INLINE void transpose_four(D d, const float* from, std::int64_t stride, float* to,
                                std::int64_t to_stride, std::int64_t features) {
@@ -178,7 +178,7 @@ void pack_keys(const PackJob& job) {
   }
 }
 
-// Offset within a packed tile of a vector of features of key `place`.
+// Offset of a vector of features of key `place` in a packed tile.
 HWY_INLINE std::int64_t place_of_values(std::int64_t place, std::int64_t feature,
                                         std::int64_t padded) {
   constexpr std::int64_t block = 2 * vector_lanes;
@@ -209,9 +209,9 @@ void pack_values(const PackJob& job) {
   }
 }
 
-// Packs rows of [padded_features(head_dim)] in groups, rows_of_group of them or a multiple. Slots
-// beyond the rows are 0: nobody reads what comes of them, but it is computed, and with subnormal
-// garbage that took longer than all else.
+// Packs rows of [padded_features(head_dim)] in groups of rows_of_group, or a multiple. Slots beyond
+// the rows are 0. Their results are unused, but computing with subnormal garbage took longer than
+// everything else.
 HWY_INLINE void pack_groups(const QueriesJob& job) {
 #if HWY_TARGET == HWY_SCALAR
   const hn::ScalableTag<float> d;

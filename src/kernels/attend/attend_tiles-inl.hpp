@@ -26,7 +26,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr auto vector_lanes =
     static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
-// Lanes in this many vectors.
 constexpr std::int64_t lanes_of(std::size_t vectors) {
   return static_cast<std::int64_t>(vectors) * vector_lanes;
 }
@@ -34,10 +33,10 @@ constexpr std::int64_t lanes_of(std::size_t vectors) {
 // 16 vector registers instead of 32.
 inline constexpr bool few_registers = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3;
 
-// Rows of a register tile that is two vectors wide: sums take 24 of 32 registers, or 12 of 16.
+// Rows of a register tile two vectors wide: its sums take 24 of 32 registers, or 12 of 16.
 inline constexpr std::int64_t group_rows = few_registers ? rows_of_group / 2 : rows_of_group;
 
-// Rows that a packed group has room for; transposition handles four at a time.
+// Rows that fit a packed group. Transposition handles four at a time.
 inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
@@ -84,7 +83,7 @@ HWY_INLINE RangesOfRows ranges_of(const RowLimits* limits, std::int64_t rows,
 
 HWY_INLINE bool is_empty(const KeyRange& range) { return range.begin >= range.end; }
 
-// The keys a row sees before, or after, those that all rows share.
+// The keys that a row sees before, or after, those that all rows share.
 HWY_INLINE KeyRange before(const KeyRange& range, const KeyRange& shared) {
   return {range.begin, std::min(range.end, shared.begin)};
 }

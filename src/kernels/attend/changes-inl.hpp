@@ -30,8 +30,8 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Numbers of a mask in units of log2. Finite ones stay finite, so that a row of them keeps its
-// softmax, as the largest negative number that others mask with demands.
+// Mask numbers in units of log2. Finite numbers stay finite, so a row masked only with the most
+// negative float keeps its softmax.
 template <class D>
 HWY_INLINE hn::Vec<D> mask_number(D d, hn::Vec<D> number) {
   const auto scaled = hn::Mul(number, hn::Set(d, std::numbers::log2e_v<float>));
@@ -56,7 +56,7 @@ void load_mask(const MaskNumbersJob& job) {
     store(one, mask_number(one, load(one, from + i * job.stride)), job.to + i);
 }
 
-// Numbers that are added to the scores of one row, by the place of a key in its tile.
+// Numbers to add to one row's scores, indexed by a key's place in its tile.
 HWY_INLINE void find_numbers(const ScoreChanges& changes, const RowChange& row, KeyRange keys,
                              std::int64_t first_key, float* numbers) {
   const std::int64_t count = keys.end - keys.begin;
@@ -76,7 +76,7 @@ HWY_INLINE void find_numbers(const ScoreChanges& changes, const RowChange& row, 
     to[i] = booleans[i * changes.booleans_stride] == 0 ? minus_infinity : to[i];
 }
 
-// The lanes that are not -inf, as bits from the lowest on.
+// A bit for each lane that is not -inf, from the lowest lane on.
 template <class D>
 HWY_INLINE std::uint64_t seen_lanes(D d, hn::Vec<D> numbers) {
   std::uint8_t bytes[8] = {};
@@ -84,20 +84,19 @@ HWY_INLINE std::uint64_t seen_lanes(D d, hn::Vec<D> numbers) {
   return bytes[0] | static_cast<std::uint64_t>(bytes[1]) << 8;
 }
 
-// cap tanh(score / cap).
 template <class D>
 HWY_INLINE hn::Vec<D> capped(D d, hn::Vec<D> score, float cap, float inverse) {
   return hn::Mul(hn::Tanh(d, hn::Mul(score, hn::Set(d, inverse))), hn::Set(d, cap));
 }
 
-// Leaves a row no key of a tile.
+// Marks all keys of a tile as unseen by a row.
 HWY_INLINE void forget_keys(const ScoreChanges& changes, std::int64_t row) {
   if (changes.seen != nullptr)
     std::fill_n(changes.seen + row * words_of_tile, words_of_tile, std::uint64_t{0});
 }
 
-// Changes the scores of row `index` of a job in whole panels of its keys and returns the largest;
-// those beyond the keys, and those that the mask does not leave, become -inf.
+// Changes the scores of row `index` in whole panels and returns the largest. Scores of masked keys,
+// and those beyond the keys, become -inf.
 HWY_NOINLINE inline float change_row(const ScoreChanges& changes, std::int64_t index,
                                      std::int64_t first_key, KeyRange keys, float* scores) {
   forget_keys(changes, index);
@@ -134,7 +133,7 @@ struct TileBits {
   [[nodiscard]] HWY_INLINE bool has(std::int64_t place) const {
     return (words[place / 64] >> (place % 64) & 1) != 0;
   }
-  // The first place after `place` whose bit is another one, or `end`.
+  // The first place after `place` with a different bit, or `end`.
   [[nodiscard]] HWY_INLINE std::int64_t next_change(std::int64_t place, std::int64_t end) const {
     const std::uint64_t same = has(place) ? ~std::uint64_t{0} : 0;
     while (place < end) {
@@ -144,7 +143,7 @@ struct TileBits {
     }
     return end;
   }
-  // Calls visit(run) for the runs of bits that are set.
+  // Calls visit(run) for each run of set bits.
   template <class Visit>
   HWY_INLINE void for_each_run(KeyRange within, const Visit& visit) const {
     for (std::int64_t place = within.begin; place < within.end;) {
@@ -155,8 +154,8 @@ struct TileBits {
   }
 };
 
-// Calls add(rows, row, keys) for keys that the rows see: all `rows` at once where each of them sees
-// the keys, else one by one. Each row gets its keys in rising order.
+// Calls add(rows, row, keys) for the keys that the rows see: for all `rows` at once if each sees
+// them, otherwise for each row. Each row gets its keys in rising order.
 template <class Rows, class Add>
 HWY_INLINE void for_each_seen_run(Rows rows, std::int64_t first, const std::uint64_t* seen,
                                   KeyRange within, const Add& add) {

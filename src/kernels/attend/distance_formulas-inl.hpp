@@ -23,7 +23,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// first, first + 1, ... Each is rounded once, so that it is the same whatever the first one is.
+// first, first + 1, ... Each is rounded once, so it does not depend on `first`.
 template <class D>
 hn::Vec<D> integers_from(D d, std::int64_t first) {
   constexpr std::int64_t exact = std::int64_t{1} << 52;
@@ -56,7 +56,7 @@ inline void fill_logarithms(const DistanceFormulaJob& job) {
   });
 }
 
-// The exponent of 2^63 and a power of 2 is 87, which multiplies the error of the logarithm.
+// Log's error is multiplied by the exponent of the largest power, up to 87 for 2^63 to a power.
 inline void fill_powers(const DistanceFormulaJob& job) {
   fill_formula(job, [&](auto d, auto distances) HWY_ATTR {
     const auto power = hn::Exp(d, hn::Mul(hn::Set(d, job.inner), hn::Log(d, distances)));

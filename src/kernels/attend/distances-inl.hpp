@@ -29,7 +29,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Multiplies rows of one group, from `row` on, with vectors [first, first + Vectors *
-// vector_lanes); `first` must begin a panel.
+// vector_lanes). `first` must begin a panel.
 template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
                                 std::int64_t first) {
@@ -92,7 +92,7 @@ inline void score_distances(const DistanceScoresJob& job) {
   }
 }
 
-// Loads a row's sums of weights at places [first, first + count); the margins are added to the
+// Loads a row's sums of weights at places [first, first + count). The margins are added to the
 // first and the last place.
 HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64_t count,
                              float* to) {
@@ -105,7 +105,7 @@ HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64
   if (first + count == row.places) add(to[count - 1], sums + row.places);
 }
 
-// Marks the places of a row that have weight.
+// Marks the places of a row whose weight is not 0.
 HWY_INLINE void mark_weights(const float* weights, KeyRange places, std::uint64_t* seen) {
   std::fill_n(seen, words_of_tile, std::uint64_t{0});
   for (std::int64_t place = places.begin; place < places.end; ++place)
@@ -127,7 +127,7 @@ inline void add_place_values(const PlaceValuesJob& job) {
         mark_weights(job.scratch + r * keys_of_tile, within_tile(job.limits[row + r], first, count),
                      job.seen + r * words_of_tile);
       }
-      // Queries and keys are not read.
+      // Queries and keys are not needed.
       const TileOfRows tile{.queries = job.scratch,
                             .limits = job.limits + row,
                             .first_key = first,

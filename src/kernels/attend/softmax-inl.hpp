@@ -27,13 +27,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// 2^x for x in [-126, 0], with a relative error of at most 2^-22.9: 2^-26.7 from the polynomial,
-// 2^-24 and 2^-24.5 from its last two roundings. Exactly 1 for 0, 0 for -127; NaN for NaN.
+// 2^x for x in [-126, 0] with relative error at most 2^-22.9: the polynomial has 2^-26.7, its last
+// two roundings 2^-24 and 2^-24.5. Exactly 1 for 0 and 0 for -127; NaN for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
-  // Adding the shifter rounds x to an integer, which then is in the lowest bits, with the bias of
-  // an exponent.
+  // Adding the shifter rounds x to an integer in the lowest bits, including an exponent's bias.
   const auto shifter = hn::Set(d, 0x1.8p23F + 127);
   const auto shifted = hn::Add(x, shifter);
   const auto f = hn::Sub(x, hn::Sub(shifted, shifter));
@@ -43,23 +42,24 @@ HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
     p = hn::MulAdd(p, f, hn::Set(d, exp2_coefficients[power]));
   }
   p = hn::MulAdd(p, f, hn::Set(d, 1.0F));
-  // Not added to the exponent of p: a NaN with low bits would become a number.
+  // Multiplies instead of adding to the exponent of p, which would turn some NaN into a number.
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-// The same for any x <= 0: 0 for x <= -127; absolute error up to 2^-126 between -127 and -126.
+// As above, for any x <= 0. Gives 0 for x <= -127. Between -127 and -126 the absolute error is up
+// to 2^-126.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -127.0F);
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-  return exp2_in_range(d, hn::Max(least, x));  // unordered: x86 returns the second
-#else  // unordered: NEON returns the number, others may return either
+  return exp2_in_range(d, hn::Max(least, x));  // unordered: x86 returns the second operand
+#else  // unordered: NEON returns the number, other targets either operand
   return exp2_in_range(d, hn::IfThenElse(hn::Lt(x, least), least, x));
 #endif
 }
 
-// Weights below 2^-100 of the largest become 0. Products of smaller ones with values are subnormal
-// sums, each of which takes some 150 cycles on Intel's processors: ALiBi's took a third of a call.
+// Weights below 2^-100 of the largest become 0. Smaller ones give subnormal products with values,
+// each about 150 cycles on Intel processors: with ALiBi that took a third of a call.
 inline constexpr float least_exponent = -100.0F;
 
 template <class D>
@@ -67,8 +67,8 @@ HWY_INLINE hn::Vec<D> weight_of(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, least_exponent)), exp2_in_range(d, x));
 }
 
-// Replaces scores of whole panels of a tile by 2^(score - base) and returns their sum, lane by
-// lane. The order of summation depends on a key's place in its tile.
+// Replaces the scores of a tile's whole panels by 2^(score - base). Returns their sum in each lane.
+// The order of summation depends on a key's place in its tile.
 template <class D>
 HWY_INLINE hn::Vec<D> weigh(D d, float* scores, KeyRange panels, float base) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -123,16 +123,16 @@ HWY_INLINE float exp2_of(float x) {
   return hn::GetLane(exp2(d, hn::Set(d, x)));
 }
 
-// Subtracted from scores: their maximum, or 0 if there is none yet.
+// The number to subtract from scores: their maximum, or 0 if there is none yet.
 HWY_INLINE float base_of(float max) { return max == minus_infinity ? 0.0F : max; }
 
-// A row's new maximum, as subtracted from scores, and the factor applied to earlier sums.
+// A row's new maximum, as base_of() gives it, and the factor for earlier sums.
 struct Raised {
   float base;
   float factor;
 };
 
-// Meets a tile whose largest score is tile_max: rescales earlier sums to the new maximum.
+// Updates the maximum for a tile whose largest score is tile_max, and rescales earlier sums.
 HWY_INLINE Raised raise_max(const StateRow& row, float tile_max) {
   const float before = *row.max;
   const float max = before > tile_max ? before : tile_max;
@@ -145,7 +145,7 @@ HWY_INLINE Raised raise_max(const StateRow& row, float tile_max) {
   return {.base = base, .factor = factor};
 }
 
-// Rescales the sums of weights at places before `end`; later places are still 0.
+// Rescales the sums of weights at places before `end`. Later places are still 0.
 HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float factor) {
   const hn::ScalableTag<float> d;
   const auto factors = hn::Set(d, factor);
@@ -156,8 +156,8 @@ HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float facto
   }
 }
 
-// Adds the weights of whole panels at their places; beyond the ends they are added to the margins,
-// lane by lane. first: the place of key 0 of the tile.
+// Adds the weights of whole panels at their places. Weights beyond the ends go to the margins, lane
+// by lane. first: the place of the tile's key 0.
 HWY_INLINE void add_at_places(const StateRow& row, const float* weights, KeyRange panels,
                               std::int64_t first) {
   const hn::ScalableTag<float> d;
@@ -178,16 +178,16 @@ HWY_INLINE void add_at_places(const StateRow& row, const float* weights, KeyRang
   hn::StoreU(ending, d, after);
 }
 
-// A tile's weights of one row.
+// The weights of one row in a tile.
 struct WeighedRow {
   const float* weights;
   float sum;
   float factor;  // of raise_max()
 };
 
-// Adds a tile's weights of the row's keys in `range` to the row's sum, and at their places. If all
-// these keys fall on one end, that is one addition. The order of summation depends on this row
-// alone.
+// Adds a tile's weights for the keys in `range` to the row's sum and to its places. If all these
+// keys belong to one end place, one addition is enough. The order of summation depends only on this
+// row.
 HWY_INLINE void add_weights_of(const StateRow& row, const WeighedRow& weighed, KeyRange range,
                                std::int64_t first) {
   *row.sum += weighed.sum;

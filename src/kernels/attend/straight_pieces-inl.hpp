@@ -21,7 +21,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pieces are filled in order: the next piece overwrites what one writes beyond its end.
+// Fills pieces in order: a piece may write beyond its end, and the next one overwrites that.
 inline void fill_pieces(const PiecesJob& job) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;

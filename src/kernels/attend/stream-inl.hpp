@@ -31,7 +31,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Stores the sums of the lanes of four vectors side by side.
+// Sums the lanes of each of four vectors and stores the four sums side by side.
 #if HWY_TARGET != HWY_SCALAR
 template <class D>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_blocks(D d, hn::Vec<D> blocks) {
@@ -63,7 +63,7 @@ HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
 }
 #endif
 
-// Floats of a row of scores; those of the last four keys of a run may reach beyond the tile.
+// Floats in a row of scores. The last four keys of a run may extend beyond the tile.
 inline constexpr std::int64_t score_stride = keys_of_stream_tile + lane_multiple;
 
 // Loaded queries of some rows, and the destination of their scores.
@@ -73,8 +73,8 @@ struct ScoredRows {
   float* scores;  // [rows][score_stride]
 };
 
-// Adds the products of queries with keys. Requires heads padded to whole vectors. Loads each query
-// and each key once for all of their products.
+// Adds the products of queries with keys. Loads each query and each key once. Requires heads padded
+// to whole vectors.
 template <std::size_t Rows, std::size_t Keys, class T, class V>
 HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const ScoredRows& to,
                               V (&sum)[Rows][Keys]) {
@@ -97,7 +97,7 @@ HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const
   }
 }
 
-// Scores four keys, without bias, as many at a time as registers hold sums.
+// Scores four keys, without bias, for as many rows at a time as registers hold sums.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;
@@ -127,8 +127,8 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
-// Scores a run of keys; scores: the first key's, of the first row. Requires heads padded to whole
-// vectors. The last key is repeated to make up four.
+// Scores a run of keys, repeating the last key to make up four. scores: of the first key and row.
+// Requires heads padded to whole vectors.
 template <class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): scores are written through a member
 HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* scores) {
@@ -149,7 +149,7 @@ HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* sco
   }
 }
 
-// Weights of a run of values, and the sums they are added to.
+// Weights for a run of values, and the sums they are added to.
 struct WeightedSums {
   const float* weights;  // [rows][score_stride]
   float* sums;           // [rows][padded]
@@ -202,8 +202,8 @@ HWY_INLINE void add_blocks(const Run<T>& values, const WeightedSums& to, std::in
   if constexpr (Vectors > 1) add_blocks<Rows, Vectors / 2>(values, to, feature);
 }
 
-// Adds weights times values to all features. Requires heads padded to whole vectors. The values
-// that all blocks of features read in turn stay in the first-level cache.
+// Adds weights times values to all features. The values, which every block of features reads, stay
+// in L1. Requires heads padded to whole vectors.
 template <std::size_t Rows, class T>
 HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   constexpr std::size_t vectors = (few_registers ? 8 : 16) / Rows;
@@ -219,7 +219,7 @@ HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   }
 }
 
-// A tile of the job's keys, and their scores, which become weights.
+// A tile of the job's keys. Its scores become weights.
 struct StreamTile {
   std::int64_t first = 0;  // key of the job
   std::int64_t count = 0;
@@ -231,8 +231,8 @@ HWY_INLINE KeyRange intersection(const KeyRange& a, const KeyRange& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-// Adds a run of values, the first at `place` of its tile. As in accumulate-inl.hpp, values at the
-// edges of a row's limits are added to that row only. Requires heads padded to whole vectors.
+// Adds a run of values that starts at `place` of its tile. Values at the edges of a row's limits
+// are added only to that row, as in accumulate-inl.hpp. Requires heads padded to whole vectors.
 template <class T>
 HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, const StreamTile& tile,
                         std::int64_t place) {
@@ -290,7 +290,7 @@ HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// Multiplies the scores, or the weights, of a tile's keys by the scales of their heads.
+// Multiplies a tile's scores, or weights, by the scales of the heads.
 HWY_INLINE void multiply_by_scales(const StreamJob& job, const StreamTile& tile,
                                    const float* scales) {
   if (scales == nullptr) return;
@@ -331,12 +331,12 @@ HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
   multiply_by_scales(job, tile, job.value_scales);
 }
 
-// Keys of the job with these places of a tile.
+// The keys of the job at these places of the tile.
 HWY_INLINE KeyRange keys_at(const StreamTile& tile, const KeyRange& places) {
   return {tile.first + places.begin, tile.first + places.end};
 }
 
-// Scores keys of a tile, and adds values of another, at places [part.begin, part.end) of both.
+// Scores keys of one tile and adds values of another, at places [part.begin, part.end) of both.
 template <class T>
 HWY_INLINE void score_and_add(const StreamJob& job, const StreamTile& scored,
                               const StreamTile& added, KeyRange part) {
@@ -364,7 +364,8 @@ HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
           .scores = job.scratch + buffer * job.rows * score_stride};
 }
 
-// Keys and values that are read by turns: 4 KiB, as they are prefetched (decision 0012).
+// Number of keys to read before reading as many values: 4 KiB, the prefetch distance (decision
+// 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
   return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);

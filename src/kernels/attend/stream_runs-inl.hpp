@@ -22,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
-// Equally spaced heads of one tensor, and what is prefetched meanwhile.
+// Equally spaced heads of one tensor, and how to prefetch while reading them.
 template <class T>
 struct Run {
   const T* first;
@@ -33,8 +33,8 @@ struct Run {
   bool fetches_pages = false;
 };
 
-// How many keys ahead a key is prefetched: 4 KiB of them. Measured on Zen 3, where 2 KiB are as
-// good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (decision 0012).
+// Prefetch distance in keys: 4 KiB. On Zen 3, 2 KiB is as good and 16 KiB loses a tenth; on Zen 5,
+// 4 to 8 KiB is best (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
   constexpr auto of_4_kib = static_cast<std::int64_t>(4096 / sizeof(T));
@@ -42,8 +42,8 @@ HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
                                   keys_fetched_ahead);
 }
 
-// Two lines, one page ahead, twice per page: the processor's own prefetching then continues across
-// the page's end, where it would stop.
+// Fetches two lines one page ahead, twice per page. The processor's own prefetching then continues
+// across the page's end, where it would stop.
 template <class T>
 HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
   constexpr std::int64_t page = 4096;
@@ -54,15 +54,14 @@ HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
   fetch<CacheLevel::second>(head + page + cache_line);
 }
 
-// All lines of a key at once: one after the other while it is multiplied was slower.
+// Fetches all lines of a key at once. Fetching them during its multiplication was slower.
 template <class T>
 HWY_INLINE void fetch_with_key(const Run<T>& run, std::int64_t i) {
   if (run.fetches_pages) fetch_page(run, i);
   if (run.ahead != 0) fetch_lines(run.first + i * run.stride, run.features, run.ahead);
 }
 
-// The lines to prefetch while a block of features is gone through, value after value: in rising
-// order, evenly over all blocks.
+// Spreads the prefetching of lines evenly over all blocks of features, in rising order.
 template <class T>
 struct BlockFetching {
   BlockFetching(const Run<T>& values, std::int64_t feature, std::int64_t width)
@@ -99,7 +98,7 @@ HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
 }
 
 // Calls visit(run, first key) for keys [keys.begin, keys.end) of a job, read in place. Heads have
-// [features] elements. The keys of a run are neighbours in one block, and so are the keys they
+// [features] elements. The keys of a run are adjacent in one block, and so are the keys that they
 // prefetch.
 template <class T, class Visit>
 HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
@@ -124,8 +123,8 @@ HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, Key
   }
 }
 
-// Calls visit(run, first key) for keys that are first loaded into scratch, a few at a time: widened
-// to float32, padded and rotated.
+// Calls visit(run, first key) for keys that are first loaded into scratch, a few at a time. There
+// they are widened to float32, padded and rotated.
 template <class T, class Visit>
 HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
                                     const HeadRotation& rotation, KeyRange keys, float* scratch,
@@ -145,8 +144,8 @@ HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t featur
   }
 }
 
-// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors. Keys
-// in blocks smaller than the number scored at a time are gathered in scratch, too.
+// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors.
+// Gathers keys in scratch if blocks hold fewer keys than are scored at a time.
 template <class T, class Visit>
 HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
                            const HeadRotation& rotation, KeyRange keys, float* scratch,
