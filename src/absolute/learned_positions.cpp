@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// The row index + offset if the table has it; otherwise nothing, also if the sum overflows.
+// The row index + offset. Returns nothing if the table lacks it or the sum overflows.
 std::optional<std::int64_t> row_at(const TableRows& rows, std::int64_t index, std::int64_t count) {
   std::int64_t row = 0;
   if (__builtin_add_overflow(index, rows.offset, &row) || row < 0 || row >= count) return {};
@@ -34,8 +34,8 @@ bool repeats(const TokenArray<Number>& indices) {
   return indices.token_stride == 0;
 }
 
-// The first token of batch row b whose row the table lacks; `tokens` if it has all. For consecutive
-// or repeated indices the first one decides, so tokens may be any number.
+// The first token of batch row b whose row the table lacks; `tokens` if it lacks none. The first of
+// consecutive or repeated indices decides, so then tokens may be any number.
 std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t tokens,
                            std::int64_t count) {
   if (!row_at(rows, integer_at(rows.indices, b, 0), count)) return 0;
@@ -48,8 +48,8 @@ std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t t
   return t;
 }
 
-// Checks that the table has the row of every token of n. Indices that batch rows share are read
-// once.
+// Checks that the table has the row of every token of n. Reads indices once if batch rows share
+// them.
 Status check_rows_exist(std::string_view name, const TableRows& rows, const TokenExtents& n,
                         std::int64_t count) {
   if (n.batch == 0 || n.tokens == 0) return {};
@@ -104,7 +104,7 @@ struct RunIndex {
 
 template <class Work>
 void for_each_run(const TokenExtents& n, const Work& work) {
-  if (n.tokens == 0 || n.features == 0) return;  // then batch and tokens may be any number
+  if (n.tokens == 0 || n.features == 0) return;  // then other extents may be any number
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
       for (std::int64_t f = 0; f < n.features; f += run_features) {
@@ -122,7 +122,7 @@ ConstElementRun run_of(const ConstTokensView& view, const RunIndex& at) {
   return run_of(view, at.batch, at.token, at.feature, at.count);
 }
 
-// A run of features in the table row of a token. Requires checked indices.
+// The features of a run, in a token's row of the table. Requires checked indices.
 ConstElementRun run_of(const Lookup& lookup, const RunIndex& at) {
   const std::int64_t row = row_of(lookup.rows, at.batch, at.token);
   return run_of(tokens_view(lookup.table), 0, row, at.feature, at.count);
@@ -152,8 +152,8 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
     if (auto status = check_transfer(dst, dst); !status) return status;
     for (std::size_t i = 0; i < lookups.size(); ++i) {
       if (check_lookup("", lookups[i], dst)) continue;
-      // Repeats the failed check with the lookup's name, which takes heap memory that good calls
-      // save.
+      // Repeats the failed check with the lookup's name. Making the name takes heap memory, which
+      // good calls save.
       return check_lookup(message("lookups[", i, "]: "), lookups[i], dst);
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {

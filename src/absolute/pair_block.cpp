@@ -11,7 +11,7 @@ void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept {
   std::array<std::uint64_t, block_pairs> phases;
   const std::uint64_t* const turns = sinusoidal.turns.data() + block.first;
-  // The sum of the two integers is exact modulo 2^64, that is, except for whole turns.
+  // The sum of the two integers is exact modulo 2^64; the rest is whole turns.
   const auto whole_offset = static_cast<std::uint64_t>(offset);
   const auto count = static_cast<std::size_t>(block.count);
   if (position.is_integer()) {
@@ -43,10 +43,10 @@ BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
             .first_cos = 1,
             .step = 2};
   }
-  const std::int64_t firsts = (paired + 1) / 2;  // features of the kind that comes first
+  const std::int64_t firsts = (paired + 1) / 2;  // features of the first kind
   const std::int64_t seconds = std::min(block.count, paired - firsts - block.first);
   const bool sin_first = spec.layout == SinusoidalLayout::sin_then_cos;
-  // The last pair of an odd dim has no second feature.
+  // The last pair of an odd dim has only one feature.
   return {.runs = {{{block.first, block.count, 0}, {firsts + block.first, seconds, block_pairs}}},
           .count = seconds > 0 ? std::size_t{2} : std::size_t{1},
           .first_sin = sin_first ? 0 : static_cast<std::size_t>(block_pairs),
@@ -56,7 +56,7 @@ BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
 
 namespace {
 
-// With a step known at compile time, the compiler vectorises the loop.
+// A step known at compile time lets the compiler vectorise the loop.
 template <std::size_t step>
 void scatter(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept {
   double* const sin = values.data() + runs.first_sin;

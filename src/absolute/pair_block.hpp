@@ -29,19 +29,19 @@ struct PairBlock {
 void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept;
 
-// Features [feature, feature + count) of a token are values [value, value + count) of RunValues.
+// Features [feature, feature + count) of a token, at [value, value + count) in RunValues.
 struct FeatureRun {
   std::int64_t feature = 0;
   std::int64_t count = 0;
   std::size_t value = 0;
 };
 
-// The features of a block's pairs: one run if sines and cosines alternate, two if each has a half
-// of the features.
+// The features of a block's pairs. If sines and cosines alternate they are one run. If each has
+// half of the features they are two.
 struct BlockRuns {
   std::array<FeatureRun, 2> runs;
   std::size_t count = 0;
-  // Index in RunValues of the first pair's sine and cosine, and the step from pair to pair.
+  // Index of the first pair's sine in RunValues, of its cosine, and the step from pair to pair.
   std::size_t first_sin = 0;
   std::size_t first_cos = 0;
   std::size_t step = 1;
@@ -49,7 +49,7 @@ struct BlockRuns {
 
 [[nodiscard]] BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept;
 
-// Copies pairs to the values of the runs, and back.
+// Copies pairs to the values of the runs.
 void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept;
 void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept;
 

@@ -25,7 +25,7 @@ struct Task {
   const Sinusoidal& sinusoidal;
   const Positions& positions;
   double embedding_scale = 1;
-  std::string_view prefix = {};  // begins messages about positions that are distances
+  std::string_view prefix = {};  // prefix of messages about positions that are distances
 };
 
 struct TokenIndex {
@@ -50,7 +50,7 @@ void load_runs(const Task& task, const TokenIndex& at, const BlockRuns& runs, Ru
   }
 }
 
-// The operations: each processes one token's block of cosines and sines.
+// Each operation processes the cosines and sines of one token's block.
 void fill(const Task& task, const TokenIndex& at, const PairBlock& block) {
   const BlockRuns runs = runs_of(task.sinusoidal.spec, block);
   RunValues values;
@@ -89,7 +89,7 @@ void shift(const Task& task, const TokenIndex& at, const PairBlock& block) {
 
 using Operation = void (*)(const Task&, const TokenIndex&, const PairBlock&);
 
-// With spacing ends, the last feature of an odd dim belongs to no pair; its encoding is 0.
+// With spacing ends, an odd dim has a last feature without a pair. Its encoding is 0.
 void finish_last_feature(const Task& task, const TokenIndex& at, Operation operation) {
   const SinusoidalSpec& spec = task.sinusoidal.spec;
   if (spec.spacing != SinusoidalSpacing::ends || spec.dim % 2 == 0) return;
@@ -99,8 +99,8 @@ void finish_last_feature(const Task& task, const TokenIndex& at, Operation opera
   store_run(&value, run_of(task.dst, at.batch, at.token, spec.dim - 1, 1));
 }
 
-// How a position becomes angles: the offset added to it, and the position whose encoding is all
-// zeros. Both apply to encodings, not to distances.
+// How a position becomes angles: an offset to add, and the position with the all-zero encoding.
+// Both apply to encodings, not to distances.
 struct Turned {
   std::int64_t offset = 0;
   std::optional<std::int64_t> zero_position;

@@ -17,7 +17,7 @@ std::string_view to_string(SinusoidalSpacing spacing) noexcept { return name_or_
 
 namespace {
 
-// More features than any model has. Limits the memory that a small spec can ask for to 8 MiB.
+// More features than any model has. A small spec can thus ask for 8 MiB at most.
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {

@@ -27,7 +27,7 @@ struct Taps {
   std::size_t count = 0;  // at least 1: weights sum to 1
 };
 
-// Number of rows of the table that is read and of the one that is written.
+// Numbers of rows of the source table and of the written table.
 struct TableRowCounts {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -35,11 +35,11 @@ struct TableRowCounts {
 
 // Bound that keeps products of two row counts, and half steps of coordinates, within int64.
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;
-// Bound that keeps such products exact in double.
+// Bound that keeps these products exact in double.
 constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
-// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest; exact until the
-// one division.
+// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest. The one division
+// is the only rounding.
 struct Coordinate {
   std::int64_t floor = 0;
   double rest = 0;  // in [0, 1)
@@ -54,8 +54,8 @@ Coordinate coordinate_of(std::int64_t i, std::int64_t from, std::int64_t to) {
                   static_cast<double>(denominator)};
 }
 
-// As above for a length that is not an integer. whole + part = x + 1/2. Exact until the one
-// division, because the remainder of doubles is exact.
+// As above, for a length that is not an integer. whole + part = x + 1/2. The one division is the
+// only rounding, because the remainder of doubles is exact.
 Coordinate coordinate_of(std::int64_t i, std::int64_t from, double to) {
   const auto numerator = static_cast<double>((2 * i + 1) * from);
   const double denominator = 2 * to;
@@ -92,7 +92,7 @@ AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to, double s
   return taps;
 }
 
-// Leaves out neighbours of weight 0, whose Inf or NaN must not enter the row.
+// Skips neighbours of weight 0: their Inf or NaN must not enter the row.
 void add_tap(Taps& taps, std::int64_t row, double weight) {
   if (weight != 0) taps.taps[taps.count++] = {.row = row, .weight = weight};
 }
@@ -200,7 +200,7 @@ Status check_tables(const TableView& dst, const ConstTableView& src) {
   return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
 }
 
-// The first tap begins the sum, so that a row copied alone keeps its bits, -0 included.
+// The first tap starts the sum, not 0, so that a copied row keeps its bits, -0 included.
 void make_row(const TableView& dst, const ConstTableView& src, std::int64_t row, const Taps& taps) {
   RunValues sum;
   RunValues read;

@@ -100,7 +100,7 @@ Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src) {
     return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
                             " and ", describe(src.extents));
   }
-  // Strides along extents of 1 mean nothing, so views that differ only there are in place, too.
+  // Strides along extents of 1 mean nothing: views that differ only there are also in place.
   if (heads_view(dst) == heads_view(src)) return {};
   return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
 }

@@ -12,15 +12,15 @@
 
 namespace rotary {
 
-// One batch row whose tokens are the table's rows.
+// Views the table's rows as the tokens of one batch row.
 [[nodiscard]] TokensView tokens_view(const TableView& table) noexcept;
 [[nodiscard]] ConstTokensView tokens_view(const ConstTableView& table) noexcept;
 
-// The extents as messages show them.
+// Formats the extents for messages.
 [[nodiscard]] std::string describe(const TokenExtents& n);
 
-// The name of a view in messages, "dst" or "lookups[1]: table", in two parts, so that successful
-// calls need not join them.
+// A view's name in messages: "dst", or "lookups[1]: table" in two parts. Good calls never join
+// them.
 struct ViewName {
   std::string_view name;
   std::string_view prefix = {};
@@ -42,12 +42,12 @@ struct NamedView {
 // Checks that two views share no element. Requires well-formed views.
 [[nodiscard]] Status check_apart(const NamedView& a, const NamedView& b);
 
-// Checks dst and src of an operation on single tokens: both well-formed, with the same dtype and
-// extents, in place or without overlap, and with distinct elements in dst.
+// Checks dst and src of an operation on single tokens. Both must be well-formed with the same dtype
+// and extents, in place or without overlap. dst must have distinct elements.
 [[nodiscard]] Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src);
 
-// Checks that gradient is a writable table of f32 or f64, that upstream has as many features and no
-// wider dtype, and that the two do not overlap.
+// Checks that gradient is a writable table of f32 or f64. upstream must have as many features, no
+// wider dtype, and no overlap with gradient.
 [[nodiscard]] Status check_gradient(const TableView& gradient, const ConstTokensView& upstream);
 
 }  // namespace rotary
