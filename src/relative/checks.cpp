@@ -34,8 +34,7 @@ View of_scores(View view) {
   return view;
 }
 
-// The number of elements; nothing if there would be 2^60 or more, as a view with strides of 0 can
-// claim.
+// The number of elements. Returns nothing for 2^60 or more, which strides of 0 can claim.
 std::optional<std::int64_t> element_count(const Extents& n) {
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0 || n.features == 0) return 0;
   std::int64_t count = 1;

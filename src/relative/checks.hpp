@@ -21,7 +21,7 @@ struct NamedView {
   ConstHeadsView memory;
   std::variant<ConstScoresView, ConstHeadsView, ConstTableView> view;
 
-  [[nodiscard]] std::string shape() const;  // as messages show it
+  [[nodiscard]] std::string shape() const;  // for messages
 };
 
 [[nodiscard]] NamedView named(std::string_view name, const ConstScoresView& view);
@@ -44,9 +44,9 @@ struct NamedView {
 [[nodiscard]] Status check_same_rows(std::string_view name, const ConstScoresView& scores,
                                      const ConstHeadsView& heads);
 
-// The same view with the strides that are never used set to 0: those of axes with one index, and
-// all of a view without elements. Sums of strides, even one step past the last element, then stay
-// within int64. Requires a checked view.
+// The view with unused strides set to 0: those of axes with one index, and all if it has no
+// elements. Sums of strides, even one step past the last element, then fit int64. Requires a
+// checked view.
 using rotary::with_used_strides;
 [[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
 [[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;
@@ -56,8 +56,7 @@ using rotary::with_used_strides;
   return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;
 }
 
-// The largest magnitude that learned numbers may have, so that no sum in the formulas overflows a
-// double.
+// Largest magnitude of a learned number. No sum in the formulas then overflows a double.
 inline constexpr double largest_parameter = 0x1p256;
 
 [[nodiscard]] inline std::size_t to_size(std::int64_t count) noexcept {

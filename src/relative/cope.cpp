@@ -26,8 +26,8 @@ double logistic(double score) noexcept {
   return 1 / (1 + std::exp(-score));
 }
 
-// Where a position p lies between the rows lower and upper of the table: p = lower + share. If p is
-// NaN, so is share.
+// A position between rows lower and upper of the table: p = lower + share. If p is NaN, so is
+// share.
 struct TablePlace {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
@@ -41,12 +41,12 @@ TablePlace place_of(double position) noexcept {
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
-// One row of scores at a time: its gates, its positions, and where each position lies between two
-// rows of the table. Holds the table and buffers, and is made once per call.
+// One row of scores at a time: its gates, its positions, and where these lie between rows of the
+// table. Holds the table and buffers; made once per call.
 class ContextualRow {
  public:
-  // Requires checked arguments. Reads as many rows of the table as positions can reach, which are
-  // at most the number of keys.
+  // Requires checked arguments. Reads the rows of the table that positions can reach, at most one
+  // per key.
   ContextualRow(const Cope& cope, const ConstScoresView& scores)
       : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
         last_position_(static_cast<double>(cope.table.rows - 1)),
@@ -64,12 +64,10 @@ class ContextualRow {
     }
   }
 
-  // Makes the row at `at` the current one: computes the products of its query with the table, its
-  // gates and its positions.
   void read(const ConstScoresView& scores, const ConstHeadsView& q, const ScoreIndex& at,
             std::int64_t keys) {
     load_features(query_, q, at);
-    // Every product sums its features in order; the loops run over products inside, so that the
+    // Every product sums its features in order. The inner loops run over products, so that the
     // compiler vectorises them.
     std::fill(products_.begin(), products_.end(), 0.0);
     for (std::size_t f = 0; f < query_.size(); ++f) {
@@ -91,8 +89,8 @@ class ContextualRow {
     const TablePlace& at = place(key);
     return (1 - at.share) * products_[to_size(at.lower)] + at.share * products_[to_size(at.upper)];
   }
-  // The derivative of a key's bias with respect to its position. 0 at whole numbers, so also where
-  // the position was clipped.
+  // The derivative of a key's bias with respect to its position. It is 0 at whole numbers, and thus
+  // also where the position was clipped.
   [[nodiscard]] double slope(std::int64_t key) const noexcept {
     const TablePlace& at = place(key);
     return products_[to_size(at.upper)] - products_[to_size(at.lower)];
@@ -105,7 +103,7 @@ class ContextualRow {
   [[nodiscard]] std::span<const double> table_row(std::int64_t row) const noexcept {
     return std::span(table_).subspan(to_size(row) * query_.size(), query_.size());
   }
-  // How many rows of the table this block can reach.
+  // Number of rows of the table that this block can reach.
   [[nodiscard]] std::int64_t table_rows() const noexcept { return table_rows_; }
 
  private:
@@ -119,8 +117,8 @@ class ContextualRow {
   std::vector<TablePlace> places_;  // [keys]
 };
 
-// The positions of a block. An error if the keys end before the last query: positions are counted
-// from a query's own key, so that key must be there.
+// The positions of a block. Fails if the keys end before the last query: positions are counted from
+// a query's own key.
 Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& range) {
   auto positions = PairPositions::of(n, range);
   if (!positions || n.queries == 0 || n.keys == 0) return positions;
@@ -131,8 +129,7 @@ Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& 
                           ", got keys up to ", last_key);
 }
 
-// Calls visit(at, keys) for every row of every head. keys: how many of the row's keys are at or
-// before its query.
+// Calls visit(at, keys) for every row of every head. keys: number of keys at or before the query.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, const PairPositions& positions, Visit visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -234,7 +231,7 @@ class RowGradient {
     std::fill(query_.begin(), query_.end(), 0.0);
     const std::size_t width = query_.size();
     for (std::size_t i = 0; i < products_.size(); ++i) {
-      if (products_[i] == 0) continue;  // a row that no position reached may be Inf or NaN
+      if (products_[i] == 0) continue;  // a row that no position reached: it may hold Inf or NaN
       const auto values = row_.table_row(static_cast<std::int64_t>(i));
       const auto sums = out_.table.subspan(i * width, width);
       for (std::size_t f = 0; f < width; ++f) {

@@ -11,18 +11,18 @@
 namespace rotary::relative {
 namespace {
 
-// Cuts a double off to float32 and sets the last bit if anything was lost (rounding to odd).
-// Rounding the result to 16 bits then gives what rounding the double itself would. Not for NaN.
+// Cuts a double off to float32 and sets the last bit if any bit was lost (rounding to odd).
+// Rounding that to 16 bits equals rounding the double directly. Not for NaN.
 float to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
   if (back == value) return nearest;
   const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // then it is not 0
+  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // so it is not 0
   return std::bit_cast<float>((bits - away) | 1U);
 }
 
-// `value`, rounded to the type of `like`.
+// Rounds `value` to the type of `like`.
 float rounded(double value, float /*like*/) noexcept { return static_cast<float>(value); }
 
 double rounded(double value, double /*like*/) noexcept { return value; }
@@ -58,8 +58,8 @@ struct Run {
   std::int64_t stride = 0;
 };
 
-// Calls step(i, index) for each of the run's `count` elements. A stride of 1 has its own loop, so
-// that the compiler vectorises it.
+// Calls step(i, index) for each of the run's `count` elements. Stride 1 has its own loop, which the
+// compiler vectorises.
 template <class Step>
 void for_each_index(std::size_t count, const Run& run, const Step& step) noexcept {
   if (run.stride == 1) {

@@ -35,14 +35,14 @@ inline void add(const ScoresView& view, const ScoreIndex& at, double value) noex
   store(view.data, view.dtype, element, load(view.data, view.dtype, element) + value);
 }
 
-// Reads or writes row.size() scores of one query: those of the keys from at.key on.
+// Reads or writes row.size() scores of one query, starting at key at.key.
 void load_scores(std::span<double> row, const ConstScoresView& view, const ScoreIndex& at) noexcept;
 void store_scores(const ScoresView& view, const ScoreIndex& at,
                   std::span<const double> row) noexcept;
 void add_scores(const ScoresView& view, const ScoreIndex& at, std::span<const double> row) noexcept;
 
-// Rounds values to the dtype and writes them to adjacent elements: values.size() times the dtype's
-// size in bytes.
+// Rounds values to the dtype and writes them to adjacent elements. `elements` has values.size()
+// times the dtype's size in bytes.
 void round_elements(std::span<std::byte> elements, DType dtype,
                     std::span<const double> values) noexcept;
 
@@ -52,7 +52,6 @@ void load_features(std::span<double> features, const ConstHeadsView& view,
 void add_features(const HeadsView& view, const ScoreIndex& at,
                   std::span<const double> features) noexcept;
 
-// Row `row` of a table.
 void load_row(std::span<double> row_values, const ConstTableView& table, std::int64_t row) noexcept;
 
 }  // namespace rotary::relative

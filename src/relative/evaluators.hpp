@@ -18,7 +18,7 @@
 
 namespace rotary::relative {
 
-// Each returns the errors that the encoding's public header states.
+// Each returns the errors that the encoding's public header lists.
 [[nodiscard]] Status check(const T5Bias& bias);
 [[nodiscard]] Status check(const Alibi& bias);
 [[nodiscard]] Status check(const KerpleLog& bias);
@@ -27,8 +27,7 @@ namespace rotary::relative {
 [[nodiscard]] Status check(const Sandwich& bias);
 [[nodiscard]] Status check(const Tisa& bias);
 
-// An error for the first number that is out of its parameter's bounds, in the order of the
-// encoding's Describe.
+// Returns an error for the first number outside its parameter's bounds, in the order of Describe.
 template <class Encoding>
 [[nodiscard]] Status check_numbers(const Encoding& bias) {
   Status status;
@@ -56,12 +55,10 @@ template <class Encoding>
 // The slope of one head of a checked bias.
 [[nodiscard]] double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept;
 
-// The inputs of the term that all heads share: the distance of query and key, the key, or both
-// positions.
+// What the term that all heads share depends on: the distance, the key, or both positions.
 enum class Dependence { distance, key, pair };
 
-// One score of a head, as gradients are summed. gradient: the derivative of the loss with respect
-// to that score.
+// One score of a head and its gradient: the derivative of the loss with respect to that score.
 struct Upstream {
   PairOfPositions pair;
   double term = 0;  // shared_term(pair)
@@ -96,8 +93,8 @@ class AlibiEvaluator {
   std::vector<double> slopes_;
 };
 
-// Formulas that take the signed distance key - query and a head's learned numbers. Heads share
-// nothing but the distance.
+// Formulas of the signed distance key - query and of a head's learned numbers. Heads share only the
+// distance.
 [[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const Tisa& of, std::int64_t head, double relative) noexcept;
@@ -142,8 +139,8 @@ struct PieceRange {
   std::size_t end = 0;
 };
 
-// Each head's bias is a function of x made of straight pieces. They meet where a hidden unit starts
-// or stops to count, at the same x for all heads.
+// Each head's bias is a function of x made of straight pieces. All heads' pieces meet at the same
+// x, where a hidden unit starts or stops to contribute.
 class FireEvaluator {
  public:
   explicit FireEvaluator(const Fire& bias);
@@ -165,7 +162,7 @@ class FireEvaluator {
   // The values of x where pieces meet, ascending: piece p ends at breaks()[p].
   [[nodiscard]] std::span<const double> breaks() const noexcept { return breaks_; }
   [[nodiscard]] std::size_t piece_count() const noexcept { return breaks_.size() + 1; }
-  // The pieces on which a hidden unit counts.
+  // The pieces to which a hidden unit contributes.
   [[nodiscard]] PieceRange pieces_of(std::size_t unit) const noexcept { return ranges_[unit]; }
   [[nodiscard]] const Fire& fire() const noexcept { return bias_; }
 
@@ -181,8 +178,8 @@ class SandwichEvaluator {
   explicit SandwichEvaluator(const Sandwich& bias);
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
-  // The shared terms of terms.size() successive distances from `first` on, computed by multiplying
-  // rotations. Each cosine is within 2^-44, and its bits depend on the distance alone.
+  // The shared terms of successive distances from `first` on, by multiplying rotations. Each cosine
+  // is within 2^-44. Its bits depend only on the distance.
   void fill_terms(std::int64_t first, std::span<double> terms) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;

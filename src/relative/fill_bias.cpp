@@ -18,8 +18,8 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// One head's biases for all distances, or for all keys, as doubles and as elements of the
-// destination's dtype.
+// One head's biases for all distances, or for all keys: as doubles, and as elements of the
+// destination.
 class Line {
  public:
   Line(DType dtype, std::int64_t count)
@@ -29,7 +29,7 @@ class Line {
         values_(to_size(count)),
         elements_(to_size(count) * element_bytes_) {}
 
-  // Computes what all heads share: the term of pair(i) for each element i of the line.
+  // Computes the term of pair(i) for each element i of the line. All heads share these terms.
   template <class Evaluator, class Pair>
   void set_terms(const Evaluator& evaluate, const Pair& pair) {
     for (std::size_t i = 0; i < terms_.size(); ++i)
@@ -117,8 +117,8 @@ void fill_by_key(const ScoresView& out, const Evaluator& evaluate, const PairPos
   }
 }
 
-// Fills scores that may differ for every pair of query and key. Row has two functions: read(query)
-// prepares a query's row, values(head) then returns its biases for one head, one per key.
+// Fills scores that may differ for every pair of query and key. Row has read(query), which prepares
+// a row, and values(head), which returns that head's biases, one per key.
 template <class Row>
 void fill_by_pair(const ScoresView& out, Row row) {
   const ScoresExtents& n = out.extents;
@@ -132,7 +132,7 @@ void fill_by_pair(const ScoresView& out, Row row) {
   }
 }
 
-// A Row that evaluates the bias of every pair of query and key, with no result reused.
+// A Row that evaluates the bias of every pair and reuses no result.
 template <class Evaluator>
 class PlainRow {
  public:
@@ -180,7 +180,7 @@ void fill_all(const ScoresView& out, const FireEvaluator& evaluate,
   fill_by_pair(out, FireRow(evaluate, positions, out.extents));
 }
 
-// The destination must not share memory with the table of a bias.
+// Checks that the destination shares no memory with the table of a bias.
 Status check_table(const ScoresView& out, const RelativeBias& bias) {
   const auto* t5 = std::get_if<T5Bias>(&bias);
   return t5 == nullptr ? Status() : check_apart(named("out", out), named("table", t5->table));

@@ -11,7 +11,7 @@
 namespace rotary::relative {
 namespace {
 
-// For which x >= 0 a hidden unit counts, that is, has an output above 0.
+// The x >= 0 for which a hidden unit contributes: its output is above 0.
 enum class Counts { never, always, above, below };
 
 Counts counts(const Fire& fire, std::size_t unit) noexcept {
@@ -22,8 +22,8 @@ Counts counts(const Fire& fire, std::size_t unit) noexcept {
   return weight > 0 ? Counts::above : Counts::below;
 }
 
-// A place where a hidden unit starts or stops to count. A unit that counts "above" does so for
-// inputs greater than x; one that counts "below", for inputs up to x.
+// An x where a hidden unit starts or stops to contribute. "above": contributes for greater x.
+// "below": contributes up to x.
 struct Break {
   double x = 0;
   std::size_t unit = 0;
@@ -43,16 +43,16 @@ std::vector<Break> breaks_of(const Fire& fire) {
   return breaks;
 }
 
-// Adds the straight line of a hidden unit that counts to a piece of one head.
+// Adds a contributing hidden unit's straight line to a piece of one head.
 void add_unit(StraightPiece& to, const Fire& fire, std::size_t head, std::size_t unit) noexcept {
   const double weight = fire.output_weight[head * fire.hidden_weight.size() + unit];
   to.slope += weight * fire.hidden_weight[unit];
   to.offset += weight * fire.hidden_bias[unit];
 }
 
-// Sets the straight pieces of one head, one more than there are breaks. Each piece is the sum of
-// just the units that count there. No unit is ever subtracted, which would leave rounding errors:
-// units that begin are summed from the first piece up, those that end from the last piece down.
+// Sets the straight pieces of one head, one more than there are breaks. Each piece sums only the
+// units that contribute there: subtracting units would leave rounding errors. Units that start are
+// summed from the first piece up, units that stop from the last piece down.
 void set_pieces(std::span<StraightPiece> pieces, const Fire& fire, std::size_t head,
                 std::span<const Break> breaks) noexcept {
   StraightPiece always{.offset = fire.output_bias[head]};

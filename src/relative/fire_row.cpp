@@ -55,7 +55,7 @@ namespace {
 
 double sign(double value) noexcept { return value > 0 ? 1 : (value < 0 ? -1 : 0); }
 
-// Where the gradients of each parameter begin in the array of all gradients.
+// Start of each parameter's gradients in the array of all gradients.
 struct Places {
   std::size_t hidden_weight = 2;  // after c and threshold
   std::size_t hidden_bias = 0;

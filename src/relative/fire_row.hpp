@@ -23,7 +23,7 @@ class FireRow {
   // The biases of the row's keys, valid until the next call.
   [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
 
-  // Successive keys on the same straight piece: from the end of the stretch before to `end`.
+  // Successive keys on the same straight piece, from the previous stretch to `end`.
   struct Stretch {
     std::size_t end = 0;
     std::size_t piece = 0;
@@ -40,25 +40,24 @@ class FireRow {
   const FireEvaluator& evaluate_;
   const PairPositions& positions_;
   std::optional<Distances> distances_;
-  std::vector<double> numerators_;  // of each distance, where they are few
+  std::vector<double> numerators_;  // of each distance, if there are few
   std::vector<double> terms_;       // [keys]
   std::vector<double> values_;      // [keys]
   std::vector<Stretch> stretches_;  // the first stretch_count_ of [keys]
   std::size_t stretch_count_ = 0;
 };
 
-// Sums the gradients of FIRE's parameters. For each straight piece and head it keeps two sums over
-// the scores: of the gradients g, and of g * x. The gradients of the hidden units are computed from
-// these at the end.
+// Sums the gradients of FIRE's parameters. Keeps two sums over the scores for each straight piece
+// and head: of the gradients g, and of g * x. At the end these give the gradients of the hidden
+// units.
 class FireGradient {
  public:
-  // keys: how many keys a row has.
+  // keys: the number of keys in a row.
   FireGradient(const FireEvaluator& evaluate, std::int64_t keys);
 
   // Adds one head of the current row; d_bias[key] is the gradient of that key's score.
   void add(const FireRow& row, std::int64_t head, std::span<const double> d_bias);
-  // Call after all heads of a row. Adds the row's share of the gradients of c and threshold to
-  // sums.
+  // Call after all heads of a row. Adds the row's gradients of c and threshold to sums.
   void finish_row(std::span<double> sums, const FireRow& row, const PairPositions& positions,
                   std::int64_t query);
   // Call after all rows. Adds the gradients of the network's weights and biases to sums.

@@ -11,8 +11,7 @@
 namespace rotary::relative {
 namespace {
 
-// A range of positions, from first to last. span_of() gives nothing if the range does not fit
-// int64.
+// Positions from first to last. span_of() returns nothing if the range does not fit int64.
 struct Span {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -33,7 +32,7 @@ Span span_of(std::span<const std::int64_t> positions) {
   return {.first = *low, .last = *high};
 }
 
-// Checks that all distances fit int64. The largest ones are between the ends of the ranges.
+// Checks that all distances fit int64. The largest are between the ends of the ranges.
 Status check_distances(const Span& queries, const Span& keys) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   for (const auto& [a, b] : {Span{keys.last, queries.first}, Span{keys.first, queries.last}}) {
@@ -86,8 +85,8 @@ Result<PairPositions> PairPositions::of(const ScoresExtents& extents,
 std::optional<Distances> PairPositions::distances(const ScoresExtents& extents) const noexcept {
   const auto queries = static_cast<std::uint64_t>(extents.queries);
   const auto keys = static_cast<std::uint64_t>(extents.keys);
-  // Unsigned, because highest - lowest may be 2^64 - 2. The caller has checked that there are fewer
-  // than 2^60 elements.
+  // Unsigned, because highest - lowest may be 2^64 - 2. The caller has checked for fewer than 2^60
+  // elements.
   const std::uint64_t steps =
       static_cast<std::uint64_t>(highest_) - static_cast<std::uint64_t>(lowest_);
   if (steps >= queries * keys || steps >= 8 * (queries + keys)) return std::nullopt;

@@ -26,7 +26,7 @@ struct PairOfPositions {
   }
 };
 
-// A range of successive distances key - query that contains all of a block's.
+// A range of successive distances key - query that covers all of a block's.
 struct Distances {
   std::int64_t lowest = 0;
   std::int64_t count = 0;
@@ -57,12 +57,12 @@ class PairPositions {
   [[nodiscard]] std::int64_t key(std::int64_t column) const noexcept {
     return keys_ == nullptr ? range_.first_key + column : keys_[column];
   }
-  // Whether positions are consecutive; equal distances then lie on diagonals of the block.
+  // True if positions are consecutive. Equal distances then lie on diagonals of the block.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
-  // All distances from the lowest to the highest. Nothing if they are more than the block has
-  // pairs, or more than a few rows and columns would hold; that never happens with consecutive
-  // positions. Requires a block that is not empty.
+  // All distances from the lowest to the highest. Returns nothing if they outnumber the block's
+  // pairs, or exceed what a few rows and columns hold. Consecutive positions always give a range.
+  // Requires a block that is not empty.
   [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
 
  private:

@@ -30,7 +30,7 @@ std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
     case ParameterShape::pairs:
       break;
   }
-  return 0;  // a view says its own
+  return 0;  // the view itself tells
 }
 
 }  // namespace

@@ -36,12 +36,11 @@ struct Turn {
   }
 };
 
-// A distance is split into a multiple of 32 * 32, a multiple of 32 below that, and a number below
-// 32.
+// A distance is split into three digits: a multiple of 32 * 32, a multiple of 32, and the rest.
 constexpr std::size_t digit = 32;
 
-// cos and sin of 0, 1, ... times a phase. Each is the product of two rotations by half as much. So
-// the error of the first, at most 8 * 2^-53, grows at most 32 times, and 5 roundings add up.
+// cos and sin of 0, 1, ... times a phase. Each is the product of two rotations by half as much. The
+// first one's error, at most 8 * 2^-53, thus grows at most 32 times, and 5 roundings add up.
 struct Multiples {
   std::array<double, digit> cos = {1};
   std::array<double, digit> sin = {0};

@@ -57,8 +57,8 @@ void read(ReachedRows& rows, const ConstTableView& table) {
   }
 }
 
-// The same rows as [features][rows]. The products of a query with neighbouring rows are then summed
-// side by side, each over the features in order, and the compiler vectorises the loop.
+// The same rows as [features][rows]. A query's products with adjacent rows are then summed side by
+// side, each over the features in order, which the compiler vectorises.
 std::vector<double> transposed(const ReachedRows& rows) {
   std::vector<double> columns(rows.values.size());
   const std::size_t features = to_size(rows.features);
@@ -88,7 +88,7 @@ Status check_table(const ShawTable& table, std::int64_t features) {
   return check_memory(named("table", table.table));
 }
 
-// The part that the three functions share: rows of scores, rows of heads, and their positions.
+// The rows of scores, rows of heads and positions that all three functions use.
 struct Block {
   ConstScoresView scores;
   ConstHeadsView heads;
@@ -107,8 +107,8 @@ void for_each_row(const ScoresExtents& n, Visit visit) {
   }
 }
 
-// The rows of the table that one query's keys use. Several keys use the first row, one key uses
-// each row in between, and the remaining keys use the last.
+// The rows of the table that one query's keys use. Several keys may use the first and the last row;
+// one key uses each row in between.
 struct MetRows {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -120,7 +120,7 @@ struct MetRows {
 MetRows met_rows(const Block& block, std::int64_t query) {
   const std::int64_t keys = block.scores.extents.keys;
   const PairOfPositions first = block.positions.at(query, 0);
-  // How far before the window's left edge the first key is. A distance may be any int64 but -2^63.
+  // Distance from the first key to the window's left edge. Any int64 but -2^63.
   const std::int64_t left = -block.window.left;
   const std::int64_t before = first.relative() < left ? left - first.relative() : 0;
   return {.first = row_of(block.window, first),
@@ -128,8 +128,7 @@ MetRows met_rows(const Block& block, std::int64_t query) {
           .keys_in_first = to_size(std::min(before, keys - 1) + 1)};
 }
 
-// For each row that is used: sums[row - met.first] = the sum of the scores of the keys that use it,
-// in the order of keys.
+// For each used row: sums[row - met.first] = the sum of the scores of its keys, in order.
 std::span<const double> sum_by_row(std::span<double> sums, std::span<const double> scores,
                                    const MetRows& met) {
   const auto of_met = sums.first(met.count());
@@ -144,7 +143,7 @@ std::span<const double> sum_by_row(std::span<double> sums, std::span<const doubl
   return of_met;
 }
 
-// Gives each key the product of the row it uses; of_met holds one product for each row that is
+// Gives each key the product of its row. of_met has one product for each used row.
 // used.
 void spread(std::span<double> keys, std::span<const double> of_met, const MetRows& met) {
   const auto others = keys.subspan(met.keys_in_first);
@@ -208,8 +207,7 @@ void add_table_gradient(std::span<double> table, const Block& block, const Reach
   });
 }
 
-// A call that reads one view and a table and adds to the other view. heads_name: the name of the
-// heads in messages.
+// A call that reads one view and a table, and adds to another view. heads_name: for messages.
 struct TableCall {
   NamedView written;
   NamedView read;

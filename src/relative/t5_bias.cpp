@@ -31,7 +31,7 @@ float log_of(float value) noexcept {
   return static_cast<float>(std::log(static_cast<double>(value)));
 }
 
-// The bucket among the n of one direction, for a distance of exact or more.
+// The bucket among the n of one direction, for a distance of at least m.
 std::int64_t wide_bucket(std::uint64_t distance, const Sides& sides, const T5Buckets& buckets) {
   const auto exact = static_cast<double>(sides.exact);
   const auto wide = static_cast<float>(sides.buckets - sides.exact);

@@ -37,7 +37,7 @@ double formula(const Tisa& of, std::int64_t head, double relative) noexcept {
   return sum;
 }
 
-// |b| has derivative 0 at 0.
+// At b = 0 the derivative of |b| is taken as 0.
 void add_gradient(const Tisa& of, std::span<double> sums, const Upstream& upstream) noexcept {
   const std::size_t count = of.a.size();
   const std::size_t first = to_size(upstream.head * of.kernels);
