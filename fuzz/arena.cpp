@@ -36,7 +36,7 @@ void permit([[maybe_unused]] std::span<const std::byte> bytes) noexcept {
 #endif
 }
 
-// By the C library, whose loops no sanitizer slows down.
+// Uses the C library, whose loops no sanitizer slows down.
 void set(std::span<std::byte> bytes, std::byte value) noexcept {
   std::memset(bytes.data(), std::to_integer<int>(value), bytes.size());
 }

@@ -17,26 +17,25 @@ class Arena {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 17;
 
-  // Forgets all places.
   void clear() noexcept;
 
-  // A new place for a tensor of this span, `shift` bytes from a multiple of 8: the address of
-  // its first element, or null if there is no room.
+  // Reserves memory for a tensor of this span. Returns the address of its first element, `shift`
+  // bytes from a multiple of 8; null if there is no room.
   [[nodiscard]] std::byte* place(const Span& span, std::int64_t shift) noexcept;
 
-  // True if the whole span from an address lies in one of the places.
+  // True if the whole span, seen from this address, is within one reserved place.
   [[nodiscard]] bool holds(const void* first, const Span& span) const noexcept;
 
   // The latest place.
   [[nodiscard]] std::span<std::byte> latest() noexcept { return bytes_of(places_[count_ - 1]); }
 
-  // Copies the bytes as they are before a call.
+  // Keeps a copy of the bytes from before a call.
   [[nodiscard]] Memory keep() noexcept;
 
   // The bytes of all places.
   [[nodiscard]] std::vector<std::byte> contents() const;
 
-  // Between these two calls the guards may not be touched.
+  // Starts guarding: until the end, a write to a guard is an error.
   void guard() noexcept;
   void unguard() noexcept;
 
@@ -57,7 +56,7 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-// Runs a call while the guards of the arena are active.
+// Runs a call while the arena's guards are active.
 template <class Call>
 [[nodiscard]] auto guarded_call(Arena& arena, const Call& call) {
   arena.guard();
@@ -66,20 +65,20 @@ template <class Call>
   return result;
 }
 
-// The memory that the caller gives a call to work in, with guards around it.
+// The working memory that the caller gives to a call, with guards around it.
 class WorkMemory {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 22;
 
-  // Bytes that are a NaN in every float. Requires bytes <= capacity.
+  // Returns bytes that are NaN as any float. Requires bytes <= capacity.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
   // True if all of the taken bytes are unchanged.
   [[nodiscard]] bool is_untouched() const noexcept;
-  // Deactivates the guards and returns whether they are intact.
+  // Deactivates the guards. Returns true if they are intact.
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  // A call's parts of memory are at most some 50 KB apart.
+  // The parts of a call's memory are at most about 50 KB apart.
   static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
 
   alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};

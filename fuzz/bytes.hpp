@@ -29,10 +29,10 @@ class Bytes {
     return first + byte() % (last - first + 1);
   }
 
-  // True for one byte in `count`.
+  // True for one byte value in `count`.
   [[nodiscard]] bool once_in(int count) { return byte() % count == 1; }
 
-  // An element of a mask: 0 or 1, and one time in any_once_in any other byte.
+  // An element of a mask: 0 or 1; one time in any_once_in, any other byte.
   [[nodiscard]] std::uint8_t mask_element(int any_once_in) {
     const std::uint8_t most = once_in(any_once_in) ? 255 : 1;
     return byte() & most;
@@ -44,7 +44,7 @@ class Bytes {
     return value;
   }
 
-  // Any, small ones included: the first byte says how many follow.
+  // Any integer, often a small one: the first byte is the number of bytes that follow.
   [[nodiscard]] std::int64_t integer() {
     const int size = byte() % 9;
     std::uint64_t value = 0;
@@ -59,7 +59,7 @@ class Bytes {
   std::span<const std::uint8_t> left_;
 };
 
-// An input chooses its instruction set, so all of this machine's have their turn.
+// The input chooses the instruction set, so all that this machine has are tested.
 
 inline void use_instruction_set(std::string_view name) {
   if (const auto status = force_instruction_set(name); !status) {

@@ -8,13 +8,13 @@
 
 namespace rotary::fuzz {
 
-// Says what is wrong and ends the process, so that libFuzzer keeps the input.
+// Reports the fault and ends the process, so that libFuzzer keeps the input.
 [[noreturn]] void fail(std::string_view what, std::string_view got = {});
 
-// Text for people: UTF-8, not empty, at most 1000 bytes whatever the input holds.
+// Checks text for people: UTF-8, not empty, at most 1000 bytes for any input.
 void check_text(std::string_view text);
 
-// A code that exists and such a message.
+// Checks for an existing code and a valid message.
 void check_error(const Error& error);
 
 }  // namespace rotary::fuzz

@@ -39,7 +39,7 @@ std::vector<std::uint8_t> drawn(std::uint64_t seed) {
 
 void run(const std::string& name, const std::vector<std::uint8_t>& input) {
   std::printf("%s\n", name.c_str());
-  std::fflush(stdout);  // before a target that ends the process
+  std::fflush(stdout);  // before a target that may end the process
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 

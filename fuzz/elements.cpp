@@ -12,8 +12,8 @@
 namespace rotary::fuzz {
 namespace {
 
-// Converts to float32 towards zero and sets the last bit if anything was cut off, so that a later
-// rounding to fewer bits equals that of the double.
+// Converts to float32 towards zero and sets the last bit if any bit was cut off. Rounding that to
+// fewer bits then equals rounding the double.
 float to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
@@ -42,7 +42,7 @@ ExactPair exact_pair(const Turn& turn, const Pair& in) {
   return {.x = x, .y = y, .hypot = std::sqrt(x * x + y * y)};
 }
 
-// The rows are used as they are, so the position does not matter.
+// Uses the rows as they are, so the position does not matter.
 test::Rotated rotated(const Turn& turn) {
   return {.dtype = turn.dtype,
           .direction = turn.direction,
@@ -81,7 +81,7 @@ bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out) {
 
 bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs) {
   const auto& [one, other] = outs;
-  // An f16 may be Inf in one result and almost Inf in the other; each has been checked separately.
+  // An f16 may be Inf in one result and almost Inf in the other. Each has been checked alone.
   if (std::isinf(one.x + other.x) || std::isinf(one.y + other.y)) return true;
   const ExactPair exact = exact_pair(turn, in);
   auto by = rotated(turn);

@@ -17,10 +17,10 @@ using check::features_read;
 using check::features_written;
 using test::value_at;
 
-// The bits of the nearest element, in the lowest bytes; the value is rounded once.
+// The bits of the nearest element, in the lowest bytes. The value is rounded once.
 [[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
 
-// Whether the element is the value rounded once to nearest even; for a NaN, whether it is a NaN.
+// True if the element is the value, rounded once to nearest even. For a NaN: if it is a NaN.
 [[nodiscard]] bool is_rounded(DType dtype, const std::byte* element, double value);
 
 struct Pair {
@@ -28,7 +28,7 @@ struct Pair {
   double y = 0;
 };
 
-// The rotation of a pair: an element of the rows, A cos and A sin, and how it is used.
+// How a pair is rotated: an element of the rows (A cos and A sin), and how it is used.
 struct Turn {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -38,15 +38,15 @@ struct Turn {
   std::int64_t position = 0;
 };
 
-// Whether the contract (rotary/numeric_contract.hpp) covers this pair: all numbers are finite, and
-// none is so large or small that intermediate results leave float32 (double for f64).
+// True if the contract (rotary/numeric_contract.hpp) covers this pair. All numbers must be finite,
+// and intermediate results must stay within float32 (double for f64).
 [[nodiscard]] bool is_within_range(const Turn& turn, const Pair& in);
 
-// Whether out is the rotated pair within the contract's bound. Requires is_within_range.
+// True if out is the rotated pair within the contract's bound. Requires is_within_range.
 [[nodiscard]] bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out);
 
-// Whether two instruction sets' results are within twice the bound of each other at this position,
-// given that each keeps the contract for its own rows. Requires is_within_range.
+// True if the results of two instruction sets differ by at most twice the bound at this position.
+// Each must keep the contract for its own rows. Requires is_within_range.
 [[nodiscard]] bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs);
 
 }  // namespace rotary::fuzz

@@ -11,11 +11,11 @@ namespace rotary::fuzz {
 
 class Backwards {
  public:
-  // A call cuts its work at most most_calls times, into at most concurrency tasks.
+  // Allows a call to cut its work at most most_calls times, into at most concurrency tasks.
   explicit Backwards(std::int64_t concurrency = 3, std::int64_t most_calls = 1) noexcept
       : concurrency_(concurrency), most_calls_(most_calls) {}
 
-  // Valid as long as this lives and does not move.
+  // Valid while this object lives and does not move.
   [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =

@@ -16,7 +16,8 @@
 namespace rotary::fuzz {
 namespace {
 
-// A key takes at least 14 bytes of the file and sizeof(GgufKey) here, in a vector that doubles.
+// A key takes at least 14 bytes of the file and sizeof(GgufKey) in memory, in a vector that
+// doubles.
 void check_heap(std::size_t allocated, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;

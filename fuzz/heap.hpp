@@ -6,7 +6,7 @@
 
 namespace rotary::fuzz {
 
-// Bytes that operator new has returned so far, freed ones included.
+// Number of bytes that operator new has returned so far, including freed ones.
 [[nodiscard]] std::size_t allocated_bytes() noexcept;
 
 }  // namespace rotary::fuzz

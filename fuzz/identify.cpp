@@ -54,16 +54,16 @@ struct Dump {
   RotarySpec spec;
   std::int64_t tokens = 8;
   std::int64_t heads = 1;
-  test::Heads before = {};  // [tokens * heads]; of tables 1 and 0
+  test::Heads before = {};  // [tokens * heads]; for tables: pairs of 1 and 0
   test::Heads after = {};
-  test::Coordinates coordinates = {};        // of each of these rows
+  test::Coordinates coordinates = {};        // for each of these rows
   std::vector<std::int64_t> positions = {};  // [axes][tokens]
   std::vector<double> inv_freq = {};
-  double attention_factor = 1;  // of these
+  double attention_factor = 1;  // belongs to inv_freq
   bool is_right = true;
 };
 
-// Tables have pairs alone.
+// Tables contain only rotated pairs.
 RotarySpec spec_of(Kind kind, RotarySpec spec) {
   if (kind == Kind::heads) return spec;
   spec.head_dim = test::rotated_width(spec);
@@ -73,7 +73,7 @@ RotarySpec spec_of(Kind kind, RotarySpec spec) {
   return spec;
 }
 
-// Those that the planted rotation knows.
+// True for specs that the planted rotation supports.
 bool is_usable(const RotarySpec& spec) {
   return spec.blocks == 1 && make_frequencies(spec).has_value();
 }
@@ -93,7 +93,7 @@ void add_positions(Bytes& input, Dump& dump) {
   }
 }
 
-// Right, or with one of the mistakes; frequencies have those alone that a spec can say.
+// Either right or with one of the mistakes. Frequencies only have mistakes that a spec can express.
 FaultyRotation rotation_of(Bytes& input, Dump& dump) {
   const auto mistakes = test::single_mistakes(dump.spec);
   const std::size_t chosen = input.byte() % mistakes.size();
@@ -119,7 +119,7 @@ void add_numbers(Bytes& input, Dump& dump) {
   }
 }
 
-// One number, of those that are looked at.
+// Changes one of the numbers that are checked.
 void spoil(Bytes& input, Dump& dump) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr std::array spoilers = {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity};
@@ -162,7 +162,7 @@ Result<Identification> identified(const Dump& dump, const IdentifyOptions& optio
 
 double number_in(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
-// False for parts that FaultyRotation does not have.
+// Returns false for parts that FaultyRotation does not support.
 bool add_cause(const Cause& cause, FaultyRotation& rotation) {
   const std::string_view name = cause.hypothesis->name;
   const FieldDifference last = cause.fields.empty() ? FieldDifference() : cause.fields.back();
@@ -191,7 +191,7 @@ bool add_cause(const Cause& cause, FaultyRotation& rotation) {
          name != "shift_frequencies";
 }
 
-// Coordinates for each token and head; empty if they are no whole numbers.
+// Coordinates for each token and head; empty if they are not whole numbers.
 test::Coordinates coordinates_of(const ReadPositions& positions, std::int64_t heads) {
   test::Coordinates coordinates(static_cast<std::size_t>(positions.axes));
   for (std::size_t i = 0; i < positions.found.size(); ++i) {
@@ -204,7 +204,7 @@ test::Coordinates coordinates_of(const ReadPositions& positions, std::int64_t he
   return coordinates;
 }
 
-// |predicted - seen| / |seen|, with the numbers of the reference.
+// |predicted - seen| / |seen|, computed with the reference.
 double residual_of(const Dump& dump, const FaultyRotation& rotation,
                    const test::Coordinates& coordinates) {
   test::Heads before = dump.before;
@@ -219,7 +219,7 @@ double residual_of(const Dump& dump, const FaultyRotation& rotation,
   return std::sqrt(error / whole);
 }
 
-// The reference is exact but for one rounding to float32, so exact arithmetic alone is compared.
+// The reference is exact except for one rounding to float32, so only exact numerics are compared.
 void check_explanation(const Dump& dump, const Identification& found, std::size_t index) {
   const Explanation& explanation = found.explanations[index];
   FaultyRotation rotation{.spec = *explanation.spec};
@@ -229,7 +229,7 @@ void check_explanation(const Dump& dump, const Identification& found, std::size_
     if (!add_cause(cause, rotation) && !is_read) return;
   }
   test::Coordinates coordinates = dump.coordinates;
-  if (reads) {  // the tokens' own positions, in place of a rule
+  if (reads) {  // the tokens' own positions instead of a rule
     coordinates = coordinates_of(*found.positions, dump.heads);
     rotation.stretch = 1;
     rotation.offset = 0;

@@ -29,10 +29,10 @@ constexpr std::size_t tensor_bytes = std::size_t{2} * 8 * most_elements + 64;
 constexpr std::size_t rows_bytes = std::size_t{1} << 16;
 
 alignas(64) std::array<std::byte, tensor_bytes> source;
-alignas(64) std::array<std::byte, tensor_bytes> simplest;  // what the simplest set makes of it
+alignas(64) std::array<std::byte, tensor_bytes> simplest;  // the result of the simplest set
 alignas(64) std::array<std::byte, tensor_bytes> whole;
 alignas(64) std::array<std::byte, tensor_bytes> parts;
-alignas(64) std::array<std::byte, tensor_bytes> checked;  // the last result that was looked at
+alignas(64) std::array<std::byte, tensor_bytes> checked;  // the last result that was checked
 alignas(64) std::array<std::byte, rows_bytes> row_memory;
 
 struct Case {
@@ -42,9 +42,9 @@ struct Case {
   DType dtype = DType::f32;
   Extents extents = {};
   Strides strides = {};
-  std::int64_t shift = 0;  // elements from the start of memory: vectors need no alignment
+  std::int64_t shift = 0;  // elements from the start of memory; vectors need no alignment
   std::int64_t first_position = 0;
-  std::int64_t split = 0;  // tokens of the first part
+  std::int64_t split = 0;  // tokens in the first part
   Noise noise = Noise::activations;
   std::uint64_t seed = 0;
 };
@@ -112,7 +112,7 @@ Rotations rotations_of(const Case& one, const TokenRange& tokens) {
   return *std::move(rotations);
 }
 
-// From source into memory.
+// Rotates from the source into memory.
 void rotate_tokens(const Case& one, std::span<std::byte> memory, const TokenRange& tokens,
                    const Executor& executor) {
   const auto status =
@@ -126,7 +126,7 @@ bool same_element(DType dtype, const std::byte* a, const std::byte* b) {
   return std::isnan(value_at(dtype, a)) && std::isnan(value_at(dtype, b));
 }
 
-// A NaN only has to be a NaN.
+// Any NaN equals any other NaN.
 void check_same_bits(const Case& one) {
   if (std::memcmp(whole.data(), parts.data(), whole.size()) == 0) return;
   const auto size = static_cast<std::size_t>(size_in_bytes(one.dtype));
@@ -156,7 +156,7 @@ struct PairBytes {
   std::size_t y = 0;
 };
 
-// One pair of the tensor, and the rows that turned it.
+// A pair of the tensor, and the rows that rotated it.
 struct PairPlace {
   PairBytes read;
   PairBytes written;
@@ -189,7 +189,7 @@ PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
   return {.read = {.x = bytes(x), .y = bytes(y)}, .written = {.x = bytes(to_x), .y = bytes(to_y)}};
 }
 
-// Checks every pair of one token, whose rows are those of the set in use.
+// Checks every pair of one token. The rows are those of the active set.
 void check_token(const Case& one, const Rotations& rotations, std::int64_t token) {
   const bool f64 = rotations.row_dtype() == RowDType::f64;
   Turn turn{.dtype = one.dtype,
@@ -218,7 +218,7 @@ void use(std::string_view instruction_set) {
   }
 }
 
-// Most sets give the same bits as another one; differences are checked pair by pair.
+// Most sets give the same bits. Differences are checked pair by pair.
 void check_instruction_set(const Case& one) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   whole = source;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t table_bytes = std::size_t{1} << 18;
 constexpr std::size_t table_elements = table_bytes / 8;
 
-// splitmix64, Steele et al. 2014.
+// splitmix64 (Steele et al. 2014).
 std::uint64_t next(std::uint64_t& state) {
   state += 0x9E3779B97F4A7C15U;
   std::uint64_t bits = state;

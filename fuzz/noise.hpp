@@ -10,11 +10,11 @@
 
 namespace rotary::fuzz {
 
-// activations: numbers like a model's, in (-4, 4). any: any bits at all, NaN, Inf and subnormal
-// numbers included.
+// activations: numbers like a model's, in (-4, 4). any: any bits, including NaN, Inf and
+// subnormals.
 enum class Noise { activations, any };
 
-// Fills the elements of this dtype; the same seed gives the same bytes.
+// Fills elements of this dtype. The same seed gives the same bytes.
 void fill(std::span<std::byte> elements, DType dtype, Noise noise, std::uint64_t seed);
 
 }  // namespace rotary::fuzz

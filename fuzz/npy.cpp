@@ -26,7 +26,7 @@ Result<NpyArray> read(std::span<const std::byte> file) {
   return cli::read_npy(stream, any_number);
 }
 
-// Twice the file, plus the size of an error message and a shape of 32 dimensions.
+// The limit is twice the file, plus an error message and a shape of 32 dimensions.
 void check_heap(std::size_t allocated, std::size_t file_bytes) {
   constexpr std::size_t small = 8192;
   if (allocated > 2 * file_bytes + small) {
@@ -34,7 +34,7 @@ void check_heap(std::size_t allocated, std::size_t file_bytes) {
   }
 }
 
-// Every stride that follows from the shape must fit too, so a dimension of 0 hides no overflow.
+// Every stride of the shape must also fit, so a dimension of 0 hides no overflow.
 void check_array(const NpyArray& array) {
   std::uint64_t bytes = cli::size_in_bytes(array.type);
   bool empty = false;
@@ -58,7 +58,7 @@ void check_round_trip(const NpyArray& array) {
   }
 }
 
-// The same bytes from a source whose end is known only to its reader.
+// The same bytes from a source of unknown length.
 class Pipe : public cli::ByteStream {
  public:
   explicit Pipe(std::span<const std::byte> bytes) : bytes_(bytes) {}

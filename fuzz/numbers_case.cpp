@@ -55,7 +55,7 @@ std::int64_t offset_of(const Strided& array, const Axes& index) {
   return (index[0] * array.strides[0] + index[1] * array.strides[1]) * array.element_bytes;
 }
 
-// Requires positions that are well-formed. A stride of 0 repeats one number.
+// Requires well-formed positions. A stride of 0 repeats one number.
 bool are_finite(const NumbersCase& numbers) {
   const Axes counts = without_repeats(strided(numbers)).counts;
   for (std::int64_t b = 0; b < counts[0]; ++b) {
@@ -102,7 +102,7 @@ void write_numbers(const NumbersCase& numbers, const std::vector<long double>& v
     std::byte* const to = numbers.data + offset_of(array, index);
     const auto batch = static_cast<std::size_t>(index[0]);
     const auto tokens = static_cast<std::size_t>(numbers.counts.tokens);
-    // The place of an element of a later row may be beyond 64 bits.
+    // An element of a later row may have an index beyond 64 bits.
     const bool may_be_listed = batch == 0 || tokens <= values.size() / batch;
     const std::size_t at = batch * tokens + static_cast<std::size_t>(index[1]);
     const long double value = may_be_listed && at < values.size() ? values[at] : 0;

@@ -18,7 +18,7 @@ namespace rotary::fuzz {
 
 enum class NumberKind { consecutive, int32, int64, f64 };
 
-// A row of numbers for each batch row, or one for all.
+// A row of numbers for each batch row, or one row for all.
 struct NumberCounts {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
@@ -33,27 +33,27 @@ struct NumbersCase {
   std::int64_t token_stride = 1;
 };
 
-// counts: those that the call needs, or seldom others.
+// counts: usually those that the call needs, rarely others.
 [[nodiscard]] std::optional<NumbersCase> decode_numbers(Bytes& input, Places& places,
                                                         NumberKind kind,
                                                         const NumberCounts& counts);
 
-// The array as a view; without elements for consecutive numbers.
+// The array as a view. Consecutive numbers give a view without elements.
 [[nodiscard]] Strided strided(const NumbersCase& numbers);
 
-// Writes values[b * tokens + t], once for tokens that share an element by a stride of 0. Writes
-// nothing to an array that is not well-formed.
+// Writes values[b * tokens + t]; only once for tokens that share an element by a stride of 0.
+// Writes nothing if the array is not well-formed.
 void write_numbers(const NumbersCase& numbers, const std::vector<long double>& values);
 
-// The number in the array now; requires a well-formed array.
+// Reads a number from the array. Requires a well-formed array.
 [[nodiscard]] long double number_at(const NumbersCase& numbers, std::int64_t batch,
                                     std::int64_t token);
 
 [[nodiscard]] Positions positions_of(const NumbersCase& numbers);
 [[nodiscard]] Slots slots_of(const NumbersCase& numbers);  // for a kind other than f64
 
-// Whether they are valid positions: batch at least 1, tokens at least 0, numbers within int64, and
-// an array that is well-formed, with a batch stride if it has several batch rows.
+// True if they are valid positions: batch at least 1, tokens at least 0, numbers within int64. The
+// array must be well-formed, and have a batch stride if there are several batch rows.
 [[nodiscard]] bool are_positions(const NumbersCase& numbers);
 
 }  // namespace rotary::fuzz

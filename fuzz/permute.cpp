@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::string_view_literals::operator""sv;
 
-// One for each way to find the rows of a head.
+// One config for each way to find the rows of a head.
 constexpr std::array configs = {
     R"({"model_type":"llama","head_dim":8,"num_attention_heads":4,"num_key_value_heads":2})"sv,
     R"({"model_type":"phi3","hidden_size":16,"num_attention_heads":2})"sv,
@@ -66,7 +66,7 @@ cli::Checkpoint checkpoint_of(Bytes& input) {
   return checkpoint;
 }
 
-// A few tensors; sometimes a byte of the file is another, or its end is missing.
+// A file of a few tensors. Sometimes one byte is changed, or the end is missing.
 std::string file_of(Bytes& input) {
   cli::Json header = cli::Json::object();
   std::int64_t end = 0;
@@ -117,7 +117,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// False: refused.
+// Returns false if the call is refused.
 bool permuted(const cli::Checkpoint& checkpoint, const std::string& from, const std::string& out,
               Pairing to) {
   try {

@@ -9,7 +9,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Innermost first; the features stay there where they have to be adjacent.
+// Innermost first. Features stay there if they must be adjacent.
 std::array<std::size_t, 4> decode_order(Bytes& input, Features features) {
   std::array<std::size_t, 4> order = {3, 2, 1, 0};
   const std::size_t fixed = features == Features::adjacent ? 1 : 0;
@@ -21,7 +21,7 @@ std::array<std::size_t, 4> decode_order(Bytes& input, Features features) {
   return order;
 }
 
-// A stride of an axis with one index means nothing and may be any.
+// An axis with one index may have any stride.
 Axes decode_legal_strides(Bytes& input, const Axes& counts, Use use, Features features) {
   Axes strides{};
   std::int64_t reach = 1;
@@ -38,7 +38,7 @@ Axes decode_legal_strides(Bytes& input, const Axes& counts, Use use, Features fe
   return strides;
 }
 
-// Gives a view strides, and returns its data.
+// Gives a view its strides and returns its data.
 std::byte* place(Placing& placing, Strided& view, DType dtype, Use use, Features features) {
   Bytes& input = placing.input;
   if (is_empty(view)) {

@@ -16,7 +16,7 @@ namespace rotary::fuzz {
 
 enum class Use { read, written };
 
-// The source of tensors. has_room turns false when one of them found no room.
+// Places tensors in memory. has_room becomes false when one does not fit.
 struct Placing {
   Arena& arena;
   Bytes& input;
@@ -29,7 +29,7 @@ struct Placing {
                                     Features features = Features::adjacent);
 [[nodiscard]] ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use);
 
-// Rows may lie in columns.
+// May have the rows in columns.
 [[nodiscard]] ConstTableView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
                                           std::int64_t columns);
 

@@ -24,8 +24,8 @@
 namespace rotary::fuzz {
 namespace {
 
-constexpr std::int64_t few = 1024;      // tokens: compared one by one
-constexpr std::int64_t many = 1 << 14;  // made, and looked at as a whole
+constexpr std::int64_t few = 1024;      // tokens that are compared one by one
+constexpr std::int64_t many = 1 << 14;  // tokens that are made, and checked only as a whole
 constexpr double far = 0x1p53;
 
 std::int64_t size_from(Bytes& input) {
@@ -43,19 +43,19 @@ double real_from(Bytes& input) {
   }
 }
 
-// Whether the call is legal, and how many tokens it makes; beyond int64 where it overflows.
+// Tells if the call is legal and how many tokens it makes, possibly more than int64 holds.
 struct Expected {
   bool legal = false;
   int128 tokens = 0;
 
-  // Honest, but a matter of gigabytes.
+  // Legal, but needs gigabytes.
   [[nodiscard]] bool is_left_out() const {
     return legal && tokens > many && tokens <= most_axis_tokens;
   }
   [[nodiscard]] bool is_accepted() const { return legal && tokens <= most_axis_tokens; }
 };
 
-// Factors of a legal call are at most most_axis_tokens each.
+// Each factor of a legal call is at most most_axis_tokens.
 int128 product(std::span<const std::int64_t> factors) {
   int128 all = 1;
   for (const std::int64_t factor : factors) all = std::min(all * factor, int128{1} << 62);
@@ -259,7 +259,7 @@ MRopeConvention convention_of(Bytes& input) {
   return convention;
 }
 
-// At most how many tokens a prompt has, where its numbers are legal. 0 of numbers that are not.
+// Upper bound on the tokens of a prompt with legal numbers; 0 if they are not legal.
 struct MostTokens {
   const MRopeConvention& convention;
 

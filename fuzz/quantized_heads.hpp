@@ -17,16 +17,15 @@ namespace rotary::fuzz {
 [[nodiscard]] Strided elements_of(const QuantizedHeadsView& heads);
 [[nodiscard]] Strided scales_of(const QuantizedHeadsView& heads);
 
-// Strides of elements and scales, of which features are mostly adjacent, and their places. nullopt
-// if one does not fit in the buffer.
+// Decodes strides and addresses of elements and scales. Features are usually adjacent. Returns
+// nullopt if one does not fit in the buffer.
 [[nodiscard]] std::optional<QuantizedHeadsView> decode_quantized(Bytes& input, Places& places,
                                                                  const Extents& extents);
 
-// Whether elements and scales are views that a call may write: it may refuse no more of them but
-// for what they share.
+// True if a call may write elements and scales. Then it may refuse them only for what they share.
 [[nodiscard]] bool is_well_formed(const QuantizedHeadsView& heads);
 
-// A head as it lies in `bytes`: the buffer, or its copy from before the call.
+// A head in `bytes`, which is the buffer or its copy from before the call.
 [[nodiscard]] check::Int8Head head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
                                       const Memory& memory, Axes index);
 

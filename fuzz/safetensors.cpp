@@ -20,7 +20,7 @@ namespace {
 using cli::SafetensorsHeader;
 using cli::SafetensorsTensor;
 
-// A tensor takes 40 bytes of text at least, and beside its own facts a place among the names.
+// A tensor takes at least 40 bytes of text, and memory for its own facts and for its name.
 void check_heap(std::size_t allocated, std::size_t file_bytes) {
   constexpr std::size_t small = std::size_t{16} << 10;
   if (allocated > 16 * file_bytes + small) {
@@ -50,7 +50,7 @@ void check_header(const SafetensorsHeader& header, std::uint64_t data_bytes) {
   if (covered != data_bytes) fail("the tensors must cover the data");
 }
 
-// The same facts, as another program would write them.
+// The same facts as another program would write them.
 std::string written(const SafetensorsHeader& header) {
   cli::Json json = cli::Json::object();
   for (const auto& [key, value] : header.metadata) json["__metadata__"][key] = value;

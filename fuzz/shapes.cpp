@@ -22,7 +22,7 @@ HeadWindow decode_window(Bytes& input, std::int64_t head_dim) {
 }
 
 Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features) {
-  constexpr std::int64_t largest_count = 256;       // of those that a buffer can hold
+  constexpr std::int64_t largest_count = 256;       // if the buffer can hold it
   std::array<std::size_t, 4> order = {3, 2, 1, 0};  // innermost first
   const std::size_t first_free = features == Features::adjacent ? 1 : 0;
   for (std::size_t i = 4; i > first_free + 1; --i) {
@@ -75,13 +75,13 @@ void disturb(Bytes& input, std::span<std::int64_t* const> extents) {
 
 namespace {
 
-// Bytes before the view's data and from there on; none of a view that has no element or cannot be.
+// Bytes of a view before and after its data pointer; 0 if it has no element or cannot exist.
 struct Extent {
   std::int64_t before = 0;
   std::int64_t after = 0;
 };
 
-// nullopt if it does not fit in `room` bytes.
+// Returns nullopt if the view does not fit in `room` bytes.
 std::optional<Extent> extent_of(const Strided& view, std::int64_t room) {
   const Span span = reach_of(view).value_or(Span{});
   if (span.end - span.begin > static_cast<long double>(room)) return {};

@@ -14,33 +14,33 @@
 
 namespace rotary::fuzz {
 
-// Seldom a value that is no enumerator.
+// Rarely returns a value that is no enumerator.
 [[nodiscard]] DType decode_dtype(Bytes& input);
 
-// A window of a head of this many features, at least 2.
+// A window for a head of this many features, at least 2.
 [[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
 
-// Axes in any order, each stepping over those inside it, with gaps and backwards: strides that
-// nest, unless a gap is negative. features: adjacent means innermost with a stride of 1.
+// Axes in any order, each stepping over those inside it, with gaps and backwards. These strides
+// nest unless a gap is negative. adjacent: features are innermost with a stride of 1.
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
-// Such strides, or one time in 16 any strides at all.
+// Such strides; one time in 16, any strides.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
-// Any strides at all: small numbers, or each any int64.
+// Any strides: all small, or each any int64.
 [[nodiscard]] Axes decode_small_strides(Bytes& input);
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 
-// One time in 16 an extent of 0, less often one too few or too many, or any int64.
+// One time in 16 makes an extent 0. Less often makes it too small or large by one, or any int64.
 void disturb(Bytes& input, std::span<std::int64_t* const> extents);
 
-// Data for the view such that all of it lies in the buffer; seldom misaligned or null. nullopt if
-// there is no such place.
+// Finds data for the view so that it fits in the buffer. Rarely misaligned or null. Returns nullopt
+// if there is no such place.
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
 
-// The same for several views: mostly each lies after those before it, so that they share nothing.
+// As above, for several views. Usually each follows those before it, so that they share nothing.
 class Places {
  public:
   explicit Places(std::span<std::byte> buffer) : buffer_(buffer) {}
@@ -51,7 +51,7 @@ class Places {
   std::size_t used_ = 0;  // bytes from the start
 };
 
-// Adjacent numbers; an empty span if their place is null or misaligned. nullopt if they do not fit.
+// Adjacent numbers. Empty if the data is null or misaligned; nullopt if they do not fit.
 template <class Number>
 [[nodiscard]] std::optional<std::span<Number>> decode_array(Bytes& input, Places& places,
                                                             std::int64_t count) {

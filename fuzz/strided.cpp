@@ -14,7 +14,7 @@ namespace {
 
 using Bitmap = std::bitset<largest_buffer>;
 
-// Marks the bytes of the view's elements; false when an element is met twice. Requires alignment,
+// Marks the bytes of the view's elements. Returns false if an element repeats. Requires alignment,
 // so elements of one view share all bytes or none.
 bool mark(const Strided& view, const std::byte* buffer, Bitmap& marked) {
   bool distinct = true;

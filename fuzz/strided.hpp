@@ -18,12 +18,12 @@ namespace rotary::fuzz {
 
 __extension__ using int128 = __int128;
 
-// A common form for views of every kind, elements at strides, and the headers' requirements on
-// their memory, decided by checking every element. All views of a case lie in one small buffer.
+// A common form of all kinds of views (elements at strides), and the requirements of the headers on
+// their memory. Every element is checked. All views of a case are in one small buffer.
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
 
-// One number for each axis: batch, token, head, feature. An axis that a view lacks has 1 index.
+// One number for each axis: batch, token, head, feature. A view without that axis has 1 index.
 using Axes = std::array<std::int64_t, 4>;
 
 struct Strided {
@@ -42,14 +42,14 @@ struct Strided {
 
 [[nodiscard]] bool is_empty(const Strided& view);
 
-// Each distinct element once: removes repeats by a stride of 0.
+// Each distinct element once. Removes the repeats of a stride of 0.
 [[nodiscard]] Strided without_repeats(Strided view);
 
 // True if the view has no more elements than the buffer has bytes. With strides of 0 a source view
-// may have any number, and would take any time.
+// may have any number, and take any time.
 [[nodiscard]] bool is_small(const Strided& view);
 
-// Bytes that a view spans, relative to its data; requires counts of at least 1. Exact below 2^64,
+// Bytes that a view spans, relative to its data. Requires counts of at least 1. Exact below 2^64,
 // far beyond the library's limit.
 struct Span {
   long double begin = 0;
@@ -57,21 +57,21 @@ struct Span {
 };
 [[nodiscard]] Span span_of(const Strided& view);
 
-// True beyond the library's limit of 2^62 bytes to either side.
+// True if the span exceeds the library's limit of 2^62 bytes on either side.
 [[nodiscard]] bool is_impossible(const Span& span);
 
-// The span of a view that has an element and is possible.
+// The span of a view that has an element and can exist.
 [[nodiscard]] std::optional<Span> reach_of(const Strided& view);
 
-// The requirement of every call on every view: a dtype, counts of at least 0 and, if there is an
+// What every call requires of every view: a dtype, counts of at least 0, and, if there is an
 // element, a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 
-// The same for views that relative encodings take, which have fewer than 2^60 elements, and fewer
-// than 2^36 if a stride of 0 repeats them.
+// As above, for views of relative encodings: fewer than 2^60 elements, and fewer than 2^36 if a
+// stride of 0 repeats them.
 [[nodiscard]] bool is_countable(const Strided& view);
 
-// The same elements in the same order: strides of an axis with one index do not matter.
+// True if both have the same elements in the same order. Ignores strides of an axis with one index.
 [[nodiscard]] bool are_same(const Strided& a, const Strided& b);
 
 // The offset of an element in the buffer, in bytes.
@@ -92,29 +92,29 @@ void for_each_element(const Strided& view, Visit visit) {
   }
 }
 
-// The required answer of a call. either: strides that do not nest may be refused, because sharing
-// may not be decidable in time.
+// The answer that a call must give. either: strides that do not nest may be refused, since overlap
+// may take too long to decide.
 enum class Answer { accept, refuse, either };
 
 // The stricter of two requirements.
 [[nodiscard]] Answer stricter(Answer a, Answer b);
 
-// Elements of each destination view must be distinct and belong to no other view. Requires
-// well-formed views that lie in the buffer.
+// The elements of each destination view must be distinct and in no other view. Requires well-formed
+// views within the buffer.
 [[nodiscard]] Answer expected_of_sharing(std::span<const Strided> written,
                                          std::span<const Strided> read, const std::byte* buffer);
 
-// The buffer that the views of a case lie in, and a copy of it from before the call.
+// The buffer with the views of a case, and its copy from before the call.
 struct Memory {
   std::span<const std::byte> before;
   std::span<std::byte> after;
 };
 
-// Owns the buffer and the copy, before there is a case.
+// Owns the buffer and the copy, which exist before a case does.
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }
-  // Copies the buffer as it is before the call.
+  // Copies the buffer's contents from before the call.
   [[nodiscard]] Memory keep() {
     before_ = after_;
     return {.before = before_, .after = after_};
@@ -128,14 +128,14 @@ class Buffers {
 // Restores the view's bytes from the copy.
 void put_back(const Strided& view, const Memory& memory);
 
-// Fails, naming the requirement, unless every byte is unchanged.
+// Fails unless every byte is unchanged. what: the requirement, for the message.
 void check_unchanged(const Memory& memory, std::string_view what);
 
-// After a refused call: the error is well-formed, the case allows a refusal, and nothing has been
+// Checks a refused call: the error is well-formed, the case allows a refusal, and nothing was
 // written.
 void check_refused(const Error& error, Answer expected, const Memory& memory);
 
-// True after a call that was accepted and may be; checks one that was refused.
+// Returns true if an allowed call was accepted. Checks a refused one.
 [[nodiscard]] bool is_accepted(const Status& status, Answer expected, const Memory& memory);
 
 }  // namespace rotary::fuzz

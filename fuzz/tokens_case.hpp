@@ -32,7 +32,7 @@ void set_strides(View& table, const Axes& axes) {
   table.feature_stride = axes[3];
 }
 
-// Gives a view, whose dtype and extents are set, strides and a place; false when there is none.
+// Gives a view strides and a place; its dtype and extents are set. Returns false if none fits.
 template <class View>
 [[nodiscard]] bool decode_view(Bytes& input, Places& places, View& view) {
   Strided all = strided(view);
@@ -44,14 +44,14 @@ template <class View>
   return true;
 }
 
-// src is dst, or dst at another place, or a separate view, mostly of the same extents and dtype.
+// src is dst, dst at another address, or a separate view, usually of the same extents and dtype.
 [[nodiscard]] bool decode_source(Bytes& input, Places& places, const TokensView& dst,
                                  ConstTokensView& src);
 
-// The requirement of check_transfer on both views: one dtype, the same extents, in place or apart.
+// What check_transfer requires of both views: one dtype, the same extents, in place or apart.
 [[nodiscard]] bool are_in_place(const ConstTokensView& dst, const ConstTokensView& src);
 
-// Whether these numbers may be those of the tokens of such a view.
+// True if these may be the numbers of such a view's tokens.
 [[nodiscard]] bool are_of_tokens(const NumbersCase& numbers, const TokenExtents& n);
 
 }  // namespace rotary::fuzz

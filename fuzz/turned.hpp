@@ -25,7 +25,7 @@ struct Head {
   [[nodiscard]] double at(std::int64_t feature) const { return value_at(dtype, element(feature)); }
 };
 
-// The row and the direction of a head's rotation.
+// The row and the direction that rotate a head.
 struct TurnedBy {
   const Rotations& rotations;
   Direction direction = Direction::forward;
@@ -40,12 +40,12 @@ struct RowOfPair {
 };
 [[nodiscard]] RowOfPair row_of_pair(const TurnedBy& by, std::int64_t pair);
 
-// Each pair of `after` must be that of `before` rotated, within the bound of the dtype of `after`;
-// other features must be equal, or rounded once if the dtypes differ. The rows are used as they
-// are; they have numerics exact.
+// Each pair of `after` must be the rotated pair of `before`, within the bound of the dtype of
+// `after`. Other features must be equal, or rounded once to another dtype. Uses the rows as they
+// are; they must have numerics exact.
 void check_turned(const Head& before, const Head& after, const TurnedBy& by);
 
-// The same for every head of a view; before may be the same view.
+// As above, for every head of a view. before may be the same view.
 struct TurnedView {
   ConstHeadsView before;
   ConstHeadsView after;
@@ -53,12 +53,12 @@ struct TurnedView {
 };
 void check_turned(const TurnedView& view, const Rotations& rotations, const Memory& memory);
 
-// Requires a feature that was stored unrotated: equal, rounded once to another dtype, or a NaN for
-// a NaN. Fails otherwise, naming the requirement.
+// Checks a feature that was stored unrotated: equal, rounded once to another dtype, or NaN for NaN.
+// Otherwise fails and names the requirement.
 void check_stored(const Head& before, const Head& after, std::int64_t feature,
                   std::string_view what);
 
-// Whether rotations may turn these heads, from the comments of rotate.hpp.
+// True if rotations may rotate these heads, as the comments of rotate.hpp require.
 
 [[nodiscard]] inline bool fit(const Extents& n, const Rotations& rotations) {
   return n.features == rotations.window().head_dim && n.tokens == rotations.tokens() &&

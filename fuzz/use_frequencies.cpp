@@ -20,7 +20,7 @@
 namespace rotary::fuzz {
 namespace {
 
-constexpr std::int64_t largest_head = 512;  // of those that are rotated: larger ones take long
+constexpr std::int64_t largest_head = 512;  // rotating larger heads takes long
 constexpr std::int64_t tokens = 2;
 constexpr std::int64_t guard = 16;  // elements before and after the tensor
 constexpr float guard_value = 7;
@@ -70,7 +70,7 @@ class Head {
   std::vector<float> elements_;
 };
 
-// The factor of a pair's length: A, or with xPos the length of its row element.
+// The factor on a pair's length: A; with xPos, the length of its row element.
 double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
   if (!rotations.role()) return rotations.attention_factor();
   const auto at = static_cast<std::size_t>(pair);
@@ -78,23 +78,23 @@ double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pa
                     static_cast<double>(rotations.sin(0, token)[at]));
 }
 
-// The bound of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos,
-// A (ggml: four times) and their product, while exact rounds once.
+// The bound of a component, in units of 2^-24 * hypot. exact rounds once. Other numerics round cos,
+// A (ggml: four times) and their product.
 double component_bound(const Rotations& rotations, double factor) {
   const double exact = rotate_error_bound(Direction::forward, factor, 0);
   return rotations.numerics() == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);
 }
 
 struct Grown {
-  double factor;  // what the length of a pair must be multiplied with
-  double bound;   // of a component, in units of 2^-24 * hypot
+  double factor;  // factor on a pair's length
+  double bound;   // for a component, in units of 2^-24 * hypot
 };
 
 void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, Grown grown) {
   const double exact = std::hypot(in[0], in[1]) * grown.factor;
   const double got = std::hypot(out[0], out[1]);
-  // Each component is within the bound, so their hypot is within √2 of it; an error of the angle
-  // turns a pair but does not stretch it.
+  // Each component is within the bound, so their hypot is within √2 of it. An error of the angle
+  // rotates a pair without stretching it.
   const double bound = std::sqrt(2.0) * grown.bound * 0x1p-24;
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }
@@ -139,7 +139,7 @@ void rotate_at(const Frequencies& frequencies, const Positions& positions) {
   rotate_by(*rotations);
 }
 
-// Positions may be too far from the center, which is an error.
+// Positions too far from the center give an error.
 void rotate_by_xpos(const Frequencies& frequencies) {
   const double center = frequencies.xpos->center;
   for (const std::array<double, tokens>& places :
@@ -184,12 +184,12 @@ void use_frequencies(const Frequencies& frequencies) {
     rotate_at(frequencies, positions_of(std::span<const Number>(far)));
   };
   rotate_far(std::int32_t{});
-  if (frequencies.numerics == Numerics::ggml) return;  // takes no other positions
+  if (frequencies.numerics == Numerics::ggml) return;  // supports no other positions
   rotate_far(std::int64_t{});
   const std::array<double, tokens> between = {0.5, -4096.25};
   rotate_at(frequencies, positions_of(std::span<const double>(between)));
   if (frequencies.axes.count == 1) return;
-  std::vector<double> coordinates;  // whole on some axes, and far
+  std::vector<double> coordinates;  // far away, and whole on some axes
   for (std::int64_t i = 0; i < tokens * frequencies.axes.count; ++i)
     coordinates.push_back(i % 3 == 0 ? -0x1p40 : static_cast<double>(i) + 0.25);
   rotate_at(frequencies, positions_of(coordinates, 1, frequencies.axes.count));

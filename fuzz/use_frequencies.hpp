@@ -10,13 +10,13 @@
 
 namespace rotary::fuzz {
 
-// The frequencies keep the promises of their comments, and a head rotates by them at positions near
-// and far: every number is finite, other features and the bytes around are unchanged, and the
-// length of each pair changes by A only.
+// Checks that frequencies keep the promises of their comments. Rotates a head by them at near and
+// far positions: every number must be finite. Other features and the bytes around must not change.
+// Each pair's length changes only by A.
 void use_frequencies(const Frequencies& frequencies);
 
-// Every layer is described, every text is text, and frequencies can be made, and used, of every
-// rotary embedding: in this context, or in the one that it was trained for.
+// Checks that every layer has a description and every text is valid. Makes and uses frequencies of
+// every rotary embedding, in this context or in the trained one.
 void check_model(const ModelSpec& model, const std::optional<std::int64_t>& context);
 
 }  // namespace rotary::fuzz

@@ -21,7 +21,7 @@ alignas(64) Buffer buffer;
 alignas(64) Buffer before;
 alignas(64) std::array<std::byte, std::size_t{1} << 14> row_memory;
 
-// Batch row b is 1000 b further, wherever that is.
+// Batch row b is at positions 1000 b higher, modulo 2^64.
 Rotations rotations_of(const ViewsCase& views) {
   std::array<std::int64_t, most_batch * most_tokens> positions{};
   const auto tokens = static_cast<std::size_t>(views.rotations_tokens);

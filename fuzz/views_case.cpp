@@ -47,7 +47,7 @@ bool place(Bytes& input, std::span<std::byte> buffer, HeadsView& view) {
   return data.has_value();
 }
 
-// The second view: the same again, the same shifted, or one of its own.
+// The second view: the same one, the same one shifted, or another one.
 bool decode_second(Bytes& input, std::span<std::byte> buffer, ViewsCase& views) {
   const std::int64_t kind = input.number(0, 7);
   views.src = views.dst;
@@ -85,8 +85,8 @@ std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer)
 
 namespace {
 
-// Whether two views, each valid alone, have distinct elements (only a destination must) and none in
-// common.
+// True if two views, each valid alone, share no element. A destination's elements must also be
+// distinct.
 Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
   const std::array both = {strided(views.dst), strided(views.src)};
   const std::span all(both);

@@ -16,7 +16,7 @@
 
 namespace rotary::fuzz {
 
-// Two views of one small buffer, decoded from an input, and what is asked for.
+// Two views of one small buffer, decoded from an input, and the call on them.
 
 inline constexpr std::size_t buffer_bytes = 6144;
 inline constexpr std::int64_t most_batch = 4;  // of the rotations
@@ -28,7 +28,7 @@ struct ViewsCase {
   Operation operation = Operation::rotate;
   Direction direction = Direction::forward;
   HeadWindow window;
-  std::int64_t spec_kind = 0;  // of frequencies_of
+  std::int64_t spec_kind = 0;  // for frequencies_of
   RowDType rows = RowDType::f32;
   std::int64_t rotations_batch = 1;
   std::int64_t rotations_tokens = 0;
@@ -39,18 +39,18 @@ struct ViewsCase {
   Noise noise = Noise::activations;
 };
 
-// nullopt if a view that rotate may accept would leave the buffer.
+// Returns nullopt if a view that rotate may accept would leave the buffer.
 [[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer);
 
-// The required answers of rotate and rotate_qk to a case, from the comments of the public headers.
-// Checks every element.
+// The answers that rotate and rotate_qk must give, as the comments of the public headers require.
+// They check every element.
 
 [[nodiscard]] Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
                                      const std::byte* buffer);
 
-// Checks the results of rotate and rotate_qk after they accepted a case.
-// Every element of the destinations has the value that the contract requires for the original
-// sources, and every other byte is unchanged. Restores the destinations.
+// Checks the results of rotate and rotate_qk after they accepted a case. Every element of a
+// destination must have the value that the contract requires for the original source. Every other
+// byte must be unchanged. Restores the destinations.
 void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory);
 
 }  // namespace rotary::fuzz

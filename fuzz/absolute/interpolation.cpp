@@ -29,7 +29,7 @@ struct InterpolationCase {
   [[nodiscard]] std::int64_t to() const { return is_gradient ? read.rows : written.rows; }
 };
 
-// Rows of both tables, which the interpolation mostly says.
+// Rows of both tables. The interpolation usually determines them.
 struct RowCounts {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -136,8 +136,8 @@ Answer expected_answer(const InterpolationCase& one, const std::byte* buffer) {
   return expected_of_sharing(std::array{written}, std::array{read}, buffer);
 }
 
-// Row i, column j: the weight of source row j in result row i. If only kept rows are made, a grid's
-// empty sides may have any length.
+// matrix[i][j] is the weight of source row j in result row i. If only kept rows are made, the empty
+// sides of a grid may have any length.
 reference::Matrix matrix_of(const InterpolationCase& one) {
   const std::int64_t kept =
       std::visit([](const auto& each) { return each.kept_rows; }, one.interpolation);
@@ -153,8 +153,8 @@ double element_at(const ConstTableView& table, const std::byte* bytes, const Mem
   return value_at(table.dtype, bytes + place_of(strided(table), memory.after.data(), index));
 }
 
-// The value that an element must have, and a summary of the numbers that were read for it: the
-// largest, the count, and the sum of the magnitudes.
+// The required value of an element. Also a summary of the numbers read for it: the largest, the
+// count, and the sum of the magnitudes.
 struct Sum {
   long double value = 0;
   long double size = 0;
@@ -177,8 +177,8 @@ void check_made(const InterpolationCase& one, const Sum& sum, double got) {
   if (!(std::abs(got - sum.value) <= bound)) fail("a table must be interpolated within the bound");
 }
 
-// A row takes part by 16 neighbours at most, each a product that is off by the weight's 2^-43 and a
-// sum that is rounded to the gradient's dtype. The magnitudes of the weights add up to less than 2.
+// A row has at most 16 neighbours. Each gives a product with an error of the weight's 2^-43 and a
+// sum rounded to the gradient's dtype. The magnitudes of the weights add up to less than 2.
 void check_gradient(const InterpolationCase& one, const Sum& sum, double got) {
   if (!(sum.size < 0x1p100L)) return;
   const long double rounding = one.written.dtype == DType::f64 ? 0x1p-53L : 0x1p-24L;

@@ -19,11 +19,11 @@ namespace {
 
 enum class Operation { add, sum, gradient };
 
-// A table, and which row of it each token takes.
+// A table, and the row that each token reads.
 struct LookupCase {
   TableView table = {};
   NumbersCase indices = {};
-  std::vector<long double> numbers = {};  // to be written
+  std::vector<long double> numbers = {};  // written to the indices
   std::int64_t offset = 0;
   std::optional<std::int64_t> padding_row = {};
 
@@ -34,18 +34,18 @@ struct LookupCase {
 
 struct TokensCase {
   Operation operation = Operation::add;
-  TokensView dst = {};  // of a gradient: upstream
+  TokensView dst = {};  // for a gradient: upstream
   ConstTokensView src = {};
-  std::vector<LookupCase> lookups = {};  // of a gradient: one
+  std::vector<LookupCase> lookups = {};  // for a gradient: one
   std::uint64_t seed = 0;
 };
 
-// -2^63 stays.
+// Keeps -2^63, which has no positive counterpart.
 std::int64_t negated(std::int64_t number) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(number));
 }
 
-// Rows of the table, mostly; one may be anything.
+// Usually rows of the table; one may be any number.
 std::vector<long double> decode_indices(Bytes& input, const LookupCase& lookup) {
   const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 16); };
   const std::int64_t rows = std::max<std::int64_t>(small(lookup.table.rows), 1);
@@ -117,8 +117,8 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
   return one;
 }
 
-// True if every token of the view takes a row that the table has. Checks the first and the last of
-// consecutive indices, and one of an array with a stride of 0, because counts may be huge.
+// True if the table has the row of every token of the view. Checks only the first and last of
+// consecutive indices, and one of an array with a stride of 0: counts may be huge.
 bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   const bool is_array = lookup.indices.kind != NumberKind::consecutive;
   const std::int64_t tokens = is_array && lookup.indices.token_stride == 0 ? 1 : n.tokens;
@@ -133,7 +133,7 @@ bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   return true;
 }
 
-// Indices of tokens that have no element need not be rows.
+// Indices of tokens without elements need not be rows.
 Answer expected_of_indices(const LookupCase& lookup, const TokenExtents& n) {
   if (lookup.indices.kind == NumberKind::f64 || !are_of_tokens(lookup.indices, n)) {
     return Answer::refuse;
@@ -207,7 +207,7 @@ Status run(const TokensCase& one) {
   return status;
 }
 
-// Element (row, feature) of a table that token (index) takes.
+// Element (row, feature) of the table, for the row of token (index).
 const std::byte* row_element(const LookupCase& lookup, const std::byte* bytes, const Memory& memory,
                              const Axes& index) {
   const auto row =
@@ -240,7 +240,7 @@ void check_tokens(const TokensCase& one, const Memory& memory) {
   check_unchanged(memory, "bytes that belong to no token must stay");
 }
 
-// The sums again, one after the other, into the table as it was.
+// Repeats the sums one by one, on the table's contents from before the call.
 void check_gradient(const TokensCase& one, const Memory& memory) {
   const LookupCase& lookup = one.lookups.front();
   std::vector<std::byte> expected(memory.before.begin(), memory.before.end());
@@ -268,7 +268,7 @@ void check_gradient(const TokensCase& one, const Memory& memory) {
   check_unchanged(memory, "bytes that belong to no gradient must stay");
 }
 
-// positions and mask may overlap, and be of other sizes than the batch allows.
+// positions and mask may overlap, or have other sizes than the batch allows.
 void fuzz_mask(Bytes& input, Buffers& buffers) {
   const auto buffer = buffers.buffer();
   fill(buffer, DType::f32, Noise::any, input.bits());

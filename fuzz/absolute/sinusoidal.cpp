@@ -69,9 +69,9 @@ bool is_valid(const SinusoidalSpec& spec) {
          std::isfinite(spec.base.get()) && spec.base > 1;
 }
 
-constexpr std::int64_t largest_dim = 512;  // of those whose numbers are looked at
+constexpr std::int64_t largest_dim = 512;  // larger ones are not checked in detail
 
-// base^exponent: the exponent's rounding is multiplied by ln(base), pow and exp round a few times.
+// base^exponent: ln(base) multiplies the exponent's rounding error; pow and exp round a few times.
 void check_frequencies(const Sinusoidal& sinusoidal) {
   if (sinusoidal.spec.dim > largest_dim) return;
   const auto exact = reference::sinusoidal_inv_freq(sinusoidal.spec);
@@ -207,7 +207,7 @@ std::vector<reference::CosSin> angles_at(const Sinusoidal& sinusoidal, const Num
   return reference::sinusoidal_angles(sinusoidal, static_cast<std::int64_t>(position));
 }
 
-// Numbers that no dtype's overflow, nor that of a product in double, is near.
+// Numbers far from overflow, in every dtype and in products of double.
 bool is_ordinary(DType dtype, long double number) {
   return std::abs(number) < (dtype == DType::f16 ? f16_overflow * (1 - 0x1p-10) : 0x1p120);
 }
@@ -238,7 +238,7 @@ void check_encoded(const SinusoidalCase& one, const Axes& index, const Token& in
   }
 }
 
-// The features of the two numbers of pair k.
+// The features that hold the two numbers of pair k.
 struct PairPlaces {
   std::size_t sin = 0;
   std::size_t cos = 0;
@@ -279,7 +279,7 @@ void check_shifted(const SinusoidalCase& one, const Axes& index, const Token& in
   }
 }
 
-// The first token and the last one: multiple precision takes most of the time.
+// Checks only the first and the last token: multiple precision takes most of the time.
 void check_written(const SinusoidalCase& one, const Memory& memory) {
   const TokenExtents& n = one.dst.extents;
   if (!is_empty(strided(one.dst))) {

@@ -23,7 +23,7 @@ namespace {
 Buffers buffers;
 alignas(64) std::array<std::byte, std::size_t{1} << 17> row_memory;
 
-// Batch row b is 1000 b further.
+// Each batch row is 1000 positions away from the previous one.
 Rotations rows_of(const AppendRotations& made) {
   RotationsOptions options = made.options;
   options.memory = row_memory;

@@ -30,12 +30,12 @@ bool is_conversion(DType from, DType to) {
   return from == to || (from == DType::f32 && (to == DType::bf16 || to == DType::f16));
 }
 
-// The stride of a single feature does not matter.
+// The stride of a single feature is ignored.
 bool has_adjacent_features(const ConstHeadsView& view) {
   return view.extents.features <= 1 || view.strides.feature == 1;
 }
 
-// Judges a cache and the heads that it takes, of k or of v.
+// Judges a cache (of k or v) with the heads to store in it.
 bool is_bad_pair(const ConstHeadsView& cache, const ConstHeadsView& heads) {
   return !is_well_formed(strided(cache)) || !is_well_formed(strided(heads)) ||
          !has_adjacent_features(cache) || !has_adjacent_features(heads) ||
@@ -51,7 +51,7 @@ bool is_bad_pair(const QuantizedHeadsView& cache, const ConstHeadsView& heads) {
          heads.extents.features > longest_normalized_head;
 }
 
-// Cache: of either form.
+// Cache: with elements of a dtype or in 8 bits.
 template <class Cache>
 bool is_bad_cache(const Cache& cache, const KvHeads& heads) {
   const auto& [k, v] = heads;
@@ -97,7 +97,7 @@ bool is_bad_norm(const KeyNorm& k_norm, const ConstHeadsView& k, const Rotations
   return is_bad_weight(norm, k.extents);
 }
 
-// Consecutive slots of tokens that have no element may be outside: nothing is stored there.
+// Consecutive slots may be out of range for tokens without elements: nothing is stored there.
 Answer expected_of_consecutive(const AppendCase& append) {
   const Extents& k = append.heads.k.extents;
   const Extents& cache = cache_extents(append);
@@ -171,7 +171,7 @@ struct Floats {
   }
 };
 
-// Heads of f32, bf16 or f16, as they were before the call.
+// Heads of f32, bf16 or f16, with their contents from before the call.
 Floats floats_of(const ConstHeadsView& heads, const Memory& memory) {
   Floats floats{.numbers = {}, .extents = heads.extents};
   const Strided view = strided(heads);
@@ -236,7 +236,7 @@ void check_head(const Head& from, const Head& to, std::int64_t features, std::st
   for (std::int64_t f = 0; f < features; ++f) check_stored(from, to, f, what);
 }
 
-// k turned by rotate() into memory of its own.
+// k, rotated by rotate() into separate memory.
 ConstHeadsView rotated_keys(const ConstHeadsView& k, const Rotations& rotations) {
   const HeadsView view{.data = rotated.data(),
                        .dtype = k.dtype,

@@ -11,7 +11,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Extents of k; a few times many tokens of small heads, which an executor may cut.
+// Extents of k. Sometimes many tokens of small heads, enough for an executor to cut.
 Extents decode_extents(Bytes& input) {
   Extents n{.batch = input.number(1, 2),
             .tokens = input.number(1, 4),
@@ -26,7 +26,7 @@ Extents decode_extents(Bytes& input) {
   return n;
 }
 
-// Shapes and strides of a view, of which features are mostly adjacent, and its place.
+// Decodes shapes, strides and address of a view. Features are usually adjacent.
 template <class View>
 bool finish_view(Bytes& input, Places& places, View& view) {
   Extents& n = view.extents;
@@ -48,7 +48,7 @@ DType stored_dtype(Bytes& input, DType from) {
   return static_cast<DType>(input.number(1, 3));
 }
 
-// A cache has as many slots as the tokens need, or some more; a page has fewer.
+// A cache has at least as many slots as tokens need; a page has fewer.
 Extents decode_cache_extents(Bytes& input, const Extents& k, NumberKind kind) {
   Extents n{.heads = k.heads, .features = k.features};
   const bool in_pages = kind != NumberKind::consecutive && input.once_in(2);
@@ -63,7 +63,7 @@ bool decode_pair(Bytes& input, Places& places, HeadsView& cache, ConstHeadsView&
 }
 
 bool decode_v(Bytes& input, Places& places, AppendCase& append) {
-  const std::int64_t who = input.number(0, 15);  // mostly both or neither
+  const std::int64_t who = input.number(0, 15);  // usually both or neither
   if (who >= 8 && who != 15) return true;
   const Extents& k = append.heads.k.extents;
   ConstHeadsView v{.dtype = decode_dtype(input),
@@ -80,8 +80,8 @@ bool decode_v(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// Runs of slots, forwards or by steps, from anywhere; seldom one that is negative, repeated or
-// beyond the last.
+// Runs of slots from anywhere, forwards or with a step. Rarely a slot is negative, repeated or out
+// of range.
 std::vector<long double> decode_slot_numbers(Bytes& input, const Extents& k, const Extents& cache) {
   const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 128); };
   const auto count = static_cast<std::size_t>(small(k.batch) * small(k.tokens));
@@ -115,7 +115,7 @@ bool decode_slots(Bytes& input, Places& places, NumberKind kind, AppendCase& app
   return true;
 }
 
-// Rows for these keys, which make_rotations and make_shift make: what append may refuse is theirs.
+// Rows for these keys, made by make_rotations or make_shift. append may refuse some.
 AppendRotations decode_rotations(Bytes& input, const ConstHeadsView& k, std::int64_t head_dim) {
   AppendRotations made{.window = decode_window(input, head_dim)};
   const bool is_wide = (k.dtype == DType::f64) != input.once_in(64);
@@ -173,7 +173,7 @@ bool decode_norm(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// A cache in 8 bits of the same extents, which may be disturbed again.
+// A cache in 8 bits with the same extents, which may be disturbed again.
 bool decode_in_8_bits(Bytes& input, Places& places, AppendCase& append) {
   const auto of = [&](Extents n) {
     const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};

@@ -17,11 +17,11 @@
 
 namespace rotary::fuzz {
 
-// The rows that rotate keys, if any.
+// The rows for rotating keys, if any.
 struct AppendRotations {
   HeadWindow window;
-  std::int64_t spec_kind = 0;  // of frequencies_of
-  bool moved = false;          // by make_shift: one row for all tokens
+  std::int64_t spec_kind = 0;  // for frequencies_of
+  bool moved = false;          // made by make_shift: one row for all tokens
   RotationsOptions options = {};
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
@@ -31,23 +31,23 @@ struct AppendRotations {
 struct AppendCase {
   std::optional<AppendRotations> rotations = {};
   KvCache cache = {};
-  std::optional<QuantizedKvCache> quantized = {};  // in place of cache
+  std::optional<QuantizedKvCache> quantized = {};  // instead of cache
   KvHeads heads = {};
   NumbersCase slots = {};
-  std::vector<long double> slot_numbers = {};  // to be written
+  std::vector<long double> slot_numbers = {};  // written to the slots
   std::optional<KeyNorm> k_norm = {};
   bool has_executor = false;
   std::uint64_t seed = 0;
   Noise noise = Noise::activations;
 };
 
-// nullopt if a view that append may accept would leave the buffer.
+// Returns nullopt if a view that append may accept would leave the buffer.
 [[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
 
 // Blocks and slots of the cache that the call takes.
 [[nodiscard]] const Extents& cache_extents(const AppendCase& append);
 
-// Every view of a case that has been decoded.
+// All views of a decoded case.
 struct AppendViews {
   std::vector<Strided> written;
   std::vector<Strided> read;

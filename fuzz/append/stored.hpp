@@ -8,7 +8,7 @@
 
 namespace rotary::fuzz {
 
-// The place of a token among the heads, and the slot that it went to.
+// A token's index among the heads, and its slot.
 struct Stored {
   std::int64_t batch = 0;
   std::int64_t token = 0;
@@ -16,7 +16,7 @@ struct Stored {
   std::int64_t place = 0;
 };
 
-// visit(Stored) for every token that has a slot.
+// Calls visit(Stored) for every token that has a slot.
 template <class Visit>
 void for_each_stored(const AppendCase& append, Visit visit) {
   const Extents& n = append.heads.k.extents;

@@ -28,7 +28,7 @@ Result<std::size_t> guarded_bytes(const check::AttendCall& call) {
   return guarded_call(arena, [&] { return check::bytes_for(call); });
 }
 
-// True where the library needs at most some milliseconds: it refuses the case, or keys are few.
+// True if the library takes at most some milliseconds: it refuses the case, or there are few keys.
 bool ends_soon(const AttendCase& of) {
   constexpr std::int64_t few = 5000;
   constexpr std::int64_t refused = std::int64_t{1} << 31;
@@ -38,7 +38,7 @@ bool ends_soon(const AttendCase& of) {
                              [&](const AttentionSequence& s) { return is_soon(s.keys); });
 }
 
-// True where checking the results of an accepted case takes as little time.
+// True if checking the results of an accepted case is also that fast.
 bool is_small(const AttendCase& of) {
   constexpr double most = 1 << 18;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -51,7 +51,7 @@ bool is_small(const AttendCase& of) {
   return work <= most;
 }
 
-// Without a number to write a call needs no memory, which attend_bytes does not see.
+// A call without a number to write needs no memory, which attend_bytes does not know.
 bool has_results(const check::AttendCall& of) {
   const auto has_elements = [](const std::optional<ScoresView>& view) {
     return view && reach_of(strided(*view));
@@ -60,7 +60,7 @@ bool has_results(const check::AttendCall& of) {
          has_elements(of.options.weights);
 }
 
-// The same call in the caller's memory, cut by an executor. results: what it must leave.
+// Repeats the call in the caller's memory, cut by an executor. results: the required contents.
 void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   AttendOptions& options = of.options;
@@ -69,7 +69,7 @@ void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
   const auto bytes = guarded_bytes(of);
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
-  // Not of no bytes: the call would allocate.
+  // At least one byte: with none, the call would allocate.
   options.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
   if (*bytes > 1) {
     options.memory = options.memory.first(*bytes - 1);

@@ -23,7 +23,7 @@ struct AttendCase : check::AttendCall {
   AttendCase& operator=(const AttendCase&) = delete;
 
   AttentionShape shape;
-  std::int32_t* blocks = nullptr;  // of the table
+  std::int32_t* blocks = nullptr;  // of the block table
   std::vector<AttentionSequence> listed;
 
   RelativeBias bias;
@@ -31,7 +31,7 @@ struct AttendCase : check::AttendCall {
   ShawTable shaw_values;
   std::optional<Rotations> q_rotations;
   std::optional<Rotations> k_rotations;
-  // The frequencies of cached keys, or of a map.
+  // Frequencies for cached keys or for a map.
   Frequencies owned_frequencies{
       .window = {.head_dim = 2, .rotary_dim = 2, .pairing = Pairing::half},
       .inv_freq = {},
@@ -41,18 +41,18 @@ struct AttendCase : check::AttendCall {
   Answer expected = Answer::accept;
 };
 
-// False where there is no room for the case.
+// Returns false if the case does not fit.
 [[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);
-// Likewise for attend_mapped().
+// As above, for attend_mapped().
 [[nodiscard]] bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to);
 
-// Adds to a case what brings positions into its scores.
+// Adds a position encoding to a case.
 void decode_encoding(Placing& placing, AttendCase& to);
 
 // Adds a softcap and masks of pairs, or neither.
 void decode_masks(Placing& placing, AttendCase& to);
 
-// Makes one thing about the case wrong, or does not.
+// Makes one thing about the case wrong, or nothing.
 void spoil(Bytes& input, AttendCase& of);
 
 }  // namespace rotary::fuzz

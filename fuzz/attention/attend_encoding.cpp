@@ -55,7 +55,7 @@ Fire decode_fire(Bytes& input, std::int64_t heads) {
           .output_bias = numbers(input, heads, -1, 1.0 / 128)};
 }
 
-// Numbers that every bound allows.
+// Numbers within all bounds.
 RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(name).value();
   const std::int64_t units = input.number(1, 3);
@@ -116,7 +116,7 @@ ShawTable decode_shaw(Placing& placing, std::int64_t features) {
   return shaw;
 }
 
-// Rows of the frequencies at any positions, for every batch row or for all.
+// Rows of the frequencies at any positions: for each batch row, or one set for all.
 struct RowsFor {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;

@@ -21,7 +21,7 @@ Status guarded_run(const check::AttendCall& call) {
   return guarded_call(arena, [&] { return check::run(call); });
 }
 
-// Memory of the call grows with the tokens of k, which strides of 0 can make any number.
+// The call's memory grows with the tokens of k. With strides of 0 there may be any number of them.
 bool ends_soon(const AttendCase& of) {
   const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);
   const std::int64_t tokens = of.k.extents.tokens;
@@ -29,7 +29,7 @@ bool ends_soon(const AttendCase& of) {
          (of.listed.empty() && tokens > std::int64_t{1} << 31);
 }
 
-// The check is quadratic in the tokens; the library is not.
+// The check takes quadratic time in the tokens, unlike the library.
 bool is_small(const AttendCase& of) {
   const Extents& q = of.q.extents;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };

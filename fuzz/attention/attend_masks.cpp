@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Every extent that of the scores, or 1.
+// Each extent is that of the scores, or 1.
 ScoresExtents decode_extents(Bytes& input, const AttendCase& of) {
   const std::int64_t columns =
       of.table ? of.k.extents.tokens * of.table->blocks_of_sequence : of.k.extents.tokens;
@@ -44,7 +44,7 @@ HeadsView place_mask(Placing& placing, DType dtype, const ScoresExtents& n) {
                      Features::anywhere);
 }
 
-// Those that mean nothing are any numbers, and may wrap.
+// Strides that mean nothing may be any number, and may wrap.
 ScoresStrides strides_of(const Strides& s, std::uint64_t bytes) {
   const auto in_bytes = [bytes](std::int64_t stride) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * bytes);

@@ -38,7 +38,7 @@ std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   return all;
 }
 
-// Results that lie on what is read, or on each other.
+// Makes a result overlap an input or another result.
 Answer share_memory(Bytes& input, AttendCase& of) {
   void* const places[] = {of.q.data, of.k.data, of.v.data, of.out.data};
   void* const place = places[static_cast<std::size_t>(input.number(0, 3))];
@@ -102,7 +102,7 @@ Answer change_encoding(Bytes& input, AttendCase& of) {
   }
 }
 
-// A block that does not exist, wherever it is in the table.
+// Puts a block that does not exist anywhere in the table.
 Answer change_block(Bytes& input, AttendCase& of) {
   if (of.blocks == nullptr) return Answer::accept;
   const std::int64_t count =
@@ -118,7 +118,7 @@ void spoil(Bytes& input, AttendCase& of) {
   switch (input.number(0, 7)) {
     case 0:
       of.expected = change_any_view(input, of);
-      // A dtype or an address that is wrong for two bytes may be right for one.
+      // A dtype or address that is wrong for two bytes may be right for one.
       if (of.in_int8) of.expected = Answer::either;
       break;
     case 1:

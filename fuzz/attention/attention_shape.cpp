@@ -7,14 +7,14 @@
 namespace rotary::fuzz {
 namespace {
 
-// Small numbers, 0 and 1 among them; now and then one around the sizes at which blocks, tiles and
-// paths change.
+// Usually small numbers, including 0 and 1. Sometimes near the sizes at which blocks, tiles and
+// kernels change.
 std::int64_t decode_count(Bytes& input, std::int64_t most, std::int64_t rare) {
   if (input.once_in(24)) return rare + input.number(-2, 2);
   return input.number(0, most);
 }
 
-// Positions: small, negative, or as far away as masks can compare.
+// Positions that are small, negative, or as far away as masks can compare.
 std::int64_t decode_position(Bytes& input, std::int64_t count, std::int64_t lowest) {
   constexpr std::int64_t farthest = std::int64_t{1} << 60;
   const std::int64_t kind = input.number(0, 15);

@@ -23,7 +23,7 @@ namespace {
 Arena arena;
 WorkMemory work_memory;
 
-// The executor of a call, and its memory.
+// How to run a call: its executor and its memory.
 struct Run {
   std::span<std::byte> memory = {};
   Executor executor = {};
@@ -39,7 +39,7 @@ HeadsView tokens_of(HeadsView view, std::int64_t first, std::int64_t count) {
   return view;
 }
 
-// The same rows, of these tokens.
+// The rows of these tokens.
 Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t count) {
   const bool wide = rotations.row_dtype() == RowDType::f64;
   CosSinView rows{.dtype = wide ? DType::f64 : DType::f32,
@@ -58,8 +58,8 @@ Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t
   return *std::move(made);
 }
 
-// A call for tokens [first, first + count): for those queries where there are as many as keys, else
-// for all of them or for none.
+// For a call for tokens [first, first + count): takes those queries if there are as many as keys.
+// Otherwise it takes all queries or none.
 enum class Queries { none, all };
 
 struct Part {
@@ -68,7 +68,7 @@ struct Part {
   Queries queries = Queries::all;
 };
 
-// use(out, heads, options) for the call of a part.
+// Calls use(out, heads, options) with the arguments for some tokens.
 template <class Use>
 auto with_part(const LinearCase& of, const Part& part, const Run& how, const Use& use) {
   const bool alike = of.q.extents.tokens == of.k.extents.tokens;
@@ -102,7 +102,7 @@ auto with_part(const LinearCase& of, const Part& part, const Run& how, const Use
   });
 }
 
-// use(out, heads, options) for the whole call, or for its tokens that an earlier one leaves.
+// Calls use(out, heads, options) for the whole call, or for the tokens after the earlier call.
 template <class Use>
 auto with_call(const LinearCase& of, const Run& how, const Use& use) {
   if (of.earlier > 0)
@@ -113,7 +113,7 @@ auto with_call(const LinearCase& of, const Run& how, const Use& use) {
   return guarded_call(arena, [&] { return use(of.out, of.heads(), options); });
 }
 
-// After the call for the earlier tokens, in memory of its own.
+// Runs after the call for the earlier tokens, in separate memory.
 Status run(const LinearCase& of, const Run& how) {
   const auto call = [&](const HeadsView& out, const LinearHeads& heads,
                         const LinearAttentionOptions& options) {
@@ -126,7 +126,7 @@ Status run(const LinearCase& of, const Run& how) {
   return with_call(of, how, call);
 }
 
-// The same call in the caller's memory, cut by an executor. results: what it must leave.
+// Repeats the call in the caller's memory, cut by an executor. results: the required contents.
 void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   Backwards backwards(decode_concurrency(input));
@@ -138,7 +138,7 @@ void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
       });
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
-  // Not of no bytes: the call would allocate.
+  // At least one byte: with none, the call would allocate.
   how.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
   if (*bytes > 1 && of.earlier == 0) {
     const Status status =
@@ -153,7 +153,7 @@ void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
   if (arena.contents() != results) fail("memory and executors must not change a bit");
 }
 
-// The rows of rotations are taken as they are, so positions play no part.
+// Uses the rows of rotations as they are, so positions do not matter.
 check::LinearTurn turn_of(const LinearCase& of) {
   const auto rows_of = [](const Rotations& rotations) {
     return [&rotations](std::int64_t batch, std::int64_t token) {
@@ -180,7 +180,7 @@ check::Verdict verdict_of(const LinearCase& of) {
                          .epsilon = of.options.epsilon,
                          .earlier = of.earlier,
                          .first_query = first,
-                         .largest_exponent = 600};  // the exponential is a double
+                         .largest_exponent = 600};  // a double can hold the exponential
   if (of.options.rotations) call.turn = turn_of(of);
   return check::verdict(call);
 }

@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Small, or around the sizes of chunks and blocks of tokens.
+// Small, or near the sizes of chunks and blocks of tokens.
 std::int64_t decode_tokens(Bytes& input) {
   if (input.once_in(16)) return 64 * input.number(1, 2) + input.number(-2, 2);
   return input.number(0, 7);
@@ -24,7 +24,7 @@ AttentionShape decode_shape_of(Bytes& input) {
   shape.heads = shape.key_heads * input.number(1, 3);
   shape.features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
   shape.value_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
-  // So much work that an executor gets some of it.
+  // Enough work for an executor to get some.
   if (input.once_in(128)) shape = {1, 130, 130, 4, 2, 32, 16};
   return shape;
 }
@@ -46,7 +46,7 @@ void decode_map(Placing& placing, LinearCase& to) {
       .softmax_scale = static_cast<double>(input.number(1, 8)) / 16};
 }
 
-// Documents and padding, the same for each batch row or not.
+// Documents and padding: one set for all batch rows, or one for each.
 void decode_segments(Placing& placing, LinearCase& to) {
   Bytes& input = placing.input;
   SegmentMap map{.batch = input.once_in(2) && to.shape.batch > 0 ? to.shape.batch : 1,
@@ -92,7 +92,7 @@ void decode_state(Placing& placing, LinearCase& to) {
   }
 }
 
-// Kinds of frequencies_of whose attention factor is 1.
+// Kinds of frequencies_of with an attention factor of 1.
 constexpr std::array<std::int64_t, 3> factorless = {0, 1, 4};
 
 Rotations decode_rows(Bytes& input, const Frequencies& frequencies, std::int64_t first,

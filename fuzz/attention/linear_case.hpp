@@ -21,15 +21,15 @@ struct LinearCase : AttentionViews {
   LinearCase& operator=(const LinearCase&) = delete;
 
   AttentionShape shape;
-  std::int64_t map_features = 1;  // of each head, that the map makes
+  std::int64_t map_features = 1;  // features that the map makes for each head
   FeatureMap map;
   LinearAttentionOptions options;
 
   std::optional<Rotations> q_rotations;
   std::optional<Rotations> k_rotations;
-  // Tokens from the first on that a call of their own takes, whose state this call goes on from.
+  // The first tokens, which an earlier call takes. This call continues from its state.
   std::int64_t earlier = 0;
-  // The state holds anything: nothing can be said about results.
+  // The state has arbitrary contents, so results cannot be checked.
   bool has_any_state = false;
 
   Answer expected = Answer::accept;
@@ -37,13 +37,13 @@ struct LinearCase : AttentionViews {
   [[nodiscard]] LinearHeads heads() const { return {.q = q, .k = k, .v = v}; }
 };
 
-// False where there is no room for the case.
+// Returns false if the case does not fit.
 [[nodiscard]] bool decode_linear(Bytes& input, Arena& arena, LinearCase& to);
 
-// Makes one thing about the case wrong, or does not.
+// Makes one thing about the case wrong, or nothing.
 void spoil(Bytes& input, LinearCase& of);
 
-// True where every view lies in its place of the arena and the library needs little time.
+// True if every view is in its place of the arena and the library needs little time.
 [[nodiscard]] bool is_callable(const Arena& arena, const LinearCase& of);
 
 // Restores the bytes that the call may write.

@@ -32,7 +32,7 @@ Answer change_options(Bytes& input, LinearCase& of) {
   }
 }
 
-// One number too few.
+// Makes the state one number too short.
 Answer shorten_state(Bytes& input, LinearCase& of) {
   if (!of.options.state) return Answer::accept;
   LinearState& state = *of.options.state;
@@ -82,7 +82,7 @@ void spoil(Bytes& input, LinearCase& of) {
 
 bool is_callable(const Arena& arena, const LinearCase& of) {
   if (!are_inside(arena, of)) return false;
-  // Keys that strides of 0 repeat may be many, and are refused where they are too many.
+  // Strides of 0 may repeat very many keys; too many are refused.
   const std::int64_t keys = of.k.extents.tokens;
   if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;
   if (!of.options.segments) return true;

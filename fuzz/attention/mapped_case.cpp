@@ -31,7 +31,7 @@ PositionMap decode_map(Bytes& input) {
   }
 }
 
-// True where a key stands at two positions in several sequences.
+// True if a key has different positions in two sequences.
 bool has_conflict(const std::vector<AttentionSequence>& sequences) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> positions;
   for (const AttentionSequence& s : sequences) {

@@ -55,7 +55,7 @@ void for_each_head(const Extents& n, const Visit& visit) {
   }
 }
 
-// Parts without keys, and sums far apart or close to each other.
+// Includes parts without keys, and sums that are far apart or close to each other.
 void decode_sums(Bytes& input, const AttentionPart& part) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr std::array sums = {-infinity, 0.0F, 1.5F, -3.25F, 80.0F, -900.0F, 1e30F, infinity};
@@ -128,13 +128,13 @@ Row row_at(const AttentionPart& part, const HeadIndex& at) {
   return {.sum = *sum_at(part.log_sum_exp, at), .out = check::head_at(part.out, at)};
 }
 
-// Requires what there was before the call.
+// Compares with the contents from before the call.
 void check_row(const MergeCase& of, const HeadIndex& at, const Row& after) {
   const Row before = row_at(of.into, at);
   const Row from = row_at(of.from, at);
   const double a = before.sum;
   const double b = from.sum;
-  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or no keys in both
+  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or neither has keys
   const double most = std::max(a, b);
   const double of_a = std::exp(a - most);
   const double of_b = std::exp(b - most);

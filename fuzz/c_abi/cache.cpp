@@ -29,7 +29,7 @@ std::optional<rotary_slots> Session::decode_slots(const rotary_heads_view& of) {
   const auto data = place(input_, CMemory::buffer().last(largest_buffer / 2), map);
   if (!data) return {};
   slots.data = *data;
-  // Slots 0, 1, ... where the map is dense, in both buffers; else what is there.
+  // Writes slots 0, 1, ... to both buffers if the map is dense. Otherwise keeps the contents.
   const auto extent = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
   const std::int64_t count = std::min<std::int64_t>(extent(slots.batch) * extent(slots.tokens), 16);
   if (*data == nullptr || slots.batch_stride != slots.tokens || input_.once_in(16)) return slots;
@@ -68,8 +68,8 @@ std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
 
 namespace {
 
-// The cache of a call, in floats or in 8 bits: its view, its struct and its functions in C, its
-// value in C++.
+// The two kinds of cache, in floats and in 8 bits. Each has its view, its struct and functions in
+// C, and its value in C++.
 struct InFloats {
   using View = rotary_heads_view;
   using Kv = rotary_kv;
@@ -87,7 +87,7 @@ struct InInt8 {
   static constexpr auto append_unrotated = rotary_append_int8_unrotated;
 };
 
-// The cache as C++ takes it; nothing where C must refuse. View: the type of value_of for a view.
+// The cache as C++ takes it; nothing if C must refuse it. View: the result of value_of for a view.
 template <class Kind, class View>
 std::optional<typename Kind::Cache> kv_of(const Passed<typename Kind::Kv>& kv, const View& k,
                                           const View& v) {
@@ -120,7 +120,7 @@ std::optional<AppendOptions> Session::value_of(const Passed<rotary_append_option
   return value;
 }
 
-// A view of a cache for these heads, in the dtype that they may be stored in.
+// A view of a cache for these heads, in a dtype in which they may be stored.
 std::optional<rotary_heads_view> Session::decode_cache(const rotary_heads_view& heads) {
   rotary_heads_view cache = heads;
   if (cache.extents[1] < 100) cache.extents[1] += input_.number(0, 2);

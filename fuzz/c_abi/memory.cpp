@@ -16,7 +16,7 @@ alignas(64) std::array<std::byte, largest_buffer> written_by_cpp;
 alignas(64) std::array<std::byte, largest_buffer> before;
 
 bool is_inside(const std::byte* byte) {
-  const std::less_equal<> not_after;  // of pointers into whatever
+  const std::less_equal<> not_after;  // valid for pointers into different arrays
   const std::byte* const begin = written_by_c.data();
   return not_after(begin, byte) && not_after(byte, begin + written_by_c.size());
 }

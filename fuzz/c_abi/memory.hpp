@@ -10,13 +10,14 @@ namespace rotary::fuzz {
 class CMemory {
  public:
   [[nodiscard]] static std::span<std::byte> buffer();
-  // The byte of the shadow for one of the buffer; any other pointer as it is.
+  // The shadow's byte for a byte of the buffer. Returns any other pointer unchanged.
   [[nodiscard]] static std::byte* shadow_of(std::byte* byte);
   [[nodiscard]] static const std::byte* shadow_of(const std::byte* byte);
 
-  static void copy();  // makes the shadow what the buffer is
-  static void keep();  // before a call
-  // After a call: both hold the same bytes, unchanged if nothing may be written.
+  static void copy();  // copies the buffer to the shadow
+  static void keep();  // keeps the bytes from before a call
+  // After a call: both must hold the same bytes, and the bytes from before if nothing may be
+  // written.
   static void check(bool may_write);
 };
 

@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 11> specs = {
     R"({"head_dim": 3, "base": 10000, "pairing": "half"})",
     R"({"head_dim": 10, "rotary_dim": 12, "base": 10000, "pairing": "half"})"};
 
-// Bytes without a terminator, in memory of their own.
+// Bytes without a terminator, in separate memory.
 struct Text {
   std::vector<char> bytes;
   bool is_null = false;
@@ -86,7 +86,7 @@ void Session::resolve_model() {
   const Passed<rotary_resolve_options> passed(input_, options, optional);
   const auto given = passed.value_or_defaults(ROTARY_RESOLVE_OPTIONS_INIT);
   const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_model*>(this);  // which a failure must make NULL
+  auto* made = reinterpret_cast<rotary_model*>(this);  // a failure must make it NULL
   const rotary_status status = rotary_model_resolve(text.pointer(), text.bytes.size(),
                                                     passed.pointer(), has_out ? &made : nullptr);
   if (!has_out || text.is_null || !given) {

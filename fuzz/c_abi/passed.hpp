@@ -16,7 +16,7 @@
 
 namespace rotary::fuzz {
 
-// The bytes of the struct's first version, or all of it if no version has grown.
+// Size of the struct's first version, or of all of it if there is only one version.
 template <class T>
 inline constexpr std::size_t first_bytes = sizeof(T);
 template <>
@@ -32,10 +32,10 @@ inline constexpr std::size_t first_bytes<rotary_rotations_options> =
 
 inline constexpr std::size_t largest_struct = 4096;
 
-// An argument that may be NULL is NULL one time in three.
+// One time in three, an optional argument is NULL.
 inline constexpr int optional = 3;
 
-// A struct in memory of exactly as many bytes as the library may read.
+// A struct in memory of exactly the size that the library may read.
 template <class T>
 class Passed {
  public:
@@ -58,8 +58,8 @@ class Passed {
     return bytes_.empty() ? nullptr : reinterpret_cast<T*>(bytes_.data());
   }
 
-  // The struct as the library must read it; members that its caller did not know have their
-  // defaults. nullopt if it must be refused, or is NULL.
+  // The struct as the library must read it: members that its caller did not know have defaults.
+  // Returns nullopt if it is NULL or must be refused.
   [[nodiscard]] std::optional<T> value(const T& defaults) const {
     if (!has_size()) return {};
     const std::size_t known = std::min(bytes_.size(), sizeof(T));
@@ -74,12 +74,12 @@ class Passed {
     return value;
   }
 
-  // The same; NULL gives the defaults.
+  // As above; NULL gives the defaults.
   [[nodiscard]] std::optional<T> value_or_defaults(const T& defaults) const {
     return bytes_.empty() ? defaults : value(defaults);
   }
 
-  // The only check of a struct that the call fills, because nothing else in it is read.
+  // For a struct that the call fills: checks only the size, because nothing else is read.
   [[nodiscard]] bool has_size() const {
     return struct_size_ >= first_bytes<T> && struct_size_ <= largest_struct && !bytes_.empty();
   }

@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// A call fills a struct as far as it has room, and leaves the rest as it was.
+// A call fills the part of a struct that fits, and leaves the rest unchanged.
 template <class T>
 void check_filled(const Passed<T>& before, const Passed<T>& after, const T& wanted,
                   bool is_filled) {
@@ -23,7 +23,7 @@ void check_filled(const Passed<T>& before, const Passed<T>& after, const T& want
   if (expected != after.bytes()) fail("a struct must be filled as far as it goes, and no other");
 }
 
-// Their cos and sin are left out.
+// Leaves out cos and sin.
 CosSinView view_of(const rotary_cos_sin& rows) {
   return {.dtype = static_cast<DType>(rows.dtype),
           .batch = rows.batch,
@@ -141,7 +141,7 @@ void Session::remake_rotations_of_positions() {
   check(status, remake_rotations(*rotations.twin, *frequencies.twin, *at));
 }
 
-// Rows that somebody else made: those of rotations there are, or any elements.
+// Rows from outside: those of existing rotations, or any elements.
 void Session::make_rotations_of_rows() {
   rotary_window window = decode_c_window();
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
@@ -159,7 +159,7 @@ void Session::make_rotations_of_rows() {
               of.blocks};
   } else {
     rows.dtype = static_cast<int32_t>(input_.number(0, 5));
-    // Strides lead back by at most 8 elements of 8 bytes.
+    // Strides may lead back by at most 8 elements of 8 bytes.
     rows.cos = CMemory::buffer().data() + 64 + input_.byte() * std::size_t{4};
     rows.sin = input_.once_in(32) ? nullptr : rows.cos;
     rows.tokens = input_.number(-1, 3);
@@ -184,7 +184,7 @@ void Session::make_rotations_of_rows() {
     check_made(status, {}, made, has_out);
     return;
   }
-  // Rows of a handle's own memory are read where they are, by both.
+  // Both read rows of a handle's own memory in place.
   view = view_of(*given);
   view.cos = in_shadow(static_cast<const std::byte*>(given->cos));
   view.sin = in_shadow(static_cast<const std::byte*>(given->sin));

@@ -15,7 +15,7 @@ constexpr std::size_t longest_error = 1023;
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// As much of a message as C gives, cut between two characters.
+// The part of a message that C gives, cut between two characters.
 std::string shown(std::string_view message) {
   std::size_t length = std::min(message.size(), longest_error);
   while (length < message.size() && length > 0 && is_inside_character(message[length])) --length;
@@ -39,7 +39,8 @@ Session::~Session() {
 
 void Session::call() {
   using Call = void (Session::*)();
-  // Bytes of 0 are frequent: the first is quick. Models take long, and are a target of their own.
+  // Byte 0 is frequent, so the first call is a quick one. Models are slow and have their own
+  // target.
   constexpr std::array<Call, 25> calls = {
       &Session::ask_model,
       &Session::make_frequencies_of_model,

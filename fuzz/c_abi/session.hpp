@@ -24,7 +24,7 @@
 
 namespace rotary::fuzz {
 
-// The answer of the C++ call; nullopt if the C function must refuse its arguments by itself.
+// The answer of the C++ call; nullopt if the C function itself must refuse its arguments.
 using Wanted = std::optional<Status>;
 
 class Session {
@@ -37,7 +37,7 @@ class Session {
   void call();
 
  private:
-  // A handle and what it holds, made by C++; the handle is NULL where there is none.
+  // A handle and its contents, made by C++. NULL if there is none.
   struct Model {
     rotary_model* handle = nullptr;
     ModelSpec spec = {};
@@ -51,7 +51,7 @@ class Session {
     rotary_rotations* handle = nullptr;
     std::optional<Rotations> twin = {};
   };
-  static constexpr std::size_t handles = 3;  // of a kind
+  static constexpr std::size_t handles = 3;  // for each kind
 
   void resolve_model();
   void ask_model();
@@ -75,13 +75,13 @@ class Session {
   void shift_quantized();
   void use_threads();
 
-  // One of them, which may hold no handle.
+  // Chooses one of them; it may hold no handle.
   template <class Twins>
   [[nodiscard]] auto& any_of(Twins& all) {
     return all[static_cast<std::size_t>(input_.number(0, handles - 1))];
   }
 
-  // Arguments. Views lie in the first half of the buffer, rows in the second.
+  // Arguments. Views are in the first half of the buffer, rows in the second.
   [[nodiscard]] std::string decode_json(bool is_config);
   [[nodiscard]] std::optional<rotary_heads_view> decode_heads(const Rotations* rotations,
                                                               Features features);
@@ -93,12 +93,12 @@ class Session {
   [[nodiscard]] rotary_head_norm decode_head_norm(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_slots> decode_slots(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_heads_view> decode_cache(const rotary_heads_view& heads);
-  // Elements that lie as those of the view.
+  // Elements with the layout of the view.
   [[nodiscard]] std::optional<rotary_int8_view> decode_int8(const rotary_heads_view& view);
   template <class Kind>
   void append_to();
 
-  // The same arguments for C++, in the shadow of the buffer; nullopt if C must refuse.
+  // The same arguments for C++, in the shadow of the buffer; nullopt if C must refuse them.
   template <class T>
   [[nodiscard]] static T* in_shadow(T* pointer) {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -118,11 +118,11 @@ class Session {
       const Passed<rotary_append_options>& options, const Passed<rotary_executor>& executor,
       const Passed<rotary_head_norm>& norm);
 
-  // Compares the answer of a call with the one that it must give.
+  // Compares the answer of a call with the required one.
   void check(rotary_status got, const Wanted& wanted);
-  // Checks a call that answers NULL, NaN or a number for a missing handle, and sets the text then.
+  // Checks a call that returns NULL, NaN or a number for a missing handle, and then sets the text.
   void check_asked(bool has_failed);
-  // Checks a call that makes a handle: made where it is OK, NULL otherwise.
+  // Checks a call that makes a handle: it exists after ROTARY_OK and is NULL otherwise.
   template <class Handle>
   void check_made(rotary_status got, const Wanted& wanted, const Handle* made, bool has_out) {
     check(got, wanted);
@@ -135,7 +135,7 @@ class Session {
   std::array<FrequenciesTwin, handles> frequencies_ = {};
   std::array<RotationsTwin, handles> rotations_ = {};
   rotary_threads* threads_ = nullptr;
-  std::string last_error_;  // that rotary_last_error() must show
+  std::string last_error_;  // what rotary_last_error() must show
 };
 
 }  // namespace rotary::fuzz

@@ -7,7 +7,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// The threads' own text, which no other library sets.
+// rotary_threads has its own text, which no other library sets.
 void check_threads(rotary_status status, bool is_legal) {
   if ((status == ROTARY_OK) != is_legal) fail("threads must answer as rotary_threads.h says");
   if (is_legal) return;

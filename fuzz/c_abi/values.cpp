@@ -13,7 +13,7 @@ namespace {
 std::span<std::byte> half_for_views() { return CMemory::buffer().first(largest_buffer / 2); }
 std::span<std::byte> half_for_rows() { return CMemory::buffer().last(largest_buffer / 2); }
 
-// The caller's pool.
+// A pool of the caller, which runs tasks in reverse.
 void run_backwards(void* /*context*/, int64_t count, rotary_task task, void* state) {
   for (int64_t i = count; i > 0; --i) task(state, i - 1);
 }
@@ -53,7 +53,7 @@ std::optional<rotary_heads_view> Session::decode_heads(const Rotations* rotation
 }
 
 std::optional<rotary_int8_view> Session::decode_int8(const rotary_heads_view& view) {
-  // A view of no dtype is placed as if its elements had no bytes; these have one.
+  // A view without a dtype is placed as if elements had no bytes, but these have one.
   if (size_in_bytes(static_cast<DType>(view.dtype)) == 0) return {};
   rotary_int8_view int8 = ROTARY_INT8_VIEW_INIT;
   int8.data = static_cast<int8_t*>(view.data);
@@ -69,14 +69,14 @@ std::optional<rotary_int8_view> Session::decode_int8(const rotary_heads_view& vi
   return int8;
 }
 
-// Arrays hold what the buffer holds there: a few numbers are written first.
+// Arrays use the buffer's contents, to which a few numbers are written first.
 std::optional<rotary_positions> Session::decode_positions(std::optional<std::int64_t> tokens) {
   rotary_positions positions = ROTARY_POSITIONS_INIT;
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // The rows of such a number of tokens would fit in int64 but in no memory, and the sanitizer ends
-  // the process for that.
+  // The rows of this many tokens would fit int64 but no memory. The sanitizer ends the process for
+  // such an allocation.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;

@@ -26,7 +26,7 @@ struct BiasCall {
   std::span<double> gradients = {};
 };
 
-// Mostly the heads of the bias.
+// Usually with the heads of the bias.
 bool decode_scores(Bytes& input, Places& places, BiasCall& call) {
   call.scores.dtype = decode_dtype(input);
   ScoresExtents& n = call.scores.extents;
@@ -41,7 +41,7 @@ bool decode_scores(Bytes& input, Places& places, BiasCall& call) {
   return decode_view(input, places, call.scores);
 }
 
-// Numbers of the gradient, mostly as many as there are parameters.
+// Number of gradients, usually one for each parameter.
 bool decode_gradients(Bytes& input, Places& places, BiasCall& call) {
   std::int64_t count = input.number(0, 8);
   if (expected_of(call.bias) != Answer::refuse) {
@@ -54,7 +54,7 @@ bool decode_gradients(Bytes& input, Places& places, BiasCall& call) {
   return true;
 }
 
-// storage: of positions that are given one by one.
+// storage: for positions that are given one by one.
 std::optional<BiasCall> decode(Bytes& input, Buffers& buffers, std::vector<std::int64_t>& storage) {
   Places places(buffers.buffer());
   BiasCall call{.operation = static_cast<Operation>(input.number(0, 2))};
@@ -98,7 +98,7 @@ Answer expected_answer(const BiasCall& call, const std::byte* buffer) {
   return stricter(of_numbers, expected_of_sharing(std::array{scores}, read, buffer));
 }
 
-// The name of an encoding finds it; a distance alone decides most of them.
+// An encoding must be found by its name. Most depend only on the distance.
 void check_kind(const RelativeBias& bias) {
   const auto named = relative_bias_named(to_string(bias));
   if (!named || named->index() != bias.index()) fail("an encoding must have its name");
@@ -108,7 +108,7 @@ void check_kind(const RelativeBias& bias) {
   if (depends_on_distance_alone(bias) != is_plain) fail("a distance decides all but two kinds");
 }
 
-// bias_at says what fill_bias rounds.
+// bias_at returns the number that fill_bias rounds.
 Result<double> at(const BiasCall& call, const Axes& index) {
   return bias_at(
       call.bias,

@@ -23,7 +23,7 @@ std::vector<double> decode_list(Bytes& input, std::int64_t count) {
   return numbers;
 }
 
-// The same, but for hostile ones above 0.
+// As above, but numbers are above 0 except in hostile lists.
 std::vector<double> decode_positive(Bytes& input, std::int64_t count) {
   std::vector<double> numbers = decode_list(input, count);
   if (input.once_in(8)) return numbers;
@@ -85,7 +85,7 @@ Sandwich decode_sandwich(Bytes& input) {
   return sandwich;
 }
 
-// An encoding whose parameters are lists: as its facts say, or almost.
+// An encoding with lists of parameters, whose sizes are right or almost right.
 RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(name).value();
   const std::int64_t units = input.once_in(32) ? input.number(-1, 1) : input.number(1, 3);
@@ -112,7 +112,7 @@ bool are_positive(const std::vector<double>& numbers, double most) {
 Answer when(bool is_valid) { return is_valid ? Answer::accept : Answer::refuse; }
 
 struct Expected {
-  // Lists as long as the first says, at least one number, each within its bounds.
+  // All lists have the length of the first, at least one number, each within its bounds.
   template <class Lists>
   Answer operator()(const Lists& bias) const {
     const std::int64_t heads = Describe<Lists>::heads(bias);
@@ -219,7 +219,7 @@ Answer expected_of(const T5Buckets& buckets) {
               buckets.max_distance > n / (both ? 4 : 2));
 }
 
-// bias_max is not looked at where slopes are given.
+// bias_max is not read if slopes are given.
 Answer expected_of(const Alibi& alibi) {
   const auto form = static_cast<std::int32_t>(alibi.form);
   const std::int64_t all = alibi.model_heads.value_or(alibi.heads);

@@ -13,18 +13,18 @@
 
 namespace rotary::fuzz {
 
-// Mostly of an ordinary size; else one that formulas may stumble over.
+// A number of usual size, or one that formulas may fail on.
 [[nodiscard]] double decode_number(Bytes& input);
 
-// Nothing when the table of T5 would leave the buffer.
+// Returns nothing if the table of T5 would leave the buffer.
 [[nodiscard]] std::optional<RelativeBias> decode_bias(Bytes& input, Places& places);
 
-// The headers' requirements of the numbers.
+// The answer that the public headers require for these numbers.
 [[nodiscard]] Answer expected_of(const T5Buckets& buckets);
 [[nodiscard]] Answer expected_of(const Alibi& alibi);
 [[nodiscard]] Answer expected_of(const RelativeBias& bias);
 
-// Rows and columns, as a range or one by one.
+// Positions of rows and columns, as a range or one by one.
 struct PlacesOfScores {
   BiasRange range = {};
   std::optional<BiasPositions> one_by_one = {};
@@ -33,14 +33,14 @@ struct PlacesOfScores {
   [[nodiscard]] std::int64_t key(std::int64_t column) const;
 };
 
-// storage: where positions that are given one by one lie.
+// storage: for positions that are given one by one.
 [[nodiscard]] PlacesOfScores decode_places(Bytes& input, const ScoresExtents& n,
                                            std::vector<std::int64_t>& storage);
 
-// Whether rows and columns may stand there; where there is no score that may be left open.
+// The answer for these positions of rows and columns. Undecided if there is no score.
 [[nodiscard]] Answer expected_of(const PlacesOfScores& places, const ScoresExtents& n);
 
-// Judges a table that is read; one whose strides of 0 repeat a number very often may be refused.
+// Judges a table that is read. If strides of 0 repeat a number very often, it may be refused.
 [[nodiscard]] Answer expected_of_table(const Strided& table);
 
 }  // namespace rotary::fuzz

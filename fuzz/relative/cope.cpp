@@ -26,7 +26,7 @@ struct CopeCase {
   ConstHeadsView q = {};
   ConstTableView table = {};
   BiasRange range = {};
-  // The gradient alone has the members that follow.
+  // Only the gradient uses the members below.
   ConstScoresView d_scores = {};
   ScoresView of_scores = {};
   HeadsView of_q = {};
@@ -147,12 +147,12 @@ reference::Matrix table_of(const CopeCase& cope, const Memory& memory) {
   return table;
 }
 
-// One query of one head, as it was read.
+// One query of one head, as read.
 struct Row {
   std::vector<long double> scores;
   std::vector<long double> q;
 
-  // Finite, and of a size that no product leaves double with.
+  // True if numbers are finite and their products stay within double.
   [[nodiscard]] bool is_ordinary() const {
     const auto is_score = [](long double score) { return !std::isnan(score); };
     const auto is_feature = [](long double feature) { return std::abs(feature) < 0x1p200L; };
@@ -179,7 +179,7 @@ bool is_ordinary(const reference::Matrix& table) {
   });
 }
 
-// The largest a product of the query with a row of the table can be.
+// Upper bound on a product of the query with a row of the table.
 long double size_of(const Row& row, const reference::Matrix& table) {
   long double size = 0;
   for (std::size_t f = 0; f < row.q.size(); ++f) {
@@ -190,8 +190,8 @@ long double size_of(const Row& row, const reference::Matrix& table) {
   return size;
 }
 
-// A position is a sum of gates, each off by a few roundings; between two rows the bias changes by
-// at most twice the size of a product.
+// A position is a sum of gates, each with a few rounding errors. Between two rows the bias changes
+// by at most twice the size of a product.
 long double error_of(const CopeCase& cope, long double size) {
   const auto keys = static_cast<long double>(cope.scores.extents.keys);
   const auto features = static_cast<long double>(cope.q.extents.features);

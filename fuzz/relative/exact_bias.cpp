@@ -15,7 +15,7 @@ namespace rotary::fuzz {
 
 namespace {
 
-// The table's element, of a bucket that float32 decides where the real logarithm is on its edge.
+// Compares with the table's element. At a bucket's edge, float32 decides the bucket.
 void check_t5(const T5Bias& bias, const BiasIndex& at, double got, const Memory& memory) {
   const auto exact = reference::t5_bucket(at.key - at.query, bias.buckets);
   const auto bucket = t5_bucket(at.key - at.query, bias.buckets);
@@ -31,14 +31,14 @@ void check_t5(const T5Bias& bias, const BiasIndex& at, double got, const Memory&
   }
 }
 
-// The reference makes the slopes of all heads of a model.
+// The reference computes the slopes of all heads of a model.
 bool is_quick(const RelativeBias& bias) {
   const auto* const alibi = std::get_if<Alibi>(&bias);
   return alibi == nullptr || alibi->model_heads.value_or(alibi->heads) <= 64;
 }
 
-// x of FIRE is 0 or large enough for the bound to speak of it: it is not below c times the distance
-// by more than its normaliser, which is below 2^10.
+// True if the bound covers FIRE's x: it is 0 or large enough. Then it is not below c times the
+// distance by more than its normaliser, which is below 2^10.
 bool is_in_contract(const RelativeBias& bias, const BiasIndex& at) {
   const auto* const fire = std::get_if<Fire>(&bias);
   if (fire == nullptr || at.query == at.key || fire->c == 0) return true;
@@ -62,7 +62,7 @@ void check_exact(const RelativeBias& bias, const BiasIndex& at, double got, cons
 
 namespace {
 
-// The value that a parameter's gradient must have, and the sum of its terms' magnitudes.
+// The required value of a parameter's gradient, and the sum of the magnitudes of its terms.
 struct Sum {
   long double value = 0;
   long double size = 0;
@@ -73,7 +73,7 @@ struct Sum {
   }
 };
 
-// One score's part: its place, and the gradient of the loss in it.
+// The part of one score: its index, and the gradient of the loss in it.
 struct Part {
   std::int64_t head = 0;
   std::int64_t query = 0;
@@ -91,14 +91,14 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 long double sign(double number) { return number > 0 ? 1 : number < 0 ? -1 : 0; }
 
-// Each adds one score's part to the sums of all parameters; false where the derivative has a corner
-// so near that a rounding may decide its side.
+// Each adds one score's part to the sums of all parameters. Returns false near a corner of the
+// derivative, where a rounding may decide the side.
 struct Add {
   Sums& sums;
   const Part& part;
 
   bool operator()(const T5Bias& bias) const {
-    const auto bucket = t5_bucket(part.key - part.query, bias.buckets);  // checked by itself
+    const auto bucket = t5_bucket(part.key - part.query, bias.buckets);  // checked separately
     if (!bucket) fail("a bucket must be found", bucket.error().message);
     sums[at(*bucket * bias.table.features + part.head)].add(part.gradient);
     return true;
@@ -135,13 +135,13 @@ struct Add {
 
   bool operator()(const Sandwich&) const { return true; }
 
-  // The tests of gradients judge encodings made of lists.
+  // The tests of gradients cover encodings made of lists.
   template <class Lists>
   bool operator()(const Lists&) const {
     return false;
   }
 
-  // Places of the parameters: c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
+  // Order of the parameters: c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
   bool operator()(const Fire& fire) const {
     const std::size_t width = fire.hidden_weight.size();
     const long double c = std::abs(static_cast<long double>(fire.c));
@@ -194,7 +194,7 @@ void check_gradient(const BiasGradient& of, std::span<const double> gradients,
     sums[i].add(value_at(DType::f64, memory.before.data() + place));
   }
   const Strided scores = strided(of.d_bias);
-  bool is_plain = true;  // without a corner, and without an overflow, which 0 makes NaN of
+  bool is_plain = true;  // no corner, and no overflow, from which a factor of 0 makes NaN
   std::int64_t terms = 0;
   for_each_element(scores, [&](const Axes& index) {
     const double gradient = value_at(
@@ -206,7 +206,7 @@ void check_gradient(const BiasGradient& of, std::span<const double> gradients,
     is_plain = std::visit(Add{sums, part}, of.bias) && is_plain && std::abs(gradient) < 0x1p400;
     ++terms;
   });
-  // Sums and a few roundings of each term.
+  // Covers the sums and a few roundings of each term.
   const long double bound = static_cast<long double>(terms + 64) * 0x1p-52L;
   for (std::size_t i = 0; i < sums.size() && is_plain; ++i) {
     const auto& [value, size] = sums[i];

@@ -10,11 +10,11 @@
 
 namespace rotary::fuzz {
 
-// A relative bias in double against the same in long double.
-// Within bias_error_bound. A table of T5 lies in the buffer and is read as it was before.
+// Compares a bias in double with long double, within bias_error_bound. A table of T5 is in the
+// buffer; its contents from before the call are read.
 void check_exact(const RelativeBias& bias, const BiasIndex& at, double got, const Memory& memory);
 
-// Gradients of the numbers of a relative bias, against the same in long double.
+// Gradients of a relative bias's numbers, compared with long double.
 
 struct BiasGradient {
   const RelativeBias& bias;
@@ -22,7 +22,7 @@ struct BiasGradient {
   ConstScoresView d_bias;
 };
 
-// gradients lie in the buffer; before the call they were what memory.before says.
+// gradients are in the buffer; memory.before has their contents from before the call.
 void check_gradient(const BiasGradient& of, std::span<const double> gradients,
                     const Memory& memory);
 

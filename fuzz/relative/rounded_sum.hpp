@@ -26,7 +26,7 @@ class RoundedSum {
 
   [[nodiscard]] long double value() const { return value_; }
   [[nodiscard]] long double size() const { return size_; }
-  // Each product is rounded once, each sum once, a few more where sums are grouped.
+  // Each product and each sum is rounded once. Grouped sums are rounded a few more times.
   [[nodiscard]] double error() const {
     return static_cast<double>((static_cast<long double>(terms_) + 4) * 0x1p-53L * size_);
   }
@@ -37,7 +37,7 @@ class RoundedSum {
   std::int64_t terms_ = 0;
 };
 
-// Numbers that overflow, of no size, or so small that products underflow are not looked at.
+// Skips numbers that overflow, are 0, or are so small that products underflow.
 inline void check_sum(const RoundedSum& sum, DType dtype, const std::byte* element) {
   const long double most = dtype == DType::f16   ? f16_overflow * 0.99
                            : dtype == DType::f64 ? 0x1p1000L

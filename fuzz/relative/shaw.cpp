@@ -23,11 +23,11 @@ enum class Operation { scores, values, gradient };
 
 struct ShawCase {
   Operation operation = Operation::scores;
-  ScoresView scores = {};  // of values: the weights
-  HeadsView heads = {};    // q; of values: out
+  ScoresView scores = {};  // for values: the weights
+  HeadsView heads = {};    // q; for values: out
   ShawWindow window = {};
   ConstTableView table = {};
-  std::span<double> gradient = {};  // in place of the table
+  std::span<double> gradient = {};  // instead of the table
   BiasRange range = {};
 };
 
@@ -137,7 +137,7 @@ std::int64_t row_of(const ShawCase& shaw, const Axes& score) {
                                            .key = shaw.range.first_key + score[3]});
 }
 
-// Elements as they were before.
+// Elements from before the call.
 struct Read {
   const Memory& memory;
 
@@ -172,7 +172,7 @@ void check_scores(const ShawCase& shaw, const Memory& memory) {
   put_back(strided(shaw.scores), memory);
 }
 
-// Nothing is added where there are no keys.
+// Without keys nothing is added.
 void check_values(const ShawCase& shaw, const Memory& memory) {
   const Read read{memory};
   for_each_element(strided(shaw.heads), [&](const Axes& index) {

@@ -30,7 +30,8 @@ Result<Rotations> make_rows(const ShiftCase& shift, const RotationsOptions& opti
   return rotations;
 }
 
-// Rows of another shift, remade; made where these options or frequencies allow no other shift.
+// Remakes rows of another shift. Makes new ones if these options or frequencies allow no other
+// shift.
 Result<Rotations> remade(const ShiftCase& shift, const RotationsOptions& options) {
   const Frequencies& frequencies = shift.from.frequencies;
   const ConsecutivePositions few{.first = 7, .tokens = static_cast<std::int64_t>(shift.seed % 3)};
@@ -48,7 +49,7 @@ Result<Rotations> remade(const ShiftCase& shift, const RotationsOptions& options
   return status.error();
 }
 
-// Checked rotations, or nothing where there must be none.
+// Rotations that passed their checks; nothing if there must be none.
 std::optional<Rotations> rows_of(const ShiftCase& shift, const RotationsOptions& options,
                                  const Memory& memory) {
   const Answer expected = expected_of_rows(shift, options);
@@ -63,7 +64,7 @@ std::optional<Rotations> rows_of(const ShiftCase& shift, const RotationsOptions&
   return *std::move(rotations);
 }
 
-// make_rotations checks its own arguments in other targets.
+// Other targets check the arguments of make_rotations.
 std::optional<Rotations> rotated_rows(const ShiftCase& shift) {
   RotationsOptions options{.rows = shift.options.rows, .tensors = shift.options.tensors};
   if (shift.to.frequencies.xpos) options.role = Role::key;
@@ -90,7 +91,7 @@ Status turn_at_once(const ShiftCase& shift) {
 
 void check(const ShiftCase& shift, const Rotations& by, const Status& status,
            const Memory& memory) {
-  // The judgement looks at strides and extents alone, so the keys may be turned by now.
+  // This answer depends only on strides and extents, so the keys may be rotated already.
   const Answer expected = expected_of_keys(shift, by, memory.after.data());
   if (!is_accepted(status, expected, memory)) return;
   check_keys(shift, by, memory);

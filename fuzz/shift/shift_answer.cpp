@@ -19,8 +19,8 @@ namespace {
 std::int64_t tokens_of(const ShiftSide& side) { return side.positions.counts.tokens; }
 std::int64_t batch_of(const ShiftSide& side) { return side.positions.counts.batch; }
 
-// visit(from, to) for the two positions of every token of every batch row; a stride of 0 names one
-// position for all tokens.
+// Calls visit(from, to) for the two positions of every token of every batch row. A stride of 0
+// gives all tokens one position.
 template <class Visit>
 void for_each_move(const ShiftSide& from, const ShiftSide& to, Visit visit) {
   const std::int64_t batch = std::max(batch_of(from), batch_of(to));
@@ -31,8 +31,8 @@ void for_each_move(const ShiftSide& from, const ShiftSide& to, Visit visit) {
   }
 }
 
-// Both are exact in long double, whose 64 bits hold every int64 and every double; their difference
-// is a whole number when what lies between integers is the same on both.
+// Long double has 64 bits, so it holds every int64 and every double exactly. The difference is a
+// whole number if both fractional parts are equal.
 bool is_whole_apart(long double from, long double to) {
   const long double a = from - std::floor(from);
   const long double b = to - std::floor(to);
@@ -88,7 +88,7 @@ bool is_bad_memory(const ShiftCase& shift, const RotationsOptions& options) {
   return options.memory.size() < *bytes;
 }
 
-// Without a role, of numerics exact, of keys that lie where rotations leave them.
+// True for rotations without a role, of numerics exact, for keys in the layout after rotation.
 bool turns_keys(const Rotations& by) {
   return !by.role() && by.numerics() == Numerics::exact &&
          by.window().pairing.get() != Pairing::interleaved_to_half;
@@ -144,7 +144,7 @@ struct RowPlace {
   std::int64_t pair = 0;
 };
 
-// The position that the bound takes: the distance where that is what the frequencies turn by.
+// The position for the bound: the distance, if frequencies are multiplied by it.
 double bound_position(const ShiftCase& shift, long double from, long double to) {
   const Frequencies& a = shift.from.frequencies;
   const Frequencies& b = shift.to.frequencies;

@@ -9,24 +9,24 @@
 
 namespace rotary::fuzz {
 
-// The answers that make_shift and shift must give to a case: from the comments of shift.hpp, by
-// looking at every position and every element.
-// Every token moves by one whole number of positions, under the same frequencies. Requires sides
-// that make_shift accepts.
+// The answers that make_shift and shift must give, as the comments of shift.hpp require. They check
+// every position and every element.
+//  True if every token moves by one whole number of positions under the same frequencies. Requires
+//  sides that make_shift accepts.
 [[nodiscard]] bool is_one_row(const ShiftSide& from, const ShiftSide& to);
 
-// The answer of make_shift to these options.
+// The answer of make_shift for these options.
 [[nodiscard]] Answer expected_of_rows(const ShiftCase& shift, const RotationsOptions& options);
 
-// The answer of shift once there are rotations.
+// The answer of shift for existing rotations.
 [[nodiscard]] Answer expected_of_keys(const ShiftCase& shift, const Rotations& by,
                                       const std::byte* buffer);
 
-// The checks of rows and keys after make_shift and shift accepted a case.
-// Checks some of the rows by multiple-precision arithmetic, and whether one row serves all tokens.
+// Checks after make_shift and shift have accepted a case.
+//  Checks some rows with multiple precision, and that one row serves all tokens when it may.
 void check_rows(const ShiftCase& shift, const Rotations& by);
 
-// Checks that keys are turned by the rows within the bound, and that every other byte is unchanged.
+// Checks that the rows rotate keys within the bound and that every other byte is unchanged.
 // Restores the keys.
 void check_keys(const ShiftCase& shift, const Rotations& by, const Memory& memory);
 

@@ -12,7 +12,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Frequencies of any size and sense, with any attention factor.
+// Frequencies of any size and sign, with any attention factor.
 Frequencies decode_list(Bytes& input, const HeadWindow& window) {
   std::vector<double> inv_freq;
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
@@ -38,8 +38,8 @@ Frequencies decode_frequencies(Bytes& input, const HeadWindow& window) {
   return frequencies;
 }
 
-// Token i of batch row b stands at first + i * step, in b's place 1000 farther; a few numbers of
-// doubles lie between integers, one number may be anything.
+// Token i of batch row b is at first + i * step + 1000 b. Some doubles are fractional, and one
+// number may be anything.
 std::vector<long double> decode_values(Bytes& input, const NumbersCase& numbers) {
   const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 128); };
   const long double step = input.once_in(4) ? input.number(-3, 3) : 1;
@@ -91,7 +91,7 @@ bool decode_keys(Bytes& input, Places& places, ShiftCase& shift) {
   return data.has_value();
 }
 
-// Memory for the rows, mostly enough.
+// Memory for the rows, usually enough.
 void decode_memory(Bytes& input, std::span<std::byte> memory, ShiftCase& shift) {
   if (!input.once_in(2)) return;
   shift.options.memory = memory;

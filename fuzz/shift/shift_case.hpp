@@ -20,17 +20,17 @@ namespace rotary::fuzz {
 struct ShiftSide {
   Frequencies frequencies;
   NumbersCase positions = {};
-  std::vector<long double> numbers = {};  // to be written
+  std::vector<long double> numbers = {};  // written to the positions
 
   [[nodiscard]] RotatedAt at() const { return {frequencies, positions_of(positions)}; }
 };
 
-// The source of the rows that turn the keys.
+// Where the rows that rotate the keys come from.
 enum class ShiftRows {
   made,     // make_shift
-  remade,   // remake_shift of rows of another shift
-  at_once,  // the shift that makes them itself
-  rotated,  // make_rotations of `to`, which a shift may refuse
+  remade,   // remake_shift, from rows of another shift
+  at_once,  // the shift makes them itself
+  rotated,  // make_rotations of `to`; a shift may refuse them
 };
 
 struct ShiftCase {
@@ -39,15 +39,15 @@ struct ShiftCase {
   ShiftSide from;
   ShiftSide to;
   HeadsView keys = {};
-  std::optional<QuantizedHeadsView> quantized = {};  // in place of keys
+  std::optional<QuantizedHeadsView> quantized = {};  // instead of keys
   bool has_executor = false;
-  bool has_zeros = false;  // quantized: the first head
+  bool has_zeros = false;  // if quantized: the first head is 0
   std::uint64_t seed = 0;
   Noise noise = Noise::activations;
 };
 
-// memory: for rows, apart from the buffer. nullopt if a view that shift may accept would leave the
-// buffer.
+// memory: for rows, separate from the buffer. Returns nullopt if a view that shift may accept would
+// leave the buffer.
 [[nodiscard]] std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
                                                     std::span<std::byte> memory);
 
