@@ -48,8 +48,7 @@ std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t t
   return t;
 }
 
-// Checks that the table has the row of every token of n. Reads indices once if batch rows share
-// them.
+// Checks that the table has every token's row. Reads indices once if batch rows share them.
 Status check_rows_exist(std::string_view name, const TableRows& rows, const TokenExtents& n,
                         std::int64_t count) {
   if (n.batch == 0 || n.tokens == 0) return {};
@@ -152,8 +151,7 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
     if (auto status = check_transfer(dst, dst); !status) return status;
     for (std::size_t i = 0; i < lookups.size(); ++i) {
       if (check_lookup("", lookups[i], dst)) continue;
-      // Repeats the failed check with the lookup's name. Making the name takes heap memory, which
-      // good calls save.
+      // Repeats the failed check with the lookup's name, for which good calls allocate nothing.
       return check_lookup(message("lookups[", i, "]: "), lookups[i], dst);
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {

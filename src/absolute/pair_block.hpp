@@ -24,8 +24,7 @@ struct PairBlock {
   alignas(64) std::array<double, block_pairs> sin;
 };
 
-// Writes cos and sin of (position + offset) * inv_freq; the sum is exact. Requires that first and
-// count are set.
+// Writes cos and sin of (position + offset) * inv_freq; the sum is exact. Requires first, count.
 void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept;
 

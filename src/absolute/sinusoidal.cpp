@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks come first; once writing begins nothing can fail. The pairs of a token are computed a
-// block at a time, once for all batch rows that share its position.
+// All checks come first; writing cannot fail. A token's pairs are computed a block at a time, once
+// for all batch rows that share its position.
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -25,7 +25,7 @@ struct Task {
   const Sinusoidal& sinusoidal;
   const Positions& positions;
   double embedding_scale = 1;
-  std::string_view prefix = {};  // prefix of messages about positions that are distances
+  std::string_view prefix = {};  // of messages about positions that are distances
 };
 
 struct TokenIndex {

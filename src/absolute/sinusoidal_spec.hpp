@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements on a Sinusoidal of every function that takes one.
+// What every function that takes a Sinusoidal requires of it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions, or other numbers per token, of the tokens of a view.
+// Positions, or other numbers, of a view's tokens.
 #pragma once
 
 #include <cstdint>

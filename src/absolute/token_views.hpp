@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of absolute encodings on their views, checked before anything is written, with
-// the checks of head views. Each error names the view.
+// What absolute encodings require of their views, checked before anything is written. Each error
+// names the view.
 #pragma once
 
 #include <string>
@@ -19,8 +19,7 @@ namespace rotary {
 // Formats the extents for messages.
 [[nodiscard]] std::string describe(const TokenExtents& n);
 
-// A view's name in messages: "dst", or "lookups[1]: table" in two parts. Good calls never join
-// them.
+// A view's name in messages: "dst", or "lookups[1]: table" in two parts, joined on errors only.
 struct ViewName {
   std::string_view name;
   std::string_view prefix = {};

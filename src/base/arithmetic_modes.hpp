@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program may have changed the arithmetic modes of a thread: the rounding direction, whether
-// subnormal numbers become 0, which exceptions trap, and on x86 the precision of x87 registers.
-// This library promises its numbers for the default modes of IEEE 754 (docs/numeric-contract.md,
-// "Modes of the caller"); these classes ensure them at its border.
+// The program may have changed a thread's arithmetic modes: the rounding direction, flushing of
+// subnormals to 0, trapping exceptions, and on x86 the precision of x87 registers. The library
+// promises its numbers for the default modes of IEEE 754 (docs/numeric-contract.md, "Modes of the
+// caller"). These classes set those modes when a call enters the library.
 #pragma once
 
 #include <cfenv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists that follow from the facts (Describe) of a variant's alternatives.
+// Lists derived from the facts (Describe) of a variant's alternatives.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of public enumerations: to_string() and the refusal of other values follow from them.
+// The names of public enumerators, from which to_string() and the refusal of other values follow.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The larger and the smaller of two numbers. std::max and std::min drop a NaN or keep it by the
-// order of their arguments; here NaN stays, so that a comparison with the result fails.
+// The larger and the smaller of two numbers, where NaN wins. std::max and std::min keep or drop NaN
+// depending on the order of arguments. Here a later comparison with the result fails.
 #pragma once
 
 #include <cmath>

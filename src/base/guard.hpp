@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions become errors, and the caller's arithmetic modes those in which numbers are
-// promised. Code inside may throw (containers do when memory runs out); the API never does. Every
-// public function whose body allocates or computes runs it inside guarded().
+// Turns exceptions into errors and sets the arithmetic modes. Code inside guarded() may throw, as
+// containers do when memory runs out; the API never throws. Every public function that allocates or
+// computes runs its body inside guarded().
 #pragma once
 
 #include <new>

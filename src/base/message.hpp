@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the text of an Error: parts joined in order, numbers as a person would write them.
+// Builds the text of an Error: joins parts in order and formats numbers for people.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the names that exist a mistyped one may mean; for messages of the library and its tools.
+// Guesses the existing name behind a mistyped one, for messages of the library and its tools.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@
 namespace rotary {
 
 // Number of edits between two texts (optimal string alignment), ignoring case. An edit changes,
-// removes or inserts a letter, or swaps two neighbours. Keeps only the last three rows of the usual
-// table.
+// removes or inserts a letter, or swaps two neighbours. Keeps three rows of the usual table.
 [[nodiscard]] inline std::size_t edits_between(std::string_view from, std::string_view to) {
   const auto same = [](char one, char other) {
     const auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c + 32) : c; };

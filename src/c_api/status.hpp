@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a C function reports: by a status and, on failure, a text that this thread can ask for.
+// C functions report errors by a status, and by a text that the same thread can ask for.
 #pragma once
 
 #include <functional>

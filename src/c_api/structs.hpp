@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI grow at their end. A caller's struct may be shorter than ours (compiled
-// against an earlier header) or longer (against a later one); its struct_size tells.
+// Structs of the C ABI grow at their end. struct_size tells if the caller's struct is shorter than
+// ours (compiled against an earlier header) or longer (a later one).
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary.h to values of the C++ API. The functions that take a value check its
-// requirements; until then an enumerator that does not exist is passed on.
+// Converts structs of rotary.h to values of the C++ API. Unknown enumerators pass through: the
+// functions that take a value check it.
 #pragma once
 
 #include <cstdint>

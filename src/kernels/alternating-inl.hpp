@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates bf16 on machines that narrow it with integer instructions. Two elements share a 32-bit
-// lane. Pairs (2i, 2i + 1) already lie like that. For pairs (i, i + d/2) two vectors of elements
-// are loaded as one: its even elements make the first vector, its odd elements the second. That
-// takes two instructions to widen and two to narrow; in the order of elements it takes four and
-// four. A pair sees the operations of Turn, so its bits are the same. Compiled once for each
-// instruction set (kernel_table.cpp).
+// Rotates bf16 on machines that narrow to bf16 with integer instructions. Two elements share a
+// 32-bit lane. Pairs (2i, 2i + 1) are already stored so. For pairs (i, i + d/2), two vectors of
+// elements are loaded as one: its even elements are the first vector, its odd elements the second.
+// Widening and narrowing then take two instructions each; in the order of elements they take four
+// each. The operations on a pair are those of Turn, so its bits are the same. Compiled once for
+// each instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the KV cache and head norms only, under the contract of kernels.hpp: storing in
-// another dtype than the computation's, and RMS norms.
+// Kernels for the KV cache and for head norms, under the contract of kernels.hpp: rounding to the
+// stored dtype, and RMS norms.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the tables of this build, without Highway's chosen target: forcing a set here changes
-// nothing for another user of Highway in the process.
+// Lists the tables of this build. Does not use Highway's chosen target, so forcing a set here does
+// not affect other users of Highway in the process.
 #include "kernels/compiled_tables.hpp"
 
 #include "kernels/target.hpp"

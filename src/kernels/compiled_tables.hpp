@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All kernel tables of this build, with the Highway target each was compiled for.
+// All kernel tables of this build, with the Highway target of each.
 #pragma once
 
 #include <cstdint>

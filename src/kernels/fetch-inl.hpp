@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetching: a matter of time alone. Addresses may lie beyond the memory that is read. Compiled
+// Prefetching, which affects only speed. Addresses may lie beyond the memory that is read. Compiled
 // once for each instruction set.
 
 #if defined(ROTARY_KERNELS_FETCH_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes heads, and rotates quantized heads in place: x' = x c - y s, y' = x s + y c on the int8
-// elements themselves, in float32, since the scale is common to a head. Each head is processed
-// twice, once for its largest |x'| and once to store: recomputing the products is cheaper than
-// keeping them, and a head may have any size. Adding 1.5 * 2^23 rounds to nearest even, the same
-// everywhere. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
-// each instruction set (int8_table.cpp).
+// Quantizes heads, and rotates quantized heads in place. The rotation x' = x c - y s, y' = x s + y
+// c uses the int8 elements themselves, in float32, because a head has a single scale. Each head is
+// processed twice: to find its largest |x'| and to store it. Recomputing the products is cheaper
+// than keeping them, and a head may have any size. Adding 1.5 * 2^23 rounds to nearest even on
+// every machine. A partial vector (a capped tag) touches exactly its own elements. Compiled once
+// for each instruction set (int8_table.cpp).
 
 #if defined(ROTARY_KERNELS_INT8_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_INT8_INL_HPP
@@ -284,8 +284,7 @@ HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t a
   return largest;
 }
 
-// Stores a head that cannot be scaled: all numbers are below least_quantized, or some are not
-// finite.
+// Stores a head that cannot be scaled: all below least_quantized, or some not finite.
 HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
   std::fill_n(job.to, job.features, std::int8_t{0});
   *job.scale = scale;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels of quantized keys: int8 elements with a float32 scale for each head
+// The contract of the kernels for quantized keys: int8 elements with a float32 scale for each head
 // and token. As in kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail.
 #pragma once
 

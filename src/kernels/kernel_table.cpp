@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of one instruction set: its kernels of rows and rotation, and where its others are.
+// The table of one instruction set: its kernels for rows and rotation, and pointers to the others.
 // CMake compiles this file, attend_table.cpp, cache_table.cpp, int8_table.cpp and linear_table.cpp
-// once for each set, as objects of their own (target.hpp).
+// once for each set, into separate objects (target.hpp).
 #include "kernels/target.hpp"
 #if ROTARY_COMPILE_TARGET
 // Include after target.hpp.

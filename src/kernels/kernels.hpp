@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract between the library and its kernels: plain structs, pointers and sizes, and one
-// table of functions per instruction set. A kernel knows no spec, model or error; it neither
-// allocates nor checks; and it can process any part of a tensor, so the caller owns threading.
+// The contract between the library and its kernels: plain structs, pointers and sizes, and a table
+// of functions for each instruction set. A kernel knows no spec, model or error. It neither
+// allocates nor checks. It can process any part of a tensor, so the caller decides about threads.
 #pragma once
 
 #include <cstddef>

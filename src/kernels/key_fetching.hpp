@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the attention kernels prefetch keys and values that do not fit in the caches.
+// How the attention kernels prefetch keys and values that are larger than the caches.
 #pragma once
 
 namespace rotary::kernels {

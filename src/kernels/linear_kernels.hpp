@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels of linear attention: small matrix products, feature maps, sums. As in
-// kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail. Real is float, or
+// The contract of the kernels for linear attention: small matrix products, feature maps, sums. As
+// in kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail. Real is float, or
 // double if the tensors are f64.
 #pragma once
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. Computes in
+// Rotates pairs: x' = x c - y s, y' = x s + y c (RoFormer, arXiv 2104.09864, eq. 34). Computes in
 // double for f64 elements, in float32 for all others, and rounds once or after each operation.
 //
-// The loop order follows memory. If the heads of a token are adjacent ([T,H,D]) in src or dst, the
-// row's vectors stay in registers over all heads of the token. If the tokens of a head are adjacent
-// ([H,T,D]), they stay over a few heads, and a block of tokens is done before the next few heads.
-// Either way each pair sees the same operations, tails included (shorter vectors, not scalar code),
-// so the bits do not depend on layout, batch or split. From and To say which features of a head a
-// pair is read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
+// The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, the row's
+// vectors stay in registers over all of them. If a head's tokens are adjacent ([H,T,D]), the row's
+// vectors stay over a few heads, and a block of tokens is done before the next few heads. In both
+// cases each pair sees the same operations, also in tails (shorter vectors, not scalar code). So
+// bits do not depend on layout, batch or split. From and To say which features of a head a pair is
+// read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
 // (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -298,8 +298,7 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
         auto heads = heads_of<T, Out>(job, t, head);
-        // Not std::min: its references keep gcc 12 from holding the loop in registers, which costs
-        // 60 %.
+        // Not std::min: for its references gcc 12 spills the loop's registers, which costs 60 %.
         const std::int64_t left = job.heads - head;
         heads.heads = left < heads_at_once ? left : heads_at_once;
         rotate_token<From, To>(row_of<T>(job, t), heads);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rows of cos and sin. The anchor of a position is the multiple of steps_per_anchor at or
-// below it. For each pair, the anchor's phase position * turns modulo 2^64 is reduced to the
-// nearest quarter turn and two polynomials are evaluated in double. The few positions from there
-// are reached by a rotation with cos and sin from a table; f32 rows are then rounded once to
-// float32. Exact wrapping makes every int64 position as accurate as position 0. The anchor depends
-// on the position alone, so a row has the same bits in every call. Positions between integers come
-// as phases, which are evaluated without a step. Compiled once for each instruction set
-// (kernel_table.cpp).
+// Makes cos/sin rows. A position's anchor is the multiple of steps_per_anchor at or below it. For
+// each pair, the anchor's phase (position * turns modulo 2^64) is reduced to the nearest quarter
+// turn, and two polynomials are evaluated in double. A rotation by cos and sin from a table then
+// leads from the anchor to the position; f32 rows are rounded once. Exact wrapping makes every
+// int64 position as accurate as position 0. The anchor depends only on the position, so a row has
+// the same bits in every call. Fractional positions are given as phases and evaluated without a
+// step. Compiled once for each instruction set (kernel_table.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set of an object. CMake names it by ROTARY_TARGET, a target of Highway such as
-// HWY_AVX2. Where the compiler's options already require that set or a better one,
+// The instruction set of an object. CMake gives it as ROTARY_TARGET, a target of Highway such as
+// HWY_AVX2. If the compiler's options already require that set or a better one,
 // ROTARY_COMPILE_TARGET is 0 and the object stays empty. Include this header first.
 #pragma once
 
@@ -11,8 +11,7 @@
 
 // On 64-bit Arm that leaves NEON, the compiler's baseline: nothing to choose at run time. This
 // macro keeps Highway from putting "+crypto" on each function. Our kernels use no AES. gcc 12 omits
-// the attribute from constructors that it generates, which then cannot inline functions that have
-// it.
+// the attribute from constructors that it generates, which then cannot inline such functions.
 #if defined(__aarch64__)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif

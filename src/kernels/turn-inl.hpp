@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a rotation and what is done to a pair: x' = x c - y s, y' = x s + y c. Compiled
+// The operands of a rotation, and its operation on a pair: x' = x c - y s, y' = x s + y c. Compiled
 // once for each instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_TURN_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -51,8 +51,7 @@ struct Turn {
 };
 
 // A product of two T is exact in float32 for bf16 (16 bits) and f16 (22 bits), so each product is
-// rounded once. The sum is rounded to float32, then again when stored, as by float32 hardware for
-// T.
+// rounded once. The sum is rounded to float32 and again when stored, as by float32 hardware.
 template <class T>
 struct Turn<EveryStep<T>> {
   template <class D, class V = hn::Vec<D>>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phase of a position between integers, as a 64-bit fraction of a turn. The position is split
-// exactly into a whole part, which wraps like any integer position, and a part of one position,
-// whose fraction of a turn is computed in integers: a product of two doubles would lose whole
-// turns.
+// The phase of a fractional position, as a 64-bit fraction of a turn. The position is split exactly
+// into a whole part, which wraps like any integer position, and a fractional part. That part's turn
+// is computed in integers, because a product of two doubles would lose whole turns.
 #pragma once
 
 #include <concepts>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients are summed in an order that does not depend on strides. If the bias depends on the
-// distance alone, the score gradients of a head are first summed for each distance, over batch
-// rows, rows and columns, and then each distance is evaluated once. FIRE is summed row by row. The
-// others are summed pair by pair, over batch rows, rows, columns and heads.
+// Gradients are summed in an order that does not depend on strides. If the bias depends only on the
+// distance, a head's score gradients are first summed for each distance, over batch rows, rows and
+// columns. Each distance is then evaluated once. FIRE is summed row by row. Others are summed pair
+// by pair, over batch rows, rows, columns and heads.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of operations on scores on their views. Checked before anything is written; each
-// error names the view.
+// What operations on scores require of their views, checked before anything is written. Each error
+// names the view.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,7 @@ struct NamedView {
 // As check_memory(), and checks that no two indices name the same element.
 [[nodiscard]] Status check_destination(const NamedView& view);
 
-// Checks destination with check_destination(), source with check_memory(), and that they share no
-// element.
+// Does check_destination(), check_memory() of source, and checks that they share no element.
 [[nodiscard]] Status check_apart(const NamedView& destination, const NamedView& source);
 
 // Checks that scores and heads of one call have the same batch, queries and heads.

@@ -26,8 +26,7 @@ double logistic(double score) noexcept {
   return 1 / (1 + std::exp(-score));
 }
 
-// A position between rows lower and upper of the table: p = lower + share. If p is NaN, so is
-// share.
+// A position p between two rows of the table: p = lower + share. If p is NaN, so is share.
 struct TablePlace {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
@@ -45,8 +44,8 @@ TablePlace place_of(double position) noexcept {
 // table. Holds the table and buffers; made once per call.
 class ContextualRow {
  public:
-  // Requires checked arguments. Reads the rows of the table that positions can reach, at most one
-  // per key.
+  // Requires checked arguments. Reads the table's rows that positions can reach, at most one per
+  // key.
   ContextualRow(const Cope& cope, const ConstScoresView& scores)
       : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
         last_position_(static_cast<double>(cope.table.rows - 1)),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluator for each encoding. It is made once per call and computes a bias in two steps: a
-// term that all heads share (shared_term), and each head's value of it (value). It also adds
-// gradients (those of FIRE: fire_row.cpp). It handles single numbers; views, dtypes and loops are
-// in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
+// One evaluator for each encoding, made once per call. It computes a bias in two steps: a term that
+// all heads share (shared_term), and each head's value for it (value). It also adds gradients
+// (FIRE's: fire_row.cpp). It handles single numbers; views, dtypes and loops are in fill_bias.cpp,
+// fire_row.cpp and bias_gradient.cpp.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ class AlibiEvaluator {
   std::vector<double> slopes_;
 };
 
-// Formulas of the signed distance key - query and of a head's learned numbers. Heads share only the
+// Formulas of the signed distance key - query and a head's learned numbers; heads share only the
 // distance.
 [[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;

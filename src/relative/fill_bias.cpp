@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// If the bias depends on the distance alone or on the key alone, each head's value for each
-// distance or key is computed and rounded once, then copied to the elements that need it. The bits
-// are those of evaluating each element. Other biases are evaluated row by row. Buffers are
-// allocated before anything is written.
+// If the bias depends only on the distance or only on the key, each head's values are computed and
+// rounded once, then copied to all elements. The bits are those of evaluating each element. Other
+// biases are evaluated row by row. Buffers are allocated before anything is written.
 #include <cstring>
 #include <vector>
 
@@ -18,8 +17,7 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// One head's biases for all distances, or for all keys: as doubles, and as elements of the
-// destination.
+// One head's biases for all distances or all keys, as doubles and as the destination's elements.
 class Line {
  public:
   Line(DType dtype, std::int64_t count)

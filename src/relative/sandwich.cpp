@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Angles are kept as a 64-bit fraction of a turn (whole turns drop out), so that no distance is too
-// large.
+// Angles are 64-bit fractions of a turn (whole turns drop out), so no distance is too large.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query only the rows of the table that its keys use are visited, each once: to compute
-// the query's product with it (scores), or to sum the weights of the keys that use it (values,
-// gradient).
+// For each query, visits each row of the table that its keys use, once: to multiply it with the
+// query (scores), or to sum the weights of its keys (values, gradient).
 #include "rotary/shaw.hpp"
 
 #include <algorithm>
@@ -144,7 +143,6 @@ std::span<const double> sum_by_row(std::span<double> sums, std::span<const doubl
 }
 
 // Gives each key the product of its row. of_met has one product for each used row.
-// used.
 void spread(std::span<double> keys, std::span<const double> of_met, const MetRows& met) {
   const auto others = keys.subspan(met.keys_in_first);
   const auto steps = std::min(others.size(), met.count() - 1);

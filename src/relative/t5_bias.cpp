@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets in T5's own float32 operations. A logarithm that is correctly rounded (by way of double)
-// stands for torch's and for the C library's logf, which round the same way but for a few inputs.
+// Buckets in T5's own float32 operations. The logarithm is correctly rounded (through double),
+// which equals torch's and the C library's logf except for a few inputs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out the working memory of a call: the code that hands it out also counts its bytes.
+// Lays out the working memory of a call. The same code counts its bytes and hands them out.
 #pragma once
 
 #include <algorithm>

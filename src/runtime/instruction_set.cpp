@@ -13,8 +13,7 @@ namespace {
 
 constexpr const char* variable = "ROTARY_INSTRUCTION_SET";
 
-// Null until first used. A race at first use is harmless: every thread finds and stores the same
-// constant table.
+// Null until first used. A race is harmless: every thread stores the same constant table.
 std::atomic<const kernels::KernelTable*> active{nullptr};
 
 const kernels::KernelTable* find_table(std::string_view name) {

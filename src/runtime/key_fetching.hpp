@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How streams of keys, and tensors beyond the caches, are prefetched on this machine.
+// How this machine prefetches keys, and tensors larger than the caches.
 #pragma once
 
 #include <cstdint>

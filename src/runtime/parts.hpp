@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a call into parts of consecutive tokens, one for each task of the executor. A token is never
-// cut, so every part computes the same bits as the whole call would.
+// Cuts a call into parts of consecutive tokens, one for each task of the executor. No token is cut,
+// so parts have the bits of the whole call.
 #pragma once
 
 #include <algorithm>

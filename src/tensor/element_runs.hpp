@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts runs of a token's features to doubles, which hold every value of every dtype, and back
-// with one rounding to nearest even. Embeddings pass through memory once per forward pass, so this
-// is portable code that the compiler vectorises, not kernels:
-// docs/decisions.md, 0009.
+// Converts runs of a token's features to doubles, which hold every value of every dtype. Converts
+// them back with one rounding to nearest even. Embeddings are read once per forward pass, so this
+// is portable code that the compiler vectorises, not kernels (docs/decisions.md, 0009).
 #pragma once
 
 #include <array>

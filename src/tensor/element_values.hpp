@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single elements of each DType as their exact double, and rounding to 16-bit formats. For rows,
-// which are few; tensors are processed by kernels/.
+// Converts single elements of each DType to the exact double, and rounds to 16-bit formats. For
+// rows, which are few; kernels/ processes tensors.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns other views into views of heads, so that memory is checked in one place. Strides along
-// extents of 1 are never used and become 0.
+// Converts other views to views of heads, so that one place checks memory. Sets strides along
+// extents of 1, which are never used, to 0.
 #pragma once
 
 #include <cstddef>

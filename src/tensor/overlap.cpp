@@ -2,8 +2,8 @@
 // Two views share a byte if
 //     a.data + Σ i_k s_k = b.data + Σ j_k t_k    with 0 <= i_k < n_k, 0 <= j_k < m_k,
 // where the bytes of an element are one more axis of stride 1. Steps of equal size are merged into
-// one bounded integer, and the equation is solved from the largest step down: what the smaller
-// steps can still reach leaves few candidates for each integer, at most two if strides nest.
+// one bounded integer. The equation is solved from the largest step down: the reach of the smaller
+// steps leaves few candidates for each integer, at most two if strides nest.
 #include "tensor/overlap.hpp"
 
 #include <algorithm>
@@ -70,8 +70,7 @@ class StepSum {
 
   // Tells if the sum can be 0 although some count is not 0.
   Overlap reaches_zero_otherwise() {
-    // One case for each position of the first nonzero count. By symmetry it may be taken as
-    // positive.
+    // A case for each place of the first nonzero count, which by symmetry is positive.
     for (std::size_t first = 0; first < size_; ++first) {
       Step& step = steps_[first];
       const Step whole = step;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds whether two strided views share an element. Only addresses decide, so interleaved slices of
-// one buffer (q and k of a fused QKV) are told apart from views that really overlap.
+// Finds whether two strided views share an element. Compares addresses, so it tells interleaved
+// slices of one buffer (q and k of a fused QKV) from views that really overlap.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,7 @@ enum class Overlap { none, shared, undecided };
 
 [[nodiscard]] Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept;
 
-// Tells if two different indices of the view name the same element. Requires the same as
-// find_overlap().
+// Tells if two different indices of the view name one element. Requires what find_overlap() does.
 [[nodiscard]] Overlap find_self_overlap(const ConstHeadsView& view) noexcept;
 
 }  // namespace rotary

@@ -58,8 +58,7 @@ Status validate_data(const TokenArray<Number>& positions) {
 }
 
 // Checks that accepts() holds for every value. Otherwise the error quotes requirement(), which is
-// called only then. A stride of 0 repeats one value: one check is enough, and tokens may be any
-// number.
+// called only then. With a stride of 0 one check is enough, and tokens may be any number.
 template <class Number, class Accepts, class Requirement>
 Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of make_rotations() on positions, checked before it writes a row. Counts are
-// checked where memory for the rows is made (rotations_access.hpp).
+// What make_rotations() requires of positions, checked before it writes a row. rotations_access.hpp
+// checks counts when it makes memory for rows.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@ namespace rotary {
 // axes: the number of axes of the frequencies. Positions have as many, or one.
 [[nodiscard]] Status validate(const Positions& positions, std::int64_t axes = 1);
 
-// Checks that each position is an integer that fits int32, in which some callers compute. Requires
-// valid positions.
+// Checks that each position is an integer within int32. Requires valid positions.
 [[nodiscard]] Status check_int32(const Positions& positions);
 
 // Checks that no position exceeds the longest context of the frequencies. Requires valid positions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys or values as a cache holds them: elements of a dtype, or int8 with a scale for each head and
-// token; and the checks of the second form, which no DType names.
+// Keys or values as stored in a cache: elements of a dtype, or int8 with a scale for each head and
+// token. Also the checks of int8, which no DType names.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of every function on its views, checked before it writes anything. Each error
-// names the view.
+// What every function requires of its views, checked before it writes. Each error names the view.
 #pragma once
 
 #include <string>
@@ -39,8 +38,7 @@ template <class View>
   return without_unused_strides(view);
 }
 
-// Checks that dtype is f32, bf16, f16 or f64. A name is text or an argument of to_text(), here and
-// below.
+// Checks that dtype is f32, bf16, f16 or f64. Names are text or arguments of to_text().
 template <class Name>
 [[nodiscard]] Status check_dtype(const Name& name, DType dtype) {
   if (size_in_bytes(dtype) != 0) return {};
@@ -48,8 +46,7 @@ template <class Name>
                           static_cast<std::int32_t>(dtype));
 }
 
-// Checks that the address is a multiple of `bytes`. requirement: the start of the message, in
-// parts.
+// Checks that the address is a multiple of `bytes`. requirement: starts the message, in parts.
 template <class... Parts>
 [[nodiscard]] Status check_aligned(const void* data, std::int64_t bytes,
                                    const Parts&... requirement) {
@@ -75,8 +72,7 @@ template <class Name, class Strides>
 // Checks that extents are at least 0.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n);
 
-// Checks that the view spans less than 2^62 bytes and, if it has elements, that data is not null
-// and is aligned.
+// Checks for a span below 2^62 bytes and, if there are elements, aligned data that is not null.
 [[nodiscard]] Status check_memory(std::string_view name, const ConstHeadsView& view);
 
 // Does check_dtype(), check_extents() and check_memory().

@@ -11,8 +11,7 @@
 namespace rotary {
 namespace {
 
-// True inside a task of any pool. A call from there must not wait for a pool: it could wait for
-// itself.
+// True inside a task of any pool. Such a task must not wait for a pool: it could be its own.
 thread_local bool in_task = false;
 
 // Forks of this process and its ancestors since the first pool was made.

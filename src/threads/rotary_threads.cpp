@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions: the C++ ones, with errors as a status and a text of this thread. The text is
-// separate from rotary_last_error(), because this library does not need the other one.
+// The C functions: call the C++ ones and report errors as a status and a text per thread. The text
+// is separate from rotary_last_error(), because this library does not need the other library.
 #include "rotary/rotary_threads.h"
 
 #include <algorithm>

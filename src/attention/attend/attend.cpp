@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks come first; once writing begins nothing can fail. The sizes of the call alone decide
-// how its queries are cut into blocks, and a block computes the same bits on any thread.
+// All checks come first; writing cannot fail. Only the sizes of the call decide how its queries are
+// cut into blocks. A block computes the same bits on any thread.
 #include <atomic>
 #include <cstddef>
 #include <memory>

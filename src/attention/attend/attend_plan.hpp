@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a call of attend() into units of work by its sizes alone: sequences of many queries into
-// blocks of queries, sequences of few queries into splits of their keys. Only the number of kv
-// heads per unit depends on the executor, and no bit of the result depends on that number.
+// Cuts a call of attend() into units of work. Sequences of many queries are cut into blocks of
+// queries, sequences of few queries into splits of their keys. Only the number of kv heads per unit
+// depends on the executor, and no bit of the result depends on that number.
 #pragma once
 
 #include <cstddef>

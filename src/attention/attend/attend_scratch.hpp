@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scratch memory of one thread of attend(), and how the rows of a query block lie in it.
+// The scratch memory of one thread of attend(), and the layout of a query block's rows in it.
 #pragma once
 
 #include <algorithm>

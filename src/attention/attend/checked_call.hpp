@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of attend() that has passed every check, with all that follows from its arguments: nothing
-// that takes a CheckedCall can fail.
+// A call of attend() that has passed every check. Functions that take a CheckedCall cannot fail.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of attend() on position encodings: rotations, keys rotated beforehand, Shaw's
-// vectors, bias.
+// What attend() requires of encodings: rotations, already rotated keys, Shaw's vectors, biases.
 #pragma once
 
 #include "attention/attend/attend_call.hpp"

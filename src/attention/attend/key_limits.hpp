@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of its sequence that a query sees: at most two runs of neighbours, sinks and window.
+// The keys that a query sees: at most two runs of adjacent keys, the sinks and the window.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace rotary {
 
-// Largest position (in magnitude) that a mask compares: differences, and windows of twice that, fit
-// in int64.
+// Largest |position| that a mask compares: differences, and windows of twice that, fit int64.
 inline constexpr std::int64_t largest_mask_position = std::int64_t{1} << 60;
 
 // Keys [begin, end) of a sequence; empty if end <= begin.

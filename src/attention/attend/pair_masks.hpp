@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The softcap and the masks of pairs: their requirements, and what the rows of a block get of them.
+// The softcap and the masks of pairs: their checks, and their use by the rows of a block.
 #pragma once
 
 #include <cstdint>

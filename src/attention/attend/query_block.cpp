@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block goes through its keys tile by tile: first sinks, then the window. Each row keeps a
-// running maximum, sum and sum of values (SoftmaxState), so no full row of scores ever exists. All
-// kv heads process a tile before the next one: where they are adjacent, their tile is one piece of
-// memory.
+// A block processes its keys tile by tile: first sinks, then the window. Each row keeps a running
+// maximum, sum and sum of values (SoftmaxState), so no full row of scores ever exists. All kv heads
+// process a tile before the next one. If they are adjacent, the tile is contiguous memory.
 #include "attention/attend/query_block.hpp"
 
 #include <algorithm>
@@ -272,8 +271,7 @@ class Block {
                       .scales = find_scales(keys_of(head), args_.v, tile, scratch_.value_scales)});
   }
 
-  // For many rows: multiplies a packed tile and meanwhile prefetches the keys after it, up to
-  // `end`.
+  // For many rows: multiplies a packed tile while prefetching the next keys, up to `end`.
   void accumulate(const BlockHead& head, const KeyRun& tile, std::int64_t end) const {
     const std::int64_t all = shape_.rows();
     const kernels::NextHeads next = next_heads(

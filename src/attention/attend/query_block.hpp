@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit of work of attend(): the state of one block of queries, which every function of a block
-// refers to, and the algorithm.
+// One block of queries, the unit of work of attend(): its state and the algorithm.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks come first; once writing begins nothing can fail.
+// All checks come first; writing cannot fail.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of append() that has passed every check, with all that follows from its arguments: nothing
-// that takes a CheckedAppend can fail.
+// A call of append() that has passed every check. Functions that take a CheckedAppend cannot fail.
 #pragma once
 
 #include <optional>

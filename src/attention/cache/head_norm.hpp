@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by normalize_heads() and append(): the work of a norm on single heads, which cannot fail
-// and allocates nothing.
+// The norm of single heads, for normalize_heads() and append(). Cannot fail and allocates nothing.
 #pragma once
 
 #include <cstddef>

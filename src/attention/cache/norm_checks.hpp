@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements on a norm and on what heads are stored as, of every function that takes them.
+// What every function requires of a norm, and of the dtype in which heads are stored.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys with a norm and heads to be stored in 8 bits go through float32, a few heads of a token at a
-// time, in buffers that stay in the first-level cache. Nothing is rounded to 16 bits before it is
-// stored.
+// Keys with a norm, and heads to store in 8 bits, go through float32: a few heads of a token at a
+// time, in buffers that stay in L1. Numbers are rounded to 16 bits only when they are stored.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of every shift on its rotations, and on the two sides that they are made of.
+// What every shift requires of its rotations and of its two sides.
 #pragma once
 
 #include <cstdint>

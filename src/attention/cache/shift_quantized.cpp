@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 keys: the checks of rotate() for elements that DType does not name, then one kernel call per
-// batch row of a part.
+// int8 keys. Does the checks of rotate() without a DType, then one kernel call per batch row of a
+// part.
 #include <algorithm>
 #include <cstdint>
 

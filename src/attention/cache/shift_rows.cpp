@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a shift. A pair's phase is the phase of its new position minus that of its old one,
-// both modulo 2^64, where 2^64 is a whole turn, so no difference of angles is ever rounded. The
-// phase is evaluated directly, without an anchor, so a row has the same bits whether it serves one
-// token or all.
+// The rows of a shift. A pair's phase is its new position's phase minus its old position's, modulo
+// 2^64 (a whole turn), so no difference of angles is ever rounded. Phases are evaluated without an
+// anchor, so a row has the same bits for one token as for all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -67,8 +66,7 @@ Status named(std::string_view side, Status status) {
   return error;
 }
 
-// Checks one side by itself: the requirements of make_rotations(), and that its keys can be rotated
-// again.
+// Checks one side: what make_rotations() requires, and that its keys can be rotated again.
 Status check_side(const RotatedAt& side) {
   const Frequencies& frequencies = side.frequencies;
   if (auto status = validate(frequencies, side.positions); !status) return status;

@@ -12,8 +12,7 @@ namespace rotary {
 // v: extents of the cache; v is null if there is none.
 [[nodiscard]] Status check_v_beside_k(const KvHeads& heads, const Extents& k, const Extents* v);
 
-// Checks that slots fit the cache and k, without reading the entries of a map. Requires checked
-// extents.
+// Checks that slots fit the cache and k, but not a map's entries. Requires checked extents.
 [[nodiscard]] Status check_slots(const Slots& slots, const Extents& cache, const Extents& k);
 
 // Checks that the slots of k's tokens lie within the cache and that no two are equal. Uses memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the slots of a call's tokens in any of the forms they are given in.
+// Reads the slots of a call's tokens from any form of Slots.
 #pragma once
 
 #include <algorithm>

@@ -29,8 +29,8 @@ void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
 
-// Stores heads with a norm, or in 8 bits: computes in float32 and rounds once. k_norm, rotations:
-// null for none.
+// Stores heads with a norm, or in 8 bits: rounds once, from float32. k_norm, rotations: null for
+// none.
 void store_through_floats(const TokenRun& run, const KeyNorm* k_norm, const Rotations* rotations,
                           const kernels::KernelTable& kernels) noexcept;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks come first; then the heads of k of all batch rows are divided among the parts of a
-// call.
+// All checks come first. Then the heads of k of all batch rows are divided among a call's parts.
 #include "rotary/linear_attention.hpp"
 
 #include <algorithm>

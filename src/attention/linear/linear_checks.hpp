@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of linear_attend() and the messages for those that are broken.
+// What linear_attend() requires, and its error messages.
 #pragma once
 
 #include "attention/linear/linear_memory.hpp"

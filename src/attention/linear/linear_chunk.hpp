@@ -35,8 +35,7 @@ class LinearChunk {
         row_(sizes_.row()),
         v_row_(sizes_.v_row()) {}
 
-  // Starts the sums of one head of k from the caller's state or from 0. index: within
-  // heads_at_once.
+  // Starts one head's sums from the caller's state or from 0. index: within heads_at_once.
   void begin_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     LinearSums& sums = memory_.sums[index];
     const std::int64_t keys = sizes_.features;
@@ -79,8 +78,7 @@ class LinearChunk {
     sums_->has_keys = false;
   }
 
-  // Loads ϕ(k), rotated, and v of the tokens from begin on. Returns how many, possibly fewer than
-  // asked.
+  // Loads ϕ(k), rotated, and v for tokens from `begin` on. Returns how many, possibly fewer.
   std::int64_t load_keys(std::int64_t begin, std::int64_t end) {
     const HeadTokens asked{at_.batch, at_.head, begin, end};
     std::int64_t count = asked.count();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feature maps on a chunk of tokens of one head. Exponential maps take two steps: first the
-// exponents, whose largest must be known, then the exponentials, reduced by it.
+// exponents, then exponentials relative to the largest exponent.
 #pragma once
 
 #include <array>
@@ -90,8 +90,7 @@ class Features {
     map_elu(call_.heads.k, tokens, rows);
   }
 
-  // For each key: its largest exponent before (highest) and after (largest) |y|²/2
-  // is subtracted.
+  // For each key: its largest exponent before (highest) and after (largest) subtracting |y|²/2.
   struct Exponents {
     OfTokens highest;
     OfTokens largest;

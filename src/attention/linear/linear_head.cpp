@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each chunk of keys: its queries read the sums from before the chunk, then, if causal, the
-// chunk's own keys; then the chunk is added to the sums.
+// For each chunk of keys, its queries first read the sums from before the chunk. If causal, they
+// then read the chunk's own keys. At last the chunk is added to the sums.
 #include "attention/linear/linear_head.hpp"
 
 #include <algorithm>

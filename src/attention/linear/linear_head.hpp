@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the work of linear_attend() after all checks: cannot fail, allocates nothing. Each head of k
-// is processed with all heads of q that share it.
+// The work of linear_attend() after all checks. Cannot fail and allocates nothing. Processes each
+// head of k with all heads of q that share it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Working memory of one part of linear_attend(): matrices of a chunk of tokens, with rows padded so
-// that kernels need no tails, and the sums unless the caller keeps them. The same code counts the
-// bytes and lays them out.
+// Working memory of one part of linear_attend(): matrices for a chunk of tokens, and the sums
+// unless the caller keeps them. Rows are padded so that kernels need no code for tails. The same
+// code counts the bytes and lays them out.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results must not depend on the machine: only integers and single IEEE double operations in a
-// fixed order. The logarithm is therefore built from them, too.
+// Results must not depend on the machine. So all computation, including the logarithm, uses only
+// integers and single IEEE double operations in a fixed order.
 #include <algorithm>
 #include <bit>
 #include <cmath>

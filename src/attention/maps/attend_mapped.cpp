@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the passes of a map one by one, each an attend() into memory of this call; out is
-// written once nothing can fail any more.
+// Executes the passes of a map one by one. Each is an attend() into memory of this call. out is
+// written at the end, when nothing can fail.
 #include <utility>
 #include <vector>
 

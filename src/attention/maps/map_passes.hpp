@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A position map as attentions over keys in different ranges of distance. Within each range a
-// pair's angle is again a difference of two angles, one of the query and one of the key.
+// A position map as several attentions, each over a range of distances. Within a range, a pair's
+// angle is the query's angle minus the key's.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,7 @@ struct MapPass {
 // position is that large.
 [[nodiscard]] std::int64_t positions_to(double max_angle, double inv_freq) noexcept;
 
-// The passes for keys up to `farthest` positions before their query, nearest first. Requires a
-// valid map.
+// The passes for keys up to `farthest` before their query, nearest first. Requires a valid map.
 [[nodiscard]] std::vector<MapPass> passes_of(const PositionMap& map, const Frequencies& frequencies,
                                              std::int64_t farthest);
 

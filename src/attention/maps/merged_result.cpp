@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// out = Σ_p w_p out_p with w_p = exp(lse_p - lse), lse = ln Σ_p exp(lse_p), two at a time.
+// out = Σ_p w_p out_p with w_p = exp(lse_p - lse) and lse = ln Σ_p exp(lse_p), merged in pairs.
 #include "attention/maps/merged_result.hpp"
 
 #include <algorithm>

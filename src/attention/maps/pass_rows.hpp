@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of attend() for one pass of a position map: rows of cos and sin for the tokens of a
-// call, and the keys that each query meets.
+// The input of attend() for one pass of a position map: the tokens' cos/sin rows, and the keys that
+// each query sees.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,7 @@ struct TokenPositions {
 // Fails if a key has two positions.
 [[nodiscard]] Result<TokenPositions> key_positions(const AttendCall& call);
 
-// Largest distance from a key to a later query, in positions. Negative if no key comes before a
-// query.
+// Largest distance from a key to a later query. Negative if no key comes before a query.
 [[nodiscard]] std::int64_t farthest_key(const AttendCall& call) noexcept;
 
 // The cos/sin rows for q or for k. A pass remakes them only if it rotates tokens differently from

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The relative position that each map gives a pair, and the bounds of its parameters.
+// The relative position that each map gives to a query and a key, and the bounds of parameters.
 #include "rotary/position_maps.hpp"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // Attention of a tile of query rows to packed keys and values: softmax(q k + bias) v with a running
 // maximum (Milakov and Gimelshein, arXiv 1805.02867; tiles as in FlashAttention, arXiv 2205.14135).
 //
-// Both matrix products hold a tile of results in registers: rows of the group times two vectors, of
-// keys for q k, of features for weights times v. Each result is one chain of fused multiply-adds in
-// order of features, or of keys, whatever tile it is computed in. The chain of a score begins with
-// the bias, which therefore costs nothing. Compiled once for each instruction set.
+// Both matrix products hold a tile of results in registers: the rows of the group times two
+// vectors, of keys for q k, of features for weights times v. Each result is one chain of fused
+// multiply-adds in the order of features, or of keys, in every tile. The chain of a score starts
+// from the bias, which thus costs nothing. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_ACCUMULATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ACCUMULATE_INL_HPP
@@ -290,8 +290,7 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   const KeyRange panels = whole_panels(ranges.any);
   score_tile(tile, rows, ranges, fetching);
   const ScoreChanges changes = from_row(job.changes, row);
-  // Does each step for all rows before the next step, so rows' lane sums do not wait for each
-  // other.
+  // Does each step for all rows before the next, so rows' lane sums need not wait.
   const auto range_of = [&](std::int64_t r) HWY_ATTR {
     return within_tile(tile.limits[r], tile.first_key, tile.count);
   };

@@ -262,8 +262,7 @@ struct StreamJob {
   std::int64_t count;
   SoftmaxState state;
   float* scratch;  // [stream_scratch_size(rows, features)]
-  // Scales of int8 heads: [rounded_up(count, keys_of_panel)], of which the first `count` are
-  // defined.
+  // Scales of int8 heads: [rounded_up(count, keys_of_panel)]; only [count] are defined.
   const float* key_scales = nullptr;
   const float* value_scales = nullptr;
   ScoreChanges changes = {};  // seen: all rows

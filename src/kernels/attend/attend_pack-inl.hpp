@@ -210,8 +210,7 @@ void pack_values(const PackJob& job) {
 }
 
 // Packs rows of [padded_features(head_dim)] in groups of rows_of_group, or a multiple. Slots beyond
-// the rows are 0. Their results are unused, but computing with subnormal garbage took longer than
-// everything else.
+// the rows are 0. Their results are unused, but subnormal garbage would slow everything down.
 HWY_INLINE void pack_groups(const QueriesJob& job) {
 #if HWY_TARGET == HWY_SCALAR
   const hn::ScalableTag<float> d;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes a row's scores between the products and the softmax: the softcap, then a bias and
-// the mask's numbers; tells which keys the mask leaves. Values of keys that it does not leave are
-// not read for the row, whatever the other rows see. Compiled once for each instruction set.
+// Changes a row's scores between the products and the softmax: the softcap, then a bias and mask
+// numbers. Also tells which keys the mask allows. Values of other keys are not read for the row,
+// even if other rows see them. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_CHANGES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_CHANGES_INL_HPP

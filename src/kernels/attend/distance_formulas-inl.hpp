@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Biases that a formula makes of the distance (KERPLE): a decode step needs that of every key.
+// Biases given by a formula of the distance (KERPLE). A decode step needs one for every key.
 // Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP) == defined(HWY_TARGET_TOGGLE)

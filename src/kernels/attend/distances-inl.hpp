@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors that belong to the distance of key and query (Shaw et al. 2018, arXiv 1803.02155), used
-// once per query and distance instead of once per key. Their products with a query are a bias from
-// which the sums of scores start. The weights that fall on each distance are summed by
-// softmax-inl.hpp and multiply the vectors at the end. Both are products of small matrices, in the
-// register tiles of accumulate-inl.hpp. Compiled once for each instruction set.
+// Shaw's vectors (arXiv 1803.02155), one for each distance of key and query. They are used once per
+// query and distance, not once per key. Their products with a query are a bias from which the sums
+// of scores start. softmax-inl.hpp sums the weights at each distance; these sums multiply the
+// vectors at the end. Both are products of small matrices, in the register tiles of
+// accumulate-inl.hpp. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_DISTANCES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCES_INL_HPP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unfinished softmax of a row: 2^x in float32, replacing scores by weights, and rescaling
-// earlier sums when a larger score comes. Compiled once for each instruction set.
+// The unfinished softmax of a row: 2^x in float32, scores replaced by weights, and earlier sums
+// rescaled after a larger score. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_SOFTMAX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_SOFTMAX_INL_HPP
@@ -46,8 +46,7 @@ HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-// As above, for any x <= 0. Gives 0 for x <= -127. Between -127 and -126 the absolute error is up
-// to 2^-126.
+// As above, for any x <= 0; 0 for x <= -127, absolute error up to 2^-126 from there to -126.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -127.0F);
@@ -186,8 +185,8 @@ struct WeighedRow {
 };
 
 // Adds a tile's weights for the keys in `range` to the row's sum and to its places. If all these
-// keys belong to one end place, one addition is enough. The order of summation depends only on this
-// row.
+// keys belong to one end place, one addition is enough. The order of summation depends on this row
+// only.
 HWY_INLINE void add_weights_of(const StateRow& row, const WeighedRow& weighed, KeyRange range,
                                std::int64_t first) {
   *row.sum += weighed.sum;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bias in straight pieces of a term that was computed before. Computed in double and rounded
-// once, so that a steep piece with an offset of opposite sign loses no accuracy. Compiled once for
-// each instruction set.
+// A bias that is piecewise linear in a precomputed term. Computed in double and rounded once, so a
+// steep piece with an offset of opposite sign loses no accuracy. Compiled once for each instruction
+// set.
 
 #if defined(ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP

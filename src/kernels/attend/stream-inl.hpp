@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of few query rows to keys and values read in place, each once; memory bandwidth is the
-// limit. For each tile of keys: scores, four keys at a time, then weights, then values, so that the
-// running maximum changes once per tile. The values of a tile are added while the next one is
-// scored, a few keys of either by turns: read one after the other, two streams of memory are slower
-// than together. Compiled once for each instruction set.
+// Attention of few query rows to keys and values that are read in place, each once. Memory
+// bandwidth is the limit. Each tile of keys is scored, four keys at a time, then weighed, then its
+// values are added: so the running maximum changes once per tile. A tile's values are added while
+// the next tile is scored, a few keys of each alternately: two memory streams together are faster
+// than one after the other. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -364,8 +364,7 @@ HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
           .scores = job.scratch + buffer * job.rows * score_stride};
 }
 
-// Number of keys to read before reading as many values: 4 KiB, the prefetch distance (decision
-// 0012).
+// Keys are read in groups, alternating with values: 4 KiB, the prefetch distance (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
   return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys or values of a stream as runs of equally spaced heads, read in place or loaded a few at a
-// time, and what is prefetched meanwhile. Compiled once for each instruction set.
+// Keys or values as runs of equally spaced heads, read in place or loaded a few at a time, with
+// prefetching. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_STREAM_RUNS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_RUNS_INL_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the work of rotate() after all checks: cannot fail, allocates nothing.
+// The work of rotate() after all checks. Cannot fail and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,7 @@ struct ElementBytes {
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
 
-// Calls rotate(job) for each block of the window, as if it were a narrower head. job: for the whole
-// window.
+// Calls rotate(job) for each block, as for a narrower head. job: for the whole window.
 template <class Rotate>
 void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,
                     const ElementBytes& bytes, const Rotate& rotate) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to 256 pairs, more than any model's head has, are rotated by the kernel into a buffer; if
-// features are adjacent, as many heads at a time as fit. (Rotating the pairs in place and moving
-// them one by one afterwards took eight times as long.) A longer head becomes a sequence of blocks,
-// each with halves of its own, [x0 y0 | x1 y1 | …], whose halves are then exchanged pairwise.
+// Up to 256 pairs, more than any model's head has, are rotated by the kernel into a buffer. If
+// features are adjacent, several heads are done at a time. (Rotating pairs in place and then moving
+// them one by one took eight times as long.) A longer head becomes a sequence of blocks of two
+// halves, [x0 y0 | x1 y1 | …], whose halves are then exchanged pairwise.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises in a few nanoseconds the view that nearly every call has: adjacent features, nesting
-// strides, sizes far from any limit. A view that is not recognised may be valid too;
-// view_checks.hpp decides and gives the reason.
+// Recognises in a few nanoseconds the views of nearly every call: adjacent features, nesting
+// strides, sizes far from any limit. Other views may be valid too; view_checks.hpp decides and
+// gives the reason.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks of every view of a call come first; once writing begins nothing can fail.
+// All checks of a call's views come first; writing cannot fail.
 #include "rotary/rotate.hpp"
 
 #include <algorithm>
@@ -67,8 +67,7 @@ bool is_empty(const Transfer& transfer) {
 
 void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
   if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
-  // Cannot overflow: the number of elements of a transfer fits int64. An empty transfer may claim
-  // any batch.
+  // Cannot overflow: a transfer's elements fit int64. An empty transfer may claim any batch.
   const auto& n = rotation.transfers.front().dst.extents;
   run_in_parts(n.batch * n.tokens, {.apply = rotate_range, .state = &rotation}, executor);
 }

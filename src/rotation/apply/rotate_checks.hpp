@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks views against the rotations applied to them, and the messages for requirements that are
-// broken. Each error names the view.
+// Checks views against the rotations applied to them. Each error names the view.
 #pragma once
 
 #include <string_view>

@@ -15,8 +15,7 @@ struct Block {
   std::int64_t count;
 };
 
-// Index in the head of the feature in `slot` of a gathered block. Gathered blocks have order
-// halves.
+// Feature index in the head for `slot` of a gathered block. Gathered blocks have order halves.
 std::int64_t feature_of(FeatureOrder order, std::int64_t pairs, const Block& block,
                         std::int64_t slot) {
   const bool second = slot >= block.count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows are those of a head twice as wide, with a pair for each feature. No kernel: two models
-// need them, and nobody trains others.
+// The rows are for a head twice as wide, with a pair for each feature. There is no kernel, because
+// only two models need them.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements on windows and frequencies of every function that takes them.
+// What every function requires of windows and frequencies.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,7 @@
 namespace rotary {
 namespace {
 
-// The freq_factors entry that llama.cpp's converter writes for an unrotated pair: its angle becomes
-// practically 0.
+// freq_factors of an unrotated pair in llama.cpp's converter: makes its angle practically 0.
 constexpr double standing_still = 1e30;
 
 // Computed in double: then the C library's powf does not decide the last bit.
@@ -39,8 +38,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base base'. It follows from the frequency of pair 1,
-  // base'^(-2/d).
+  // The converter writes a larger base b', which follows from pair 1's frequency, b'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }
@@ -103,8 +101,7 @@ class AnglesOfRule {
            (2 * logarithm(static_cast<float>(rotary_.base)));
   }
 
-  // ggml's operation multiplies by the growth, so llama.cpp's context divides the wanted factor by
-  // it.
+  // ggml's operation multiplies by the growth, so llama.cpp divides the wanted factor by it.
   [[nodiscard]] float yarn_mscale(float freq_scale) const {
     const float growth = 1 + 0.1F * logarithm(1 / freq_scale);
     return static_cast<float>(scaled_.attention_factor) * (1 / growth) * growth;

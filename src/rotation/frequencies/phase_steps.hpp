@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of positions 0, 1, … for each pair, from which the kernels step to other rows
+// cos and sin of positions 0, 1, … for each pair. Kernels step from an anchor by them
 // (kernels/rows-inl.hpp).
 #pragma once
 

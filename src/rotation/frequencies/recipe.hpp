@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and effects of Numerics other than exact on frequencies and rotations: the recipes of
-// Transformers and ggml (docs/theory/numerics.md).
+// Numerics other than exact: the recipes of Transformers and ggml (docs/theory/numerics.md), their
+// checks and their effects on frequencies and rotations.
 #pragma once
 
 #include <vector>
@@ -32,8 +32,7 @@ namespace rotary {
 [[nodiscard]] Status check_recipe(const Frequencies& frequencies, const Positions& positions,
                                   const Rotations& rotations);
 
-// Replaces the rule's inv_freq by the float32 values of Transformers. The last bits of its pow may
-// differ.
+// Replaces inv_freq by the float32 of Transformers. The last bits of its pow may differ.
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq);
 

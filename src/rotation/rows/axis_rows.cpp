@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair has the bits that its coordinate gives on one axis: integers by anchor and step, numbers
-// between them by their phase, even where the token has both. Dense phases are sums over the axes,
+// A pair's bits are those that its coordinate gives on one axis: integers by anchor and step,
+// fractional ones by their phase, even if the token has both. Dense phases are sums over the axes,
 // evaluated without a step.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of every function on a caller's rows of cos and sin, but for what they hold.
+// What every function requires of a caller's cos/sin rows, except of their values.
 #pragma once
 
 #include "rotary/result.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rows from a caller's cos and sin. Every element is read twice: once to check it and, if all
-// are good, once to convert it.
+// Makes rows from a caller's cos and sin. Reads every element twice: to check all, then to convert.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -131,8 +130,7 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// Returns "; attention_factor 1.5 fits every pair" if one factor fits all: the caller probably
-// forgot it.
+// Returns "; attention_factor 1.5 fits every pair" if one factor does: it was probably forgotten.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how rows are made, and the three ways that position_rows.cpp leaves to others. With
-// numerics exact, a kernel makes them: runs of consecutive integers run by run, positions between
-// integers one by one, several axes in axis_rows.cpp, xPos in xpos_rows.cpp. All other numerics use
-// recipe_rows.cpp.
+// Chooses how rows are made. With numerics exact, a kernel makes them: runs of consecutive integers
+// here, fractional positions one by one here, several axes in axis_rows.cpp, xPos in xpos_rows.cpp.
+// All other numerics use recipe_rows.cpp.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,7 @@
 
 namespace rotary {
 
-// Where to write rows, [batch][tokens][cos, sin][lane_stride] elements of `dtype`, and who uses
-// them.
+// Destination and users of rows: [batch][tokens][cos, sin][lane_stride] elements of `dtype`.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
@@ -35,8 +33,7 @@ void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
 void write_xpos_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// For positions of several axes, and for dense axes. Also requires numerics exact. Allocates
-// nothing.
+// For several axes, and for dense axes. Also requires numerics exact. Allocates nothing.
 void write_axis_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 

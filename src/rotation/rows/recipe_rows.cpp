@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every float operation is rounded to float32 on its own: the order of operations is the recipe
-// (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once, which gives
-// the nearest float32 except in about one of 2^28 cases, so no C or vector library's cosf decides
-// the last bit.
+// (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once. So no
+// library's cosf decides the last bit, and all but about one in 2^28 are the nearest float32.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

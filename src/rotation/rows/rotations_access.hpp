@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only access to the insides of Rotations: sizes are checked and memory is found before
-// anything changes.
+// The only access to the members of Rotations. Checks sizes and finds memory before any change.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +38,7 @@ struct RotationsAccess {
   // Makes room for rows of this shape. A failure changes nothing. Requires a valid window.
   [[nodiscard]] static Status reshape(Rotations& rotations, const RowsShape& shape);
 
-  // Where the rows go: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one
-  // shared row.
+  // The rows to write: [batch][tokens][cos, sin][lane_stride] of row_dtype(), or one shared row.
   [[nodiscard]] static std::byte* rows(Rotations& rotations) noexcept {
     return rotations.memory_.empty() ? rotations.owned_.data() : rotations.memory_.data();
   }

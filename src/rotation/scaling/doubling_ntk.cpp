@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of NTK-aware scaling grows in steps: with each doubling of the context beyond the
-// original one. get_ntk_alpha of modeling_qwen.py in Qwen/Qwen-7B-Chat.
+// The base of NTK-aware scaling grows in steps, at each doubling of the context beyond the
+// original. get_ntk_alpha of modeling_qwen.py in Qwen/Qwen-7B-Chat.
 #include <cmath>
 
 #include "base/message.hpp"

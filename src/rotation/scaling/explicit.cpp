@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies given one by one.
+// Explicit frequencies, one for each pair.
 #include "rotation/scaling/rules.hpp"
 
 namespace rotary {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 3.1: long wavelengths are stretched by factor, short ones kept, a band between is blended.
-// As in Transformers' _compute_llama3_parameters, both comparisons are strict, so a wavelength on a
-// border is blended. With low == high the band is empty but for that border, where the kept
-// frequency is used.
+// Llama 3.1: long wavelengths are stretched by factor, short ones are kept, those between are
+// blended. As in Transformers' _compute_llama3_parameters, both comparisons are strict: a
+// wavelength on a border is blended. With low == high, only that border is left, and it keeps its
+// frequency.
 #include <numbers>
 
 #include "base/message.hpp"

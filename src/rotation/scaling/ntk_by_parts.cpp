@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-by-parts: applies linear, NTK-aware or no scaling to each pair by how often it turns. bloc97
-// 2023; the formula and its four constants, found by experiment, are those of jquesnelle/yarn,
-// scaled_rope/LlamaPartNTKScaledRotaryEmbedding.py at 995db5b5.
+// NTK-by-parts: each pair has linear, NTK-aware or no scaling, depending on its number of turns.
+// bloc97 2023; the formula and its four constants, found by experiment, are those of
+// jquesnelle/yarn, scaled_rope/LlamaPartNTKScaledRotaryEmbedding.py at 995db5b5.
 #include <cmath>
 
 #include "base/message.hpp"

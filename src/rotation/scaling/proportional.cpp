@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proportional: the slow pairs of the whole head do not rotate; the others keep their frequencies
-// or rotate factor times slower. Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); Transformers'
+// Proportional: the head's slow pairs do not rotate. The others keep their frequencies or rotate
+// `factor` times slower. Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); Transformers'
 // _compute_proportional_rope_parameters, for Gemma 4.
 #include <algorithm>
 #include <cmath>

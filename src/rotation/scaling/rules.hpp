@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scaling rule is an overload of scale() for its aggregate, in the file named after it, and of
-// validate() where it requires something that the facts of single parameters do not say. A
-// declaration without its function does not link. Rules compute in double on vectors of length
-// pairs and know no tensor, dtype or device.
+// Each scaling rule has an overload of scale(), in the file named after it. It has one of
+// validate() if it requires more than the bounds of single parameters. A declaration without its
+// function does not link. Rules compute in double, on vectors with one entry per pair, and know no
+// tensor, dtype or device.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ramp, over pairs ordered by their turns within a context, from pairs that a rule keeps to
-// pairs that it stretches.
+// The ramp from pairs that a rule keeps to pairs that it stretches, by their turns in a context.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// YaRN. Peng et al. 2023, arXiv 2309.00071 §3, in the form that Transformers computes
-// (_compute_yarn_parameters): a ramp over the pair index, from the pair that makes beta_fast turns
-// within the original context (kept) to the pair that makes beta_slow turns (stretched by factor).
-// The paper's own ramp is linear in the turns instead.
+// YaRN (Peng et al. 2023, arXiv 2309.00071 §3) as Transformers computes it
+// (_compute_yarn_parameters). A ramp over the pair index leads from the pair with beta_fast turns
+// in the original context (kept) to the pair with beta_slow turns (stretched by factor). The
+// paper's own ramp is linear in the turns.
 #include <cmath>
 #include <numbers>
 

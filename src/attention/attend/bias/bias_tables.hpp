@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The biases that one worker of attend() keeps from block to block: each distance of a sequence is
-// evaluated once per head, not once per block of queries. FIRE has a table for the queries up to
-// its threshold, which share one divisor, and a row for each query beyond it.
+// The biases that one worker of attend() keeps between blocks. Each distance of a sequence is
+// evaluated once per head, not once per block of queries. FIRE has one table for queries up to its
+// threshold, which share a divisor, and a row for each later query.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,7 @@ class BiasTables {
   // True if a query at this position needs bias rows instead of a table.
   [[nodiscard]] bool has_rows(std::int64_t position) const noexcept;
 
-  // For a query without rows: points limits at the bias table of one head. key_0: distance from the
-  // query to key 0.
+  // For a query without rows: points limits at a head's table. key_0: distance from it to key 0.
   void set_table(kernels::RowLimits& limits, std::int64_t head, std::int64_t key_0) const noexcept;
 
   // For a query with rows: fills bias row `row` and points limits at it. Fills only the keys of

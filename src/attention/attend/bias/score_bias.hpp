@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A relative bias in the form that attention kernels take: numbers in units of log2, by distance.
-// FIRE's rows each have a divisor of their own, so for FIRE only the shared term is computed here
-// (see fire_rows.hpp).
+// FIRE's rows have different divisors, so only FIRE's shared term is computed here (see
+// fire_rows.hpp).
 #pragma once
 
 #include <cstdint>

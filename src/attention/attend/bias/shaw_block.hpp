@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors in one block. Key vectors give each row a table of biases that its scores start
-// from. Value vectors are multiplied at the end by the sums of weights at each distance. Without
+// Shaw's vectors in one block. Key vectors give each row a table of biases, from which its scores
+// start. At the end, value vectors are multiplied by the sums of weights at each distance. Without
 // vectors these functions do nothing.
 #pragma once
 

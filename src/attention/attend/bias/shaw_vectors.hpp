@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's tables as attend() uses them: the vectors of the distances a call can reach, packed once
-// for all blocks.
+// Shaw's vectors for the distances that a call of attend() can reach, packed once for all blocks.
 #pragma once
 
 #include <algorithm>
