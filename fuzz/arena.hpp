@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One buffer that holds all tensors of a case, each in a separate place with guards around it:
-// AddressSanitizer detects any access to a guard, a comparison detects any change.
+// One buffer for all tensors of a case, each in a separate place with guards around it.
+// AddressSanitizer detects any access to a guard; a comparison detects any change.
 #pragma once
 
 #include <array>

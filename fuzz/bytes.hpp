@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An input taken apart into numbers. Past its end everything is 0, so every input means something.
+// Reads numbers from an input. Past its end it reads 0, so every input is valid.
 #pragma once
 
 #include <cstddef>

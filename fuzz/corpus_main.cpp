@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target without libFuzzer, as an ordinary test for every compiler: FOLDER [INPUTS] runs
-// each file of the folder, then INPUTS inputs, each drawn from a seed: 0, 1, 2, …
+// Runs a target without libFuzzer, as a test for every compiler. FOLDER [INPUTS] runs each file of
+// the folder, then INPUTS inputs drawn from the seeds 0, 1, 2, …
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

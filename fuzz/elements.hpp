@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of every dtype as numbers, and the contract of one rotated pair.
+// Elements of every dtype as numbers, and the contract for a rotated pair.
 #pragma once
 
 #include <array>

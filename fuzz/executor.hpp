@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller's pool in an unusual order: last index first, each task once.
+// A caller's pool that runs tasks in an unusual order: last index first, each once.
 #pragma once
 
 #include <cstdint>

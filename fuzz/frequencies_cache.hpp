@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frequencies once for each number of pairs, which would otherwise be most of the cost of a
-// small input.
+// Makes frequencies once for each number of pairs: they would dominate the cost of a small input.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF: any bytes give a model whose every layer is described, or an error, without more memory
-// than the window and what the file accounts for.
+// GGUF: any bytes must give a model whose every layer is described, or an error. Memory is limited
+// to the window and what the file accounts for.
 #include "rotary/gguf.hpp"
 
 #include <cstddef>
@@ -16,8 +16,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// A key takes at least 14 bytes of the file and sizeof(GgufKey) in memory, in a vector that
-// doubles.
+// A key takes at least 14 bytes of the file, and sizeof(GgufKey) in a vector that doubles.
 void check_heap(std::size_t allocated, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;

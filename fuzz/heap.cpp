@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own, so that no caller is compiled together with the replacement.
+// A separate file, so that no caller is compiled together with the replacement.
 #include "fuzz/heap.hpp"
 
 #include <atomic>

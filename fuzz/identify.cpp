@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify: numbers that independent code makes of a small model's config, right or with a mistake,
-// and then spoilt or not. Numbers that are not finite are refused; the same numbers get the same
-// answer; what an answer names gives the numbers when the reference does it.
+// identify, on numbers that independent code makes from a small model's config: right or with a
+// mistake, then perhaps spoilt. Numbers that are not finite must be refused. Equal numbers must get
+// equal answers. The reference must reproduce the numbers from an answer.
 #include "rotary/identify.hpp"
 
 #include <algorithm>

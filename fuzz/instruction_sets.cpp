@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One random rotation by every instruction set of this machine: each keeps the contract, gives the
-// same bits for any split, and is within twice the bound of the simplest set.
+// Does one random rotation with every instruction set of this machine. Each must keep the contract,
+// give the same bits for any split, and stay within twice the bound of the simplest set.
 #include <algorithm>
 #include <array>
 #include <cmath>

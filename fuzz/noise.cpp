@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes are copied from a table made once, from a place that the seed names: an input costs a copy.
+// Copies bytes from a table made once, starting where the seed says. An input costs only a copy.
 #include "fuzz/noise.hpp"
 
 #include <array>

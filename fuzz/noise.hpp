@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of tensors, from a seed: an input need not hold them.
+// Makes tensor elements from a seed, so that an input need not hold them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,7 @@
 
 namespace rotary::fuzz {
 
-// activations: numbers like a model's, in (-4, 4). any: any bits, including NaN, Inf and
-// subnormals.
+// activations: numbers like a model's, in (-4, 4). any: any bits, including NaN and Inf.
 enum class Noise { activations, any };
 
 // Fills elements of this dtype. The same seed gives the same bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NPY reader: any bytes give an array or an error, without more memory than the file accounts
-// for; an array that is written and read again is the same.
+// The NPY reader: any bytes must give an array or an error. Memory is limited to what the file
+// accounts for. An array that is written and read again must be the same.
 #include "cli/npy/npy.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of tokens, such as positions, slots or table rows, decoded from an input. Arrays lie
-// in the buffer of the case, where views may overlap them.
+// Numbers for tokens, such as positions, slots or table rows, decoded from an input. Arrays are in
+// the case's buffer, where views may overlap them.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// permute: a checkpoint there and back. It is refused and nothing is written; or what is written
-// has the same header, each tensor has its own bytes in some order, and the way back gives the
-// file.
+// permute, there and back. Either it refuses the checkpoint and writes nothing. Or it writes the
+// same header, each tensor has its own bytes in some order, and the way back restores the file.
 #include <algorithm>
 #include <array>
 #include <cstddef>

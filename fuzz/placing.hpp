@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of 0 in
-// source views, and any strides for axes where they do not matter.
+// Places legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of
+// 0 in source views, and any strides for axes of extent 1.
 #pragma once
 
 #include <cstddef>

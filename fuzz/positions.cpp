@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids, regions, windows and the ids of prompts, of sizes that fit and of sizes that no memory
-// has. What is small must be what its definition says; what is large must be refused, before
-// memory is asked for. Calls that would honestly fill gigabytes are left out.
+// Grids, regions, windows and token ids of prompts, of small sizes and of sizes beyond all memory.
+// Small results must be what the definition says. Large ones must be refused before memory is
+// requested. Legal calls that would fill gigabytes are left out.
 #include <algorithm>
 #include <array>
 #include <bit>

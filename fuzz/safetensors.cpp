@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The safetensors reader: any bytes give a header or an error, without more memory than the file
-// accounts for; the tensors of a header cover the data, and the same facts are read the same.
+// The safetensors reader: any bytes must give a header or an error. Memory is limited to what the
+// file accounts for. A header's tensors must cover the data. The same facts must be read alike.
 #include "cli/safetensors/safetensors.hpp"
 
 #include <cstddef>

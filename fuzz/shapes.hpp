@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes, strides and places of views, decoded from an input: mostly those of plausible callers.
+// Decodes dtypes, strides and addresses of views, usually like those of plausible callers.
 #pragma once
 
 #include <cstddef>

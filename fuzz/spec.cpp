@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A spec as JSON text, as it enters through the C ABI: any bytes give a spec or an error; a spec
-// rotates or its numbers are refused.
+// A spec as JSON text, as the C ABI takes it. Any bytes must give a spec or an error. A spec must
+// rotate, or its numbers must be refused.
 #include <cstddef>
 #include <cstdint>
 

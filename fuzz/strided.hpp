@@ -131,8 +131,7 @@ void put_back(const Strided& view, const Memory& memory);
 // Fails unless every byte is unchanged. what: the requirement, for the message.
 void check_unchanged(const Memory& memory, std::string_view what);
 
-// Checks a refused call: the error is well-formed, the case allows a refusal, and nothing was
-// written.
+// Checks a refused call: a well-formed error, a case that allows it, and nothing written.
 void check_refused(const Error& error, Answer expected, const Memory& memory);
 
 // Returns true if an allowed call was accepted. Checks a refused one.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point that libFuzzer calls once for each input. A target ends the process when
-// something is wrong.
+// The entry point that libFuzzer calls for each input. A target ends the process on a fault.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of tokens, tables, scores and matrices, decoded from an input.
+// Decodes views of tokens, tables, scores and matrices from an input.
 #pragma once
 
 #include "fuzz/bytes.hpp"

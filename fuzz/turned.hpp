@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares heads that a call has rotated by rows of cos and sin with the same in long double.
+// Compares heads that a call has rotated by cos/sin rows with long double.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses accepted models and frequencies as a program would.
+// Uses accepted models and frequencies like a program.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of any strides, shared or apart: what rotate and rotate_qk accept is right, what they
-// refuse has a reason and changes nothing.
+// rotate and rotate_qk with views of any strides, shared or apart. Accepted calls must be right.
+// Refused calls must give a reason and change nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -85,8 +85,7 @@ std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer)
 
 namespace {
 
-// True if two views, each valid alone, share no element. A destination's elements must also be
-// distinct.
+// Two views, each valid alone, must share no element. A destination must not repeat one.
 Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
   const std::array both = {strided(views.dst), strided(views.src)};
   const std::span all(both);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two views of one small buffer, decoded from an input, and what rotate must make of them.
+// Two views of one small buffer, decoded from an input, and the result that rotate must give.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute encodings: any spec, positions, tables and strides. What is accepted is right, what is
-// refused has a reason and changes nothing.
+// Absolute encodings with any spec, positions, tables and strides. Accepted calls must be right.
+// Refused calls must give a reason and change nothing.
 #include <cstddef>
 #include <cstdint>
 

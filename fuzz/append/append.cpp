@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// append: caches of any strides, shared or apart, slots in any order: what is accepted is right,
-// what is refused has a reason and changes nothing.
+// append with caches of any strides, shared or apart, and slots in any order. Accepted calls must
+// be right. Refused calls must give a reason and change nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -80,8 +80,8 @@ bool decode_v(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// Runs of slots from anywhere, forwards or with a step. Rarely a slot is negative, repeated or out
-// of range.
+// Runs of slots from anywhere, forwards or with a step. Rarely one is negative, repeated or too
+// large.
 std::vector<long double> decode_slot_numbers(Bytes& input, const Extents& k, const Extents& cache) {
   const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 128); };
   const auto count = static_cast<std::size_t>(small(k.batch) * small(k.tokens));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() on tiny calls of every kind: a legal call is accepted and right within its bounds, any
-// other one is right or refused; the same bits in the caller's memory and by an executor; nothing
-// else is ever touched.
+// attend() on tiny calls of every kind. A legal call must be accepted and right within its bounds;
+// any other call must be right or refused. The caller's memory and an executor must give the same
+// bits. Nothing else may be touched.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

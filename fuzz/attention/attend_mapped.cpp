@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend_mapped() on tiny calls: a legal call is accepted and right within its bound, any other one
-// is right or refused; the same bits by an executor; nothing but the results is ever written.
+// attend_mapped() on tiny calls. A legal call must be accepted and right within its bound; any
+// other call must be right or refused. An executor must give the same bits. Only results may be
+// written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

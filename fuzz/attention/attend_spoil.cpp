@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thing about a legal call made wrong, or only other than it was.
+// Makes one thing about a legal call wrong, or just different.
 #include <array>
 #include <limits>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All targets of attention share this around a call: views within their places, wrong numbers, an
-// executor's concurrency, and the check of a refusal.
+// Shared by all attention targets: views in their places, wrong numbers, an executor's concurrency,
+// and the check of a refusal.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ using check::AttentionViews;
 // Memory for a case, with elements chosen by the input.
 [[nodiscard]] Placing begin_case(Bytes& input, Arena& arena);
 
-// True if all elements of a view are in one place of the arena, or if the library must refuse the
-// view.
+// True if a view is within one place of the arena, or if the library must refuse it.
 [[nodiscard]] bool is_inside(const Arena& arena, const Strided& view);
 [[nodiscard]] bool are_inside(const Arena& arena, const AttentionViews& views);
 // As above, for all views that the library may read.

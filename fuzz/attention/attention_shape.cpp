@@ -7,8 +7,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Usually small numbers, including 0 and 1. Sometimes near the sizes at which blocks, tiles and
-// kernels change.
+// Usually small, including 0 and 1. Sometimes near sizes where blocks, tiles or kernels change.
 std::int64_t decode_count(Bytes& input, std::int64_t most, std::int64_t rare) {
   if (input.once_in(24)) return rare + input.number(-2, 2);
   return input.number(0, most);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and options that all targets of attention decode alike.
+// Decodes the sizes and options that all attention targets share.
 #pragma once
 
 #include <cstdint>

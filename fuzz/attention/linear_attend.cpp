@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear_attend() on tiny calls: a legal call is accepted and right within its bound, from a state
-// that an earlier call has left, too; any other one is right or refused; the same bits in the
-// caller's memory and by an executor; nothing but the results and the state is ever written.
+// linear_attend() on tiny calls. A legal call must be accepted and right within its bound, also
+// from the state of an earlier call. Any other call must be right or refused. The caller's memory
+// and an executor must give the same bits. Only results and the state may be written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of linear_attend(), decoded from an input: legal, and then perhaps spoilt in one thing.
+// A call of linear_attend(), decoded from an input: legal, or spoilt in one way.
 #pragma once
 
 #include <cstdint>

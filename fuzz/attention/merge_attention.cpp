@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge_attention() on tiny parts: a legal call is accepted and exact but for the roundings that it
-// promises, any other one is right or refused; nothing else is ever written.
+// merge_attention() on tiny parts. A legal call must be accepted and exact except for the promised
+// roundings; any other call must be right or refused. Nothing else may be written.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C ABI: any sequence of its calls, with handles that are made, used, remade after failures and
-// freed.
+// The C ABI: any sequence of its calls. Handles are made, used, remade after failures and freed.
 #include <cstddef>
 #include <cstdint>
 

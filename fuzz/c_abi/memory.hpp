@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer that C calls write to, and its shadow, which the C++ calls beside them write to.
+// The buffer that C calls write to, and its shadow for the C++ calls beside them.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ class CMemory {
 
   static void copy();  // copies the buffer to the shadow
   static void keep();  // keeps the bytes from before a call
-  // After a call: both must hold the same bytes, and the bytes from before if nothing may be
-  // written.
+  // After a call: both must be equal, and unchanged if nothing may be written.
   static void check(bool may_write);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI from other callers: compiled with an earlier or a later header, with a size
-// that no version has, or absent.
+// Structs of the C ABI as other callers pass them: compiled with an earlier or later header, with
+// an invalid size, or absent.
 #pragma once
 
 #include <algorithm>

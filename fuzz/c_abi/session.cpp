@@ -39,8 +39,7 @@ Session::~Session() {
 
 void Session::call() {
   using Call = void (Session::*)();
-  // Byte 0 is frequent, so the first call is a quick one. Models are slow and have their own
-  // target.
+  // Byte 0 is frequent, so the first call is quick. Models are slow and have their own target.
   constexpr std::array<Call, 25> calls = {
       &Session::ask_model,
       &Session::make_frequencies_of_model,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sequence of C calls, each beside the corresponding C++ call: the same answer, the same text,
-// the same bytes written. Errors that only C can make, NULL, sizes of structs and members that have
-// no use together, are judged from rotary.h.
+// A sequence of C calls, each compared with the C++ call: the same answer, text and written bytes.
+// rotary.h decides about errors that only C has: NULL, sizes of structs, and members that have no
+// use together.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of C calls, and what they mean.
+// Arguments of C calls and their C++ values.
 #include <algorithm>
 #include <array>
 

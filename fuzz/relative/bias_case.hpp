@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relative bias of any kind, with any numbers in it, and where its rows and columns stand.
+// A relative bias of any kind with any numbers, and the positions of its rows and columns.
 #pragma once
 
 #include <cstdint>

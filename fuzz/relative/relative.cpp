@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative encodings: any numbers in any of them, positions and strides. What is accepted is right,
-// what is refused has a reason and changes nothing.
+// Relative encodings with any numbers, positions and strides. Accepted calls must be right. Refused
+// calls must give a reason and change nothing.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of relative encodings, decoded from an input and judged: one function for each kind of
-// encoding.
+// Decodes calls of relative encodings and judges them: a function for each kind of encoding.
 #pragma once
 
 #include "fuzz/bytes.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum of products that a call forms in double and rounds once to a dtype, against the same in
-// long double.
+// A sum of products that a call computes in double and rounds once, compared with long double.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_shift and shift, of floats and of int8: any frequencies and positions on both sides, keys of
-// any strides. What is accepted is right, what is refused has a reason and changes nothing.
+// make_shift and shift of floats and int8, with any frequencies and positions on both sides and
+// keys of any strides. Accepted calls must be right. Refused calls must give a reason and change
+// nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,7 @@ Result<Rotations> make_rows(const ShiftCase& shift, const RotationsOptions& opti
   return rotations;
 }
 
-// Remakes rows of another shift. Makes new ones if these options or frequencies allow no other
-// shift.
+// Remakes rows of another shift, or makes new ones if no other shift is allowed here.
 Result<Rotations> remade(const ShiftCase& shift, const RotationsOptions& options) {
   const Frequencies& frequencies = shift.from.frequencies;
   const ConsecutivePositions few{.first = 7, .tokens = static_cast<std::int64_t>(shift.seed % 3)};

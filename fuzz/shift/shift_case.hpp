@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that stand at some positions by some frequencies, and where they are to stand, decoded from
-// an input.
+// Keys to shift, and the positions and frequencies before and after, decoded from an input.
 #pragma once
 
 #include <cstddef>
