@@ -10,12 +10,12 @@ enum class Elements { any, f32, bf16, bits16 };
 
 enum class Step {
   any,
-  decode,   // one token of a model with 128 features a head, all of them turning, by one thread
-  prefill,  // 16 tokens and more, by one or two threads
-  chunk,    // 512 tokens and more
+  decode,   // one token by one thread, 128 features per head, all rotated
+  prefill,  // 16 tokens or more, by one or two threads
+  chunk,    // 512 tokens or more
 };
 
-// A line that matches every member has this goal; the first matching row counts.
+// The goal for lines that match every member. The first matching row counts.
 struct GoalRow {
   Family family;
   Elements elements = Elements::any;
@@ -27,7 +27,7 @@ struct GoalRow {
 };
 
 constexpr std::array<GoalRow, 16> goals = {{
-    // In the first-level cache, with rows at hand or made in the call.
+    // In L1, with rows made before or in the call.
     {.family = Family::in_place,
      .elements = Elements::f32,
      .step = Step::decode,
@@ -52,7 +52,7 @@ constexpr std::array<GoalRow, 16> goals = {{
      .last_level = MemoryLevel::l1,
      .rows = RowsAre::made_in_call,
      .goal = {6.5}},
-    // In place, rows included.
+    // In place, including the making of rows.
     {.family = Family::in_place,
      .elements = Elements::f32,
      .step = Step::prefill,
@@ -77,16 +77,16 @@ constexpr std::array<GoalRow, 16> goals = {{
      .first_level = MemoryLevel::dram,
      .rows = RowsAre::made_in_call,
      .goal = {1.25}},
-    // Out of place, from the third-level cache outwards.
+    // Out of place, in L3 or beyond.
     {.family = Family::out_of_place,
      .first_level = MemoryLevel::l3,
      .last_level = MemoryLevel::l3,
      .goal = {0.8}},
     {.family = Family::out_of_place, .first_level = MemoryLevel::dram, .goal = {1.15}},
-    // Into a KV cache, beside a plain copy.
+    // Into a KV cache, compared with a plain copy.
     {.family = Family::append, .elements = Elements::f32, .step = Step::chunk, .goal = {1.12}},
     {.family = Family::append, .elements = Elements::bf16, .step = Step::chunk, .goal = {1.28}},
-    // Cached keys moved, from the third-level cache outwards.
+    // Shifting cached keys, in L3 or beyond.
     {.family = Family::shift,
      .elements = Elements::f32,
      .first_level = MemoryLevel::l3,
@@ -95,9 +95,9 @@ constexpr std::array<GoalRow, 16> goals = {{
      .elements = Elements::bf16,
      .first_level = MemoryLevel::l3,
      .goal = {1.25}},
-    // The patches of an image, rows included.
+    // Patches of an image, including the making of rows.
     {.family = Family::patches, .step = Step::chunk, .goal = {1.15}},
-    // A row of 64 pairs.
+    // Making rows of 64 pairs.
     {.family = Family::rows, .goal = {70, GoalUnit::ns_per_token}},
 }};
 

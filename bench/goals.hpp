@@ -10,20 +10,19 @@
 
 namespace rotary::bench {
 
-// Bytes; 0 where the system does not say.
+// Sizes in bytes; 0 if the system does not tell.
 struct Caches {
   std::int64_t l1d = 0;  // of one core
   std::int64_t l2 = 0;   // of one core
   std::int64_t l3 = 0;   // shared
 };
 
-// The memory level that holds a line's working set: the first level that is large enough.
+// The first memory level that is large enough for a line's working set.
 enum class MemoryLevel { l1 = 1, l2 = 2, l3 = 3, dram = 4 };
 
-// "L1", "L2", "L3", "DRAM".
 [[nodiscard]] std::string_view to_string(MemoryLevel level) noexcept;
 
-// For L1 and L2 it compares a thread's share of the working set.
+// Compares L1 and L2 with one thread's share of the working set.
 [[nodiscard]] MemoryLevel memory_level(const Line& line, const Caches& caches);
 
 enum class GoalUnit { ratio, ns_per_token };

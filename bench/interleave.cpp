@@ -12,19 +12,17 @@ namespace {
 
 constexpr std::int64_t fewest_rounds = 7;
 
-// The shortest time of a sample: reading the thread's clock, some 300 ns, is then less than half a
-// percent.
+// The shortest sample. Reading the thread's clock, about 300 ns, is below half a percent.
 constexpr double shortest_sample_ns = 1e5;
 
 // A call that takes this long needs no untimed call before it.
 constexpr double long_call_ns = 2e7;
 
-// A call that takes this long gets at most most_samples_of_endless samples, because it would keep
-// the others waiting.
+// A longer call gets at most most_samples_of_endless samples: it keeps the others waiting.
 constexpr double endless_call_ns = 2e9;
 constexpr std::int64_t most_samples_of_endless = 3;
 
-// The most calls in a sample, also for work that takes no time.
+// The most calls in a sample, even if a call takes no time.
 constexpr std::int64_t most_calls = std::int64_t{1} << 20;
 
 double now_ns(Clock clock) {
@@ -37,7 +35,7 @@ double now_ns(Clock clock) {
   return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
 }
 
-// Nanoseconds of `calls` calls.
+// Nanoseconds for `calls` calls.
 Result<double> sample(const Contender& contender, std::int64_t calls, Clock clock) {
   const double start = now_ns(clock);
   if (auto status = contender(calls); !status) return std::move(status).error();
@@ -64,7 +62,7 @@ Result<Plan> plan_of(const Contender& contender, Clock clock) {
   }
 }
 
-// The progress over all rounds, as a fraction of 1.
+// The progress over all rounds, from 0 to 1.
 double share_done(std::int64_t rounds, double passed_ns, double seconds) {
   const double of_rounds = static_cast<double>(rounds) / static_cast<double>(fewest_rounds);
   return std::min({1.0, of_rounds, passed_ns / (1e9 * seconds)});

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times several contenders in alternation, every other round from the last to the first (ABBA), so
-// that drift favours no contender. Each round takes a sample of each contender, and the
-// minimum for each counts: on a shared machine a disturbance makes a sample slower, never faster,
-// and a disturbance that lasts affects all contenders.
+// Times several contenders alternately, every other round in reverse order (ABBA), so that drift
+// favours none. Each round takes a sample of each contender, and each one's minimum counts. On a
+// shared machine a disturbance can only slow a sample, and a lasting one affects all contenders.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +14,32 @@
 
 namespace rotary::bench {
 
-// thread_cpu: processor time of the calling thread, without its waiting for a busy core; for one
-// thread.
+// thread_cpu: processor time of the calling thread, for work on one thread.
 enum class Clock { steady, thread_cpu };
 
 [[nodiscard]] std::string_view to_string(Clock clock) noexcept;
 
-// The clock for work on this many threads.
+// The clock for work on this number of threads.
 [[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
 
 // Does its work `calls` times in a row.
 using Contender = std::function<Status(std::int64_t calls)>;
 
 struct Budget {
-  double seconds = 0.25;  // of all rounds together; seven rounds are made in any case
+  double seconds = 0.25;  // for all rounds together; there are at least seven
   Clock clock = Clock::steady;
   std::function<void(double)> on_progress = {};  // the fraction done since the last call
 };
 
 struct Timing {
-  std::vector<double> ns_per_call;  // minima, one for each contender
+  std::vector<double> ns_per_call;  // the shortest times, one for each contender
   std::int64_t rounds = 0;
-  double spread = 1;  // the median of a contender's rounds by their minimum, the largest of all
+  double spread = 1;  // largest ratio of median to minimum among the contenders
 };
 
-// Before each sample a contender runs once untimed, unless a call takes at least 20 ms: such a call
-// finds its own data in the caches. A contender whose call takes at least 2 s takes part in three
-// rounds only. The first error ends all.
+// Before each sample a contender runs once untimed, so that its data are in the caches. A call of
+// at least 20 ms loads them itself and skips that. A contender whose call takes at least 2 s takes
+// part in three rounds only. The first error ends everything.
 [[nodiscard]] Result<Timing> interleave(std::span<const Contender> contenders,
                                         const Budget& budget);
 

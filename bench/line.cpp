@@ -6,7 +6,7 @@
 namespace rotary::bench {
 namespace {
 
-// Bytes of cos and sin of every token.
+// Bytes of the cos/sin rows of all tokens.
 std::int64_t rows_bytes(const Line& line) {
   return line.tokens * line.operation->shape.rotary_dim * size_in_bytes(DType::f32);
 }
@@ -48,7 +48,7 @@ std::int64_t needed_bytes(const Line& line) {
       return tensors + rows_bytes(line);
     case Family::out_of_place:
       return 2 * tensors + rows_bytes(line);
-    case Family::append:  // the cache has room for twice as many
+    case Family::append:  // the cache has room for twice the tokens
     case Family::other:
       return 3 * tensors + rows_bytes(line);
   }

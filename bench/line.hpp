@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of timing: an operation is a row of data with a function that prepares it; a line is an
+// The units of timing. An operation is a row of data with a function that prepares it. A line is an
 // operation on tensors of one size, type and pairing, on a number of threads.
 #pragma once
 
@@ -20,25 +20,25 @@
 
 namespace rotary::bench {
 
-// The least work on the bytes of an operation, as measured.
+// The least work on the bytes of an operation, measured for comparison.
 enum class RooflineKind { none, scale, copy };
 
-// Selects the goals of an operation; other: none.
+// Selects the goals of an operation; `other` has none.
 enum class Family { in_place, out_of_place, rows, append, shift, patches, other };
 
-// The first layer of a step makes the rows of cos and sin; later ones use them.
+// A step's first layer makes the cos/sin rows; later layers use them.
 enum class RowsAre { made_in_call, made_before };
 
 // The heads of a model.
 struct HeadShape {
-  std::int64_t query_heads = 32;  // 0: the operation is on keys alone
-  std::int64_t key_heads = 8;     // both 0: no tensor takes part, dtype and pairing do not matter
+  std::int64_t query_heads = 32;  // 0: the operation is on keys only
+  std::int64_t key_heads = 8;  // both 0: no tensor takes part, so dtype and pairing do not matter
   std::int64_t head_dim = 128;
   std::int64_t rotary_dim = 128;
   Layout layout = Layout::tokens_first;
 };
 
-// The lines of an operation: every combination.
+// The values of each property: an operation has a line for every combination.
 struct Axes {
   std::span<const std::int64_t> tokens;
   std::span<const DType> dtypes;
@@ -48,7 +48,7 @@ struct Axes {
 
 // One operation with its tensors, ready to run.
 struct Job {
-  // Runs once, on unchanged values, and compares a sample of the result with the reference.
+  // Runs once on the original values and compares a sample of the result with the reference.
   std::function<Result<Verification>()> verify;
   std::function<Status(std::int64_t calls)> run;
   Roofline roofline = Roofline();  // empty for RooflineKind::none
@@ -57,16 +57,16 @@ struct Job {
 struct Setup;
 
 struct Operation {
-  std::string_view name;  // as --operations takes it
+  std::string_view name;  // the argument of --operations
   std::string_view summary;
   HeadShape shape;
   RowsAre rows = RowsAre::made_in_call;
   Direction direction = Direction::forward;
   Family family = Family::in_place;
   RooflineKind roofline = RooflineKind::scale;
-  Layout cache_layout = Layout::heads_first;  // for the cache that append stores to
+  Layout cache_layout = Layout::heads_first;  // of the cache that append stores to
   Result<Job> (*prepare)(const Setup& setup) = nullptr;
-  std::span<const Axes> usual;  // the lines without options
+  std::span<const Axes> usual;  // the lines if no option selects others
 };
 
 struct Line {
@@ -84,22 +84,22 @@ struct Setup {
   Executor executor = {};
 };
 
-// "f32 half, 512 tokens, 2 threads", after the operation's name.
+// Formats the line without its operation: "f32 half, 512 tokens, 2 threads".
 [[nodiscard]] std::string describe(const Line& line);
 
-// Base 500000, without a scaling rule.
+// With base 500000 and no scaling rule.
 [[nodiscard]] Result<Frequencies> frequencies_of(const Line& line);
 
-// For q and k together, including features that do not turn.
+// Bytes of q and k together, including unrotated features.
 [[nodiscard]] std::int64_t tensor_bytes(const Line& line);
 
-// Everything that the process must hold for the line.
+// Bytes of everything that the process must hold for the line.
 [[nodiscard]] std::int64_t needed_bytes(const Line& line);
 
-// The bytes that one call reads or writes, each counted once: the size of cache it needs.
+// Bytes that one call touches, each counted once: the cache size that it needs.
 [[nodiscard]] std::int64_t working_set_bytes(const Line& line);
 
-// The least bytes that one call reads plus those it writes.
+// Fewest bytes that one call reads plus those that it writes.
 [[nodiscard]] std::int64_t moved_bytes(const Line& line);
 
 }  // namespace rotary::bench

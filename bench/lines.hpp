@@ -11,14 +11,14 @@
 namespace rotary::bench {
 
 enum class LineSet {
-  usual,  // each operation's own choice: about half a minute
+  usual,  // each operation's own choice, about half a minute
   full,   // every combination of the values below
 };
 
-// The options that select lines; they replace the set's values.
+// Options that select lines. They replace the values of the set.
 struct Wish {
   LineSet set = LineSet::usual;
-  std::vector<const Operation*> operations = {};  // none: all
+  std::vector<const Operation*> operations = {};  // empty: all
   std::optional<std::vector<std::int64_t>> tokens = {};
   std::optional<std::vector<DType>> dtypes = {};
   std::optional<std::vector<Pairing>> pairings = {};
@@ -26,7 +26,7 @@ struct Wish {
 };
 
 // Each line once, in the order of operations(). An operation without tensors has one dtype, one
-// pairing and one thread, regardless of the options.
+// pairing and one thread, whatever the options say.
 [[nodiscard]] std::vector<Line> lines_of(const Wish& wish);
 
 }  // namespace rotary::bench

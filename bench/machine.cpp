@@ -20,7 +20,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// x86 has a line "model name : ..."; on Arm the firmware may name the machine.
+// x86 has a line "model name : ...". On Arm the firmware may name the machine.
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -41,7 +41,7 @@ std::int64_t processors() {
   return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// "48K", "2048K", "260M"; 0 for any other text.
+// Parses "48K", "2048K", "260M"; 0 for any other text.
 std::int64_t size_from(const std::string& text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -51,7 +51,7 @@ std::int64_t size_from(const std::string& text) {
   return number << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
 }
 
-// Reads /sys, which also knows the caches of Arm, for which sysconf says 0.
+// Reads /sys, which also has the caches of Arm; sysconf returns 0 for them.
 Caches caches_of_first_processor() {
   Caches caches;
   for (int index = 0; index < 8; ++index) {

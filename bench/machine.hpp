@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine and the build that a number was measured with.
+// The machine and the build behind a measurement.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rotary::bench {
 
 struct Machine {
   std::string cpu;              // the system's name for it, or "unknown"
-  std::int64_t processors = 0;  // that this process may run on
+  std::int64_t processors = 0;  // on which this process may run
   Caches caches;
 };
 
@@ -28,7 +28,7 @@ struct Build {
 
 [[nodiscard]] Build this_build() noexcept;
 
-// Bytes of any memory that a new process can have now.
+// Bytes of memory that a new process can get now.
 [[nodiscard]] std::int64_t available_memory_bytes();
 
 }  // namespace rotary::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies one line of the benchmark and only then times it beside its roofline.
+// Verifies one line of the benchmark, then times it beside its roofline.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct LineTiming {
 
 struct Measurement {
   Verification verification;
-  std::optional<LineTiming> timing;  // absent when the result is wrong
+  std::optional<LineTiming> timing;  // absent if the result is wrong
 };
 
 // Takes about `seconds`, and at least seven rounds.
 [[nodiscard]] Result<Measurement> measure(const Job& job, std::int64_t threads, double seconds);
 
-// Prepares the line, with threads of rotary::threads, and measures it.
+// Prepares the line with threads of rotary::threads and measures it.
 [[nodiscard]] Result<Measurement> measure(const Line& line, double seconds);
 
 }  // namespace rotary::bench

@@ -10,7 +10,7 @@
 namespace rotary::bench {
 namespace {
 
-// A closed terminal is no reason to stop.
+// Ignores errors: a closed terminal is no reason to stop.
 void show(const char* text) {
   static_cast<void>(std::fputs(text, stderr));
   static_cast<void>(std::fflush(stderr));

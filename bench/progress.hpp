@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on the terminal that names the current work and its progress, after the first second;
-// nothing if stderr is not a terminal.
+// Shows the current work and its progress in one line on the terminal, after the first second.
+// Shows nothing if stderr is not a terminal.
 #pragma once
 
 #include <chrono>

@@ -6,8 +6,7 @@
 namespace rotary::bench {
 namespace {
 
-// volatile, so that the compiler does not drop the scale. Two 16-bit elements are read as one
-// float.
+// volatile, so the compiler keeps the multiplication. Two 16-bit elements are read as one float.
 const volatile float one = 1;
 
 constexpr std::size_t cache_line = 64;
@@ -23,7 +22,7 @@ struct Bytes {
   std::size_t count = 0;
 };
 
-// Bytes [0, count) split into parts of whole units; the last part has the rest.
+// Splits bytes [0, count) into parts of whole units. The last part has the rest.
 Bytes part_of(std::size_t count, std::size_t unit, std::size_t part, std::size_t parts) {
   const std::size_t units = unit > 0 ? count / unit : 0;
   const std::size_t first = units * part / parts * unit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The speed that the memory of this machine allows: an in-place scale, or a copy, of the same bytes
-// by the same threads. The scale by 1 writes the numbers that it read.
+// This machine's memory speed: an in-place scale, or a copy, of the same bytes by the same threads.
+// The scale multiplies by 1.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,20 @@ namespace rotary::bench {
 
 class Roofline {
  public:
-  // executor: that of the operation it is compared with.
+  // executor: the same as for the operation to compare with.
   explicit Roofline(Executor executor = {});
 
   // Scales the rotated features of a packed tensor in place.
   void add_scale(const HeadsView& view, const HeadWindow& window);
 
-  // Copies a tensor with adjacent features; heads or tokens of the destination may lie further
-  // apart.
+  // Copies a tensor with adjacent features. The destination may have gaps.
   void add_copy(const HeadsView& destination, const ConstHeadsView& source);
 
   [[nodiscard]] bool empty() const { return parts_.front().empty(); }
   void run(std::int64_t calls) const;
 
  private:
-  // Copies `bytes` adjacent bytes for each of [tokens][heads]; strides in bytes.
+  // Copies `bytes` adjacent bytes for each of [tokens][heads]. Strides are in bytes.
   struct CopiedHeads {
     std::byte* destination = nullptr;
     const std::byte* source = nullptr;
@@ -41,7 +40,7 @@ class Roofline {
     Strides source_strides = {};
   };
   struct Piece {
-    FloatRuns scaled = {};  // no runs: a copy
+    FloatRuns scaled = {};  // no runs: a copy is measured
     CopiedHeads copied = {};
   };
   static void copy(const CopiedHeads& copied);

@@ -9,8 +9,8 @@
 namespace rotary::bench {
 namespace {
 
-// A large tensor repeats this many numbers, because drawing one costs more than rotating it. Not a
-// power of 2, so that heads and tokens differ.
+// A large tensor repeats this many numbers, because drawing a number costs more than rotating it.
+// Not a power of 2, so that heads and tokens differ.
 constexpr std::int64_t drawn_values = 65'537;
 
 std::shared_ptr<std::byte[]> allocate(std::int64_t bytes) {
@@ -18,7 +18,7 @@ std::shared_ptr<std::byte[]> allocate(std::int64_t bytes) {
   return {static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})), AlignedDelete{}};
 }
 
-// Truncated to 11 bits of significand; below the normal numbers of f16 it becomes 0.
+// Truncates to 11 bits of significand. Numbers below f16's normal range become 0.
 std::uint16_t to_f16(std::uint32_t float_bits) {
   const std::uint32_t exponent = (float_bits >> 23) & 255;
   const std::uint32_t sign = float_bits >> 31 << 15;

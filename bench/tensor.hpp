@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries or keys as a model has them: packed, normally distributed, in memory of their own.
+// Queries or keys as a model has them: packed, normally distributed, in separate memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace rotary::bench {
 
-// The order in memory, with a batch of 1.
+// The order in memory for a batch of 1.
 enum class Layout {
   tokens_first,  // [tokens, heads, features], as a projection leaves them
   heads_first,   // [heads, tokens, features], as most attention kernels read them
@@ -29,7 +29,7 @@ class Tensor {
  public:
   Tensor(DType dtype, const Extents& extents, Layout layout);
 
-  // Normally distributed; the same seed gives the same values.
+  // Fills with normally distributed values. The same seed gives the same values.
   void fill(std::uint64_t seed) const;
 
   [[nodiscard]] HeadsView view() const {
@@ -37,7 +37,7 @@ class Tensor {
   }
   [[nodiscard]] std::int64_t bytes() const;
 
-  // Another tensor, equal to this one now.
+  // Another tensor with the same contents.
   [[nodiscard]] Tensor copy() const;
 
  private:
@@ -48,7 +48,7 @@ class Tensor {
   std::shared_ptr<std::byte[]> data_;
 };
 
-// These tokens of a view whose features are adjacent, [tokens, heads, features].
+// Copies these tokens of a view with adjacent features: [tokens, heads, features].
 [[nodiscard]] Tensor gather(const ConstHeadsView& view, std::span<const std::int64_t> tokens);
 
 }  // namespace rotary::bench

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t most_sampled_tokens = 32;
 
-// The other feature of the pair that a rotated feature belongs to. interleaved_to_half reads
-// neighbours and writes halves forward; backward it reads halves and writes neighbours.
+// The other feature of a rotated feature's pair. interleaved_to_half reads neighbours and writes
+// halves; backward, it reads halves and writes neighbours.
 std::int64_t partner(const HeadWindow& window, Direction direction, std::int64_t feature) {
   const std::int64_t i = feature - window.first_feature;
   const bool neighbours =
@@ -76,7 +76,7 @@ void check_head(Verification& result, const ConstHeadsView& after, const HeadWin
   }
 }
 
-// The token's coordinate that is the farthest from 0; bounds grow with it.
+// The token's coordinate that is farthest from 0, because bounds grow with it.
 double farthest(const ExactRotation& rotation, const reference::HeadIndex& of) {
   long double position = 0;
   for (std::int64_t axis = 0; axis < rotation.frequencies.axes.count; ++axis) {

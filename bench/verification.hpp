@@ -26,13 +26,13 @@ struct Verification {
   void merge(const Verification& other);
 };
 
-// Equal extents; the dtypes may differ.
+// Two tensors with equal extents; dtypes may differ.
 struct RotatedTensor {
   ConstHeadsView before;
   ConstHeadsView after;
 };
 
-// The expected operation; rows are those of the positions.
+// The expected operation. rows belong to these positions.
 struct ExactRotation {
   const Frequencies& frequencies;
   const reference::AngleRows& rows;
@@ -42,17 +42,17 @@ struct ExactRotation {
 
 [[nodiscard]] Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation);
 
-// At most 32 of the tokens, evenly spread, including the first and the last.
+// At most 32 tokens, evenly spread, including the first and the last.
 [[nodiscard]] std::vector<std::int64_t> sampled_tokens(std::int64_t tokens);
 
-// Some tokens of a tensor as it was before an operation in place.
+// Some tokens of a tensor from before an operation in place.
 struct Sample {
   std::vector<std::int64_t> tokens;
   Tensor values;
 };
 [[nodiscard]] Sample take_sample(const ConstHeadsView& view);
 
-// Token t stood at first_position + t * positions_per_token.
+// Token t was at first_position + t * positions_per_token.
 struct SampledRotation {
   const Frequencies& frequencies;
   std::int64_t first_position = 0;

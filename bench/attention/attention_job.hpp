@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of the benchmark of attention with its tensors, ready to run.
+// One line of the attention benchmark with its tensors, ready to run.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace rotary::bench {
 
-// Shared by all lines of one step, size and shape; filled.
+// Filled tensors, which all lines of one step, size and shape share.
 struct AttentionTensors {
   explicit AttentionTensors(const AttentionLine& line);
 
@@ -39,8 +39,8 @@ struct Int8Tensor {
 
 class AttentionJob {
  public:
-  // tensors and the executor must outlive it. Makes everything that a model makes once for all its
-  // layers, such as the rows of cos and sin, and the memory that a call works in.
+  // tensors and the executor must outlive the job. Makes everything that a model makes once for all
+  // layers, such as cos/sin rows, and the memory that a call works in.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
                                                                   const AttentionTensors& tensors,
                                                                   Executor executor = {});
@@ -48,7 +48,7 @@ class AttentionJob {
   [[nodiscard]] Status run(std::int64_t calls) const;
 
   [[nodiscard]] const AttentionLine& line() const { return line_; }
-  // The call that it runs, and the definition of its encoding.
+  // The call to run, and the definition of its encoding.
   [[nodiscard]] const check::AttendCall& call() const { return call_; }
   [[nodiscard]] const reference::AttentionEncoding& definition() const { return definition_; }
   [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
@@ -68,7 +68,7 @@ class AttentionJob {
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;
   std::vector<float> numbers_;
-  std::vector<float> vectors_;  // of Shaw's keys, then of the values
+  std::vector<float> vectors_;  // Shaw's, for keys and then for values
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
   std::size_t memory_bytes_ = 0;

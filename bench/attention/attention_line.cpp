@@ -11,13 +11,12 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
 constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
 
-// The least share that several threads reach: of one thread's speed times their number, and of the
-// bandwidth.
+// Least share of n times one thread's speed, or of the bandwidth, that n threads must reach.
 constexpr double least_speedup = 0.95;
 constexpr double least_of_shared_bandwidth = 0.90;
 
-// Most time of a step over int8, relative to the dtype's: memory decides for one query head of a
-// key head, multiply-adds for several.
+// Most time of a step over int8, relative to the dtype's. With one query head per key head memory
+// decides, with several the multiply-adds.
 constexpr double most_of_int8 = 0.35;
 constexpr double most_of_grouped_int8 = 0.5;
 
@@ -68,7 +67,7 @@ std::int64_t cache_bytes(const AttentionLine& line) {
 std::int64_t needed_bytes(const AttentionLine& line) {
   const std::int64_t q = 2 * elements(line, line.queries(), line.shape.heads);
   const std::int64_t k = elements(line, line.tokens, line.shape.key_heads);
-  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // of k or v, what int8 stands for
+  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // numbers of k or v
   const std::int64_t int8 = line.quantized() ? cache_bytes(line) : 0;
   return (q + 2 * k) * size_in_bytes(line.shape.dtype) + doubles * size_in_bytes(DType::f64) + int8;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One measurement of `rotary bench attention`: an encoding inside causal attention over a number of
-// tokens, for a whole prompt at once or for one query against a cache, on a number of threads.
+// One measurement of `rotary bench attention`: an encoding in causal attention, for a whole prompt
+// or for one query against a cache, with some number of tokens and threads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rotary::bench {
 
-// One row of batch, [heads, tokens, features] in memory.
+// One batch row, [heads, tokens, features] in memory.
 struct AttentionHeads {
   std::int64_t heads = 8;
   std::int64_t key_heads = 8;
@@ -26,7 +26,6 @@ enum class AttentionStep {
   decode,   // one query, the last
 };
 
-// "prefill", "decode".
 [[nodiscard]] std::string_view to_string(AttentionStep step) noexcept;
 
 struct AttentionLine {
@@ -45,11 +44,10 @@ struct AttentionLine {
 // "rope: prefill of 512 tokens, 2 threads".
 [[nodiscard]] std::string describe(const AttentionLine& line);
 
-// Multiplications and additions for the visible scores and the values: 4 for each feature of each
-// pair of query and key.
+// Arithmetic operations for visible scores and values: 4 per feature, query and key.
 [[nodiscard]] double operations_of(const AttentionLine& line);
 
-// Bytes of keys and values, scales included.
+// Bytes of keys and values, including scales.
 [[nodiscard]] std::int64_t cache_bytes(const AttentionLine& line);
 
 // Bytes of the tensors and of the reference's copies in double.
@@ -58,8 +56,7 @@ struct AttentionLine {
 // Bytes of the float32 scores of all pairs, for an implementation that stores them.
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
-// ratio: time over that of no encoding. share: the fraction of its roofline that a line reaches.
-// speedup: how many times as fast as one thread.
+// ratio: time relative to no encoding. share: fraction of the roofline. speedup: over one thread.
 enum class AttentionGoalUnit { ratio, share, speedup };
 
 struct AttentionGoal {

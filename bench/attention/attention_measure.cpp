@@ -12,9 +12,9 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<AttentionJob>>;
 
-constexpr double verification_share = 0.3;  // of a group's progress
+constexpr double verification_share = 0.3;  // share of a group's progress
 
-// About 2 ms: short enough that the shortest of a few samples is undisturbed.
+// About 2 ms: short enough for the shortest of a few samples to be undisturbed.
 constexpr std::int64_t peak_steps = 500'000;
 
 double work_of(const AttentionLine& line) {
@@ -22,7 +22,7 @@ double work_of(const AttentionLine& line) {
                                              : static_cast<double>(cache_bytes(line));
 }
 
-// Runs part(index) for each index below `parts`; a single part runs in this thread.
+// Runs part(index) for each index below `parts`. A single part runs in this thread.
 using Part = std::function<void(std::int64_t index)>;
 void run_parts(const Executor& executor, std::int64_t parts, Part part) {
   if (parts == 1) return part(0);
@@ -31,7 +31,7 @@ void run_parts(const Executor& executor, std::int64_t parts, Part part) {
       [](void* state, std::int64_t index) { (*static_cast<Part*>(state))(index); }, &part);
 }
 
-// Reads the part of one of `threads` threads.
+// Reads the part of thread `index` of `threads` threads.
 void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
   const std::int64_t begin = tensor.bytes() * index / threads;
   const std::int64_t end = tensor.bytes() * (index + 1) / threads;
@@ -39,7 +39,7 @@ void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
              static_cast<std::size_t>(end - begin));
 }
 
-// Each call of the roofline stores in `work` the operations or bytes of all threads.
+// Each roofline call stores in `work` the operations or bytes of all threads.
 Contender roofline_of(const AttentionGroup& group, const AttentionTensors& tensors,
                       const Executor& executor, double& work) {
   const std::int64_t threads = group.threads;
@@ -77,7 +77,7 @@ Status verify_all(const Jobs& jobs, const GroupBudget& budget, GroupMeasurement&
   return {};
 }
 
-// alone: the first job on one thread; null if it has one thread anyway.
+// alone: the first job on one thread; null if its job has only one thread.
 Status time_all(const Jobs& jobs, const AttentionJob* alone, Contender roofline,
                 const GroupBudget& budget, GroupMeasurement& measured) {
   std::vector<Contender> contenders = {std::move(roofline)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies several encodings over the same tensors and only then times them beside no encoding and
-// beside the roofline of the machine, all on the same number of threads of rotary::threads.
+// Verifies several encodings on the same tensors, then times them. No encoding and the machine's
+// roofline are timed beside them, on the same number of threads.
 #pragma once
 
 #include <cstddef>
@@ -28,19 +28,19 @@ struct AttentionMeasurement {
   AttentionVerification verification;
   std::size_t memory_bytes = 0;
   double ns_per_call = 0;
-  double ratio = 0;  // to no encoding, in the same rounds
+  double ratio = 0;  // time relative to no encoding, in the same rounds
 };
 
 struct GroupMeasurement {
   std::vector<AttentionMeasurement> lines;
-  std::int64_t rounds = 0;  // 0: a result was wrong, and nothing was timed
+  std::int64_t rounds = 0;  // 0: a result was wrong, so nothing was timed
   double spread = 1;        // of the rounds (interleave.hpp)
-  double speedup = 1;       // of no encoding: over one thread, in the same rounds
-  // prefill: multiply-adds in registers, operations in a ns; decode: keys and values read, bytes in
-  // a ns. By all threads together.
+  double speedup = 1;       // of no encoding, relative to one thread, in the same rounds
+  // Of all threads together. prefill: multiply-adds in registers, in operations per ns. decode:
+  // reading keys and values, in bytes per ns.
   double roofline_per_ns = 0;
 
-  // Share of the roofline.
+  // The fraction of the roofline.
   [[nodiscard]] double share(const AttentionMeasurement& line) const;
 };
 

@@ -20,7 +20,7 @@ std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
   return sampled;
 }
 
-// Each sampled query is a sequence of its own, with the keys up to it.
+// Makes each sampled query a sequence of its own, with the keys up to it.
 AttentionVerification verify_result(const AttentionJob& job) {
   const std::int64_t queries = job.line().queries();
   std::vector<AttentionSequence> sampled;
@@ -35,7 +35,7 @@ AttentionVerification verify_result(const AttentionJob& job) {
   check::for_each_row(call, job.definition(), [&](const check::CheckedRow& row) {
     const std::vector<double> bounds = row.exact.bounds_by_key(call.out.dtype);
     for (std::size_t f = 0; f < bounds.size(); ++f) {
-      // If a query sees one value, and that is 0, its bound is 0, too.
+      // The bound is 0 if a query sees only one value and that is 0.
       const double off = std::abs(row.computed.out[f] - row.exact.out()[f]);
       const double error = off == 0 ? 0 : off / bounds[f];
       ++found.elements;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares rows of an attention with the reference attention.
+// Compares some rows of attention with the reference.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,13 @@ struct AttentionVerification {
   std::int64_t worst_feature = 0;
 };
 
-// At most eight of the queries: the first ones, whose bounds are the narrowest, edges of blocks,
-// the last.
+// At most eight queries: the first (with the narrowest bounds), edges of blocks, the last.
 [[nodiscard]] std::vector<std::int64_t> sampled_queries(std::int64_t queries);
 
 // Runs the job once and compares every head and feature of the sampled queries.
 [[nodiscard]] Result<AttentionVerification> verify(const AttentionJob& job);
 
-// Compares the contents of the job's result.
+// Checks the job's result without running the job.
 [[nodiscard]] AttentionVerification verify_result(const AttentionJob& job);
 
 }  // namespace rotary::bench

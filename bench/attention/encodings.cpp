@@ -12,7 +12,7 @@ constexpr std::array<RatioGoal, 3> of_shaw_keys = {{{512, 1.25}, {2048, 1.13}, {
 constexpr std::array<RatioGoal, 3> of_shaw = {{{512, 1.6}, {2048, 1.3}, {8192, 1.12}}};
 constexpr std::int64_t fire_width = 32;  // hidden units of FIRE's network (arXiv 2310.04418, A.2)
 
-// [count] numbers from first to last, evenly spread: one for each head.
+// Evenly spread numbers from first to last, one for each head.
 std::vector<double> spread(double first, double last, std::int64_t count) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i) {

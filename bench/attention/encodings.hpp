@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The position encodings that `rotary bench attention` times, one table row each, with parameters
-// like those of trained models; and no encoding over a cache in 8 bits.
+// The position encodings that `rotary bench attention` times, a table row for each, with parameters
+// like those of trained models. Also no encoding over a cache in 8 bits.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@ inline constexpr std::int64_t t5_buckets = 32;
 
 enum class Turns { none, queries_and_keys };
 
-// Shaw's vectors of distances up to shaw_clip, to both sides.
+// Shaw's vectors cover distances up to shaw_clip on both sides.
 inline constexpr std::int64_t shaw_clip = 128;
 
 enum class ShawParts { none, keys, keys_and_values };
 
-// How keys and values are stored: as the dtype of the shape, or in 8 bits with scales.
+// How keys and values are stored: in the dtype of the shape, or in 8 bits with scales.
 enum class Storage { of_dtype, int8 };
 
-// A goal: the most time, relative to no encoding, for prefills of at least this many tokens.
+// The most time relative to no encoding, for prefills of at least this many tokens.
 struct RatioGoal {
   std::int64_t tokens;
   double most;
 };
 
 struct BenchEncoding {
-  std::string_view name;  // as --encodings takes it
+  std::string_view name;  // the argument of --encodings
   Turns turns = Turns::none;
   RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
   ShawParts shaw = ShawParts::none;
@@ -44,7 +44,7 @@ struct BenchEncoding {
   Storage storage = Storage::of_dtype;
 };
 
-// The first is no encoding, the reference for the others' times.
+// The first is no encoding, to which the others' times are compared.
 [[nodiscard]] std::span<const BenchEncoding> bench_encodings();
 
 }  // namespace rotary::bench

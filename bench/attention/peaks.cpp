@@ -2,7 +2,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/attention/peaks.cpp"
 #include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// Include after foreach_target.h, as Highway requires.
 #include <hwy/highway.h>
 
 #include "bench/attention/peaks.hpp"
@@ -12,8 +12,8 @@ namespace rotary::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Every sum tends to 1, so that no number becomes subnormal or infinite. Each starts from another
-// number, or the compiler would compute one for all.
+// Every sum tends to 1, so no number becomes subnormal or infinite. Each starts from another
+// number: otherwise the compiler could compute one for all.
 double multiply_and_add_of(std::int64_t steps, float half, volatile float* sink) {
   const hn::ScalableTag<float> d;
   const auto by = hn::Set(d, half);
@@ -81,7 +81,7 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::bench {
 namespace {
 
-// Stored, so that no compiler removes the work.
+// Storing it keeps compilers from removing the work.
 thread_local volatile float last_sum = 0;
 thread_local volatile std::uint8_t last_byte = 0;
 

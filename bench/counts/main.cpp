@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that tools/counts/counts.py runs under callgrind, which zeroes its counters when
-// counted_call is entered and writes them when it is left. Prints the compiler, the instruction
-// set, and the names of the calls in the order of counting.
+// tools/counts/counts.py runs this program under callgrind. callgrind zeroes its counters on entry
+// to counted_call and writes them on exit. Prints the compiler, the instruction set, and the names
+// of the calls in the order of counting.
 #include <fmt/core.h>
 
 #include "bench/counts/operations.hpp"
@@ -18,7 +18,7 @@ int fail(const rotary::Error& error) {
 
 }  // namespace
 
-// callgrind knows this function by its name.
+// callgrind finds this function by its name.
 extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation,
                                                rotary::Status* status) {
   *status = operation->call();
@@ -36,7 +36,7 @@ int main() {
 #endif
   fmt::print("{}\n", *instruction_set);
   for (const CountedOperation& operation : *operations) {
-    // The first call may choose kernels, look up and touch memory for later ones.
+    // A first, uncounted call: it may choose kernels and touch memory for later ones.
     if (auto status = operation.call(); !status) return fail(status.error());
     rotary::Status status;
     counted_call(&operation, &status);

@@ -20,7 +20,7 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-// No kernel's work depends on the numbers that it rotates.
+// The numbers to rotate do not affect any kernel's work.
 Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
                  Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
@@ -43,7 +43,7 @@ class Operations {
       for (const std::int64_t tokens : {1, 64}) {
         if (auto status = add_rotations(*frequencies, tokens); !status) return status;
       }
-      if (pairing != Pairing::half) continue;  // rows are alike for every pairing
+      if (pairing != Pairing::half) continue;  // rows are the same for every pairing
       if (auto status = add_scattered_rows(*frequencies); !status) return status;
       for (const std::int64_t tokens : {1, 64}) {
         if (auto status = add_cache(*frequencies, tokens); !status) return status;
@@ -77,7 +77,7 @@ class Operations {
     add_rotate("out of place", tensor_of(DType::f32, query_heads, tokens), src, *rotations);
     add_rotate("to [heads, tokens]",
                tensor_of(DType::f32, query_heads, tokens, Layout::heads_first), src, *rotations);
-    // One head: shows the cost of the checks.
+    // A single head shows the cost of the checks.
     add_rotate("one head", tensor_of(DType::f32, 1, tokens), tensor_of(DType::f32, 1, tokens),
                *rotations);
     return {};
@@ -123,7 +123,7 @@ class Operations {
     return {};
   }
 
-  // Positions that jump, and patches of a grid of 8 columns.
+  // Positions that jump, and image patches in a grid of 8 columns.
   Status add_scattered_rows(const Frequencies& frequencies) {
     constexpr std::int64_t tokens = 64;
     const RotarySpec tower{.head_dim = head_dim,
@@ -141,7 +141,7 @@ class Operations {
     if (!status) return status;
     status = add_rows_of("remake_rotations f32, 64 patches", *of_patches, patches, 2);
     if (!status) return status;
-    for (std::int64_t& each : jumps) each *= 16;  // never the anchor of the token before
+    for (std::int64_t& each : jumps) each *= 16;  // never the anchor of the previous token
     jumps.insert(jumps.end(), jumps.begin(), jumps.end());
     return add_rows_of("remake_rotations f32, 64 patches that jump", *of_patches, jumps, 2);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls whose instructions are counted: those of a decode step and of a short prefill, append
-// to a KV cache, and shift of cached keys.
+// The calls whose instructions are counted: a decode step, a short prefill, append to a KV cache,
+// and a shift of cached keys.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct CountedOperation {
   std::function<Status()> call;
 };
 
-// Each owns its data and does the same work in every call.
+// Each operation owns its data and does the same work in every call.
 [[nodiscard]] Result<std::vector<CountedOperation>> counted_operations();
 
 }  // namespace rotary::bench

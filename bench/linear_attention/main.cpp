@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention over growing numbers of tokens: the time for each token and head, which stays
-// constant if time is linear, and the memory of a call. Each kind is verified against the reference
-// first. 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most tokens, by
-// default 65536. Exit codes: 0, 1 an element is wrong, 70 a call failed.
+// Linear attention over growing numbers of tokens. Prints the time for each token and head, which
+// stays constant if time is linear, and the memory of a call. Verifies each kind against the
+// reference first. 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most
+// tokens, 65536 by default. Exit codes: 0; 1 for a wrong element; 70 if a call failed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Operands {
   [[nodiscard]] LinearHeads heads_of() const { return {q.view(), k.view(), v.view()}; }
 };
 
-// Seconds of the fastest of some calls; absent if a call fails.
+// Seconds of the fastest call; absent if a call fails.
 std::optional<double> time_of(const Kind& kind, const Operands& on, std::size_t& bytes) {
   const std::int64_t tokens = on.q.view().extents.tokens;
   std::optional<Result<Rotations>> rows;
@@ -77,7 +77,7 @@ HeadsView head_3(const bench::Tensor& tensor) {
   return view;
 }
 
-// The first fault of head 3; empty: none.
+// The first fault of head 3; empty if there is none.
 std::string fault_of(const Kind& kind, const Operands& on) {
   check::LinearCall call{.out = head_3(on.out),
                          .heads = {head_3(on.q), head_3(on.k), head_3(on.v)},

@@ -67,7 +67,7 @@ Result<Job> prepare_append(const Setup& setup) {
   });
 }
 
-// The work that append replaces: keys rotated in place, then stored.
+// The alternative to append: rotates keys in place, then stores them.
 Result<Job> prepare_rotate_then_copy(const Setup& setup) {
   const auto step = make_cache_step(setup);
   if (!step) return step.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that `rotary bench` times, one row each; one file for each kind prepares them.
+// The operations that `rotary bench` times, a row for each. Each kind has its own file.
 #pragma once
 
 #include <span>
@@ -8,24 +8,23 @@
 
 namespace rotary::bench {
 
-// In the order of the report.
+// All operations in the order of the report.
 [[nodiscard]] std::span<const Operation> operations();
 
-// q and k rotated in place by one call of rotate_qk, or, by its family, into other tensors.
+// Rotates q and k by one call of rotate_qk, in place or into other tensors (see Family).
 [[nodiscard]] Result<Job> prepare_rotate(const Setup& setup);
 
-// k stored in a cache: rotated on the way, or in place before.
+// Stores k in a cache: rotates on the way, or in place before.
 [[nodiscard]] Result<Job> prepare_append(const Setup& setup);
 [[nodiscard]] Result<Job> prepare_rotate_then_copy(const Setup& setup);
 
-// Cached keys shifted by a constant number of positions.
+// Shifts cached keys by a constant number of positions.
 [[nodiscard]] Result<Job> prepare_shift(const Setup& setup);
 
-// Heads of the patches of an image rotated in place by their row and column, in a grid of 128
-// columns.
+// Rotates heads of image patches in place by row and column, in a grid of 128 columns.
 [[nodiscard]] Result<Job> prepare_patches(const Setup& setup);
 
-// Rows of cos and sin alone.
+// Makes only cos/sin rows.
 [[nodiscard]] Result<Job> prepare_rows(const Setup& setup);
 
 }  // namespace rotary::bench

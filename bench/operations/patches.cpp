@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t columns = 128;
 
-// [2][patches]: the row and the column of each patch of a grid, row by row.
+// [2][patches]: the row and the column of each patch of a grid, in reading order.
 std::vector<std::int64_t> grid_of(const std::vector<std::int64_t>& patches) {
   std::vector<std::int64_t> numbers;
   numbers.reserve(2 * patches.size());

@@ -24,7 +24,7 @@ void compare(Verification& result, const Frequencies& frequencies, float got,
   result.worst_position = position;
 }
 
-// In units of 2^-24 A, which is 2^-24 hypot(cos, sin).
+// Errors in units of 2^-24 A, which is 2^-24 hypot(cos, sin).
 Result<Verification> verify_rows(StepRows& rows) {
   if (auto status = rows.make_next(); !status) return std::move(status).error();
   const Frequencies& frequencies = rows.setup.frequencies;
@@ -43,7 +43,7 @@ Result<Verification> verify_rows(StepRows& rows) {
 
 }  // namespace
 
-// Without a roofline: rows are made from almost no input.
+// Has no roofline, because rows are made from almost no input.
 Result<Job> prepare_rows(const Setup& setup) {
   auto made = make_step_rows(setup);
   if (!made) return made.error();

@@ -9,7 +9,7 @@
 namespace rotary::bench {
 namespace {
 
-// The distance when a full context drops its oldest tokens.
+// The distance that keys move when a full context drops its oldest tokens.
 constexpr std::int64_t moved_by = -7;
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<Job> prepare_shift(const Setup& setup) {
   if (!by) return by.error();
   const Tensor keys = make_keys(setup.line);
   Frequencies frequencies = setup.frequencies;
-  frequencies.window = by->window();  // the layout of rotated keys
+  frequencies.window = by->window();  // the window of rotated keys
   Job job{.verify = {}, .run = {}, .roofline = Roofline(setup.executor)};
   job.roofline.add_scale(keys.view(), frequencies.window);
   job.run = [keys, by = *by,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the jobs: the rows of the next step, q and k, and their verification.
+// Shared by all jobs: the rows of the next step, q and k, and their verification.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rotary::bench {
 
-// Where the first step begins: beyond small tables, and aligned as the chunks of a prefill are.
+// First position of the first step: beyond small tables, and aligned like the chunks of a prefill.
 inline constexpr std::int64_t first_position = 8192;
 
 // Heads before and after a call.
@@ -25,14 +25,14 @@ struct StepRows {
   Rotations rotations;
   std::int64_t position = first_position;
 
-  // Makes the rows of the next step. The first call makes the first step again.
+  // Makes the rows of the next step. The first call remakes the first step's.
   [[nodiscard]] Status make_next();
 
   [[nodiscard]] RotateOptions options() const {
     return {.direction = setup.line.operation->direction, .executor = setup.executor};
   }
 
-  // Runs once and verifies the tensors as those of the first step.
+  // Runs once and verifies the tensors for the first step.
   [[nodiscard]] Result<Verification> verify(const std::function<Status(std::int64_t)>& run,
                                             const std::vector<MovedHeads>& tensors) const;
 };
@@ -40,11 +40,11 @@ struct StepRows {
 // The rows of the first step.
 [[nodiscard]] Result<std::shared_ptr<StepRows>> make_step_rows(const Setup& setup);
 
-// Filled tensors of the line's shape.
+// Makes filled tensors with the line's shape.
 [[nodiscard]] Tensor make_queries(const Line& line);
 [[nodiscard]] Tensor make_keys(const Line& line);
 
-// call() as often as this; the first error ends it.
+// Calls call() this many times; stops at the first error.
 template <class Call>
 Status repeat(std::int64_t calls, const Call& call) {
   for (std::int64_t i = 0; i < calls; ++i) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Causal attention of ours and of ggml, for tools/bench/peers/attention_measure.py, which calls and
- * times them. Every make returns NULL when it cannot; every run returns 0, or -1. */
+/* Causal attention of rotary and of ggml, called and timed by
+ * tools/bench/peers/attention_measure.py. On failure make returns NULL and run returns -1. */
 #ifndef ROTARY_BENCH_PEERS_ATTENTION_H
 #define ROTARY_BENCH_PEERS_ATTENTION_H
 
-/* C says these things so. */
+/* C needs these forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stdint.h>
 
@@ -16,21 +16,21 @@ extern "C" {
 
 enum { ATTENTION_NONE = 1, ATTENTION_ROPE = 2, ATTENTION_ALIBI = 3, ATTENTION_T5 = 4 };
 
-/* The dtype of q, k, v and the result. ATTENTION_F16, ggml alone: k and v are float16, the others
- * float32. ATTENTION_8_BITS: all are float32, and k and v are quantized once, by ours with a scale
- * for each head and token, by ggml k as q8_0, where v is float16. */
+/* The dtype of q, k, v and the result. ATTENTION_F16 (only ggml): k and v are float16, the others
+ * float32. ATTENTION_8_BITS: all are float32. rotary quantizes k and v once, with a scale for each
+ * head and token; ggml stores k as q8_0 and v as float16. */
 enum { ATTENTION_F32 = 1, ATTENTION_BF16 = 2, ATTENTION_F16 = 3, ATTENTION_8_BITS = 4 };
 
-/* Contiguous: [heads, tokens, head_dim] for ours, [tokens, heads, head_dim] for ggml. Key c stands
- * at position c, the last query at that of the last key. Members mirror class AttentionJob of
+/* Contiguous: [heads, tokens, head_dim] for rotary, [tokens, heads, head_dim] for ggml. Key c is at
+ * position c, the last query at the last key's. Members mirror class AttentionJob of
  * tools/bench/peers/attention_native.py. */
 typedef struct attention_job {
   void* q;
   void* k;
   void* v;
   void* out;
-  const float* t5_table; /* [32 buckets, heads]; ours */
-  void* mask; /* float16 [1 or heads, queries, keys], what is added to a score; ggml's; or NULL */
+  const float* t5_table; /* [32 buckets, heads]; for rotary */
+  void* mask; /* float16 [1 or heads, queries, keys], added to scores; for ggml; or NULL */
   int64_t queries;
   int64_t keys;
   int64_t heads;
@@ -45,12 +45,12 @@ typedef struct attention_job {
 
 ROTARY_API void* attention_rotary_make(const attention_job* job);
 ROTARY_API int32_t attention_rotary_run(void* made);
-ROTARY_API int64_t attention_rotary_bytes(void* made); /* what a call works in */
+ROTARY_API int64_t attention_rotary_bytes(void* made); /* working memory of a call */
 ROTARY_API void attention_rotary_free(void* made);
 
 ROTARY_API void* attention_ggml_make(const attention_job* job);
 ROTARY_API int32_t attention_ggml_run(void* made);
-ROTARY_API int64_t attention_ggml_bytes(void* made); /* the same */
+ROTARY_API int64_t attention_ggml_bytes(void* made); /* likewise */
 ROTARY_API void attention_ggml_free(void* made);
 
 /* Speed of multiply-adds on one core: does `steps` steps and returns the number of operations. */

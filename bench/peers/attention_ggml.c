@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml's flash_attn_ext, and before it its rope of q and k where that is the encoding: one graph,
- * made once. Tensors lie as llama.cpp has them, [tokens, heads, head_dim], and are permuted views
- * where the operation wants [heads, tokens, head_dim]. */
+/* ggml's flash_attn_ext, after its rope of q and k if that is the encoding: one graph, made once.
+ * Tensors have llama.cpp's layout, [tokens, heads, head_dim]. Permuted views give the operation
+ * [heads, tokens, head_dim]. */
 #include <ggml-cpu.h>
 #include <ggml.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "bench/peers/attention.h"
 #include "bench/peers/ggml_run.h"
 
-enum { tensors = 16 }; /* q, k, v, mask, positions, what is made of them, the result */
+enum { tensors = 16 }; /* q, k, v, mask, positions, intermediate tensors, the result */
 
 typedef struct ggml_attention {
   struct ggml_context* context;
@@ -36,7 +36,7 @@ static struct ggml_tensor* keys_of(const ggml_attention* made, const attention_j
   return x;
 }
 
-/* k in the type of the job's cache; NULL without memory. */
+/* k in the type of the job's cache; NULL if memory runs out. */
 static struct ggml_tensor* stored_keys(ggml_attention* made, const attention_job* job) {
   if (job->dtype == ATTENTION_F32) return keys_of(made, job, job->k, GGML_TYPE_F32);
   if (job->dtype == ATTENTION_F16) return keys_of(made, job, job->k, GGML_TYPE_F16);
@@ -68,7 +68,7 @@ static struct ggml_tensor* positions_of(ggml_attention* made, const attention_jo
 
 static struct ggml_tensor* turned(const ggml_attention* made, const attention_job* job,
                                   struct ggml_tensor* x, struct ggml_tensor* positions) {
-  const int original_context = 8192; /* read by YaRN alone, which ext_factor 0 turns off */
+  const int original_context = 8192; /* read only by YaRN, which ext_factor 0 turns off */
   return ggml_rope_ext(made->context, x, positions, NULL, (int)job->head_dim, GGML_ROPE_TYPE_NEOX,
                        original_context, (float)job->base, 1, 0, 1, 32, 1);
 }
@@ -76,7 +76,7 @@ static struct ggml_tensor* turned(const ggml_attention* made, const attention_jo
 static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_tensor** q,
                     struct ggml_tensor** k) {
   if (job->encoding != ATTENTION_ROPE) return 1;
-  /* Its rope of float16, and of fewer queries than keys, is another matter. */
+  /* float16, or fewer queries than keys, would be another operation. */
   if (job->dtype != ATTENTION_F32 || job->queries != job->keys || job->heads != job->key_heads) {
     return 0;
   }

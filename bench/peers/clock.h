@@ -2,7 +2,7 @@
 #ifndef ROTARY_BENCH_PEERS_CLOCK_H
 #define ROTARY_BENCH_PEERS_CLOCK_H
 
-#include <stdint.h> /* NOLINT(modernize-deprecated-headers): C has this name alone */
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers): C has only this name */
 #include <time.h>   /* NOLINT(modernize-deprecated-headers) */
 
 /* NOLINTNEXTLINE(modernize-redundant-void-arg): in C, () would take any arguments */

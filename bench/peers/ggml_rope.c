@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml's rope: one graph with a node for q and one for k, made once and computed in a loop, the
- * threads kept from call to call. In place, or into tensors of its own as llama.cpp has it. */
+/* ggml's rope: one graph with a node for q and one for k, made once and computed in a loop. Threads
+ * are kept between calls. In place, or into other tensors as in llama.cpp. */
 #include <ggml-cpu.h>
 #include <ggml.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static struct ggml_tensor* rope_of(const ggml_rope_job* made, const peers_job* j
   const int mode =
       job->pairing == ROTARY_PAIRING_HALF ? GGML_ROPE_TYPE_NEOX : GGML_ROPE_TYPE_NORMAL;
   const int features = (int)job->head_dim;
-  const int original_context = 8192; /* read by YaRN alone, which ext_factor 0 turns off */
+  const int original_context = 8192; /* read only by YaRN, which ext_factor 0 turns off */
   struct ggml_tensor* x =
       ggml_new_tensor_3d(made->context, type, job->head_dim, heads, job->tokens);
   const int is_query = heads == job->query_heads;
@@ -47,7 +47,7 @@ static struct ggml_tensor* positions_of(ggml_rope_job* made, const peers_job* jo
 }
 
 static int make_graph(ggml_rope_job* made, const peers_job* job) {
-  enum { tensors = 8 }; /* of q, k, the positions, two results */
+  enum { tensors = 8 }; /* q, k, positions, two results */
   const struct ggml_init_params parameters = {
       .mem_size = tensors * ggml_tensor_overhead() + ggml_graph_overhead_custom(tensors, false),
       .mem_buffer = NULL,
@@ -65,7 +65,7 @@ static int make_graph(ggml_rope_job* made, const peers_job* job) {
 
 void* peers_ggml_make(const peers_job* job) {
   const int known = job->dtype == ROTARY_F32 || job->dtype == ROTARY_F16;
-  if (!known || job->query_heads == job->key_heads) return NULL; /* heads tell q from k above */
+  if (!known || job->query_heads == job->key_heads) return NULL; /* above, heads tell q from k */
   ggml_rope_job* made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
   ggml_cpu_init();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a graph of ggml is computed again and again: its threads are kept from call to call. */
+/* Computes a graph of ggml repeatedly and keeps its threads between calls. */
 #ifndef ROTARY_BENCH_PEERS_GGML_RUN_H
 #define ROTARY_BENCH_PEERS_GGML_RUN_H
 
@@ -14,7 +14,7 @@ typedef struct ggml_run {
   uint8_t* work;
 } ggml_run;
 
-/* 0 without memory or threads; ggml_run_free() is due in any case. */
+/* Returns 0 if memory or threads run out. Call ggml_run_free() even then. */
 static inline int ggml_run_make(ggml_run* run, int32_t threads) {
   if (threads > 1) {
     struct ggml_threadpool_params parameters = ggml_threadpool_params_default(threads);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over one job, for tools/bench/peers, which calls them through ctypes. Every make returns
- * NULL when it cannot; every time returns the nanoseconds of all calls together, or -1. */
+/* Loops over one job, called by tools/bench/peers through ctypes. make returns NULL on failure.
+ * time returns the nanoseconds of all calls together, or -1. */
 #ifndef ROTARY_BENCH_PEERS_PEERS_H
 #define ROTARY_BENCH_PEERS_PEERS_H
 
-/* C says these things so. */
+/* C needs these forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stdint.h>
 
@@ -17,14 +17,14 @@ extern "C" {
 enum { PEERS_ROWS_PREPARED = 1, PEERS_ROWS_IN_EACH_CALL = 2 };
 
 /* Queries [tokens, query_heads, head_dim] and keys [tokens, key_heads, head_dim], contiguous, at
- * the positions first, first + 1, … In place where the outputs are the inputs. Members mirror class
- * Job of tools/bench/peers/native.py. */
+ * positions first, first + 1, … In place if outputs equal inputs. Members mirror class Job of
+ * tools/bench/peers/native.py. */
 typedef struct peers_job {
   void* q;
   void* k;
   void* q_out;
   void* k_out;
-  const char* spec; /* JSON, what rotary_frequencies_of_spec reads; ggml takes base and pairing */
+  const char* spec; /* JSON for rotary_frequencies_of_spec; ggml reads base and pairing */
   double base;
   int64_t tokens;
   int64_t query_heads;
@@ -33,7 +33,7 @@ typedef struct peers_job {
   int64_t first;
   int32_t dtype;   /* ROTARY_F32, … */
   int32_t pairing; /* ROTARY_PAIRING_HALF or ROTARY_PAIRING_INTERLEAVED */
-  int32_t rows;    /* PEERS_ROWS_…; ggml makes them in each call whatever this says */
+  int32_t rows;    /* PEERS_ROWS_…; ggml always makes them in each call */
   int32_t threads;
 } peers_job;
 
@@ -46,7 +46,7 @@ ROTARY_API int64_t peers_ggml_time(void* made, int64_t calls);
 ROTARY_API void peers_ggml_free(void* made);
 ROTARY_API const char* peers_ggml_version(void);
 
-/* The roofline: multiplies the same bytes by 1, in place, whatever the dtype, as floats. */
+/* The roofline: multiplies the same bytes by 1 in place, as floats for any dtype. */
 ROTARY_API void* peers_scale_make(const peers_job* job);
 ROTARY_API int64_t peers_scale_time(void* made, int64_t calls);
 ROTARY_API void peers_scale_free(void* made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rotary through its C ABI: rows of the step, then q and k. */
+/* rotary through its C ABI: makes the rows of the step, then rotates q and k. */
 #include <stdlib.h>
 #include <string.h>
 

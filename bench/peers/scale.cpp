@@ -12,7 +12,7 @@
 
 namespace {
 
-// The start of a part of q or k, and its number of floats.
+// A part of q or k: its start and its number of floats.
 struct Part {
   float* data;
   std::size_t count;
@@ -29,7 +29,7 @@ void scale_part(void* state, std::int64_t index) {
   const auto* const scale = static_cast<const Scale*>(state);
   const auto parts = static_cast<std::size_t>(scale->parts);
   const auto part = static_cast<std::size_t>(index);
-  // volatile, so that the compiler does not drop the scale.
+  // volatile, so the compiler keeps the multiplication.
   const volatile float one = 1;
   for (const Part& tensor : scale->tensors) {
     const std::size_t first = tensor.count * part / parts;

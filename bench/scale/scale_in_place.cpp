@@ -2,7 +2,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/scale/scale_in_place.cpp"
 #include <hwy/foreach_target.h>
-// After foreach_target.h, as Highway requires.
+// Include after foreach_target.h, as Highway requires.
 #include <hwy/highway.h>
 
 #include "bench/scale/scale_in_place.hpp"

@@ -6,10 +6,10 @@
 
 namespace rotary::bench {
 
-// Multiplies count floats in place, on the best instruction set of this machine.
+// Multiplies count floats in place with this machine's best instruction set.
 void scale_in_place(float* data, std::size_t count, float factor);
 
-// Pieces of adjacent floats at equal distances: a part of the features of each head.
+// Pieces of adjacent floats at equal distances, such as a part of the features of each head.
 struct FloatRuns {
   float* data = nullptr;
   std::size_t runs = 0;
@@ -17,7 +17,7 @@ struct FloatRuns {
   std::size_t stride = 0;  // floats from the start of one piece to the next
 };
 
-// The same for each piece.
+// As above, for each piece.
 void scale_runs_in_place(const FloatRuns& values, float factor);
 
 }  // namespace rotary::bench

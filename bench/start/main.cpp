@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main example: from a model's card to rotated q and k, with every element verified. Exit codes
-// as the tool's: 0, 1 an element is wrong, 2 usage, 3 bad card, 4 no card.
+// as the tool's: 0, 1 a wrong element, 2 usage, 3 a bad card, 4 no card.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace rotary;
 
 constexpr std::int64_t tokens = 4096;
-constexpr std::int64_t slice_tokens = 64;  // verified together, so that there is progress to show
+constexpr std::int64_t slice_tokens = 64;  // verified together, to show progress after each
 constexpr std::int64_t query_heads = 32;   // as in Llama 3.1 8B
 constexpr std::int64_t key_heads = 8;
 
@@ -41,7 +41,7 @@ ConsecutivePositions slice_at(std::int64_t first) {
   return {.first = first, .tokens = std::min(slice_tokens, tokens - first)};
 }
 
-// The angles of each slice, which all dtypes share.
+// The angles of each slice. All dtypes share them.
 std::vector<reference::AngleRows> angles_of(const Frequencies& frequencies) {
   std::vector<reference::AngleRows> rows;
   bench::Progress progress("computing the reference's angles", tokens);
@@ -59,7 +59,7 @@ ConstHeadsView tokens_of(ConstHeadsView view, const ConsecutivePositions& positi
   return view;
 }
 
-// q and k rotated in place by the library and compared with the reference.
+// Rotates q and k in place with the library and compares them with the reference.
 Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& frequencies,
                                               const std::vector<reference::AngleRows>& angles) {
   const auto tensor_of = [&](std::int64_t heads) {
