@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulation's bfloat16, as far as the kernels use CUDA's.
+// bfloat16 for the emulation: those parts of CUDA's that the kernels use.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulation's float16, as far as the kernels use CUDA's.
+// float16 for the emulation: those parts of CUDA's that the kernels use.
 #pragma once
 
 #include <cstdint>

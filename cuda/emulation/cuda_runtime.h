@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA as far as this folder uses it, on the CPU: a launch runs the threads of a block in turn,
-// each until it waits for others. So the kernels, compiled by any C++ compiler, are tested where
-// there is neither a GPU nor nvcc, under sanitizers too. One thread of the program at a time.
+// Runs on the CPU what this folder uses of CUDA. A launch runs the threads of a block one after the
+// other, each until it waits for others. So any C++ compiler can build the kernels, and tests need
+// neither a GPU nor nvcc and can use sanitizers. Only one thread of the program may use it at a
+// time.
 #pragma once
 
 #include <bit>
@@ -83,7 +84,7 @@ inline cudaError_t cudaGetDevice(int* device) {
 }
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   constexpr std::size_t most = std::size_t{1} << 32;
-  // Not rounded up, so that a sanitizer sees the first byte beyond.
+  // Not rounded up, so that a sanitizer sees the first byte beyond the end.
   if (bytes >= most || posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   return cudaSuccess;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of a block as contexts of one thread of the program, each with a stack of its own.
-// They run in turn; one that waits for others gives the turn away. Shared memory keeps the bytes of
-// the last block, as on a device.
+// The threads of a block are contexts within one thread of the program, each with its own stack.
+// They run one after the other; a thread that waits for others lets the next one run. Shared memory
+// keeps the bytes of the last block, as on a device.
 #include <ucontext.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace rotary::cuda {
 
-// The kernels declare it `extern __shared__`.
+// The kernels declare this as `extern __shared__`.
 __attribute__((aligned(32))) unsigned char shared[48 << 10];
 
 }  // namespace rotary::cuda
@@ -19,7 +19,7 @@ __attribute__((aligned(32))) unsigned char shared[48 << 10];
 namespace emulation {
 namespace {
 
-constexpr std::size_t stack_bytes = 256 << 10;  // a sanitizer's frames are large
+constexpr std::size_t stack_bytes = 256 << 10;  // frames under a sanitizer are large
 constexpr unsigned most_threads = 1024;
 
 struct Fiber {
@@ -28,14 +28,14 @@ struct Fiber {
   bool is_done = false;
 };
 
-// Threads that wait for each other: all of a block, or those of a mask in a warp.
+// Threads that wait for each other: all of a block, or those of a mask in one warp.
 struct Meeting {
   int arrived = 0;
   int times = 0;
 };
 
 std::vector<Fiber> fibers;
-std::array<Meeting, most_threads> meetings;  // by the first thread of a mask
+std::array<Meeting, most_threads> meetings;  // indexed by the first thread of a mask
 Meeting of_block;
 std::array<double, most_threads> exchanged;
 ucontext_t scheduler;

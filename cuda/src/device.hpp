@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The border to CUDA: memory, launches, and its failures as errors.
+// Access to CUDA: memory, launches, and failures as errors.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
 
 [[nodiscard]] Result<int> current_device();
 
-// A copy of the bytes in the memory of the current device; waits for it.
+// Copies the bytes to the memory of the current device and waits.
 [[nodiscard]] Result<DeviceMemory> upload(std::span<const std::byte> bytes);
 
 // stream: a cudaStream_t, or null.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in the memory of the device, several at a time, and the same as float.
+// Several elements in device memory, and the same elements as float.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,7 +11,7 @@
 
 namespace rotary::cuda {
 
-// Count adjacent elements, kept in words: 16-bit elements are unpacked where they are used.
+// Count adjacent elements in words. 16-bit elements are unpacked when they are used.
 template <class T, int Count>
 struct alignas(sizeof(T) * Count) Packed {
   static constexpr int bytes = sizeof(T) * Count;
@@ -42,7 +42,7 @@ __device__ float element(const Packed<T, Count>& packed, int i) {
   return i % 2 == 0 ? lower<T>(word) : upper<T>(word);
 }
 
-// Two elements in a word; one instruction rounds both.
+// Two elements in a word. One instruction rounds both.
 template <class T>
 __device__ std::uint32_t word_of(float first, float second) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
@@ -69,7 +69,7 @@ __device__ Packed<T, Count> packed(const float (&from)[Count]) {
   return to;
 }
 
-// Count > 1 needs an address that is a multiple of the elements' bytes.
+// Count > 1 needs an address that is a multiple of Count elements.
 template <int Count, class T>
 __device__ Packed<T, Count> load(const T* from) {
   __builtin_assume(__isGlobal(from));

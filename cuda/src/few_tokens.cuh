@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decode step: a warp takes few_heads heads of one token, two pairs in each thread, and makes the
-// rows of its pairs itself. Latency decides: no memory is shared, no warp waits for another, and
-// little is computed before the first load.
+// A decode step. A warp takes few_heads heads of one token, two pairs in each thread, and makes the
+// rows of its own pairs. Latency decides: no shared memory, no warp waits for another, and little
+// is computed before the first load.
 #pragma once
 
 #include "kernels.hpp"
@@ -14,7 +14,7 @@ struct FewTokens {
   const StepJob& job;
   Loaded<In, 2> loaded[few_heads];
 
-  // The inputs of the rows of these lanes' pairs.
+  // The inputs for the rows of these lanes' pairs.
   struct Pending {
     Stepped rows[2];
   };
@@ -43,7 +43,8 @@ struct FewTokens {
     return row;
   }
 
-  // Where these lanes read and write a head: pairs, or features of a head that does not turn.
+  // Offsets at which these lanes read and write a head: of pairs, or of features in an unrotated
+  // head.
   struct Lanes {
     Accesses from;
     Accesses to;
@@ -76,7 +77,7 @@ struct FewTokens {
         const Pairs<2> accesses = floats_of(loaded[i]);
         const Pairs<2> pairs = norm_first ? paired<read>(accesses)
                                           : paired<written>(turned<read, written>(accesses, row));
-        // Lanes beyond the head have no pairs; heads beyond the last are not written.
+        // Lanes beyond the head have no pairs. Heads beyond the last are not written.
         scales[i] = scale_of(of.norm, summed(at.has_x ? squares_of(pairs) : 0, 32, ~0U));
       }
     }

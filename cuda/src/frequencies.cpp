@@ -19,7 +19,7 @@
 namespace rotary::cuda {
 namespace {
 
-// Arrays one after the other; each begins at a multiple of 8 bytes if those before it do.
+// Packs arrays one after the other. Each starts at a multiple of 8 bytes if the previous ones do.
 class Packed {
  public:
   template <class Number>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies in the memory of a device, and what rows are made of them.
+// Frequencies in device memory, and the inputs for making rows from them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct rotary_cuda_frequencies {
   double attention_factor;
   rotary::ContextRange contexts;
   int device;
-  rotary::cuda::DeviceMemory memory;  // of the three below
+  rotary::cuda::DeviceMemory memory;  // of the three arrays below
   const std::uint64_t* turns;
   const double* steps;
   const std::int32_t* pair_axes;  // null: one axis, or dense
@@ -26,7 +26,7 @@ struct rotary_cuda_frequencies {
 
 namespace rotary::cuda {
 
-// Tokens at positions, with these frequencies.
+// The positions of the tokens, with these frequencies.
 struct At {
   const rotary_cuda_frequencies& frequencies;
   Positions positions;
@@ -34,16 +34,16 @@ struct At {
 
 [[nodiscard]] Result<rotary_cuda_frequencies> upload(const Frequencies& frequencies);
 
-// Checks all that can be told without looking into device memory.
+// Checks everything except the contents of device memory.
 [[nodiscard]] Status check(const At& at);
 
 [[nodiscard]] TokenNumbers numbers_of(const Positions& positions);
 
-// Require what check() accepts.
+// Requires a successful check().
 [[nodiscard]] Rows rows_at(const At& at);
 [[nodiscard]] Rows rows_between(const At& from, const At& to);
 
-// cos and sin contain the attention factor.
+// Sets the scales of cos and sin, which already contain the attention factor.
 void set_scales(Rows& rows, Direction direction, double attention_factor);
 
 [[nodiscard]] Window window_of(const HeadWindow& window, Direction direction);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of one launch, passed by value as the kernel's parameter. Pointers to elements, numbers,
-// turns, rows and weights are of the device.
+// turns, rows and weights are device pointers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rotary::cuda {
 
-// A number for each token: number (b, t) on an axis is first + index, or the element at index, with
+// A number for each token. Number (b, t) on an axis is first + index, or the element at index;
 // index = b*batch_stride + t*token_stride + axis*axis_stride.
 enum class NumberKind : std::int32_t { consecutive, int32, int64 };
 struct TokenNumbers {
@@ -21,20 +21,20 @@ struct TokenNumbers {
   std::int64_t axis_stride;
 };
 
-// The inputs of a phase of a pair.
+// The inputs for the phase of a pair.
 struct Places {
   const std::uint64_t* turns;     // [pairs], or [axes][pairs] if dense; units of 2^-64 turn
   const std::int32_t* pair_axes;  // [pairs]; null: one axis, or dense
-  std::int32_t dense_axes;        // axes whose phases are added; 1 unless dense
+  std::int32_t dense_axes;        // number of axes whose phases are added; 1 unless dense
   TokenNumbers positions;
 };
 
-// How cos and sin are made; those of the library's rows-inl.hpp, whose bits they have.
+// How cos and sin are made. The bits are those of rows-inl.hpp in the library.
 enum class RowKind : std::int32_t {
-  stepped,  // at an anchor, and from there by a step of a table
-  direct,   // of the phase itself: dense axes
-  between,  // of the difference of two phases: a shift
-  given,    // read
+  stepped,  // from an anchor by a step of a table
+  direct,   // from the phase itself: dense axes
+  between,  // from the difference of two phases: a shift
+  given,    // read from memory
 };
 struct Rows {
   RowKind kind;
@@ -42,21 +42,21 @@ struct Rows {
   Places from;          // between
   const double* steps;  // stepped: [16][cos, sin][lane_stride]
   std::int64_t lane_stride;
-  double factor;     // multiplies cos and sin: A, or A'/A of a shift
+  double factor;     // on cos and sin: A, or A'/A of a shift
   const float* cos;  // given: (b, t, i) at b*batch_stride + t*token_stride + i*pair_stride
   const float* sin;
   std::int64_t batch_stride;
   std::int64_t token_stride;
   std::int64_t pair_stride;
-  float cos_scale;  // of the direction: 1, or 1/A^2
+  float cos_scale;  // for the direction: 1, or 1/A^2
   float sin_scale;  // ±1, or -1/A^2
 };
 
-// Where the pairs of a head are.
+// Offsets of the pairs in a head.
 struct Window {
   std::int32_t first_feature;
   std::int32_t pairs;
-  std::int32_t pairs_of_block;  // of the window's blocks; pairs if there is one
+  std::int32_t pairs_of_block;  // per block of the window; all pairs if there is only one block
   bool reads_neighbours;
   bool writes_neighbours;
 };
@@ -70,7 +70,7 @@ struct Norm {
   std::int64_t weight_of_head;  // elements from one head's weights to the next; 0 for each_head
   float offset;
   double epsilon;
-  double part;  // 1 / features that share a mean
+  double part;  // 1 / number of features that share a mean
 };
 
 // The heads of one tensor.
@@ -81,31 +81,31 @@ struct Heads {
   Strides to;
   std::int32_t heads;
   std::int32_t features;
-  bool turns;           // false: copied, or normalised
-  bool stored;          // dst is a cache, in which slots say the place
-  bool copies_outside;  // features outside the window; not needed in place
+  bool turns;           // false: only copied or normalised
+  bool stored;          // dst is a cache, to be addressed by slots
+  bool copies_outside;  // copies features outside the window; not needed in place
   Norm norm;
 };
 
-// How a launch is cut: a block takes some tokens, a team of its threads each, and of the heads of
-// all tensors, counted through, as many as `heads`. Of a team, `lanes` threads take a head.
+// How a launch is cut. A block takes some tokens, with a team of threads for each. It takes `heads`
+// of all tensors' heads, counted in order. In a team, `lanes` threads take a head.
 struct Cut {
   std::int32_t threads;  // of a block: tokens << log_team
   std::int32_t log_team;
   std::int32_t log_lanes;  // at most a warp
   std::int32_t tokens;     // of a block
   std::int32_t heads;      // of a block
-  std::int32_t chunks;     // accesses of Count pairs to the head with most of them
-  bool copies_outside;     // whether any head has features outside the window to be copied
+  std::int32_t chunks;     // most accesses of Count pairs to a head of any tensor
+  bool copies_outside;     // true if some head has features outside the window to copy
   std::int32_t blocks_of_heads;
   std::int64_t blocks_of_tokens;
   // Shared memory: sums [tokens][heads] doubles, rows [tokens][cos, sin][row_stride] floats, and
-  // for each head in work the window's elements in float.
+  // the window's elements in float for each head being processed.
   std::int32_t sums;  // doubles; 0 unless a norm is over all heads
   std::int32_t row_stride;
-  std::int32_t staged_of_head;  // floats; 0 unless pairs move while a head is rewritten in place
+  std::int32_t staged_of_head;  // floats; 0 unless heads are permuted in place
   std::int32_t shared_bytes;
-  std::int32_t groups[3];  // of heads of each tensor, for a decode step
+  std::int32_t groups[3];  // groups of heads of each tensor, for a decode step
 };
 
 inline constexpr int most_tensors = 3;
@@ -120,7 +120,7 @@ struct StepJob {
   Rows rows;
   Window window;
   TokenNumbers slots;           // read if a tensor is stored
-  std::int64_t slots_of_block;  // 0: none is
+  std::int64_t slots_of_block;  // 0: no tensor is stored
   std::int64_t slots_of_cache;
   Cut cut;
 };

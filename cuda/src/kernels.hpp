@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled kernels, by the dtypes that they read and write and by the pairs that a thread takes
-// at a time: a file for each dtype that is read.
+// The compiled kernels, selected by the dtypes that they read and write and by the pairs per
+// thread. Each dtype that is read has its own file.
 #pragma once
 
 #include "job.hpp"
@@ -8,23 +8,21 @@
 
 namespace rotary::cuda {
 
-// Threads of a block.
 inline constexpr int most_threads = 128;
 
-// The kernels, by the calls that they are for.
+// The kinds of kernels, by the calls that they support.
 enum class Way {
-  plain,     // pairs that need nothing of each other
-  held,      // and heads with a norm, whose elements their threads hold
-  whole,     // anything: means over all heads, long heads, pairs that move in place
-  few,       // as plain, a decode step
-  few_held,  // as held
+  plain,     // pairs that do not depend on each other
+  held,      // also heads with a norm, held in the registers of their threads
+  whole,     // everything: means over all heads, long heads, pairs that move in place
+  few,       // as plain, for a decode step
+  few_held,  // as held, for a decode step
 };
 
 // Heads that a warp takes in a decode step.
 inline constexpr int few_heads = 4;
 
-// Tells one kernel that takes a StepJob from another. count: a power of two, at most
-// most_at_once(from).
+// Selects a kernel that takes a StepJob. count: a power of two, at most most_at_once(from).
 struct KernelChoice {
   DType to;
   int count;
@@ -43,7 +41,7 @@ using StepKernel = void (*)(StepJob);
 using RowsKernel = void (*)(RowsJob);
 [[nodiscard]] RowsKernel kernel_of_rows() noexcept;
 
-// 16 bytes, the widest access.
+// Elements in 16 bytes, the widest access.
 [[nodiscard]] constexpr int most_at_once(DType from) noexcept { return from == DType::f32 ? 4 : 8; }
 
 }  // namespace rotary::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of a choice, for one pair of dtypes.
+// Selects the kernel for one pair of dtypes.
 #pragma once
 
 #include "kernels.hpp"

@@ -5,7 +5,7 @@
 namespace rotary::cuda {
 namespace {
 
-// A thread for each pair of each token.
+// One thread for each pair of each token.
 __global__ void rows_kernel(const __grid_constant__ RowsJob job) {
   const std::int64_t count = job.batch * job.tokens * job.pairs;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;

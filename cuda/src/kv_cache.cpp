@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of the KV cache: structs read, all checks, one launch.
+// The C functions of the KV cache: each reads structs, does all checks, then launches once.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -86,7 +86,7 @@ Result<Norms> norms_of(const rotary_cuda_norms* from) {
   return Norms{*q, *k};
 }
 
-// The heads that a call stores in a cache, and their places.
+// The heads that a call stores in a cache, and their slots.
 struct Storing {
   rotary::KvCache cache;
   rotary::KvHeads heads;
@@ -107,7 +107,7 @@ Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
           .dst = rotary::without_unused_strides(dst)};
 }
 
-// Checks and launches q, which may be none, with k and v.
+// Checks and launches k and v together with q, if there is one.
 Status store(const std::optional<Transfer>& q, const Storing& of,
              const std::optional<KeyNorm>& k_norm, const At& at, const Options& how) {
   if (auto status = check_forward(how); !status) return status;

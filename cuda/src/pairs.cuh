@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Count pairs of a head in a thread's registers: as memory has them, as x and y, turned.
+// Pairs of a head in a thread's registers: in memory order, as x and y, and rotated.
 #pragma once
 
 #include "elements.cuh"
@@ -7,14 +7,14 @@
 
 namespace rotary::cuda {
 
-// Two accesses to memory: x and y of halves, or 2 * Count neighbours.
+// Two accesses to memory: the x and y of halves, or 2 * Count neighbours.
 template <class In, int Count>
 struct Loaded {
   Packed<In, Count> x;
   Packed<In, Count> y;
 };
 
-// The same as float, in the order of the accesses or as x and y of each pair.
+// The same as float: in the order of the accesses, or as x and y of each pair.
 template <int Count>
 struct Pairs {
   float x[Count];
@@ -62,7 +62,8 @@ __device__ Pairs<Count> in_order(const Pairs<Count>& pairs) {
   return accesses;
 }
 
-// x' = x c - y s, y' = x s + y c, as the library's Turn: accesses to accesses. row: cos and sin.
+// Rotates: x' = x c - y s, y' = x s + y c, as Turn in the library. Takes and returns accesses. row:
+// cos and sin.
 template <Features read, Features written, int Count>
 __device__ Pairs<Count> turned(const Pairs<Count>& accesses, const Pairs<Count>& row) {
   const Pairs<Count> pairs = paired<read>(accesses);
@@ -77,7 +78,7 @@ __device__ Pairs<Count> turned(const Pairs<Count>& accesses, const Pairs<Count>&
 
 // ---- Norms ------------------------------------------------------------------------------------
 
-// offset + weight of the features of two accesses; 1 without weights.
+// offset + weight for the features of two accesses; 1 without weights.
 template <int Count>
 __device__ Pairs<Count> gains_at(const Norm& norm, int head, const Accesses& at) {
   Pairs<Count> gains;
@@ -105,8 +106,8 @@ __device__ inline double square_added(float value, double sum) {
   return fma(static_cast<double>(value), static_cast<double>(value), sum);
 }
 
-// The sum over Count pairs, x and y of each. Two pairs are added one after the other, two such sums
-// to each other, and so on: the same bits for 2 pairs in each of 32 threads as for 8 in each of 8.
+// The sum over Count pairs, x and y of each. Adds pairs in a binary tree: 2 pairs in each of 32
+// threads give the same bits as 8 pairs in each of 8 threads.
 template <int Count>
 __device__ double squares_of(const Pairs<Count>& pairs) {
   constexpr int sums_of_two = Count > 1 ? Count / 2 : 1;
@@ -127,8 +128,8 @@ __device__ double squares_of(const Pairs<Count>& pairs) {
   return sums[0];
 }
 
-// The sum over `lanes` threads, a power of two, in each of them: neighbours first. mask: of these
-// threads in the warp.
+// The sum over `lanes` threads (a power of two), returned in each of them. Adds neighbours first.
+// mask: these threads in the warp.
 __device__ inline double summed(double sum, int lanes, unsigned mask) {
   for (int offset = 1; offset < lanes; offset *= 2) {
     sum += __shfl_xor_sync(mask, sum, offset, lanes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads whose pairs are independent, or need the head's mean square alone (held: the lanes have the
+// Heads whose pairs are independent, or need only the head's mean square (held: the lanes have the
 // whole head in registers).
 #pragma once
 
@@ -10,13 +10,13 @@ namespace rotary::cuda {
 
 template <class In, class Out, int Count, Way way, Features read, Features written>
 struct PlainHeads {
-  static constexpr int at_once = way == Way::held ? 2 : 4;  // heads that are on their way together
+  static constexpr int at_once = way == Way::held ? 2 : 4;  // heads with loads in flight
 
   const StepJob& job;
   Team& team;
   Loaded<In, Count> loaded[at_once];
 
-  // Heads, the first two accesses of these lanes to one of them, and the way to the next.
+  // Some heads: the first two accesses of these lanes to one, and the distance to the next.
   struct Reading {
     Turn turn;
     const In* src;
@@ -27,7 +27,7 @@ struct PlainHeads {
     Accesses to;
   };
 
-  // A chunk of heads that do not turn is 2 * Count features.
+  // For unrotated heads, a chunk is 2 * Count features.
   __device__ Reading reading(int tensor, int chunk) const {
     const Heads& of = job.tensors[tensor];
     Reading made{.turn = team.turn_of(tensor)};
@@ -58,14 +58,14 @@ struct PlainHeads {
     }
   }
 
-  // The place of their first access in dst; null where the token is not stored, or for no heads.
+  // The address of their first access in dst. Null if the token is not stored, or for no heads.
   __device__ Out* dst_of(int tensor, const Reading& heads) const {
     if (heads.turn.head >= heads.turn.end) return nullptr;
     Out* const dst = team.dst_of<Out>(tensor, heads.turn.head);
     return dst == nullptr ? nullptr : dst + heads.to.x * job.tensors[tensor].to.feature;
   }
 
-  // Writes the heads that are loaded, then the others.
+  // Writes the loaded heads, then the others.
   __device__ void write_tensor(int tensor, Reading from, Out* dst, const Pairs<Count>& row) {
     const Heads& of = job.tensors[tensor];
     const std::int64_t step = from.turn.step * of.to.head;
@@ -110,7 +110,7 @@ struct PlainHeads {
   }
 
   __device__ void run() {
-    // The first heads of these lanes, in whichever tensor, are on their way while the row is made.
+    // Loads the first heads of these lanes, of any tensor, while the row is made.
     int tensor = 0;
     Reading heads = reading(0, team.lane());
     while (heads.turn.head >= heads.turn.end && tensor + 1 < job.count) {
@@ -139,7 +139,7 @@ struct PlainHeads {
     if (job.cut.copies_outside) copy_outside();
   }
 
-  // Features outside the window, which stay as they are.
+  // Copies the features outside the window unchanged.
   __device__ void copy_outside() const {
     const int turning = 2 * job.window.pairs;
 #pragma unroll 1

@@ -12,10 +12,10 @@ namespace rotary::cuda {
 namespace {
 
 constexpr std::int32_t warp = 32;
-constexpr std::int32_t most_shared_bytes = 48 << 10;  // what every device gives without being asked
+constexpr std::int32_t most_shared_bytes = 48 << 10;  // every device gives this much by default
 
-// With fewer threads than this, several blocks share the heads of a token: a decode step has few
-// tokens.
+// With fewer threads than this, several blocks share the heads of a token, because a decode step
+// has few tokens.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
 bool lies_at_multiples(const void* data, const Strides& strides, std::int64_t count,
@@ -41,7 +41,7 @@ bool fits(const StepJob& job, std::int32_t count, std::int64_t from_bytes, std::
   return true;
 }
 
-// The most accesses of `count` pairs, or 2 * count features, to a head.
+// The largest number of accesses to a head, each of `count` pairs or 2 * count features.
 std::int32_t chunks_of(const StepJob& job, std::int32_t count) {
   std::int32_t most = 1;
   for (const Heads* of = job.tensors; of != job.tensors + job.count; ++of) {
@@ -77,7 +77,7 @@ std::int32_t rounded_up(std::int32_t number, std::int32_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 
-// A block of `tokens` teams of `team` threads, both powers of two.
+// Cuts a block into `tokens` teams of `team` threads, both powers of two.
 void set_teams(Cut& cut, std::int32_t tokens, std::int32_t team, bool sums) {
   cut.tokens = tokens;
   cut.threads = tokens * team;
@@ -93,7 +93,7 @@ bool copies_outside(const StepJob& job) {
   });
 }
 
-// For many tokens, by kernels of `count` pairs at a time.
+// The way for many tokens, with kernels of `count` pairs at a time.
 Way way_of(const StepJob& job, std::int32_t count) {
   const Heads* const end = job.tensors + job.count;
   if (moves_in_place(job)) return Way::whole;
@@ -105,8 +105,8 @@ Way way_of(const StepJob& job, std::int32_t count) {
   return fit && count >= 4 && chunks_of(job, count) <= warp ? Way::held : Way::whole;
 }
 
-// Whether a warp for each few_heads heads of each token does it: those of one row of tokens, two
-// pairs in each thread. Fills the cut.
+// Tries one warp for each few_heads heads of each token, with two pairs in each thread. Needs a
+// single batch row. Fills the cut and returns true if that fits.
 bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   if (way == Way::whole || count < 2 || job.batch != 1 || job.window.pairs > 2 * warp ||
       copies_outside(job)) {
@@ -122,12 +122,12 @@ bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   return job.tokens * cut.blocks_of_heads * warp <= few_threads;
 }
 
-// Teams for many tokens, or for some heads each of few.
+// Makes teams for many tokens, or for some of the heads of few tokens.
 void cut_teams(const StepJob& job, std::int32_t count, Cut& cut) {
   const std::int64_t tokens = job.tokens_in_all;
   const bool sums = sums_over_heads(job);
   cut.chunks = chunks_of(job, count);
-  // Threads that take a head: one for each access, at most a warp.
+  // Threads per head: one for each access, at most a warp.
   const auto lanes = static_cast<std::int32_t>(
       std::bit_ceil(static_cast<std::uint32_t>(std::min(cut.chunks, warp))));
   cut.copies_outside = copies_outside(job);
@@ -141,7 +141,7 @@ void cut_teams(const StepJob& job, std::int32_t count, Cut& cut) {
     set_teams(cut, 1, team, sums);
   } else {
     cut.heads = job.heads;
-    // About a pair of the row for each thread of a team.
+    // Gives each thread of a team about one pair of the row.
     const auto of_block = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(
         std::clamp(most_threads / std::max(job.window.pairs, 1), 1, most_threads / warp))));
     set_teams(cut, of_block, most_threads / of_block, sums);
@@ -156,7 +156,7 @@ void cut_teams(const StepJob& job, std::int32_t count, Cut& cut) {
   cut.blocks_of_heads = (job.heads + cut.heads - 1) / cut.heads;
 }
 
-// Tokens of one batch row each are one row of tokens, which saves a kernel the division.
+// Treats batch rows of one token as one row of tokens, which saves the kernel a division.
 void join_rows(StepJob& job) {
   if (job.tokens != 1) return;
   const auto join = [](TokenNumbers& numbers) { numbers.token_stride = numbers.batch_stride; };
@@ -172,8 +172,8 @@ void join_rows(StepJob& job) {
   job.batch = 1;
 }
 
-// Pairs that a thread takes at a time: the most, at 16 bytes, that divide the window and at whose
-// multiples the heads of every tensor lie.
+// The number of pairs that a thread takes at a time, at most 16 bytes. It must divide the window,
+// and all tensors' heads must be aligned to it.
 std::int32_t pairs_at_once(const StepJob& job, const Conversion& conversion) {
   std::int32_t count = most_at_once(conversion.from);
   while (!fits(job, count, size_in_bytes(conversion.from), size_in_bytes(conversion.to)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel and the cut of a launch. Knows no device: a plan depends on the call alone.
+// Chooses the kernel and the cut of a launch. A plan depends only on the call, not on the device.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct Conversion {
   friend bool operator==(const Conversion&, const Conversion&) = default;
 };
 
-// A launch that cannot be refused any more, but by CUDA.
+// A launch that only CUDA can still refuse.
 struct Step {
   StepJob job;
   DType from;
   KernelChoice kernel;
 };
 
-// Chooses the kernel and fills job.cut. Error: unsupported for rows or heads in work that do not
-// fit in a block's shared memory, and for too many tokens.
+// Chooses the kernel and fills job.cut. Error: unsupported if rows or staged heads do not fit in a
+// block's shared memory, or for too many tokens.
 [[nodiscard]] Result<Step> planned(StepJob job, const Conversion& conversion);
 
 // Kernels count batch rows, tokens, blocks and slots in 32 bits.

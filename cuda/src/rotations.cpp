@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions that rotate: structs read, all checks, one launch.
+// The C functions that rotate: each reads structs, does all checks, then launches once.
 #include <array>
 #include <utility>
 
@@ -39,7 +39,7 @@ using rotary::Status;
 
 namespace {
 
-// Rows that are read, or written.
+// Rows to read or to write.
 Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   if (auto status = rotary::validate(window); !status) return std::move(status).error();
   if (auto status = rotary::check_rows(window, from, rotary::RowDType::f32); !status)
@@ -57,7 +57,7 @@ Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   return rows;
 }
 
-// Checks that rows can be written: each element once, and none that is read.
+// Checks that rows can be written: their elements are distinct and apart from all that is read.
 Status check_written(const CosSinView& rows, const HeadWindow& window, const At& at) {
   if (auto checked = given_rows(rows, window); !checked) return std::move(checked).error();
   const Tokens tokens = tokens_of(at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of a token's pair, on the device: the operations of src/kernels/rows-inl.hpp, in its
-// order, so that a row has the same bits. Compiled without contraction: fma is explicit.
+// cos and sin for a token's pair. Does the operations of src/kernels/rows-inl.hpp in the same
+// order, so a row has the same bits. Compiled without contraction: fma is explicit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,16 +19,16 @@ struct CosSin {
   Real sin;
 };
 
-// Fewer than 2^31 of each, so that a product with a stride of 64 bits takes two instructions.
+// Both are below 2^31, so a product with a 64-bit stride takes two instructions.
 struct Token {
   std::uint32_t batch;
   std::uint32_t token;
 };
 
-// A number on its way from memory; value() waits for it.
+// A number whose load is in flight; value() waits for it.
 struct PendingNumber {
   std::uint32_t low;
-  std::uint32_t high;  // of an int32: not read
+  std::uint32_t high;  // not read for an int32
 
   __device__ std::int64_t value(NumberKind kind) const {
     if (kind == NumberKind::int32) return static_cast<std::int32_t>(low);
@@ -68,7 +68,7 @@ __device__ inline double evaluate(const kernels::Coefficients<Count>& coefficien
 __device__ inline CosSin<double> cos_sin(std::uint64_t phase) {
   constexpr auto sine_polynomial = kernels::sine_of_units;
   constexpr auto cosine_polynomial = kernels::cosine_of_units;
-  // phase = quarter * 2^62 + rest, where |rest| <= 2^61 is at most an eighth of a turn
+  // phase = quarter * 2^62 + rest; |rest| <= 2^61 is at most an eighth of a turn
   const std::uint64_t quarter = (phase + (std::uint64_t{1} << 61)) >> 62;
   const double r = __ll2double_rn(static_cast<std::int64_t>(phase - (quarter << 62)));
   const double t = r * r;
@@ -81,7 +81,7 @@ __device__ inline CosSin<double> cos_sin(std::uint64_t phase) {
   return {((quarter ^ (quarter >> 1)) & 1) != 0 ? -cos : cos, (quarter >> 1) != 0 ? -sin : sin};
 }
 
-// The axis of the coordinate that turns this pair.
+// The axis whose coordinate rotates this pair.
 __device__ inline std::uint32_t axis_of(const Places& places, int pair) {
   return static_cast<std::uint32_t>(places.pair_axes == nullptr ? 0 : places.pair_axes[pair]);
 }
@@ -102,7 +102,7 @@ __device__ inline std::uint64_t phase_at(const Places& places, const Token& at, 
   return sum;
 }
 
-// A row of kind stepped reads these first.
+// The inputs of a stepped row, loaded first.
 struct Stepped {
   PendingNumber position;
   std::uint64_t turns;
@@ -124,7 +124,7 @@ __device__ inline CosSin<float> row_of(const Rows& rows, const Stepped& read, in
   return {__double2float_rn(cos), __double2float_rn(sin)};
 }
 
-// Without the scales of a direction.
+// The row without the direction's scales.
 __device__ inline CosSin<float> row_at(const Rows& rows, const Token& at, int pair, int pairs) {
   if (rows.kind == RowKind::stepped) return row_of(rows, stepped_at(rows, at, pair), pair);
   if (rows.kind == RowKind::given) {

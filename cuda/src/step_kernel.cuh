@@ -9,7 +9,7 @@
 namespace rotary::cuda {
 
 template <class In, class Out, int Count, Way way, Features read, Features written>
-__global__ void __launch_bounds__(most_threads, 4)  // 128 registers, for the heads on their way
+__global__ void __launch_bounds__(most_threads, 4)  // leaves 128 registers for heads in flight
     step_kernel(const __grid_constant__ StepJob job) {
   if constexpr (way == Way::few || way == Way::few_held) {
     FewTokens<In, Out, way, read, written>{job}.run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that take a token: its place in every tensor, its row in shared memory, and the heads
-// that each `lanes` of the threads take one after the other.
+// The threads that take a token: its index in every tensor, its row in shared memory, and the heads
+// that each group of `lanes` threads takes one after the other.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ __device__ inline Token token_at(const StepJob& job, std::uint32_t index) {
 // The block of a slot, and the slot in it.
 __device__ inline Token place_of(std::uint64_t slot, std::int64_t slots_of_block) {
   const auto slots = static_cast<std::uint64_t>(slots_of_block);
-  // A division of 64 bits takes a hundred instructions.
+  // A 64-bit division takes a hundred instructions.
   if ((slot | slots) >> 32 != 0) {
     return {static_cast<std::uint32_t>(slot / slots), static_cast<std::uint32_t>(slot % slots)};
   }
@@ -29,15 +29,14 @@ __device__ inline Token place_of(std::uint64_t slot, std::int64_t slots_of_block
   return {block, static_cast<std::uint32_t>(slot) - block * static_cast<std::uint32_t>(slots)};
 }
 
-// The heads of one tensor that the same `lanes` threads take, one after the other.
+// The heads of one tensor that a group of `lanes` threads takes, one after the other.
 struct Turn {
   int head;
-  int end;  // none is left from here on
+  int end;  // one past the last
   int step;
 };
 
-// Where a head's Count pairs, or 2 * Count features, are: two accesses, counted from its first
-// feature.
+// Two accesses to a head, as offsets from its first feature: Count pairs, or 2 * Count features.
 struct Accesses {
   int x;
   int y;
@@ -84,7 +83,7 @@ class Team {
         rows + cut.tokens * 2 * cut.row_stride + (thread >> cut.log_lanes) * cut.staged_of_head;
   }
 
-  // All threads of the block call this, once.
+  // All threads of the block must call this, once.
   __device__ void make_row() {
     const int pairs = job_.window.pairs;
     if (job_.rotates && has_token_) {
@@ -101,7 +100,7 @@ class Team {
     __syncthreads();
   }
 
-  // cos and sin of Count pairs.
+  // Reads cos and sin of Count pairs.
   template <int Count>
   __device__ void read_row(int chunk, float (&cos)[Count], float (&sin)[Count]) const {
     struct alignas(sizeof(float) * Count) Floats {
@@ -117,10 +116,10 @@ class Team {
     }
   }
 
-  // The heads of a tensor that these lanes take.
+  // The heads of a tensor for these lanes.
   __device__ Turn turn_of(int tensor) const {
     const int before = heads_before(tensor);
-    const int beyond = before - first_head_;  // heads from their first to the tensor's first
+    const int beyond = before - first_head_;  // heads from this block's first to the tensor's first
     const int skipped = beyond <= 0 ? 0 : (beyond + step_ - 1) & -step_;
     return {first_head_ + skipped - before,
             has_token_ ? min(job_.tensors[tensor].heads, end_head_ - before) : 0, step_};
@@ -134,7 +133,7 @@ class Team {
            token_.token * of.from.token + static_cast<std::uint32_t>(head) * of.from.head;
   }
 
-  // Null if the token is not stored in this tensor. A round trip to memory after the constructor.
+  // Null if the token is not stored in this tensor. The slot takes a round trip to memory.
   template <class Out>
   __device__ Out* dst_of(int tensor, int head) const {
     const Heads& of = job_.tensors[tensor];
@@ -148,7 +147,7 @@ class Team {
            static_cast<std::uint32_t>(head) * of.to.head;
   }
 
-  // Heads of the tensors before this one.
+  // Number of heads in the tensors before this one.
   __device__ int heads_before(int tensor) const {
     int heads = 0;
 #pragma unroll
@@ -180,10 +179,10 @@ class Team {
   }
 
   const StepJob& job_;
-  int thread_;  // of the team
+  int thread_;  // index in the team
   int lane_;
   int lanes_;
-  int step_;  // heads that the team takes at once
+  int step_;  // heads that the team takes at a time
   int first_head_;
   int end_head_;
   bool has_token_;

@@ -18,7 +18,7 @@
 namespace rotary::cuda {
 namespace {
 
-// A cache is never in place: the slot of a token may be the memory of another.
+// Storing in a cache is never in place: one token's slot may be another token's memory.
 bool is_in_place(const Transfer& transfer) {
   return !transfer.stored && transfer.src == ConstHeadsView(transfer.dst);
 }
@@ -78,7 +78,7 @@ Status check_key_norm(std::string_view name, const KeyNorm& norm, const ConstHea
                           static_cast<std::int32_t>(norm.order));
 }
 
-// A transfer writes to memory apart from all that the other reads and writes.
+// A transfer may not write to memory that the other one reads or writes.
 Status check_pair(const Transfer& writing, const Transfer& other) {
   if (&writing != &other) {
     auto status = check_apart(writing.dst_name, writing.dst, other.dst_name, other.dst);
@@ -152,7 +152,7 @@ Conversion conversion_of(const Transfer& transfer) {
   return {transfer.src.dtype, transfer.dst.dtype};
 }
 
-// The job of those with this conversion; without tensors, if they have no elements.
+// The job for transfers with this conversion. Has no tensors if they have no elements.
 StepJob job_of(std::span<const Transfer> transfers, const Conversion& conversion,
                const Launching& how) {
   StepJob job{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a call: what is checked of them, and what a launch does with them.
+// The tensors of a call: their checks, and their launch.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace rotary::cuda {
 
-// Heads that go from src to dst; in place both are one view.
+// Heads to process from src to dst. In place, both are one view.
 struct Transfer {
   std::string_view src_name;
   ConstHeadsView src;
@@ -34,10 +34,10 @@ struct Tokens {
   std::int64_t tokens;
 };
 
-// Numbers that kernels read beside heads: positions, slots, cos or sin.
+// Other numbers that kernels read: positions, slots, cos or sin.
 struct Read {
   std::string_view name;
-  ConstHeadsView view = {};  // of consecutive positions or slots: nothing
+  ConstHeadsView view = {};  // empty for consecutive positions or slots
 };
 template <class Numbers>  // Positions or Slots
 [[nodiscard]] Read read_of(std::string_view name, const Numbers& numbers) {
@@ -45,8 +45,8 @@ template <class Numbers>  // Positions or Slots
 }
 using Reads = std::array<Read, 2>;
 
-// Checks dtypes, extents, memory, norms, and that what is written is distinct and apart from all
-// else. `rows` says the tokens of the positions; a batch of 1 serves every batch row.
+// Checks dtypes, extents, memory and norms. Also that written elements are distinct and apart from
+// everything else. `rows` gives the positions' tokens; a batch of 1 is used for every batch row.
 [[nodiscard]] Status check(std::span<const Transfer> transfers, const HeadWindow& window,
                            const Tokens& rows, const Reads& reads);
 
@@ -58,7 +58,7 @@ struct Launching {
   void* stream = nullptr;
 };
 
-// Plans all kernels of what was checked, one for each pair of dtypes, then launches them.
+// Plans all kernels for checked transfers, one for each pair of dtypes, then launches them.
 [[nodiscard]] Status launch(std::span<const Transfer> transfers, const Launching& how);
 
 }  // namespace rotary::cuda

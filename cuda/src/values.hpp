@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary_cuda.h to values, and what all of its functions do with them.
+// Converts structs of rotary_cuda.h to values, and checks and launches for all functions.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace rotary::cuda {
 
 [[nodiscard]] Result<HeadsView> view_of(std::string_view name, const rotary_heads_view* from);
 
-// Checked; of the current device.
+// Checks `from`, which must be of the current device.
 [[nodiscard]] Result<At> at_of(std::string_view name, const rotary_cuda_at* from);
 
 struct Options {
@@ -31,7 +31,6 @@ struct Options {
 [[nodiscard]] Launching launching(const At& at, const Options& options);
 [[nodiscard]] Transfer in_place(std::string_view name, const HeadsView& view);
 
-// Checks, then launches.
 [[nodiscard]] Status checked_launch(std::span<const Transfer> transfers, const HeadWindow& window,
                                     const Tokens& tokens, const Launching& how);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads taken whole, one after the other: for a mean over all heads of a token, heads longer than
-// their lanes hold, and pairs that move within a head in place. It takes every shape, slowly.
+// Heads taken as a whole, one after the other: for a mean over all heads of a token, heads longer
+// than their lanes hold, and pairs that move within a head in place. Supports every shape, slowly.
 #pragma once
 
 #include "pairs.cuh"
@@ -12,7 +12,7 @@ struct WholeHeads {
   const StepJob& job;
   Team& team;
 
-  // The head in hand.
+  // The head being processed.
   struct Head {
     const Heads& of;
     const In* src;
@@ -42,7 +42,7 @@ struct WholeHeads {
     return row;
   }
 
-  // Visits the features that do not turn, Count at a time.
+  // Visits the unrotated features, Count at a time.
   template <class Visit>
   __device__ void for_each_still(const Head& head, Visit visit) const {
     const int turning = head.of.turns ? 2 * job.window.pairs : 0;
@@ -52,7 +52,7 @@ struct WholeHeads {
     }
   }
 
-  // The sum of squares of a head, rotated if its norm comes last, in every lane.
+  // The sum of squares of a head, after rotation if the norm comes last. Every lane gets it.
   __device__ double sum_of_squares(const Head& head) const {
     double sum = 0;
     for (int chunk = team.lane(); head.of.turns && chunk < chunks(); chunk += team.lanes()) {
@@ -69,7 +69,7 @@ struct WholeHeads {
     return summed(sum, team.lanes(), team.mask());
   }
 
-  // Calls visit(head) for each head of the tensor that these lanes take, if it is stored.
+  // Calls visit(head) for each stored head of the tensor that these lanes take.
   template <class Visit>
   __device__ void for_each_head(int tensor, Visit visit) const {
     const Turn turn = team.turn_of(tensor);
@@ -81,7 +81,7 @@ struct WholeHeads {
     }
   }
 
-  // For norms over all heads of a token: the sum of each head, of which the block has all.
+  // For norms over all heads of a token: sums the squares of each head. The block has all of them.
   __device__ void sum_heads() const {
 #pragma unroll 1
     for (int tensor = 0; tensor < job.count; ++tensor) {
@@ -95,7 +95,7 @@ struct WholeHeads {
     __syncthreads();
   }
 
-  // sums: of the tensor's heads, if its norm is over all of them.
+  // sums: one for each head of the tensor, if its norm is over all heads.
   __device__ float scale_of_head(const Head& head, const double* sums) const {
     const Norm& norm = head.of.norm;
     if (norm.kind == NormKind::each_head) return scale_of(norm, sum_of_squares(head));
@@ -119,7 +119,7 @@ struct WholeHeads {
     store(head.dst + at.y * head.of.to.feature, accesses.y);
   }
 
-  // Writes a head whose pairs moved; all of it has been read.
+  // Writes a head whose pairs moved, after all of it has been read.
   __device__ void store_staged(const Head& head) const {
     __syncwarp(team.mask());
     for (int f = team.lane() * Count; f < 2 * job.window.pairs; f += team.lanes() * Count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values stored in a cache, and stored keys turned on: byte for byte as the CPU does it.
+// Storing keys and values in a cache, and shifting stored keys: equal to the CPU, byte for byte.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of tests/support/called.hpp, on a device. Refused ones look at no memory, so that it
-// may be the host's.
+// The calls of tests/support/called.hpp on a device. Refused calls read no elements, so these may
+// be in host memory.
 #include "tests/support/called.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Status status_of(rotary_status status) {
   return Error{static_cast<ErrorCode>(status), rotary_last_error()};
 }
 
-// Two functions refuse alike; the result is what the first said.
+// Checks that two functions refuse alike, and returns the first result.
 Status alike(const Status& first, const Status& second) {
   EXPECT_TRUE(!first && !second && first.error().code == second.error().code)
       << (first ? "succeeded" : first.error().message) << "\n"
@@ -34,7 +34,7 @@ Result<cuda_tests::DeviceFrequencies> uploaded(const Frequencies& frequencies) {
   return cuda_tests::DeviceFrequencies(made);
 }
 
-// Tokens of the rotations, with frequencies of their window.
+// The tokens' positions on the device, with frequencies for the rotations' window.
 class At {
  public:
   explicit At(const Rotations& rotations)
@@ -88,7 +88,7 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
                          .attention_factor = rotations.attention_factor()});
 }
 
-// The struct of heads, or of a cache.
+// The struct for heads or for a cache.
 template <class Tensors>
 class Kv {
  public:
@@ -180,7 +180,8 @@ Status called::shift(const HeadsView& keys, const RotatedAt& from, const Rotated
   return status_of(rotary_cuda_shift(&view, &old_at, &new_at, nullptr));
 }
 
-// As rows to rotate by, and as rows to write. Elements of 8 bytes become as many of 4.
+// As rows to rotate by, and as rows to write. 8-byte elements become the same number of 4-byte
+// ones.
 Status called::rows(const HeadWindow& window, const CosSinView& view) {
   rotary_cos_sin rows = struct_of_rows(view);
   if (view.dtype == DType::f64) rows.dtype = ROTARY_F32;

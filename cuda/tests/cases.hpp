@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests draw these: windows, shapes, positions, frequencies, slots; and the structs of C for
-// them.
+// Random inputs of the tests (windows, shapes, positions, frequencies, slots) and their C structs.
 #pragma once
 
 #include <algorithm>
@@ -103,7 +102,7 @@ struct Shape {
   return {window, inv_freq, one_of(random, factors)};
 }
 
-// Slots of a paged cache: distinct, some tokens not stored.
+// Slots of a paged cache: distinct, with some tokens not stored.
 [[nodiscard]] inline Numbers random_slots(Random& random, const Shape& shape, std::int64_t slots) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(slots));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);

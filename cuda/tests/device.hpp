@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the device beside the same bytes on the host, and tensors in both.
+// Device memory with the same bytes on the host, and tensors in both.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,7 +34,7 @@ inline void expect_success(cudaError_t error) {
 
 inline void expect_ok(rotary_status status) { ASSERT_EQ(status, ROTARY_OK) << rotary_last_error(); }
 
-// ---- Structs of C for values of C++ -------------------------------------------------------------
+// ---- C structs for C++ values -------------------------------------------------------------------
 
 [[nodiscard]] inline rotary_heads_view struct_of(const ConstHeadsView& from) {
   rotary_heads_view to = ROTARY_HEADS_VIEW_INIT;
@@ -59,7 +59,7 @@ inline void expect_ok(rotary_status status) { ASSERT_EQ(status, ROTARY_OK) << ro
   return to;
 }
 
-// Struct: rotary_positions or rotary_slots, whose kinds have the same values.
+// Struct: rotary_positions or rotary_slots, whose kinds have equal values.
 template <class Struct, class Number>
 void fill(Struct& to, const TokenArray<Number>& from) {
   to.kind = std::is_same_v<Number, double> ? ROTARY_POSITIONS_F64
@@ -116,7 +116,7 @@ class Bytes {
     expect_success(cudaMemcpy(bytes.data(), device_, bytes.size(), cudaMemcpyDeviceToHost));
     return bytes;
   }
-  // Whether the device has the host's bytes, every one, those between the elements included.
+  // True if the device has the host's bytes, including those between elements.
   [[nodiscard]] bool agree() const { return from_device() == host_; }
 
  private:
@@ -148,7 +148,7 @@ enum class Layout { bthd, bhtd, fused, odd, strided, reversed };
 inline constexpr Layout all_layouts[] = {Layout::bthd, Layout::bhtd,    Layout::fused,
                                          Layout::odd,  Layout::strided, Layout::reversed};
 
-// Heads in memory of their own, between other elements.
+// Heads in separate memory, with other elements around them.
 class Tensor {
  public:
   Tensor(Random& random, DType dtype, const Extents& extents, Layout layout)
@@ -260,7 +260,7 @@ struct Free {
 };
 using DeviceFrequencies = std::unique_ptr<rotary_cuda_frequencies, Free>;
 
-// The same frequencies for C++, and on the device.
+// The same frequencies in C++ and on the device.
 class BothFrequencies {
  public:
   BothFrequencies(const HeadWindow& window, const std::vector<double>& inv_freq, double factor,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused QKV, QK-norm, rotation and paged append in one call, beside the CPU's calls one after
-// another. Of heads with a norm the error bounds hold, of all else the bits.
+// Fused QKV, QK-norm, rotation and paged append in one call, compared with separate CPU calls.
+// Heads with a norm must be within the error bounds, all others must have equal bits.
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -11,9 +11,9 @@
 namespace rotary::cuda_tests {
 namespace {
 
-// Compares a tensor on the device with the host's, within twice the bound of a normalised, rotated
-// pair, which is that of one to the other, and a unit of the stored dtype; gains vary by a factor
-// of at most 3.
+// Compares a tensor on the device with the host's. The tolerance is twice the bound of a
+// normalised, rotated pair (each may be off by the bound), plus a unit of the stored dtype. Gains
+// vary by a factor of at most 3.
 void expect_close(Tensor& tensor, DType dtype, const char* what) {
   const auto got = tensor.bytes().from_device();
   const std::byte* const wanted = tensor.bytes().host();
@@ -74,7 +74,7 @@ WeightsCase random_norm(Random& random, std::int64_t heads, std::int64_t feature
   return made;
 }
 
-// One call, drawn at random. q has as many heads as some groups of k have.
+// One random call. q has as many heads as some groups of k.
 class Preparing {
  public:
   explicit Preparing(Random& random)
@@ -97,7 +97,7 @@ class Preparing {
         q_norm_(random_norm(random, q_heads_, head_dim(), over_all_)),
         k_norm_(random_norm(random, of_.shape.heads, head_dim(), over_all_)) {}
 
-  // q_out as a cache that is filled from its first slot: the norm, the rotation and one rounding.
+  // Treats q_out as a cache that is filled from its first slot: norm, rotation, one rounding.
   void on_the_cpu() {
     const auto rotations = make_rotations(frequencies_.host(), positions_.host());
     ASSERT_TRUE(rotations);
@@ -161,7 +161,7 @@ class Preparing {
   [[nodiscard]] std::int64_t head_dim() const { return of_.window.head_dim; }
   [[nodiscard]] std::int64_t k_first() const { return q_heads_ * head_dim(); }
   [[nodiscard]] std::int64_t v_first() const { return k_first() + of_.shape.heads * head_dim(); }
-  // One buffer [tokens][q, k, v], of which the three are views.
+  // One buffer [tokens][q, k, v] with three views.
   [[nodiscard]] Extents fused_extents() const {
     return {of_.shape.batch, of_.shape.tokens, 1, v_first() + of_.shape.heads * of_.v_features};
   }
@@ -214,7 +214,7 @@ TEST_F(Cuda, PrepareAttention) {
   }
 }
 
-// A token of a decode step and the same among those of a prefill: other kernels, the same bits.
+// A token takes other kernels in a decode step than in a prefill, but must get the same bits.
 TEST_F(Cuda, ANormHasTheSameBitsForAnyBatch) {
   Random random(11);
   constexpr std::int64_t tokens = 560;

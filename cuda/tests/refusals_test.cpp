@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device alone refuses these, since its kernels read more than the CPU's functions do and count
-// in 32 bits. The tables of the CPU's refusals run beside them (called.cpp).
+// Refusals that only a device has, since its kernels read more than the CPU's functions and count
+// in 32 bits. called.cpp runs the tables of the CPU's refusals.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {
@@ -17,7 +17,7 @@ class CudaRefusals : public Cuda {
     expect_success(cudaDeviceSynchronize());
     for (Tensor* tensor : {&q, &k, &cache}) EXPECT_TRUE(tensor->bytes().agree()) << words;
   }
-  // A step with these dtypes, and with norms or not.
+  // A step with these dtypes, with or without norms.
   rotary_status prepare(const rotary_heads_view& q_out, const rotary_heads_view& cache_view,
                         const rotary_slots& slots, const rotary_cuda_norms* norms) {
     const auto q_view = q.device(), k_view = k.device();
@@ -32,7 +32,7 @@ class CudaRefusals : public Cuda {
     return rotary_cuda_prepare_attention(&step, &at, nullptr);
   }
 
-  static constexpr std::int64_t many = 7000;  // too many sums for a block, if k has a norm of all
+  static constexpr std::int64_t many = 7000;  // heads; a norm over all needs too many sums
   Random random{12};
   BothFrequencies frequencies{window_of({2, 2, 0}, Pairing::half), powers(1, 1e4), 1};
   Tensor q{random, DType::f32, {1, 4, 2, 2}, Layout::bthd};
@@ -43,7 +43,7 @@ class CudaRefusals : public Cuda {
   rotary_slots first = ROTARY_SLOTS_INIT;
 };
 
-// q and k take a kernel each, and that of k is refused.
+// q and k need different kernels, and that of k is refused.
 TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
   rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
   norm.epsilon = 1e-6;
@@ -57,7 +57,7 @@ TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
           "norms.order must be 0 without norms, got 1");
 }
 
-// Elements of another size are at other places.
+// Elements of another size have other addresses.
 TEST_F(CudaRefusals, AnotherDtypeInPlace) {
   rotary_heads_view narrow = q.device();
   narrow.dtype = ROTARY_BF16;
@@ -101,7 +101,7 @@ TEST_F(CudaRefusals, RowsOverWhatIsReadOrWritten) {
   over.kind = ROTARY_POSITIONS_INT32;
   over.data = memory + 12;
   over.batch = rows.batch = 2;
-  over.batch_stride = rows.batch_stride = 1;  // rows of two sequences on one another
+  over.batch_stride = rows.batch_stride = 1;  // rows of two sequences overlap
   const rotary_cuda_at at_two = at_of(frequencies, over);
   refused(rotary_cuda_rows(&rows, &at_two, nullptr), ROTARY_INVALID_ARGUMENT,
           "rows: elements of a destination must be distinct");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation on the device beside the library on the CPU, on random numbers: the whole memory of each
-// tensor is compared byte for byte, so that what must not be written is seen, too.
+// Rotation of random numbers, compared with the CPU. Compares the whole memory of each tensor byte
+// for byte, so a stray write is seen too.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {
@@ -40,7 +40,7 @@ TEST_F(Cuda, RotateHasTheBitsOfTheCpu) {
   }
 }
 
-// More threads than a decode step, so that the other cut is taken.
+// More threads than in a decode step, so the other cut is used.
 TEST_F(Cuda, RotateHasTheBitsOfTheCpuForManyTokens) {
   Random random(2);
   for (const DType dtype : all_dtypes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin in device memory: written, and rotated by.
+// cos/sin rows in device memory: written, and used to rotate.
 #include <cstring>
 #include <limits>
 
