@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D SOURCE=... -D RESULT=... -D compiler=... -D flags=... -D type=... -P build_info.cmake.
-# Runs in each build, because configuring does not see a new commit; an unchanged file is not
-# compiled again.
+# Runs in each build, because a new commit does not trigger configuring. Unchanged output is not
+# rewritten, so nothing is recompiled.
 execute_process(
   COMMAND git describe --always --dirty --abbrev=12 --exclude *
   WORKING_DIRECTORY "${SOURCE}"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For sums, differences and products that leave int64.
+// A common form of all kinds of views (elements at strides), and the requirements of the headers on
+// their memory. Every element is checked. All views of a case are in one small buffer.
 #pragma once
 
 #include <array>
@@ -16,10 +17,8 @@
 
 namespace rotary::fuzz {
 
+// For sums, differences and products that leave int64.
 __extension__ using int128 = __int128;
-
-// A common form of all kinds of views (elements at strides), and the requirements of the headers on
-// their memory. Every element is checked. All views of a case are in one small buffer.
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
 
@@ -63,7 +62,7 @@ struct Span {
 // The span of a view that has an element and can exist.
 [[nodiscard]] std::optional<Span> reach_of(const Strided& view);
 
-// What every call requires of every view: a dtype, counts of at least 0, and, if there is an
+// The requirements of every call on its views: a dtype, counts of at least 0, and, if there is an
 // element, a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 

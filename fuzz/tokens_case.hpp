@@ -48,7 +48,7 @@ template <class View>
 [[nodiscard]] bool decode_source(Bytes& input, Places& places, const TokensView& dst,
                                  ConstTokensView& src);
 
-// What check_transfer requires of both views: one dtype, the same extents, in place or apart.
+// The requirements of check_transfer: one dtype, the same extents, in place or apart.
 [[nodiscard]] bool are_in_place(const ConstTokensView& dst, const ConstTokensView& src);
 
 // True if these may be the numbers of such a view's tokens.

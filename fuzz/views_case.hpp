@@ -16,8 +16,6 @@
 
 namespace rotary::fuzz {
 
-// Two views of one small buffer, decoded from an input, and the call on them.
-
 inline constexpr std::size_t buffer_bytes = 6144;
 inline constexpr std::int64_t most_batch = 4;  // of the rotations
 inline constexpr std::int64_t most_tokens = 5;

@@ -36,8 +36,8 @@ struct GroupMeasurement {
   std::int64_t rounds = 0;  // 0: a result was wrong, so nothing was timed
   double spread = 1;        // of the rounds (interleave.hpp)
   double speedup = 1;       // of no encoding, relative to one thread, in the same rounds
-  // Of all threads together. prefill: multiply-adds in registers, in operations per ns. decode:
-  // reading keys and values, in bytes per ns.
+  // All threads together: multiply-adds in registers, in operations per ns (prefill), or reading
+  // keys and values, in bytes per ns (decode).
   double roofline_per_ns = 0;
 
   // The fraction of the roofline.

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times the calls of rotary_cuda.h beside copies of the same bytes, empty launches, and what torch,
-Liger and flash-attention make of the same tensors; compares the accuracy of their rows.
+"""Times the calls of rotary_cuda.h beside copies of the same bytes, empty launches, torch, Liger
+and flash-attention. Also compares the accuracy of their cos/sin rows.
 
   ROTARY_CUDA_LIBRARY=build/cuda/src/librotary.so python3 cuda/bench/bench.py
   python3 cuda/bench/bench.py --only rotate,decode --json numbers.json
 
-Everything is captured in graphs, whose replays are timed with events, all contenders in turn; sets
-of tensors rotate, so that no cache serves two calls. The numbers are verified first. Needs torch
-and this project's Python package; peers that are not installed are left out.
+Captures everything in graphs and times their replays with events, contenders alternately. Calls
+alternate between sets of tensors, so that none finds its data in a cache. Verifies results first.
+Needs torch and this project's Python package. Skips peers that are not installed.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Bench:
         self.results = {}
 
     def time(self, title, contenders, calls=20):
-        """Microseconds of each contender's call: the least and the median of the rounds."""
+        """Microseconds of each contender's call: minimum and median over the rounds."""
         graphs = {}
         for name, call in contenders.items():
             side = torch.cuda.Stream()
@@ -78,7 +78,7 @@ def table(title, made, against, note=""):
 
 
 def sets_of(make, bytes_each):
-    """Enough tensors that 300 MB lie between two uses of one."""
+    """Makes enough tensors that 300 MB are used between two uses of one."""
     count = max(2, min(64, 300_000_000 // max(bytes_each, 1) + 1))
     return [make() for _ in range(count)]
 
@@ -98,7 +98,7 @@ def pair_of(q, k, cos, sin):
 
 
 def load_flash_rotary(path):
-    """flash_attn's Triton kernel from its file alone, without the package's compiled part."""
+    """Loads flash_attn's Triton kernel from its file, without the package's compiled part."""
     spec = importlib.util.spec_from_file_location("flash_rotary", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -126,7 +126,7 @@ def bench_rotate(bench, frequencies, dtype, tokens, flash):
         _cuda.call("rotary_cuda_rotate_qk", _cuda.view(q, "bthd"), _cuda.view(k, "bthd"), at,
                    _cuda.options(q.device))
 
-    # Verified first, against float64 and twice the rounding of the dtype.
+    # Verifies first: within twice the rounding of the dtype of float64.
     q, k = (x.clone() for x in sets[0])
     exact = [eager(x.double(), *(torch.cat((row, row), -1)[0][None, :, None].double()
                                  for row in (cos, sin))) for x in (q, k)]
@@ -231,7 +231,7 @@ class Fused:
                    _cuda.options(self.qkv.device))
 
     def as_torch(self):
-        """The same by torch alone: RMSNorm, rotate_half, index_copy."""
+        """The same step in torch: RMSNorm, rotate_half, index_copy."""
         def norm(x):
             wide = x.float()
             scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)

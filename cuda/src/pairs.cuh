@@ -106,8 +106,8 @@ __device__ inline double square_added(float value, double sum) {
   return fma(static_cast<double>(value), static_cast<double>(value), sum);
 }
 
-// The sum over Count pairs, x and y of each. Adds pairs in a binary tree: 2 pairs in each of 32
-// threads give the same bits as 8 pairs in each of 8 threads.
+// The sum over Count pairs, x and y of each. Adds two pairs in order, then such sums in a binary
+// tree: 2 pairs in each of 32 threads give the same bits as 8 pairs in each of 8 threads.
 template <int Count>
 __device__ double squares_of(const Pairs<Count>& pairs) {
   constexpr int sums_of_two = Count > 1 ? Count / 2 : 1;

@@ -133,7 +133,7 @@ class Team {
            token_.token * of.from.token + static_cast<std::uint32_t>(head) * of.from.head;
   }
 
-  // Null if the token is not stored in this tensor. The slot takes a round trip to memory.
+  // Null if the token is not stored in this tensor. Waits for the slot's load.
   template <class Out>
   __device__ Out* dst_of(int tensor, int head) const {
     const Heads& of = job_.tensors[tensor];

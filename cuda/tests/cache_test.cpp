@@ -5,7 +5,7 @@
 namespace rotary::cuda_tests {
 namespace {
 
-TEST_F(Cuda, AppendHasTheBitsOfTheCpu) {
+TEST_F(Cuda, AppendIsBitIdenticalToTheCpu) {
   Random random(5);
   for (int round = 0; round < 300; ++round) {
     const AppendShape of = random_append(random);
@@ -45,7 +45,7 @@ TEST_F(Cuda, AppendHasTheBitsOfTheCpu) {
   }
 }
 
-TEST_F(Cuda, ShiftHasTheBitsOfTheCpu) {
+TEST_F(Cuda, ShiftIsBitIdenticalToTheCpu) {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
     const HeadWindow window = window_of(

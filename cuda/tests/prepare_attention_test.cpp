@@ -202,7 +202,7 @@ class Preparing {
   WeightsCase k_norm_;
 };
 
-TEST_F(Cuda, PrepareAttention) {
+TEST_F(Cuda, PrepareAttentionMatchesSeparateCalls) {
   Random random(6);
   for (int round = 0; round < 150; ++round) {
     Preparing call(random);

@@ -58,14 +58,14 @@ TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
 }
 
 // Elements of another size have other addresses.
-TEST_F(CudaRefusals, AnotherDtypeInPlace) {
+TEST_F(CudaRefusals, RefusesAnotherDtypeInPlace) {
   rotary_heads_view narrow = q.device();
   narrow.dtype = ROTARY_BF16;
   refused(prepare(narrow, cache.device(), first, nullptr), ROTARY_INVALID_ARGUMENT,
           "q_out and q must share no element");
 }
 
-TEST_F(CudaRefusals, HeadsOverNumbersThatAreRead) {
+TEST_F(CudaRefusals, RefusesHeadsOverlappingNumbers) {
   const rotary_heads_view view = q.device();
   rotary_slots slots = ROTARY_SLOTS_INIT;
   slots.kind = ROTARY_SLOTS_INT32;
@@ -85,7 +85,7 @@ TEST_F(CudaRefusals, HeadsOverNumbersThatAreRead) {
           "keys and positions of to must share no element");
 }
 
-TEST_F(CudaRefusals, RowsOverWhatIsReadOrWritten) {
+TEST_F(CudaRefusals, RefusesOverlappingRows) {
   const rotary_heads_view view = q.device();
   auto* const memory = static_cast<float*>(view.data);
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
@@ -120,7 +120,7 @@ TEST_F(CudaRefusals, RowsOverWhatIsReadOrWritten) {
           ROTARY_INVALID_ARGUMENT, "dst and sin must share no element");
 }
 
-TEST_F(CudaRefusals, DoublesAndNoViews) {
+TEST_F(CudaRefusals, RefusesDoublesAndMissingViews) {
   const rotary_heads_view view = q.device();
   rotary_heads_view doubles = view;
   doubles.dtype = ROTARY_F64;
@@ -135,7 +135,7 @@ TEST_F(CudaRefusals, DoublesAndNoViews) {
           "src must not be NULL");
 }
 
-TEST_F(CudaRefusals, MoreThan32BitsCount) {
+TEST_F(CudaRefusals, RefusesCountsBeyond32Bits) {
   const rotary_positions tokens = consecutive(0, huge);
   const rotary_cuda_at at_many = at_of(frequencies, tokens);
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
@@ -153,7 +153,7 @@ TEST_F(CudaRefusals, MoreThan32BitsCount) {
   refused(prepare(q.device(), blocks, first, nullptr), ROTARY_UNSUPPORTED, "below 2^31");
 }
 
-TEST_F(CudaRefusals, NotAnExtentOf0BesideHugeOnes) {
+TEST_F(CudaRefusals, AcceptsAnExtentOf0BesideHugeOnes) {
   rotary_heads_view none = q.device();
   none.extents[0] = std::int64_t{1} << 40;
   none.extents[2] = std::int64_t{1} << 62;

@@ -6,7 +6,7 @@
 namespace rotary::cuda_tests {
 namespace {
 
-TEST_F(Cuda, RotateHasTheBitsOfTheCpu) {
+TEST_F(Cuda, RotateIsBitIdenticalToTheCpu) {
   Random random(1);
   for (int round = 0; round < 600; ++round) {
     const HeadWindow window = window_of(
@@ -41,7 +41,7 @@ TEST_F(Cuda, RotateHasTheBitsOfTheCpu) {
 }
 
 // More threads than in a decode step, so the other cut is used.
-TEST_F(Cuda, RotateHasTheBitsOfTheCpuForManyTokens) {
+TEST_F(Cuda, RotateIsBitIdenticalForManyTokens) {
   Random random(2);
   for (const DType dtype : all_dtypes) {
     for (const Layout layout : all_layouts) {
@@ -66,7 +66,7 @@ TEST_F(Cuda, RotateHasTheBitsOfTheCpuForManyTokens) {
   }
 }
 
-TEST_F(Cuda, SeveralAxes) {
+TEST_F(Cuda, RotateOnSeveralAxesIsBitIdenticalToTheCpu) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {
     const HeadWindow window = window_of({64, 48, 8}, Pairing::half);

@@ -25,7 +25,7 @@ struct DeviceRows {
   rotary_cos_sin view = ROTARY_COS_SIN_INIT;
 };
 
-TEST_F(Cuda, RowsHaveTheBitsOfTheCpuAtAnyPosition) {
+TEST_F(Cuda, RowsAreBitIdenticalToTheCpuAtAnyPosition) {
   const HeadWindow window = window_of({128, 128, 0}, Pairing::half);
   for (const double factor : {1.0, 1.25}) {
     const BothFrequencies frequencies(window, powers(64, 1e4), factor);
@@ -53,7 +53,7 @@ TEST_F(Cuda, RowsHaveTheBitsOfTheCpuAtAnyPosition) {
   }
 }
 
-TEST_F(Cuda, RotateByRows) {
+TEST_F(Cuda, RotateByRowsIsBitIdenticalToTheCpu) {
   Random random(4);
   for (const std::int64_t batch : {1, 2}) {
     for (const Direction direction : all_directions) {

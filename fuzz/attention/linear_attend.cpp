@@ -58,10 +58,10 @@ Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t
   return *std::move(made);
 }
 
-// For a call for tokens [first, first + count): takes those queries if there are as many as keys.
-// Otherwise it takes all queries or none.
 enum class Queries { none, all };
 
+// A call for tokens [first, first + count). Takes those queries if there are as many queries as
+// keys; otherwise takes all queries or none.
 struct Part {
   std::int64_t first = 0;
   std::int64_t count = 0;

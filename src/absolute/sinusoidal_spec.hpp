@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function that takes a Sinusoidal requires of it.
+// Checks a Sinusoidal, for every function that takes one.
 #pragma once
 
 #include <cstdint>

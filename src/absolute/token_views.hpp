@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What absolute encodings require of their views, checked before anything is written. Each error
-// names the view.
+// Checks the views of absolute encodings before anything is written. Each error names the view.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace rotary::kernels {
 
-// What a table needs of the machine besides its target.
+// Needs of a table besides its target.
 enum class Beyond { nothing, bf16_conversion };
 
 struct CompiledTable {

@@ -8,7 +8,7 @@
 
 namespace rotary::kernels {
 
-// What a product starts from: 0 or the result itself.
+// Start of a product: 0 or the result itself.
 enum class AddTo { nothing, result };
 
 // result[row][column] = [result[row][column] +] Σ_i a[row][i] b[i][column], i ascending. Uses fused

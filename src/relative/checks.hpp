@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations on scores require of their views, checked before anything is written. Each error
-// names the view.
+// Checks the views of operations on scores before anything is written. Each error names the view.
 #pragma once
 
 #include <cstddef>

@@ -55,7 +55,7 @@ template <class Encoding>
 // The slope of one head of a checked bias.
 [[nodiscard]] double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept;
 
-// What the term that all heads share depends on: the distance, the key, or both positions.
+// The term that all heads share depends on the distance, on the key, or on both positions.
 enum class Dependence { distance, key, pair };
 
 // One score of a head and its gradient: the derivative of the loss with respect to that score.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What make_rotations() requires of positions, checked before it writes a row. rotations_access.hpp
-// checks counts when it makes memory for rows.
+// Checks the positions of make_rotations() before it writes a row. rotations_access.hpp checks
+// counts when it makes memory for rows.
 #pragma once
 
 #include <cstddef>

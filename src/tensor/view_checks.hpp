@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function requires of its views, checked before it writes. Each error names the view.
+// Checks the views of every function before it writes. Each error names the view.
 #pragma once
 
 #include <string>

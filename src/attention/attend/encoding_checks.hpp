@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attend() requires of encodings: rotations, already rotated keys, Shaw's vectors, biases.
+// Checks the encodings of attend(): rotations, already rotated keys, Shaw's vectors, biases.
 #pragma once
 
 #include "attention/attend/attend_call.hpp"

@@ -110,7 +110,6 @@ void store_tokens(const void* state, TokenRange range) noexcept {
   }
 }
 
-// Cache: with elements of a dtype or in 8 bits.
 template <class Cache>
 Status append_to(const Cache& cache, const KvHeads& heads, const Slots& slots,
                  const AppendOptions& options) noexcept {

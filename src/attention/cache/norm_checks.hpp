@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function requires of a norm, and of the dtype in which heads are stored.
+// Checks a norm, and the dtype in which heads are stored, for every function that takes them.
 #pragma once
 
 #include <cstdint>

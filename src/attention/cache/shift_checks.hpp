@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every shift requires of its rotations and of its two sides.
+// Checks the rotations of every shift, and its two sides.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linear_attend() requires, and its error messages.
+// The checks of linear_attend() and their error messages.
 #pragma once
 
 #include "attention/linear/linear_memory.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function requires of windows and frequencies.
+// Checks windows and frequencies, for every function that takes them.
 #pragma once
 
 #include <cstdint>

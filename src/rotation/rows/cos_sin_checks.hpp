@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function requires of a caller's cos/sin rows, except of their values.
+// Checks a caller's cos/sin rows, except for their values.
 #pragma once
 
 #include "rotary/result.hpp"

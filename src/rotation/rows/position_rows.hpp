@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses how rows are made. With numerics exact, a kernel makes them: runs of consecutive integers
-// here, fractional positions one by one here, several axes in axis_rows.cpp, xPos in xpos_rows.cpp.
-// All other numerics use recipe_rows.cpp.
+// and single fractional positions in position_rows.cpp, several axes in axis_rows.cpp, xPos in
+// xpos_rows.cpp. All other numerics use recipe_rows.cpp.
 #pragma once
 
 #include <cstddef>

@@ -63,8 +63,8 @@ class ScoreBias {
   // True if the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // The range without distances that have the same bias as their neighbour because the bias
-  // saturates. Always keeps at least one distance.
+  // Clips the range where the bias saturates: a clipped distance has the bias of the nearest one
+  // left. Always keeps at least one distance.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
   // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().
