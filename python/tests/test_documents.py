@@ -26,7 +26,7 @@ def has(name):
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
 @pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
-def test_the_blocks_of_a_document_run_one_after_the_other(document, capsys):
+def test_the_blocks_of_a_document_run_in_order(document, capsys):
     text = (REPOSITORY / document).read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     assert blocks

@@ -73,7 +73,7 @@ def test_a_tie_says_how_to_break_it():
     assert ties["positions float32 -> bf16"] == 257 and ties["positions float32 -> f16"] == 2049
 
 
-def test_without_a_config_the_numbers_are_described():
+def test_numbers_are_described_without_a_config():
     result = found(turned(heads()), config=None)
     assert result.verdict == "described" and result.explanations[0].spec == SPEC.replace(
         rotary_dim=16)
@@ -93,7 +93,7 @@ def test_models_layers_and_cards_are_accepted():
         rotary.identify(x, y, layout="td", config=model)
 
 
-def test_a_cache_beside_another():
+def test_another_offset_between_two_caches_is_named():
     ours, theirs = turned(heads()), turned(heads(), positions=POSITIONS + 1)
     result = found(theirs, ours, rotated_before=True)
     assert changes(result) == ["positions p -> p + 1"]

@@ -115,7 +115,7 @@ def test_rounding_by_a_cast_is_named_and_its_advice_repairs_it():
     assert rotary.check(model).verdict == "no_fault"
 
 
-def test_frequencies_of_another_layer_type():
+def test_frequencies_of_another_layer_type_are_named():
     model = tiny("gemma3_text")
     buffers = model.rotary_emb._buffers
     buffers["full_attention_inv_freq"].copy_(buffers["sliding_attention_inv_freq"])
@@ -125,7 +125,7 @@ def test_frequencies_of_another_layer_type():
     assert "sliding_attention" in finding.sentence
 
 
-def test_factors_of_cos_and_sin_and_their_order():
+def test_a_wrong_factor_and_a_wrong_order_are_named():
     model = tiny("gpt_oss")
     model.rotary_emb.attention_scaling = 1.0
     [finding] = rotary.check(model).findings
@@ -141,7 +141,7 @@ def test_factors_of_cos_and_sin_and_their_order():
     {"rope_type": "dynamic", "factor": 2.0},
     {"rope_type": "longrope", "short_factor": [1.0 + i / 8 for i in range(8)],
      "long_factor": [2.0 + i for i in range(8)], "original_max_position_embeddings": 64}])
-def test_frequencies_that_a_longer_call_left(rule):
+def test_frequencies_left_by_a_longer_call_are_stale(rule):
     config = transformers.AutoConfig.for_model("phi3" if "long_factor" in rule else "llama", **{
         **SMALL, "max_position_embeddings": 64, "original_max_position_embeddings": 64,
         "rope_parameters": {"rope_theta": 1e4, **rule}})
@@ -183,7 +183,7 @@ def vllm_cache(layer, angle, at):
 
 
 @pytest.mark.parametrize("make", [complex_tables, litgpt_tables, torchtune_cache, vllm_cache])
-def test_tables_of_plain_modules(make):
+def test_tables_of_plain_modules_are_judged(make):
     spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
     model = Layers(make)
     assert rotary.check(model, spec=spec).verdict == "no_fault"
@@ -243,7 +243,7 @@ distributed.destroy_process_group()
 """
 
 
-def test_models_over_two_processes(tmp_path):
+def test_sharded_models_are_judged_in_each_process(tmp_path):
     programs = [subprocess.Popen(
         [sys.executable, "-c", SHARDED, str(rank), str(tmp_path / "store"), repr(SMALL)],
         stdout=subprocess.PIPE, text=True) for rank in range(2)]
@@ -262,7 +262,7 @@ def test_wrapped_modules_have_the_paths_of_the_model():
     assert rotary.check(model).judged == rotary.check(tiny("llama")).judged
 
 
-def test_a_diffusion_transformer():
+def test_tables_of_a_diffusion_transformer_are_judged():
     diffusers = pytest.importorskip("diffusers")
     model = diffusers.WanTransformer3DModel(
         num_attention_heads=2, attention_head_dim=24, in_channels=4, out_channels=4, text_dim=16,
@@ -301,7 +301,7 @@ def watched(model, *calls):
     return seen
 
 
-def test_watch_under_generate(llama):
+def test_watch_sees_each_call_of_generate(llama):
     seen = watched(llama, lambda: llama.generate(
         TOKENS, attention_mask=PADDED, max_new_tokens=4, do_sample=False))
     assert seen.verdict == "no_fault" and len(seen.calls) == 4
@@ -310,7 +310,7 @@ def test_watch_under_generate(llama):
     assert [call.past for call in seen.calls] == [0, 7, 8, 9]
 
 
-def test_watch_names_padding_that_is_counted(llama):
+def test_watch_names_counted_padding(llama):
     seen = watched(llama, lambda: llama(TOKENS, attention_mask=PADDED))
     [(call, finding)] = seen.findings
     assert (call, finding.kind, finding.row, finding.token) == (0, "padding_counted", 0, 2)
@@ -319,14 +319,14 @@ def test_watch_names_padding_that_is_counted(llama):
 @pytest.mark.parametrize("ids, kind", [
     ([0, 1, 2, 0, 1, 2, 3], None), (list(range(7)), "no_restart"),
     ([0, 1, 2, 1, 2, 3, 4], "other")])
-def test_watch_of_a_packed_step(llama, ids, kind):
+def test_watch_judges_a_packed_step(llama, ids, kind):
     seen = watched(llama, lambda: llama(TOKENS[:1], position_ids=torch.tensor([ids]),
                                         cu_seq_lens_q=torch.tensor([0, 3, 7])))
     assert [each.kind for _, each in seen.findings] == ([kind] if kind else [])
 
 
 @pytest.mark.parametrize("off", [0, 1, -1])
-def test_watch_of_a_chunked_prefill(llama, off):
+def test_watch_judges_a_chunked_prefill(llama, off):
     cache = transformers.DynamicCache()
     seen = watched(
         llama, lambda: llama(TOKENS[:1, :4], cache=cache, use_cache=True),
@@ -337,7 +337,7 @@ def test_watch_of_a_chunked_prefill(llama, off):
     assert len(seen.calls) == 2
 
 
-def test_watch_of_ids_in_bfloat16_and_of_ids_that_get_lost(llama):
+def test_watch_names_rounded_and_lost_ids(llama):
     ids = torch.arange(200, 300, dtype=torch.bfloat16)[None]
     seen = watched(llama, lambda: llama(torch.ones_like(ids, dtype=torch.long), position_ids=ids))
     assert "rounded" in [each.kind for _, each in seen.findings]
@@ -365,7 +365,7 @@ def image_model(**options):
 
 
 @pytest.mark.parametrize("has_kinds", [True, False])
-def test_watch_of_prompts_with_images(has_kinds):
+def test_watch_judges_prompts_with_images(has_kinds):
     model = image_model()
     tokens = torch.tensor([[3, 4, *[IMAGE] * 6, 5, 6], [7, *[IMAGE] * 6, 3, 4, 5]])
     kinds = {"mm_token_type_ids": (tokens == IMAGE).int()} if has_kinds else {}

@@ -107,7 +107,7 @@ def test_a_negated_view_is_read_with_its_sign():
     (lambda: torch.zeros(5, 16).to(torch.float8_e4m3fn), "float8_e4m3fn"),
     (lambda: torch.zeros(5, 16, device="meta"), "must be on the CPU, got meta"),
 ])
-def test_tensors_that_are_refused_by_name(make, message):
+def test_unusable_tensors_are_refused_by_name(make, message):
     with pytest.raises(TypeError, match=message):
         ROWS.rotate(make(), layout="td")
 

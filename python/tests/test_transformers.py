@@ -111,7 +111,7 @@ def test_far_tables_are_exact_unlike_the_originals():
     assert not exact.requires_grad
 
 
-def test_three_axes_of_a_vision_language_model():
+def test_three_axes_of_a_vision_language_model_are_patched():
     from transformers.models.qwen2_vl import modeling_qwen2_vl as source
 
     config = transformers.Qwen2VLConfig(text_config={
