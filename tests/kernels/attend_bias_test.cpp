@@ -85,7 +85,7 @@ TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
 
 // One call for all sequences gives the bits of one call for each: no table is left over from the
 // previous sequence.
-TEST(AttendBias, KeepsNothingOfAnotherSequence) {
+TEST(AttendBias, KeepsNothingOfThePreviousSequence) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},
       {0, 27, 9, 0, 40, 7000, 6000}, {0, 36, 2, 0, 300, 30, 0},  {0, 38, 9, 5, 290, 515, 230}};
@@ -119,7 +119,7 @@ TEST(AttendBias, KeepsNothingOfAnotherSequence) {
 
 // Biases are computed in blocks of distances, near and far, on both sides of the query. They are
 // correct, and bit-identical to a call for the later queries, whose blocks start elsewhere.
-TEST(AttendBias, MakesEachDistanceAloneHoweverFar) {
+TEST(AttendBias, ComputesEachDistanceIndependentlyAtAnyRange) {
   const std::vector<double> p = {0.5, 2.0};
   const std::vector<double> a = {1.5, 1e-9};
   struct Case {

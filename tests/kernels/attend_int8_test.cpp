@@ -62,7 +62,7 @@ AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
 
 // Sizes near those of vectors, panels, tiles and splits; no key and one key; grouped heads; heads
 // read in place and heads copied first.
-TEST(AttendInt8, TakesAnySizes) {
+TEST(AttendInt8, IsWithinTheBoundForAnySizes) {
   // Batch, queries, keys, heads, heads of k, features, features of v.
   const test::AttentionShape all[] = {
       {1, 0, 5, 2, 1, 64, 64},     {1, 3, 0, 2, 1, 64, 64},      {1, 1, 1, 1, 1, 1, 1},
@@ -98,7 +98,7 @@ TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
   }
 }
 
-TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
+TEST(AttendInt8, IsWithinTheBoundWithPairMasksAndWeights) {
   for (const std::int64_t queries : {1, 2, 9}) {
     AttendCase each = case_of({1, queries, 70, 4, 2, 16, 16}, 600, Lying::bhtd);
     each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
@@ -178,7 +178,7 @@ TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
 }
 
 // Hidden keys change no bit, whether a position or a mask hides them, even if they are NaN or Inf.
-TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
+TEST(AttendInt8, NeverReadsKeysThatAQueryDoesNotSee) {
   for (const std::int64_t queries : {1, 9}) {
     for (const std::int64_t features : {12, 16}) {
       AttendCase each = case_of({1, queries, 100, 4, 2, features, 10}, 1000, Lying::bhtd);
@@ -207,7 +207,7 @@ TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
   }
 }
 
-TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
+TEST(AttendInt8, SpreadsANaNScaleToItsHeadAlone) {
   for (const std::int64_t queries : {1, 20}) {
     for (const bool of_key : {true, false}) {
       Attended call(case_of({1, queries, 40, 2, 2, 16, 16}, 1100));
@@ -221,7 +221,7 @@ TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
 }
 
 // Over splits of the keys, with an executor, in caller's memory of exactly the required size.
-TEST(AttendInt8, GivesTheSameBitsWhoeverRunsIt) {
+TEST(AttendInt8, GivesTheSameBitsForAnyExecutorAndMemory) {
   for (const std::int64_t queries : {1, 40}) {
     Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));
     ASSERT_TRUE(is_right(call));

@@ -308,7 +308,7 @@ Executor executor_of(const Order& order) {
 }
 
 // Executors, the caller's memory and other rows' values change no bit.
-TEST(Attend, GivesTheSameBitsWhoeverRunsIt) {
+TEST(Attend, GivesTheSameBitsForAnyExecutorAndMemory) {
   const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     Attended call(

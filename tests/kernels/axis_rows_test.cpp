@@ -260,7 +260,7 @@ void expect_shift(const Frequencies& frequencies, const std::vector<double>& fro
   }
 }
 
-TEST(AxisRows, ShiftByAVector) {
+TEST(AxisRows, ShiftTensorsByAVector) {
   auto all = several_frequencies();
   all.push_back(dense_frequencies(3, 23));
   for (const Frequencies& frequencies : all) {

@@ -127,7 +127,7 @@ TEST(Decode, EqualsTheLastRowOfPrefillWithShawVectors) {
 }
 
 // Keys are split for 16 queries, but not for 17. 16 rows stream; 24 are packed.
-TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
+TEST(Decode, IsWithinTheBoundForFewQueries) {
   for (const std::int64_t queries : {2, 8, 12, 17}) {
     SCOPED_TRACE(queries);
     AttendCase each = long_case(queries, 2100);

@@ -70,7 +70,7 @@ void expect_transformers(const RotarySpec& spec, DType dtype,
   }
 }
 
-TEST(RecipeRows, TransformersMatchesEveryRounding) {
+TEST(RecipeRows, MatchTransformersForEveryRounding) {
   const YarnScaling yarn{.factor = 4, .original_context_tokens = 8192};
   for (const Scaling& scaling : {Scaling(NoScaling{}), Scaling(yarn)}) {
     for (const Rounding rounding : {Rounding::every_step, Rounding::table, Rounding::result}) {
@@ -87,7 +87,7 @@ TEST(RecipeRows, TransformersMatchesEveryRounding) {
 }
 
 // The reference takes positions that float32 holds exactly.
-TEST(RecipeRows, TransformersMatchesDoubleAngles) {
+TEST(RecipeRows, MatchTransformersForDoubleAngles) {
   RotarySpec spec = spec_of(Numerics::transformers);
   spec.rounding = Rounding::double_angle;
   for (const DType dtype : table_dtypes) {
@@ -120,7 +120,7 @@ void expect_ggml(const RotarySpec& spec, const reference::GgmlRope& rope) {
   }
 }
 
-TEST(RecipeRows, GgmlMatchesWithoutFactors) {
+TEST(RecipeRows, MatchGgmlWithoutFactors) {
   const reference::GgmlRope plain{.n_dims = 74, .freq_base = 500000};
   expect_ggml(spec_of(Numerics::ggml), plain);
 
@@ -136,7 +136,7 @@ TEST(RecipeRows, GgmlMatchesWithoutFactors) {
 
 // llama-context.cpp: attn_factor is the wanted factor (0.1 ln f + 1, or the model's) divided by the
 // factor that the operation applies.
-TEST(RecipeRows, GgmlMatchesYarn) {
+TEST(RecipeRows, MatchGgmlForYarn) {
   const float growth = 0.1F * std::log(32.0F) + 1;
   for (const auto ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {
     const YarnScaling yarn{.factor = 32, .original_context_tokens = 4096, .ramp = ramp};
@@ -164,7 +164,7 @@ TEST(RecipeRows, GgmlMatchesYarn) {
 }
 
 // The ratios that the converter stores in rope_freqs.weight: 1 / ((1 - s) / f + s).
-TEST(RecipeRows, GgmlMatchesFactors) {
+TEST(RecipeRows, MatchGgmlWithFactors) {
   const RotarySpec spec = spec_of(Numerics::ggml, Llama3Scaling{8, 1, 4, 8192});
   const auto factors = value_of(make_frequencies(spec)).ggml->freq_factors;
   ASSERT_EQ(factors.size(), 37U);

@@ -53,7 +53,7 @@ void expect_same(const Rotations& got, const Rotations& wanted) {
   }
 }
 
-TEST(RemakeRotations, EqualsMakeRotationsWhateverWasThere) {
+TEST(RemakeRotations, EqualsMakeRotationsForAnyPreviousContent) {
   const std::vector<std::int32_t> packed = {5, 6, 7, 0, 1, 2};
   const Positions given = positions_of(std::span(packed), 2);
   const Positions one = ConsecutivePositions{.first = 1'000'000, .tokens = 1};

@@ -96,7 +96,7 @@ void rotate_part(Tensor& tensor, const Whole& whole, const Extents& begin, const
   test::require(rotate(view, view, whole.rotations(positions)));
 }
 
-TEST(RotateBits, SameInEveryLayout) {
+TEST(RotateBits, AreTheSameInEveryLayout) {
   for_each_whole([](const Whole& whole) {
     const Rotations rotations = whole.rotations(
         positions_of(std::span<const std::int64_t>(whole.positions), extents.batch));
@@ -109,7 +109,7 @@ TEST(RotateBits, SameInEveryLayout) {
   });
 }
 
-TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
+TEST(RotateBits, AreTheSameForEachBatchRowAndHeadAlone) {
   for_each_whole([](const Whole& whole) {
     Tensor tensor = whole.src;
     for (std::int64_t b = 0; b < extents.batch; ++b) {
@@ -126,7 +126,7 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
 // Tensors beyond the caches are processed a few heads at a time while the next are prefetched. The
 // number depends on the machine, so this calls the kernels directly. Of 35 heads the last group is
 // partial.
-TEST(RotateBits, SameWithPrefetch) {
+TEST(RotateBits, AreTheSameWithPrefetch) {
   const kernels::KernelTable& table = *test::value_of(active_kernels());
   const kernels::RotateKernels orders[] = {table.rotate_half, table.rotate_interleaved,
                                            table.rotate_interleaved_to_half,
