@@ -134,7 +134,7 @@ double exactly_answered(const Cell& cell, const Weights& weights, const Batch& b
   return static_cast<double>(right) / static_cast<double>(batch.shape.rows);
 }
 
-TEST(Sequences, CountTheDecodersAnswers) {
+TEST(Sequences, CountTheDecodersRightAnswers) {
   set_threads(1);
   const TemporaryFolder folder;
   for (Cell cell : tiny_cells("copy", {"rope", "learned"}, 250)) {

@@ -60,7 +60,7 @@ class Judge(unittest.TestCase):
         self.assertIsNone(windows_interval([1.0] * 7, [2.0] * 7))
         self.assertEqual(windows_interval([1.0] * 8, [2.0] * 8), (1, 1))
 
-    def test_verdicts_at_their_borders(self):
+    def test_verdicts_change_at_their_borders(self):
         for gaps, margin, interval, verdict in (
                 ((0.2, 0.1), 0.1, None, "confirmed"), ((0.2, 0.05), 0.1, None, "not visible"),
                 ((-0.2, -0.1), 0.1, None, "contradicted"), ((-0.05,), 0.1, None, "not visible"),

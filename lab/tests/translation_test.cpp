@@ -169,7 +169,7 @@ TEST_F(Translating, LearnsAndWritesTexts) {
   }
 }
 
-TEST_F(Translating, NeedsPairsThatFit) {
+TEST_F(Translating, RefusesPairsThatDoNotFit) {
   const auto says = [](const Cell& cell, const Dataset& data) {
     return failure_of([&] { return make_learner(cell, data); });
   };

@@ -131,7 +131,7 @@ class DefinitionsTest(unittest.TestCase):
         self.assertNotIn("undecided", scope)
         self.assertNotIn("GENERATIONS", scope)
 
-    def test_a_stub_is_called_but_never_looked_at(self):
+    def test_a_stub_can_be_called_but_not_evaluated(self):
         with self.assertRaisesRegex(TypeError, "is_torch_available"):
             self.load("undecided")["undecided"](1)
         with self.assertRaises(TypeError):

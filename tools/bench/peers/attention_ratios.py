@@ -55,7 +55,7 @@ def of_roofline(shape, result):
 
 
 def operations(shape):
-    """4 for each feature of each visible pair, even if an engine skips hidden pairs less well."""
+    """4 for each feature of each visible pair, whether or not an engine skips the hidden ones."""
     return 4 * shape["heads"] * shape["head_dim"] * shape["keys"] * (shape["keys"] + 1) / 2
 
 
