@@ -104,8 +104,7 @@ nb::bytes bytes_of(const Numbers& numbers) {
   return nb::bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
 }
 
-// Returns (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch,
-// tokens].
+// (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch, tokens].
 nb::tuple check_ids(const Integers& ids, const std::optional<Integers>& mask,
                     const std::optional<Integers>& lengths, const std::optional<Integers>& past,
                     std::string_view dtype) {

@@ -92,8 +92,7 @@ struct ArrayNames {
   const char* source;
 };
 
-// Pairs the array to write with the array to read, which may be the same; `read` keeps the latter
-// alive.
+// Pairs the arrays to write and to read, which may be the same; `read` keeps the latter alive.
 Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
                      const ArrayNames& names, Array& read) {
   if (source.is(out)) {

@@ -47,9 +47,7 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A rotation that was compared with the numbers.
-
-    causes: at most two; none means as configured.
+    """A rotation that was compared with the numbers. causes: at most two; none: as configured.
 
     residual: |predicted - seen| / |seen|. bit_equal: the share of features with equal bits.
     separating_position: the first token position that tells this from the best explanation.

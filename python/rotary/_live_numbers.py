@@ -22,11 +22,8 @@ _BITS = {"bfloat16": 8, "float16": 11}  # significand bits
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """One fault in a tensor.
-
-    kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
-    "attention_factor".
-    """
+    """kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
+    "attention_factor"."""
 
     kind: str
     sentence: str
@@ -80,7 +77,7 @@ def _matches(seen: np.ndarray, wanted: np.ndarray, tolerance: float = _TOLERANCE
 
 
 def _rounded_to(seen: np.ndarray, wanted: np.ndarray) -> str | None:
-    """The narrow type to which all correct numbers were rounded, or None."""
+    """The narrow type that holds all these numbers, if they are near the right ones."""
     for name, bits in _BITS.items():
         mantissa, _ = np.frexp(seen)
         scaled = np.ldexp(mantissa, bits)
@@ -126,14 +123,13 @@ def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
 
 def _named(found: Identification) -> Fault | None:
     causes = "; and ".join(map(str, found.causes))
-    is_short = 0 < len(causes) < 120  # a table of other positions differs in every pair
+    is_short = 0 < len(causes) < 120  # a table at other positions has a cause each
     return Fault("other_numbers", f"not those of the config: {causes}") if is_short else None
 
 
 def judge_frequencies(seen: np.ndarray, expected: Expected,
                       others: Sequence[Expected]) -> Fault | str | None:
-    """Returns causes, None if the frequencies are right, or the reason why they cannot be
-    judged."""
+    """The fault, None if the frequencies are right, or why they cannot be judged."""
     forms = list(expected.forms(seen.size))
     if any(_matches(seen, form) for form in forms):
         return None
@@ -246,8 +242,7 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
 
 def _first_wrong(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  column: np.ndarray) -> tuple[int, float]:
-    """The first wrong row among the first 16384 positions; differences within the dtype's rounding
-    are right."""
+    """The first row of the first 16384 that is wrong by more than the dtype's rounding."""
     at = np.arange(min(len(cos), 16384))
     angle = (at[:, None] * expected.frequencies)[:, column]
     error = np.abs(cos[at] + 1j * sin[at] - expected.attention_factor * np.exp(1j * angle))

@@ -47,7 +47,7 @@ class _Layout:
 
     spec: str
     arrange: str  # "half", "neighbours", "pairs" or "complex"
-    by_axis: bool  # [axes, batch, tokens, …], which the attention module combines.
+    by_axis: bool  # [axes, batch, tokens, …], which the attention module combines
     sign: int  # the sign of sin
     casts: bool  # to the dtype of x; otherwise float32
     order: tuple[int, int] = (0, 1)  # (1, 0): sin before cos, GPT-J's
@@ -161,8 +161,7 @@ class _ExactTables:
         return tuple(row.to(device=x.device, dtype=dtype) for row in made)
 
     def learn(self) -> None:
-        """Learns before any module changes, so that a model that cannot be patched stays as it
-        was."""
+        """Must run before any module changes, so that an unsuitable model stays as it was."""
         types = getattr(self._module, "layer_types", None)
         for layer_type in types if isinstance(types, (list, tuple, set)) else (None,):
             if layer_type is None or hasattr(self._module, f"{layer_type}_inv_freq"):

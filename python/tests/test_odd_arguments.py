@@ -156,7 +156,7 @@ MODULES = {"": rotary}
 try:
     import torch
 except ImportError:
-    pass  # ./dev python --torch runs these.
+    pass  # ./dev python --torch runs these
 else:
     MODULES |= {"torch.": rotary.torch, "transformers.": rotary.transformers}
     X, AT = torch.from_numpy(heads()), torch.arange(4)
