@@ -36,8 +36,7 @@ enum class Order { bidirectional, causal };
 struct Mask {
   Order order = Order::bidirectional;
   // The sliding window: how many positions before or after the query a key may be. 0: only the
-  // query's position; absent: any distance. Transformers' sliding_window of W tokens is left = W -
-  // 1.
+  // query's position; absent: any. Transformers' sliding_window W is left = W - 1.
   std::optional<std::int64_t> left = {};
   std::optional<std::int64_t> right = {};
   // The first `sinks` keys of each document, not counting padding, are visible beyond the window
@@ -115,8 +114,7 @@ struct AttentionGradients {
   std::vector<double> cope;
 };
 
-// d_out: the loss's gradient with respect to out. bias is always filled and includes the path
-// through CoPE.
+// d_out: the loss's gradient with respect to out. bias is always filled and includes CoPE's path.
 [[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
                                                      const Attention& attention,
                                                      const Heads& d_out);

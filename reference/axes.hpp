@@ -10,8 +10,7 @@
 
 namespace rotary::reference {
 
-// A pair's frequency is entry `place` of the window's table (shared, in_turn) or of its axis's
-// table (own).
+// A pair's frequency: entry `place` of the window's table (shared, in_turn) or its axis's (own).
 struct PairSource {
   std::int64_t axis = 0;
   std::int64_t place = 0;

@@ -40,8 +40,7 @@ float nearest(DType dtype, long double value) {
   const Format format = format_of(dtype);
   const int exponent = std::max(std::ilogb(value), format.least_exponent);
   const int last_bit = exponent - (format.significand_bits - 1);
-  // Rounds to a multiple of the last bit, to nearest, ties to even; dividing by a power of two is
-  // exact.
+  // Rounds to a multiple of the last bit, to nearest, ties to even; the division is exact.
   const long double unit = std::ldexp(1.0L, last_bit);
   const long double rounded = std::rint(value / unit) * unit;
   if (std::abs(rounded) >= format.overflow) {

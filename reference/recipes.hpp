@@ -53,8 +53,7 @@ struct CorrDims {
 
 [[nodiscard]] RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position);
 
-// Rotates one head's window by a row and rounds each product and sum to dtype. Takes forward or
-// transpose.
+// Rotates a head's window by a row and rounds each product and sum to dtype. Not inverse.
 [[nodiscard]] std::vector<float> rotate_rounding_every_step(std::span<const float> head,
                                                             const HeadWindow& window,
                                                             const RecipeRow& row, DType dtype,

@@ -83,8 +83,7 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token, std::int64_t axis = 0);
 
-// The position in a pair's error bound: its axis's coordinate, or with dense axes the sum of all
-// magnitudes.
+// The position in a pair's bound: its axis's coordinate, or with dense axes all magnitudes summed.
 [[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
                                             const PairAxes& axes, std::size_t pair);
 
