@@ -38,8 +38,8 @@ struct AttentionViews {
 
 // Owns nothing.
 struct AttendCall : AttentionViews {
-  // 8-bit keys and values: k and v locate the elements, whatever their dtype; scales are heads with
-  // one feature.
+  // 8-bit keys and values: k and v locate elements, ignoring dtype; scales are heads with one
+  // feature.
   bool in_int8 = false;
   HeadsView k_scales;
   HeadsView v_scales;

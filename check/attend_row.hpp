@@ -21,8 +21,7 @@ struct KeyScore {
   double bias_size = 0;
 };
 
-// The library's numbers for a row. weights: [columns], where key 0 is at `first_column`; empty if
-// not requested.
+// The library's numbers for a row. weights: [columns], or empty; key 0 is at `first_column`.
 struct ComputedRow {
   DType dtype = DType::f32;
   std::vector<double> out;
