@@ -19,8 +19,7 @@ rotary::TokensView tokens_of(std::vector<float>& values, const rotary::TokenExte
   return {values.data(), rotary::DType::f32, extents, strides_btd(extents)};
 }
 
-// An Embedding's weight [rows, dim]. Row r holds r + start, so that output shows which row was
-// read.
+// An Embedding's weight [rows, dim]. Row r holds r + start, so that output identifies the row.
 struct Table {
   std::vector<float> values;
   Table(std::int64_t rows, float start) {

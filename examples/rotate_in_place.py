@@ -13,8 +13,7 @@ import rotary
 
 
 def by_complex_numbers(x, positions, frequencies):
-    """The definition for pairing half: pair (i, i + d/2) as a complex number, times exp(i p
-    inv_freq)."""
+    """Pairing half by definition: pair (i, i + d/2) as a complex number times exp(i p inv_freq)."""
     pairs = frequencies.inv_freq.size
     turned = x[..., :pairs] + 1j * x[..., pairs:2 * pairs]
     turned *= np.exp(1j * positions[:, None, None] * frequencies.inv_freq)

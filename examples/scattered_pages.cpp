@@ -38,8 +38,7 @@ rotary::HeadsView part(PagedKeys& keys, std::int64_t position, std::int64_t toke
           .strides = strides_bthd(page_extents)};
 }
 
-// Shifts for 0 to page_size tokens. They depend only on the distance, so one per length serves all
-// positions.
+// Shifts for 0 to page_size tokens. They depend only on distance, so they serve all positions.
 rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies& frequencies) {
   std::vector<rotary::Rotations> of_tokens;
   for (std::int64_t tokens = 0; tokens <= page_size; ++tokens) {
@@ -52,8 +51,7 @@ rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies&
   return of_tokens;
 }
 
-// Moves keys in order, so that none is overwritten before it has moved. Values would only be
-// copied.
+// Moves keys in order, so that none is overwritten unmoved. Values would only be copied.
 rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>& of_tokens) {
   for (std::int64_t to = kept; to + dropped < context;) {
     const std::int64_t from = to + dropped;
