@@ -13,8 +13,7 @@ function(rotary_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 sources "COLD" "GROUP" "")
   set(files ${sources_UNPARSED_ARGUMENTS})
   if(sources_GROUP AND ROTARY_COMBINE AND NOT ROTARY_FUZZ)
-    # Not CMake's UNITY_BUILD: its absolute paths differ between checkouts and defeat a compiler
-    # cache.
+    # Not CMake's UNITY_BUILD: its absolute paths defeat a compiler cache across checkouts.
     set(group "${CMAKE_CURRENT_BINARY_DIR}/${target}.${sources_GROUP}.cpp")
     set(includes "")
     foreach(file IN LISTS files)

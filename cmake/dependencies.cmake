@@ -190,8 +190,8 @@ endif()
 
 if(ROTARY_TOOL_NPZ)
   find_package(PkgConfig REQUIRED)
-  # libzip-dev. Found by pkg-config, because Debian's CMake package requires programs of other
-  # packages.
+  # libzip-dev. Found by pkg-config, because Debian's CMake package requires other packages'
+  # programs.
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip>=1.7)
   rotary_third_party(libzip
     VERSION "${libzip_VERSION}"
@@ -239,8 +239,8 @@ if(ROTARY_LAB)
   # python3-matplotlib (PSF-based): only lab/results/figures.py uses it, to draw results.
 
   # sentencepiece (Apache-2.0) as programs, which split words for translation. Its library contains
-  # another version of protobuf than libtorch's with the same symbols, which would crash a process
-  # with both.
+  # another version of protobuf than libtorch's with the same symbols, which crashes a process with
+  # both.
 
   # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu): a program that the lab calls if
   # installed, because scores of other BLEU implementations are not comparable with published ones.
