@@ -93,8 +93,7 @@ consumers_use_tool() {
   done
 }
 
-# consumers_install KIND BUILD DEFINITION...: builds the library in BUILD and installs it to
-# KIND/moved.
+# consumers_install KIND BUILD DEFINITION...: builds in BUILD and installs to KIND/moved.
 consumers_install() {
   local folder="$PWD/$consumers_folder/$1" library="$consumers_folder/$2"
   local installed="$folder/installed" moved="$folder/moved"

@@ -52,8 +52,7 @@ fresh_step() {
   printf '== fresh: %s took %d s\n' "$title" "$((SECONDS - begin))"
 }
 
-# Prints this machine's Debian sources of the suite, its updates and security fixes, as sources.list
-# lines.
+# Prints sources.list lines for the suite, its updates and security fixes, as on this machine.
 fresh_sources() {
   apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v suite="$fresh_suite" '$4 == "main" && $3 ~ "^" suite "(-updates|-security)?$"' |
@@ -83,8 +82,7 @@ fresh_configure() {
     echo "note: mounting /proc or /dev/pts was refused; going on without it"
 }
 
-# fresh_inside FOLDER COMMAND: runs it as root with no variables of this environment but the
-# proxies.
+# fresh_inside FOLDER COMMAND: runs it as root with no outside variables but the proxies.
 fresh_inside() {
   local name environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
     DEBIAN_FRONTEND=noninteractive)

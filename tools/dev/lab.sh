@@ -7,8 +7,7 @@ lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
 lab_places=(--runs build/lab/runs --data-dir build/lab/data)
 
-# Installs sacreBLEU (Apache-2.0), which scores translations, by pip once; the rest works without
-# it.
+# Installs sacreBLEU (Apache-2.0), which scores translations, by pip; the rest works without it.
 provide_sacrebleu() {
   local -r python=build/lab/python
   command -v sacrebleu >/dev/null && return

@@ -54,8 +54,7 @@ packages_golden=(python3 python3-pip python3-torch python3-numpy)
 # venv makes an environment with PyPI packages that are newer than Debian's.
 packages_classes=(python3 python3-pip python3-venv)
 
-# pip fetches the peers and ggml's sources (docs/peers.md); torch's compiler needs g++ and Python's
-# headers.
+# pip fetches peers and ggml's sources (docs/peers.md); torch compiles with g++, Python's headers.
 packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 
 # libtorch (BSD-3-Clause) with OpenBLAS (BSD-3-Clause) for speed; OpenSSL (Apache-2.0) for SHA-256.

@@ -89,8 +89,7 @@ class Exact:
         return self.linear(layer, "attn_output", out.swapaxes(0, 1).reshape(count, -1))
 
     def turned(self, x, angles):
-        """Rotates halves in Gemma's files, neighbours in Llama's, whose rows the converter
-        permutes."""
+        """Rotates halves for Gemma, neighbours for Llama, whose rows the converter permutes."""
         half = x.shape[-1] // 2
         first, second = ((slice(0, half), slice(half, None)) if self.is_gemma
                          else (slice(0, None, 2), slice(1, None, 2)))

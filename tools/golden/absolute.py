@@ -93,8 +93,7 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """SAM's table of 2n - 1 relative positions, read back through the pairs (q, k) that use
-    them."""
+    """SAM's table of 2n - 1 relative positions, read back through the pairs (q, k)."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"]))
@@ -151,8 +150,7 @@ def held(tensor):
 
 
 def stored(array):
-    """The array as golden files hold tensors: the fewest digits that read back as the same
-    float32."""
+    """The array with the fewest digits that read back as the same float32, as in golden files."""
     array = np.asarray(array, np.float32)
     return {"shape": list(array.shape), "dtype": "float32",
             "data": [float(str(value)) for value in array.reshape(-1)]}

@@ -34,8 +34,7 @@ SPREAD = [[0, 2, 3, 9]]
 RESTARTED = [[0, 1, 0, 1]]
 # BLOOM's positions: cumsum(mask) - 1, with padding at 0.
 COUNTED = [[0, 1, 0], [0, 0, 1]]
-# encoding: (inputs, mask, key positions or the first consecutive one), ...; queries are the last
-# keys.
+# encoding: (inputs, mask, key positions or the first of consecutive ones); queries are last.
 CASES = {
     "none": (("padded", "causal_padding", 0), ("chunk", "bidirectional", 0)),
     "rotary_half": (("prefill", "causal", FAR), ("chunk", "window", 0),

@@ -83,8 +83,7 @@ def frequency_numbers(golden, release):
 
 
 def exact(name, wanted, got):
-    """A number that Python computes in double; the C library's log and sqrt are within a few ulp
-    everywhere."""
+    """A number that Python computes in double, where log and sqrt are within a few ulp."""
     return Numbers(name, np.array([wanted]), np.array([float(got)]), "float64",
                    np.array([8 * 2.0**-52 * abs(wanted)]))
 

@@ -81,8 +81,7 @@ def of_class(engine, release, tried, interpreters):
 
 
 def difference(reading, theirs):
-    """The largest relative difference of a frequency or factor; infinite if only one side
-    refuses."""
+    """The largest relative difference of a number; infinite if only one side refuses."""
     if reading["refusal"] or isinstance(theirs, str):
         return 0.0 if reading["refusal"] and isinstance(theirs, str) else math.inf
     last = len(theirs) - 1 if reading["lengths"] == "whole_context" else 0
@@ -90,8 +89,7 @@ def difference(reading, theirs):
 
 
 def apart(ropes, others):
-    """Each rope's distance from the nearest of the other side; infinite if only one side has
-    any."""
+    """Each rope's distance from the other side's nearest; infinite if only one has any."""
     if not ropes or not others:
         return 0.0 if ropes == others else math.inf
     def between(one, other):

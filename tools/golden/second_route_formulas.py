@@ -7,8 +7,8 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """[frequencies, factor] of each rope in each call; a string: the engine's exception; None: no
-    formula here."""
+    """[frequencies, factor] per rope and call; a string: the engine's exception; None: no
+    formula."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))

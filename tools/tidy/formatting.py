@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ must be formatted by .clang-format. Releases of clang-format differ, so Debian 12's
-decides."""
+"""C++ must be formatted by .clang-format, with Debian 12's release, since releases differ."""
 
 import re
 import shutil

@@ -35,8 +35,7 @@ class Accuracy:
 
 
 def largest_error(runner, work, encoding, accuracy):
-    """The largest error as a fraction of the bound, over all heads and features of the sampled
-    queries."""
+    """The largest error as a fraction of the bound, over all numbers of the sampled queries."""
     result = runner.result().reshape(work.q.shape)
     worst = [row_error(result[query, head], (query, head), work, (encoding, accuracy))
              for query in work.sample() for head in range(work.heads)]

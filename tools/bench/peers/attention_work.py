@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries, keys and values of one call, each encoding's additions, and the definition in
-float64."""
+"""Queries, keys and values of one call, the encodings' parts, and the float64 definition."""
 
 import dataclasses
 import math
@@ -93,8 +92,7 @@ class AttentionWork:
         return bias
 
     def ggml_mask(self, encoding):
-        """A shared float16 mask; for ALiBi it holds the distances, which ggml multiplies by the
-        slopes."""
+        """A shared float16 mask; for ALiBi the distances, which ggml multiplies by slopes."""
         kind = "none" if encoding == "rope" else encoding
         if kind not in self.masks:
             if kind == "alibi":

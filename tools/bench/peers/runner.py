@@ -9,8 +9,7 @@ LAYERS, FEW_TOKENS = 32, 64
 
 
 class Called:
-    """A rotation called from Python. Subclasses add call(), and result(): q and k after one
-    call."""
+    """A rotation by Python. Subclasses add call(), and result(): q and k after one call."""
 
     place, rows = "out_of_place", "prepared"
     chain = 1  # rotations in each call
@@ -26,8 +25,7 @@ class Called:
 
 
 class Runner:
-    """An attention call. Subclasses add run(), and result(): [queries, heads, head_dim] of one
-    call."""
+    """An attention call. Subclasses add run(), and result(): [queries, heads, head_dim]."""
 
     def held_bytes(self):
         """Bytes besides q, k, v and the result: workspace, biases and masks; None if unknown."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: rotate_half as in Transformers, eager and compiled, and complex numbers as in Meta's
+"""PyTorch: Transformers' rotate_half, eager and compiled, and complex numbers as in Meta's
 Llama."""
 
 import torch

@@ -116,8 +116,7 @@ def parameters(rule, size, extra, **others):
 
 
 def forms(rule, size, extra, labels):
-    """Names and rope keys. Forms that only move a value exist for two rules, those without a rule
-    for "default"."""
+    """Names and rope keys. Forms that move a value have two rules, those without one "default"."""
     def of(**others):
         return {"rope_type": rule} | parameters(rule, size, extra, **others)
 

@@ -126,8 +126,7 @@ def without_still_pairs(frequencies, count):
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """The class's rows must be within 2 ulp of 1 of ours, beyond the effect of its own
-    frequencies."""
+    """Rows must agree within 2 ulp of 1, beyond the effect of the class's own frequencies."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:

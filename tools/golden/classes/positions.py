@@ -24,8 +24,7 @@ MEMBERS = {"merge": "--merge", "temporal_merge": "--temporal-merge",
 
 
 def compare_positions(python, tool, build, kept=None, vllm=None):
-    """Prints how many random prompts agree for each convention; returns 0 if all do. kept: collects
-    some cases."""
+    """Prints how many prompts agree per convention; returns 0 if all do. kept: collects cases."""
     counts = collections.Counter()
     wrong = collections.Counter()
     kept_of = collections.Counter()

@@ -32,8 +32,7 @@ MOST_SECONDS = 20  # per forward pass; some loop over experts or states in Pytho
 
 
 class TooLong(BaseException):
-    """The forward pass takes too long. Not an Exception, which the survey would take for an
-    answer."""
+    """The forward pass is too slow. Not an Exception, which the survey takes for an answer."""
 
 
 def main():

@@ -196,8 +196,7 @@ def token_ids(prompt, merge):
 
 
 def after_each(ids):
-    """The first token after each image or video, which closes it, and the last before audio, which
-    opens it."""
+    """The first token after each image or video closes it, the last before audio opens it."""
     for i in range(1, len(ids)):
         if ids[i - 1] in (IMAGE, VIDEO) and ids[i] == TEXT:
             ids[i] = VISION_END

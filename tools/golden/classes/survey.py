@@ -280,8 +280,7 @@ def of_table(module):
 
 
 def rows_of(module, label, positions):
-    """cos and sin at text positions, as the class returns them; None if it needs other
-    positions."""
+    """cos and sin at text positions, as the class returns them; None if it needs others."""
     arguments = (torch.zeros(1, 1, 1), torch.tensor([positions]))
     try:
         made = module(*arguments, *([label] if label else []))
@@ -352,8 +351,7 @@ def forget(stack):
 
 
 def counted(function, calls, stack):
-    """Wraps the function to count calls for the innermost layer, but not inside another counted
-    call."""
+    """Counts the function's calls for the innermost layer, but not inside a counted call."""
     def call(*arguments, **named):
         if stack[-1] != "rotates":
             calls[stack[-1]] += 1

@@ -114,8 +114,8 @@ class Transformers(Engine):
         return self.name if is_newest else f"{self.name}@{self.version(release)}"
 
     def families(self):
-        """Families of other projects are neither run nor absent; "" means that the code ships with
-        the model."""
+        """Other projects' families are neither run nor absent; "": the code ships with the
+        model."""
         known = folders_of(pins()["lines"][-1]) | {""}
         return [family for family, encoding, source, _ in families()
                 if source in known and encoding != "around another"]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs mlx-lm on configs (survey.py): the frequencies that its forward pass gives mlx.fast.rope in
-each layer."""
+"""Runs mlx-lm on configs (survey.py): the frequencies that each layer gives mlx.fast.rope."""
 
 import contextlib
 import dataclasses
@@ -25,8 +24,7 @@ fast_rope = mx.fast.rope
 
 
 def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
-    """The class's from_dict, with a value for each missing field without a default, except
-    rope's."""
+    """The class's from_dict, with values for missing fields without default, except rope's."""
     values = dict(config)
     for field in dataclasses.fields(cls):
         required = (field.default is dataclasses.MISSING and
