@@ -17,8 +17,7 @@ namespace {
 // If a step needs more (some seconds of a processor), a smaller model is timed instead.
 constexpr double longest_probe_flops = 2e11;
 
-// A causal language model with one layer and one sequence per step. The cell reaches the same speed
-// per operation.
+// A one-layer causal language model with one sequence per step; as fast per operation as the cell.
 Cell small_model(Cell cell) {
   cell.model.task = Task::causal_lm;
   cell.model.layers = 1;
@@ -32,8 +31,7 @@ Cell small_model(Cell cell) {
   return cell;
 }
 
-// A validation has validation_rows sequences and no backward pass, so a third of a step's work
-// each.
+// A validation has validation_rows sequences, each a third of a step's work: no backward pass.
 ProbedTimes from_small_model(const Cell& cell) {
   static const Dataset text = split({.name = "any"}, std::string(1 << 20, 'a'));
   const Cell small = small_model(cell);

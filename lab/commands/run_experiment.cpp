@@ -68,8 +68,7 @@ class Runner {
     ranks_.emplace(*environment);
   }
 
-  // Each returns the exit code. A cell's directory lock tells who works on it; other processes take
-  // other cells.
+  // Each returns the exit code. A cell's lock tells who works on it; other processes take others.
   int run_cells() { return exit_code(sweep()); }
   // All processes share each cell.
   int run_together();

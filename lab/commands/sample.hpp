@@ -22,8 +22,8 @@ struct SampleArguments {
   bool check = false;
 };
 
-// Prints the prompt and its continuation. check: also prints on stderr how far the logits are from
-// libtorch's.
+// Prints the prompt and its continuation. check: prints the logits' distance from libtorch's on
+// stderr.
 int sample(const SampleArguments& arguments);
 
 }  // namespace rotary::lab

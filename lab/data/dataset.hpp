@@ -39,8 +39,7 @@ struct Dataset {
   std::vector<std::string> validation_paths = {};
 };
 
-// Every 20th piece is for validation. Pieces are documents if there are at least 100, otherwise 64
-// KiB.
+// Every 20th piece is for validation. Pieces are documents if there are 100, otherwise 64 KiB.
 [[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
 
 // Fails if the bytes do not match the manifest.

@@ -27,8 +27,7 @@ struct ChoiceDocuments {
 };
 
 // Views of the data, which must outlive them. Classes are folders with enough documents for
-// training and validation, in alphabetical order. Fails if data are not split by documents or are
-// too few.
+// training and validation, in alphabetical order. Fails if data have no or too few documents.
 [[nodiscard]] ChoiceDocuments choice_documents(const Dataset& data, Task task, std::int64_t tokens);
 
 // The form of an example.

@@ -63,8 +63,7 @@ def run(command, folder):
 
 @contextlib.contextmanager
 def opened(source):
-    """Yields the source's path and its description for the manifest; unpacks packages
-    temporarily."""
+    """Yields the source's path and its manifest text; unpacks packages temporarily."""
     if not source.startswith("deb:"):
         if not os.path.exists(source):
             raise Failure(f"{source}: no such file or folder")
@@ -178,8 +177,7 @@ def aligned(source, target):
 
 
 def pair_documents(source, target):
-    """Documents of lines "text TAB translation", without pairs that are repeated, equal or half
-    empty."""
+    """Documents of lines "text TAB translation", without repeated, equal or half empty pairs."""
     seen = set()
     documents = []
     for sides in aligned(source, target):

@@ -19,8 +19,7 @@ namespace rotary::lab {
 struct T5Encoding {
   std::int64_t buckets = 0;
   std::int64_t max_distance = 0;
-  // The table's standard deviation; absent: 1/sqrt(d_model), as in T5 (Mesh TensorFlow;
-  // Transformers).
+  // The table's standard deviation; absent: 1/sqrt(d_model), as in T5.
   std::optional<double> initial_std = {};
 };
 

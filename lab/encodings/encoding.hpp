@@ -75,8 +75,7 @@ struct NamedEncoding {
 // parse_encoding and a cell's configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
-// Makes an encoding from settings. Fails with its name if a setting is unknown or breaks a
-// requirement.
+// Makes an encoding from settings. Fails with its name if a setting is unknown or invalid.
 [[nodiscard]] Encoding parse_encoding(const nlohmann::json& object, std::int64_t head_dim);
 
 struct Stretch {

@@ -58,8 +58,7 @@ struct Selection {
 // Floating-point operations of matrix products in a training step: forward once, backward twice.
 [[nodiscard]] double flops_of_step(const Cell& cell) noexcept;
 
-// Peak bytes in training: weights, gradients, AdamW's two moments, and values kept for the backward
-// pass.
+// Peak bytes in training: weights, gradients, AdamW's two moments, values for the backward pass.
 [[nodiscard]] double bytes_of_training(const Cell& cell) noexcept;
 
 }  // namespace rotary::lab

@@ -30,8 +30,7 @@ struct TrainingConfig {
   std::int64_t validation_rows = 0;
   // Lengths, in multiples of the trained tokens, at which the finished model is validated.
   std::vector<std::int64_t> evaluate_lengths = {};
-  // The tokens of a multiple of 1; 0: the trained length. Differs if training continues at a longer
-  // length.
+  // The tokens of a multiple of 1; 0: the trained length. Differs if training continues longer.
   std::int64_t evaluate_unit = 0;
   // Rules of rescaling_rules to validate unscaled rotary encodings with, beyond the trained length
   // and without training.

@@ -19,8 +19,7 @@ namespace rotary::lab {
 
 namespace {
 
-// Variables of torch.distributed.run: "True" if the launcher hosts the store, and its number of
-// restarts.
+// Variables of torch.distributed.run: "True" if the launcher hosts the store; its restarts.
 constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
 

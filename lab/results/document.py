@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment's results as one JSON value, for text, CSV, figures and the page. lab/README.md
-describes it."""
+"""An experiment's results as one JSON value, for all outputs. lab/README.md describes it."""
 
 import json
 import pathlib

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment's panels: figures.py draws the main ones with Matplotlib, page.py all of them with
-Chart.js."""
+"""An experiment's panels: figures.py draws the main ones with Matplotlib, page.py all."""
 
 import statistics
 import typing
@@ -91,8 +90,7 @@ def of_arms(results, panel, points):
 
 
 def curve_panel(results, key, label, loss="validation"):
-    """Losses during training. Seeds take different times, so points of a row share the mean
-    time."""
+    """Losses during training. Points of a row share the mean of the seeds' times."""
     panel = Panel(f"{loss.capitalize()} loss, against {label.split(' of ')[0]}", label,
                   f"{loss} loss (nats)")
     looks = looks_of(results)
@@ -174,8 +172,7 @@ def rate_panels(results):
 
 
 def metric_panels(results, *names):
-    """Metrics with a value per length, name@512 or name@2x: a panel per task, with arms named by
-    encoding."""
+    """Metrics with a value per length, name@512 or name@2x: a panel per task."""
     for name in names:
         panels = {}
         for arm in results["arms"]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for people, and as CSV (RFC 4180, but with one-byte line ends) whose numbers read back
-exactly."""
+"""Results as text, and as CSV (RFC 4180, but one-byte line ends) with exact numbers."""
 
 
 def fixed(number):

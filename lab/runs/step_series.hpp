@@ -11,8 +11,7 @@
 namespace rotary::lab {
 
 struct StepSeries {
-  // Per step: its batch's loss before the step, in nats, and the norm of all gradients before
-  // clipping.
+  // Per step: its batch's loss before it, in nats, and the norm of unclipped gradients.
   std::vector<double> losses;
   std::vector<double> gradient_norms;
   std::vector<double> validation_losses;  // per line of the log

@@ -288,8 +288,7 @@ TEST(Decoder, ContinuesLikeTorchOnTheWholeText) {
   }
 }
 
-// Sharper than through a whole model: attend_mapped()'s own bound, with the same q, k and v on both
-// sides.
+// Sharper than through a whole model: attend_mapped()'s own bound, for the same q, k and v.
 TEST(ClippedAngle, EqualsThePositionMap) {
   torch::manual_seed(5);
   for (const char* pairing : {"half", "interleaved"}) {

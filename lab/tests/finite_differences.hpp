@@ -77,8 +77,7 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   }
 }
 
-// FIRE's hidden units have corners; among 32 units and all distances, some corner would lie within
-// 2h.
+// FIRE's hidden units have corners; with 32 units, some corner would lie within 2h.
 inline nlohmann::json settings_for_differences(const NamedEncoding& named) {
   nlohmann::json settings = encoding_settings(std::string(named.name));
   if (named.name == "fire") settings["width"] = 4;

@@ -115,8 +115,7 @@ TEST_P(EverySequence, FitsTheTokensOfAModel) {
   EXPECT_THROW((void)symbols_that_fit(GetParam(), 2), cli::Failure);
 }
 
-// Counts the decoder's right answers; it takes the likeliest byte until the end or the longest
-// answer.
+// Counts the decoder's right answers; it takes the likeliest byte up to the end.
 double exactly_answered(const Cell& cell, const Weights& weights, const Batch& batch) {
   std::int64_t right = 0;
   Random random(1);

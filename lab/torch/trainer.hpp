@@ -44,8 +44,7 @@ class Trainer {
   // Holds steps of watched trainings only; the caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
-  // From now on a step takes the rows of all ranks, which start with rank 0's state. The ranks must
-  // outlive it.
+  // Steps now take the rows of all ranks, which start with rank 0's state and must outlive this.
   void share_with(Ranks& ranks);
   // For ranks: the next step tells the others, and stop_asked() is true after it.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }

@@ -15,8 +15,7 @@
 
 namespace rotary::lab {
 
-// Initial weights are normal with this deviation, or less if a layer adds to the residual stream
-// (GPT-2).
+// Initial weights are normal with this deviation, or less before a residual sum (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
 // With biases of 0.

@@ -207,8 +207,7 @@ class Translation final : public Learner {
   }
 
  private:
-  // Calls with a batch of questions and their indices in questions_; neighbours have similar
-  // length.
+  // Calls with batches of questions of similar length and their indices in questions_.
   void for_batches(const auto& call) {
     const torch::NoGradGuard no_gradient;
     std::vector<TokenPair> asked;

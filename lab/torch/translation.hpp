@@ -58,8 +58,7 @@ class EncoderDecoderImpl : public torch::nn::Module {
   // sources [batch, tokens], padding at the end.
   [[nodiscard]] Encoded encode(const at::Tensor& sources);
 
-  // [batch, tokens, d_model] for logits(), from inputs [batch, tokens]. Later tokens do not affect
-  // earlier ones.
+  // [batch, tokens, d_model] for logits(), from inputs [batch, tokens]; causal.
   [[nodiscard]] at::Tensor decode(const at::Tensor& inputs, const Encoded& encoded);
 
   // [..., pieces] of [..., d_model]
@@ -82,8 +81,7 @@ TORCH_MODULE(EncoderDecoder);
 // Each target's loss by row, [rows, target_tokens]; 0 for padding.
 [[nodiscard]] at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch);
 
-// For backward(). Label smoothing spreads a tenth of the target over all pieces (Vaswani et al.
-// 2017).
+// For backward(). Label smoothing spreads a tenth of the target over all pieces.
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
 // Repeatedly appends the most probable piece, up to the end or `tokens` pieces, for each source

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws each experiment's charts from its panels: lines of means over seeds, in bands from minimum
-// to maximum.
+// Draws each experiment's charts from its panels: means over seeds, in bands of their range.
 "use strict";
 
 // Each has a contrast of 3 to 1; colour-blind readers can tell colours of one dash apart.
