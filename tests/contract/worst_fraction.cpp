@@ -34,8 +34,7 @@ struct Worst {
   }
 };
 
-// Positions near 0, where 2^-50 dominates the bound, or distant ones, where the position's term
-// does.
+// Small positions, where 2^-50 dominates the bound, or large ones, where the position's term does.
 std::vector<double> make_positions(test::Random& random) {
   const bool near = random.unit() < 0.5;
   std::vector<double> positions(tokens);

@@ -97,8 +97,7 @@ TEST(GgufPairs, ConfigAndFileGiveTheSameModel) {
   }
 }
 
-// No key stores gpt-oss's truncate: false, so llama.cpp rounds the ends of YaRN's ramp. Nothing
-// else differs.
+// No key stores gpt-oss's truncate: false, so llama.cpp rounds YaRN's ramp. Nothing else differs.
 TEST(GgufPairs, GptOssHasADifferentRamp) {
   ModelSpec config = of_config("gpt-oss");
   const ModelSpec gguf = of_gguf("gpt-oss");

@@ -233,8 +233,7 @@ class HistoryTest(unittest.TestCase):
         dynamic = history_cases.Case("", "llama", {
             "rope_theta": 10000.0, "max_position_embeddings": 2048,
             "rope_scaling": {"factor": 4.0}}, history_cases.lengths, {})
-        # At twice the trained length the base grows by 5^(d/(d - 2)), and the slowest pair's period
-        # by 5.
+        # At twice the trained length the base grows by 5^(d/(d - 2)), the slowest period by 5.
         self.assertEqual(history_cases.lengths(dynamic, observation(plain, plain / [1, 1, 1, 5])),
                          "2048, 4096")
 

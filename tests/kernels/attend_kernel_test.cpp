@@ -171,8 +171,7 @@ State streamed(const Problem& problem, const Cut& cut) {
   return state;
 }
 
-// One row in double, with the error that float32 may have. Kernels take scores and biases in base
-// 2.
+// One row in double, with the allowed float32 error. Kernels take scores and biases in base 2.
 struct Expected {
   Expected(const Problem& problem, std::size_t row)
       : exact({.head_dim = problem.size.head_dim}, problem.size.features) {

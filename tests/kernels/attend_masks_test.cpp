@@ -139,8 +139,7 @@ TEST(AttendMasks, CombineWithPositionMasksAndEveryEncoding) {
   }
 }
 
-// Holes within and across vectors, panels, words, tiles and splits; full and partial groups of
-// rows.
+// Holes within and across vectors, panels, words, tiles and splits; full and partial row groups.
 TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;

@@ -88,8 +88,7 @@ TEST(AttendShaw, TakesShawTablesOfAnyDTypeAndLayout) {
   }
 }
 
-// NaN in the vectors of unseen distances: beyond the window, between sinks and window, after the
-// query.
+// NaN in vectors of unseen distances: outside the window except sinks, and after the query.
 TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
   struct Unseen {
     std::int64_t queries;

@@ -67,8 +67,7 @@ TEST(CosSinRows, TakeTablesOfTransformers) {
   expect_rotates_alike(read, own);
 }
 
-// vLLM's cos_sin_cache: [max_position, rotary_dim], cos then sin in each row. The tokens start
-// inside it.
+// vLLM's cos_sin_cache [max_position, rotary_dim], cos then sin; the tokens start inside it.
 TEST(CosSinRows, TakeTablesOfVllm) {
   const Rotations own = own_rows(Pairing::half);
   constexpr std::int64_t before = 3;

@@ -63,8 +63,7 @@ TEST(InstructionSets, AnUnknownNameIsRefusedAndChangesNothing) {
   }
 }
 
-// Tells from the result's bits whether multiply-add was fused: fusing skips the last product's
-// rounding.
+// Tells by the bits whether multiply-add was fused, which skips the last product's rounding.
 bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rotations) {
   int fused_only = 0;
   int rounded_only = 0;

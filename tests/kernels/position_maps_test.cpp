@@ -90,8 +90,7 @@ TEST(PositionMaps, TakeNoTokensAndOne) {
   }
 }
 
-// Maps that keep every distance, over several blocks of queries, also with dual chunk attention's
-// strides.
+// Maps that keep every distance, over several blocks, also with dual chunk attention's strides.
 TEST(PositionMaps, EqualRotaryEmbeddingWhereTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
   AttendCase plain = case_of(ReRope{tokens}, tokens, tokens);

@@ -304,8 +304,7 @@ TEST(RotateBfloat16, RoundsAtEveryExponentOnEachSideOfTheMidpoint) {
   }
 }
 
-// The largest bf16 times 1.002 is below the largest float32, but above the midpoint to bf16's next
-// step.
+// The largest bf16 times 1.002 is a finite float32, but above the midpoint to bf16's next step.
 TEST(RotateBfloat16, RoundsUpToInfinity) {
   const std::vector<std::uint16_t> features(34, 0x7F7F);
   const std::vector<std::uint64_t> infinities(34, 0x7F80);

@@ -81,8 +81,7 @@ TEST(Rotations, StayWithinTheBoundForRandomFrequencies) {
                            remarkable_positions());
 }
 
-// Long sequences from every alignment. Consecutive positions may share evaluations without changing
-// a bit.
+// Long sequences from every alignment, whose positions may share evaluations with the same bits.
 TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   for (const std::int64_t first :

@@ -134,8 +134,7 @@ TEST(AttentionProperties, CausalOrderAndEveryEncodingTellTokensApart) {
   }
 }
 
-// An empty window gives all distances the same vector, which adds a constant to a row; softmax
-// removes it.
+// An empty window has one vector for all distances; softmax removes the constant that it adds.
 TEST(AttentionProperties, OneVectorForAllDistancesChangesNothing) {
   const auto all = test::attention_encodings(square);
   const auto found = std::ranges::find(all, "shaw without window", &EncodingSample::name);

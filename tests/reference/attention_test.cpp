@@ -185,8 +185,7 @@ TEST(ReferenceAttention, ADecodeStepEqualsItsRowInTheWhole) {
   }
 }
 
-// In the packed masks, batch row 1 holds a document of 4 keys, 3 of them with queries, and one of 1
-// key.
+// In packed masks, batch row 1 holds documents of 4 keys (3 with queries) and of 1 key.
 TEST(ReferenceAttention, PackedDocumentsEqualSingleDocuments) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 4);

@@ -96,8 +96,7 @@ TEST(ReferenceTensor, RotatesByPositionsBetweenIntegers) {
   EXPECT_EQ(position_at(given, 1, 0), 0.25L);
 }
 
-// cos_sin against values worked out by hand, and against identities that relate huge angles to
-// small ones.
+// cos_sin against values worked out by hand, and identities that relate huge angles to small ones.
 
 constexpr long double unit = 0x1p-63L;  // long double ulp of 1
 

@@ -33,8 +33,7 @@ class Oracle {
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq, {.xpos = *frequencies_.xpos, .role = role}) {}
 
-  // Checks that dst is the rotation of src within the bound, and that other features are copied bit
-  // for bit.
+  // Checks that dst is src rotated within the bound, with other features copied bit for bit.
   [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,
                                                  const ConstHeadsView& src,
                                                  Direction direction) const;

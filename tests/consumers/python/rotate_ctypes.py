@@ -78,8 +78,7 @@ def view(array):
 
 
 def rotate_with_numpy(x, positions, frequencies, window):
-    """The definition in float64: each pair as a complex number, times A exp(i position
-    inv_freq)."""
+    """By definition in float64: each pair as a complex number times A exp(i position inv_freq)."""
     pairs = window.rotary_dim // 2
     inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (pairs,))
     factor = rotary.rotary_frequencies_attention_factor(frequencies)

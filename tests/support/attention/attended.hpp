@@ -91,8 +91,7 @@ class Attended : public KeysAndValues {
   // Makes options() request weights as well.
   void ask_for_weights();
 
-  // Checks that out, log_sum_exp and weights are within bounds, and that nothing around them
-  // changed.
+  // Checks that out, log_sum_exp and weights are within bounds and their guards intact.
   [[nodiscard]] testing::AssertionResult is_right();
 
   // The bits of out, log_sum_exp and weights.

@@ -49,8 +49,7 @@ struct AttentionCall {
                                                       const reference::Attention& attention,
                                                       const std::vector<double>& d_bias);
 
-// NaN if either list holds a NaN or the sizes differ; NaN satisfies no bound. Equal infinities do
-// not differ.
+// NaN, within no bound, if either list holds a NaN or sizes differ. Equal infinities do not differ.
 [[nodiscard]] double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace rotary::test

@@ -67,8 +67,7 @@ struct Lying {
   std::int64_t padding = 0;  // elements between heads
 };
 
-// Heads and their values. The memory ends with the last head, so that a sanitizer sees any byte
-// read beyond.
+// Heads and their values. Memory ends with the last head, so sanitizers see reads beyond it.
 struct PlacedHeads {
   PlacedHeads(DType type, std::int64_t heads, std::int64_t features, const Lying& lying,
               Random& random)

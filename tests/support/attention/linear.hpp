@@ -57,8 +57,7 @@ struct LinearShape {
 // Runs linear_attend on a whole case.
 [[nodiscard]] Tensor attended(const LinearCase& of, const Qkv& qkv, Layout layout = Layout::bthd);
 
-// Compares out with rows [first, first + out's tokens) of the whole case, in every batch row and
-// head.
+// Compares out with tokens [first, first + out's tokens) of the whole case in all rows and heads.
 [[nodiscard]] testing::AssertionResult is_linear_attention(const Tensor& out, std::int64_t first,
                                                            const LinearCase& of, const Qkv& qkv);
 
