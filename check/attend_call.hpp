@@ -59,7 +59,7 @@ struct AttendCall : AttentionViews {
 // For attend() only.
 [[nodiscard]] Result<std::size_t> bytes_for(const AttendCall& call);
 
-// What the additive mask adds to a query's score in this column; 0 without a mask.
+// The additive mask's number for a query's score in this column; 0 without a mask.
 [[nodiscard]] double number_at(const AttendOptions& options, const HeadIndex& query,
                                std::int64_t column);
 // Whether the boolean mask keeps the pair visible.

@@ -21,7 +21,7 @@
 
 namespace rotary::lab {
 
-// What the decoder sees of the encoded texts.
+// Encoded texts as the decoder sees them.
 struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
   at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or hides padding

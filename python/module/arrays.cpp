@@ -56,7 +56,7 @@ Array array_of_tuple(const nb::tuple& parts, const char* what) {
   return array;
 }
 
-// What a message says about an object that is not an array: the wanted kind and a hint.
+// The wanted kind and a hint, for messages about objects that are not arrays.
 struct Refusal {
   const char* wanted;
   const char* hint;

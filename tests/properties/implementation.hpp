@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a property tests: any implementation that rotates one head by one position, be it the
-// library or a planted bug.
+// The subject of a property: any implementation that rotates one head by one position, the library
+// or a planted bug.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What positions do: shifting all of them changes nothing under a relative encoding. A permutation
-// of tokens permutes the result only in bidirectional attention without positions.
+// Effects of positions: shifting all of them changes nothing under a relative encoding. A
+// permutation of tokens permutes the result only in bidirectional attention without positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>

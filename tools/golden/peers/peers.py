@@ -4,8 +4,8 @@
 against the frequencies, factor and pairing of `rotary inspect`.
 
 peers.txt pins the wheels. Their functions are cut out and run unchanged in the environment of
-`./dev golden --classes`. Exit status 1: a difference that REASONS does not name, or a named one that
-does not occur. xPos is left out, since no config has it.
+`./dev golden --classes`. Exit status 1: a difference that REASONS does not name, or a named one
+that does not occur. xPos is left out, since no config has it.
 """
 
 import dataclasses
