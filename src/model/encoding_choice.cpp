@@ -26,19 +26,10 @@ LayerEncoding by_type(Reader& config, Choice usual, Choice other) {
   return usual.encoding;
 }
 
-LayerEncoding sinusoidal_if(bool is_stated) {
-  return is_stated ? LayerEncoding::sinusoidal : LayerEncoding::learned;
-}
-
 }  // namespace
 
 LayerEncoding rope_or_none(Reader& config) {
   return by_type(config, {"nope", LayerEncoding::none}, {"rope", LayerEncoding::rotary});
-}
-
-LayerEncoding mem_rope_or_none(Reader& config) {
-  return config.boolean("use_mem_rope").value_or(false) ? LayerEncoding::rotary
-                                                        : LayerEncoding::none;
 }
 
 LayerEncoding rotary_or_learned(Reader& config) {
@@ -51,22 +42,6 @@ LayerEncoding absolute_only(Reader& config) {
     config.not_supported(type_key, " must be absolute, got '", shorten(name), "'");
   }
   return LayerEncoding::learned;
-}
-
-LayerEncoding sinusoidal_or_learned(Reader& config) {
-  return sinusoidal_if(config.boolean("sinusoidal_pos_embds") == true);
-}
-
-LayerEncoding xlm_encoding(Reader& config) {
-  return sinusoidal_if(config.boolean("sinusoidal_embeddings") == true);
-}
-
-LayerEncoding trocr_encoding(Reader& config) {
-  return sinusoidal_if(config.boolean("use_learned_position_embeddings") == false);
-}
-
-LayerEncoding alibi_or_rotary(Reader& config) {
-  return config.boolean("alibi").value_or(false) ? LayerEncoding::alibi : LayerEncoding::rotary;
 }
 
 LayerEncoding mpt_encoding(Reader& config) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose config chooses how positions enter the model. Each function is an EncodingReader
-// of families.hpp; its comment names the key that decides and says what its absence means.
+// Functions for EncodingChoice::read. The comments name the key that decides, and say what its
+// absence means.
 #pragma once
 
 #include "model/json/reader.hpp"
@@ -10,20 +10,10 @@ namespace rotary {
 
 // position_embedding_type: "rope" rotates; anything else, or absence, means no positions.
 [[nodiscard]] LayerEncoding rope_or_none(Reader& config);
-// use_mem_rope: true rotates; false or absence means no positions.
-[[nodiscard]] LayerEncoding mem_rope_or_none(Reader& config);
 // position_embedding_type: "rotary" rotates; "absolute" or absence means learned positions.
 [[nodiscard]] LayerEncoding rotary_or_learned(Reader& config);
 // position_embedding_type: "absolute" or absence means learned positions; others are refused.
 [[nodiscard]] LayerEncoding absolute_only(Reader& config);
-// sinusoidal_pos_embds: false or absence means learned positions.
-[[nodiscard]] LayerEncoding sinusoidal_or_learned(Reader& config);
-// sinusoidal_embeddings: false or absence means learned positions.
-[[nodiscard]] LayerEncoding xlm_encoding(Reader& config);
-// use_learned_position_embeddings: false means sinusoidal positions.
-[[nodiscard]] LayerEncoding trocr_encoding(Reader& config);
-// alibi: false or absence rotates.
-[[nodiscard]] LayerEncoding alibi_or_rotary(Reader& config);
 // attn_config.alibi: true or absence means ALiBi; false is refused, because its alternatives are
 // not in Transformers.
 [[nodiscard]] LayerEncoding mpt_encoding(Reader& config);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/guard.hpp"
 #include "model/wrappers.hpp"
@@ -45,6 +46,41 @@ constexpr std::array<Alias, 20> aliases = {{
     {"xverse", "llama", "as llama"},
 }};
 
+// Folders in transformers/models whose names do not follow from the model_type.
+constexpr auto folders = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"audio-spectrogram-transformer", "audio_spectrogram_transformer"},
+    {"bert-generation", "bert_generation"},
+    {"blenderbot-small", "blenderbot_small"},
+    {"data2vec-text", "data2vec"},
+    {"hrm_text", "hrm_text"},
+    {"kosmos_2_5_text_model", "kosmos2_5"},
+    {"kosmos_2_text_model", "kosmos2"},
+    {"kosmos_2_vision_model", "kosmos2"},
+    {"kyutai_speech_to_text", "kyutai_speech_to_text"},
+    {"megatron-bert", "megatron_bert"},
+    {"modernbert-decoder", "modernbert_decoder"},
+    {"openai-gpt", "openai"},
+    {"roberta-prelayernorm", "roberta_prelayernorm"},
+    {"speech_to_text", "speech_to_text"},
+    {"xclip_text_model", "x_clip"},
+    {"xlm-roberta-xl", "xlm_roberta_xl"},
+});
+
+std::string_view source_of(const Family& family) {
+  if (family.source == "-") return {};
+  if (!family.source.empty()) return family.source;
+  const std::string_view name = family.model_type;
+  const auto* const own =
+      std::ranges::find(folders, name, [](const auto& each) { return each.first; });
+  if (own != folders.end()) return own->second;
+  for (const std::string_view part :
+       {"_text", "_text_model", "_vision", "_vision_model", "_vision_encoder", "_audio_encoder",
+        "_encoder", "_decoder"}) {
+    if (name.ends_with(part)) return name.substr(0, name.size() - part.size());
+  }
+  return name;
+}
+
 FamilyInfo info(const Family& family) {
   FamilyInfo shown{.model_type = family.model_type,
                    .encoding = family.encoding,
@@ -52,8 +88,7 @@ FamilyInfo info(const Family& family) {
                    .base = {},
                    .text_model_type = {},
                    .note = family.note,
-                   .source = family.source.empty() ? family.model_type : family.source};
-  if (shown.source == "-") shown.source = {};
+                   .source = source_of(family)};
   if (family.encoding != LayerEncoding::rotary) return shown;
   shown.pairing = family.pairing;
   const auto& two_bases = family.rope.two_bases;
@@ -78,21 +113,25 @@ FamilyInfo info(const Wrapper& wrapper) {
           .source = wrapper.model_type};
 }
 
+// Calls use(row) for each Family, Alias and Wrapper.
+template <class Use>
+void for_each_name(Use use) {
+  for (const Topic topic : topics) std::ranges::for_each(topic(), use);
+  std::ranges::for_each(aliases, use);
+  std::ranges::for_each(wrappers(), use);
+}
+
 }  // namespace
 
 std::string_view family_of(std::string_view model_type) {
-  const auto* const found = std::find_if(aliases.begin(), aliases.end(), [&](const Alias& each) {
-    return each.model_type == model_type;
-  });
+  const auto* const found = std::ranges::find(aliases, model_type, &Alias::model_type);
   return found == aliases.end() ? model_type : found->family;
 }
 
 const Family* find_family(std::string_view model_type) {
   for (const Topic topic : topics) {
     const auto rows = topic();
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Family& each) {
-      return each.model_type == model_type;
-    });
+    const auto found = std::ranges::find(rows, model_type, &Family::model_type);
     if (found != rows.end()) return &*found;
   }
   return nullptr;
@@ -109,24 +148,15 @@ const Family& unknown_family() {
 
 std::vector<std::string_view> family_names() {
   std::vector<std::string_view> names;
-  for (const Topic topic : topics) {
-    for (const Family& each : topic()) names.push_back(each.model_type);
-  }
-  for (const Alias& each : aliases) names.push_back(each.model_type);
-  for (const Wrapper& each : wrappers()) names.push_back(each.model_type);
+  for_each_name([&](const auto& row) { names.push_back(row.model_type); });
   return names;
 }
 
 Result<std::vector<FamilyInfo>> known_families() noexcept {
   return guarded([]() -> Result<std::vector<FamilyInfo>> {
     std::vector<FamilyInfo> families;
-    for (const Topic topic : topics) {
-      for (const Family& each : topic()) families.push_back(info(each));
-    }
-    for (const Alias& each : aliases) families.push_back(info(each));
-    for (const Wrapper& each : wrappers()) families.push_back(info(each));
-    std::sort(families.begin(), families.end(),
-              [](const FamilyInfo& a, const FamilyInfo& b) { return a.model_type < b.model_type; });
+    for_each_name([&](const auto& row) { families.push_back(info(row)); });
+    std::ranges::sort(families, {}, &FamilyInfo::model_type);
     return families;
   });
 }

@@ -18,12 +18,18 @@
 
 namespace rotary {
 
-// Returns the type of a layer (counted from 0), for classes whose layer types do not repeat at an
-// interval.
+// The type of a layer, counted from 0, for classes whose types do not repeat at an interval.
 using TypeOfLayer = std::string_view (*)(std::int64_t layer, std::int64_t layers);
 
-// Reads from the config how positions enter a layer, for families that offer a choice.
-using EncodingReader = LayerEncoding (*)(Reader& config);
+// For families whose config says how positions enter a layer: by a key that is true or false, or as
+// `read` finds it.
+struct EncodingChoice {
+  std::string_view key = {};
+  LayerEncoding if_true = LayerEncoding::none;
+  LayerEncoding if_false = LayerEncoding::none;
+  LayerEncoding if_absent = LayerEncoding::none;
+  LayerEncoding (*read)(Reader& config) = nullptr;
+};
 
 struct ModelConfig;
 
@@ -37,8 +43,7 @@ struct SinusoidalForm {
   CountsFrom counts_from = CountsFrom::spec;
 };
 
-// Reads the bias that a family's layers add to attention scores; nothing if the config lacks a
-// size.
+// Reads the bias that layers add to scores; nothing if the config lacks a size.
 using BiasReader = std::optional<RelativeBias> (*)(const ModelConfig& config,
                                                    std::vector<ValueSource>& sources);
 
@@ -49,7 +54,6 @@ struct PairingSwitch {
   Pairing if_true = Pairing::interleaved_to_half;
 };
 
-// Where a family's base (theta) comes from.
 struct BaseForm {
   std::optional<double> otherwise = {};  // if the config gives none; absent: the config must
   std::string_view key = "rope_theta";
@@ -77,7 +81,6 @@ enum class RotaryDimKey {
 // Where the rotated features are in the head if not all rotate: first or last.
 enum class Window { leading, trailing };
 
-// The part of a head that rotates.
 struct RotatedPart {
   PartialRotary given_by = PartialRotary::fraction_if_scaled;
   double fraction = 1;          // if the config gives none
@@ -88,15 +91,13 @@ struct RotatedPart {
   Window window = Window::leading;
 };
 
-// The sizes of multi-head latent attention, where the rotated features of a head are a tensor of
-// their own. Used if the config does not give qk_rope_head_dim and qk_nope_head_dim.
+// Multi-head latent attention: the sizes if the config lacks qk_rope_head_dim, qk_nope_head_dim.
 struct LatentAttention {
   std::int64_t rope_dim = 64;
   std::int64_t nope_dim = 128;
   std::int64_t sliding_nope_dim = 0;  // of sliding layers if it differs
 };
 
-// How many features a head has.
 struct HeadForm {
   std::int64_t dim = 0;                // if the config gives none; 0: hidden size / heads
   std::int64_t multiple = 1;           // times hidden size / heads
@@ -161,7 +162,6 @@ enum class FlatParameters {
   of_all_layers,  // each type has a copy, as of rope_scaling
 };
 
-// Which dictionaries a class reads.
 enum class Dictionaries { both, rope_parameters, none };
 
 // For families whose full and sliding layers have different bases (theta), each under a config key
@@ -199,7 +199,6 @@ enum class FullLayer {
 inline constexpr std::int64_t all_alike = 0;
 inline constexpr std::int64_t must_be_listed = -1;
 
-// The type of each layer if the config has no list of layer types.
 struct LayerPattern {
   std::string_view interval_key = {};
   std::int64_t interval = all_alike;
@@ -211,7 +210,6 @@ struct LayerPattern {
   std::string_view alias_of_full = {};
 };
 
-// Which attention layers of a rotary model rotate.
 enum class RotaryLayers {
   all,
   sliding,              // the others have no positions
@@ -232,19 +230,16 @@ enum class TemperatureKeys {
   beam,                  // fixed in code: layers that do not rotate
 };
 
-// Differences between the layers of a model.
 struct LayerForm {
   LayerPattern pattern = {};
   RotaryLayers rotating = RotaryLayers::all;
   TemperatureKeys temperature = TemperatureKeys::none;
 };
 
-// If a config lacks a family's own key for a value, whether the usual key means the same value or
-// another one.
+// What the usual key means in a config that lacks the family's own key.
 enum class UsualNames { the_same, another };
 
-// The names that a family's config uses for values every config has. If they are absent, the usual
-// names are read.
+// A family's names of values that every config has. If absent, the usual names are read.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
   UsualNames usual_size = UsualNames::the_same;  // hidden_size
@@ -263,7 +258,6 @@ struct EncoderForm {
   std::int64_t positions = 0;  // if the config gives none
 };
 
-// GPT-2's names.
 inline constexpr ConfigKeys gpt_keys = {
     .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 
@@ -271,8 +265,7 @@ inline constexpr ConfigKeys gpt_keys = {
 struct Family {
   std::string_view model_type = {};  // empty: unknown_family()
   LayerEncoding encoding = LayerEncoding::rotary;
-  EncodingReader read_encoding = nullptr;  // null: always `encoding`
-  std::string_view encoding_key = {};      // that read_encoding reads
+  EncodingChoice choice = {};  // without key and read: always `encoding`
   Pairing pairing = Pairing::half;
   PairingSwitch pairing_switch = {};
   BaseForm base = {};
@@ -291,9 +284,15 @@ struct Family {
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say
-  // Folder in transformers/models, or file of Diffusers; absent: model_type.
+  // Folder in transformers/models, or file of Diffusers; "-": neither. Absent: it follows from the
+  // model_type.
   std::string_view source = {};
 };
+
+constexpr Family from(std::string_view source, Family family) {
+  family.source = source;
+  return family;
+}
 
 // Another name that published files use for a family of this table.
 struct Alias {
@@ -305,11 +304,9 @@ struct Alias {
 // The family that a name means: the name itself unless it is an alias.
 [[nodiscard]] std::string_view family_of(std::string_view model_type);
 
-// Null if the family is unknown.
 [[nodiscard]] const Family* find_family(std::string_view model_type);
 
-// A family that reads every key any family has and assumes nothing: for configs whose user states
-// the pairing.
+// Reads every key and assumes nothing: for configs whose user states the pairing.
 [[nodiscard]] const Family& unknown_family();
 
 // deepseek_v2 with use_mla: false, as in DeepSeek-OCR and the smaller DeepSeek-VL2: the original
@@ -334,14 +331,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// A known model that a ModelSpec cannot describe, and the reason.
-struct Refusal {
-  std::string_view model_type;
-  std::string_view needs;
-};
-
-// Says what the library would need to describe the model; empty if the name is not one of the
-// refused models.
+// What a spec would need to describe a refused model; empty for other names.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -21,11 +21,16 @@ std::string_view present(const Reader& config, std::string_view own, std::string
 
 void read_encoding(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
-  if (family.read_encoding != nullptr) result.encoding = family.read_encoding(config);
-  const bool has_key = !family.encoding_key.empty();
+  const EncodingChoice& choice = family.choice;
+  const bool has_key = !choice.key.empty();
+  if (choice.read != nullptr) {
+    result.encoding = choice.read(config);
+  } else if (has_key) {
+    const auto stated = config.boolean(choice.key);
+    result.encoding = !stated ? choice.if_absent : *stated ? choice.if_true : choice.if_false;
+  }
   note(result.model_sources, "encoding",
-       has_key ? stated_if(config.find(family.encoding_key) != nullptr) : Origin::family,
-       family.encoding_key);
+       has_key ? stated_if(config.find(choice.key) != nullptr) : Origin::family, choice.key);
   // Rope keys matter only to families that rotate.
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }

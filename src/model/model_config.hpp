@@ -49,8 +49,7 @@ struct ModelConfig {
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 
-// A size that is read from a config, under its family's name, or else taken from the class. value:
-// the name under which Sources notes it.
+// A size of the config, or else of its class. value: its name in Sources.
 struct SizeFacts {
   std::string_view value;
   std::string_view ConfigKeys::*key;
@@ -60,8 +59,7 @@ struct SizeFacts {
 inline constexpr SizeFacts hidden_size_facts = {"dim", &ConfigKeys::hidden_size,
                                                 &ClassSizes::hidden_size};
 
-// Reads a size from the config, or else from the class if its sizes apply. Nothing if neither has
-// it. Below 1 is an error.
+// Nothing if neither the config nor its class has the size. Below 1 is an error.
 [[nodiscard]] std::optional<std::int64_t> read_size(const ModelConfig& config,
                                                     const SizeFacts& facts, Sources& sources);
 

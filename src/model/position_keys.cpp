@@ -3,48 +3,35 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
 #include "model/other_names.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
-using Names = std::span<const std::string_view>;
-
-bool contains(Names names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The values of position_embedding_type that mean an encoding. Messages show the first.
-Names names_of(LayerEncoding encoding) {
-  static constexpr std::array<std::string_view, 2> rotary = {"rope", "rotary"};
-  static constexpr std::array<std::string_view, 3> learned = {"absolute", "learned",
-                                                              "learned_absolute"};
-  static constexpr std::array<std::string_view, 2> sinusoidal = {"sinusoidal", "absolute"};
-  static constexpr std::array<std::string_view, 1> alibi = {"alibi"};
-  static constexpr std::array<std::string_view, 2> t5_bias = {"relative", "t5"};
-  static constexpr std::array<std::string_view, 2> none = {"nope", "none"};
+std::string_view names_of(LayerEncoding encoding) {
   switch (encoding) {
     case LayerEncoding::rotary:
-      return rotary;
+      return "rope rotary";
     case LayerEncoding::learned:
-      return learned;
+      return "absolute learned learned_absolute";
     case LayerEncoding::sinusoidal:
-      return sinusoidal;
+      return "sinusoidal absolute";
     case LayerEncoding::alibi:
-      return alibi;
+      return "alibi";
     case LayerEncoding::t5_bias:
-      return t5_bias;
+      return "relative t5";
     case LayerEncoding::none:
     case LayerEncoding::no_attention:
       break;
   }
-  return none;
+  return "nope none";
 }
 
 // The words of a key, which underscores separate.
@@ -58,23 +45,19 @@ std::vector<std::string_view> words_of(std::string_view key) {
   }
 }
 
-bool has_word(const std::vector<std::string_view>& words, Names wanted) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return contains(wanted, word); });
+bool has_any(const std::vector<std::string_view>& words, std::string_view wanted) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return has_word(wanted, word); });
 }
 
-constexpr auto words_of_positions = std::to_array<std::string_view>(
-    {"position", "positions", "positional", "pos", "alibi", "nope", "relative", "rel", "distance",
-     "head", "heads", "headdim", "layer", "layers", "pattern", "interval"});
+constexpr std::string_view words_of_positions =
+    "position positions positional pos alibi nope relative rel distance head heads headdim layer "
+    "layers pattern interval";
 
 // Words that occur in keys about other parts of a model: norms, experts, images, values, outputs.
-constexpr auto words_of_others = std::to_array<std::string_view>(
-    {"norm",    "layernorm", "eps",       "epsilon", "moe",    "mlp",   "ffn",   "expert",
-     "experts", "dense",     "image",     "vision",  "visual", "video", "audio", "speech",
-     "mm",      "kv",        "value",     "v",       "lm",     "cls",   "id",    "ids",
-     "drop",    "dropout",   "layerdrop", "pruned",  "nextn",  "mtp",   "logits"});
+constexpr std::string_view words_of_others =
+    "norm layernorm eps epsilon moe mlp ffn expert experts dense image vision visual video audio "
+    "speech mm kv value v lm cls id ids drop dropout layerdrop pruned nextn mtp logits";
 
-// Whether a value means that nothing was set.
 bool is_empty(const Json& value) {
   return value.is_null() || value == Json(false) ||
          ((value.is_array() || value.is_object()) && value.size() == 0);
@@ -84,16 +67,16 @@ bool is_empty(const Json& value) {
 
 void check_position_embedding_type(Reader& config, const ModelConfig& model) {
   constexpr std::string_view key = "position_embedding_type";
-  if (model.family.encoding_key == key || model.encoding == LayerEncoding::no_attention) return;
+  if (model.family.choice.key == key || model.encoding == LayerEncoding::no_attention) return;
   const auto name = config.text(key);
-  const Names names = names_of(model.encoding);
-  if (!name || contains(names, *name)) return;
+  const std::string_view names = names_of(model.encoding);
+  if (!name || has_word(names, *name)) return;
   if (*name == "absolute") {  // what classes derived from BERT's have by default
     config.warn(key, " absolute is ignored: the family ", model.family.model_type,
                 " does not read it, and has ", to_string(model.encoding), " positions");
     return;
   }
-  config.not_supported(key, " must be ", names.front(), ", because the family ",
+  config.not_supported(key, " must be ", names.substr(0, names.find(' ')), ", because the family ",
                        model.family.model_type, " does not read it; got ", describe(*name));
 }
 
@@ -138,8 +121,8 @@ void refuse_other_position_keys(Reader& config, const std::set<std::string>& ask
   }
   for (const auto& [key, value] : config.members()) {
     const auto words = words_of(key);
-    if (is_empty(value) || !has_word(words, words_of_positions)) continue;
-    if (has_word(words, words_of_others) || contains(known, key)) continue;
+    if (is_empty(value) || !has_any(words, words_of_positions)) continue;
+    if (has_any(words, words_of_others) || std::ranges::find(known, key) != known.end()) continue;
     config.not_supported(shorten(key),
                          " is not understood for a model_type that nobody here knows, and may "
                          "change positions, heads or layers; got ",

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 namespace rotary {
 
@@ -29,5 +31,24 @@ constexpr void for_each_word(std::string_view words, Use use) {
 [[nodiscard]] constexpr bool has_word(std::string_view words, std::string_view word) {
   return !find_word(words, word).empty();
 }
+
+// The rows of a table in which one row stands for every word of its model_type.
+template <const auto& table>
+inline constexpr auto row_for_each_word = [] {
+  constexpr std::size_t count = [] {
+    std::size_t words = 0;
+    for (const auto& row : table) for_each_word(row.model_type, [&](std::string_view) { ++words; });
+    return words;
+  }();
+  std::array<typename std::remove_cvref_t<decltype(table)>::value_type, count> rows;
+  auto next = rows.begin();
+  for (auto row : table) {
+    for_each_word(row.model_type, [&](std::string_view word) {
+      row.model_type = word;
+      *next++ = row;
+    });
+  }
+  return rows;
+}();
 
 }  // namespace rotary

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -69,68 +70,46 @@ constexpr std::array diffusion_rows = {
            .source = "diffusers/transformer_wan.py"},
 };
 
-constexpr std::string_view of_fractions = "positions between integers, which its pipeline computes";
-constexpr std::string_view not_yet =
-    "a row in src/model/families/diffusion.cpp, compared with its class";
-constexpr std::string_view of_states = "a bias of the distance for each query, from its own states";
-constexpr std::string_view of_convolutions = "no rotation: convolutions alone say the position";
+struct Refusal {
+  std::string_view model_types;
+  std::string_view needs;
+};
 
-// Where a class's numbers are, or what no spec says yet.
+// What a spec lacks for a class, or where its numbers are. inkling2_loop and those below are in
+// Transformers.
 constexpr std::array refusals = {
-    Refusal{"AllegroTransformer3DModel", of_fractions},
-    Refusal{"AnyFlowTransformer3DModel", not_yet},
-    Refusal{"AnyFlowFARTransformer3DModel", not_yet},
-    Refusal{"BriaTransformer2DModel", not_yet},
-    Refusal{"BriaFiboTransformer2DModel", not_yet},
-    Refusal{"ChromaTransformer2DModel", not_yet},
+    Refusal{"AllegroTransformer3DModel CogVideoXTransformer3DModel CogView4Transformer2DModel "
+            "EasyAnimateTransformer3DModel",
+            "positions between integers, which its pipeline computes"},
+    Refusal{"AnyFlowTransformer3DModel AnyFlowFARTransformer3DModel BriaTransformer2DModel "
+            "BriaFiboTransformer2DModel ChromaTransformer2DModel Flux3Transformer2DModel "
+            "GlmImageTransformer2DModel HeliosTransformer3DModel HiDreamImageTransformer2DModel "
+            "HunyuanImageTransformer2DModel HunyuanVideoTransformer3DModel "
+            "HunyuanVideo15Transformer3DModel Ideogram4Transformer2DModel "
+            "Krea2Transformer2DModel LongCatAudioDiTTransformer LongCatImageTransformer2DModel "
+            "Lumina2Transformer2DModel MiniMaxH3Transformer3DModel "
+            "MiniMaxMusic3Transformer1DModel MotifVideoTransformer3DModel "
+            "NucleusMoEImageTransformer2DModel OvisImageTransformer2DModel "
+            "SanaVideoTransformer3DModel SkyReelsV2Transformer3DModel StableAudioDiTModel "
+            "StableAudio3DiTModel WanAnimateTransformer3DModel WanVACETransformer3DModel "
+            "ZImageTransformer2DModel",
+            "a row in src/model/families/diffusion.cpp, compared with its class"},
     Refusal{"ChronoEditTransformer3DModel", "times that skip frames, as its class has them"},
-    Refusal{"CogVideoXTransformer3DModel", of_fractions},
-    Refusal{"CogView4Transformer2DModel", of_fractions},
     Refusal{"CosmosTransformer3DModel", "a base for each axis, from rope_scale, and times by fps"},
     Refusal{"Cosmos3OmniTransformer", "times by fps, between integers"},
-    Refusal{"EasyAnimateTransformer3DModel", of_fractions},
-    Refusal{"Flux3Transformer2DModel", not_yet},
-    Refusal{"GlmImageTransformer2DModel", not_yet},
-    Refusal{"HeliosTransformer3DModel", not_yet},
-    Refusal{"HiDreamImageTransformer2DModel", not_yet},
-    Refusal{"HunyuanImageTransformer2DModel", not_yet},
-    Refusal{"HunyuanVideoTransformer3DModel", not_yet},
-    Refusal{"HunyuanVideo15Transformer3DModel", not_yet},
     Refusal{"HunyuanVideoFramepackTransformer3DModel", "positions averaged over packed frames"},
-    Refusal{"Ideogram4Transformer2DModel", not_yet},
     Refusal{"Kandinsky5Transformer3DModel", "a scale for each axis, which its pipeline gives"},
-    Refusal{"Krea2Transformer2DModel", not_yet},
-    Refusal{"LongCatAudioDiTTransformer", not_yet},
-    Refusal{"LongCatImageTransformer2DModel", not_yet},
-    Refusal{"LTXVideoTransformer3DModel",
+    Refusal{"LTXVideoTransformer3DModel LTX2VideoTransformer3DModel",
             "a rotation of all heads' features at once, with exponents that reach their end"},
-    Refusal{"LTX2VideoTransformer3DModel",
-            "a rotation of all heads' features at once, with exponents that reach their end"},
-    Refusal{"Lumina2Transformer2DModel", not_yet},
-    Refusal{"MiniMaxH3Transformer3DModel", not_yet},
-    Refusal{"MiniMaxMusic3Transformer1DModel", not_yet},
     Refusal{"MochiTransformer3DModel",
             "learned frequencies: pass its pos_frequencies to make_frequencies with dense axes"},
-    Refusal{"MotifVideoTransformer3DModel", not_yet},
-    Refusal{"NucleusMoEImageTransformer2DModel", not_yet},
     Refusal{"OmniGenTransformer2DModel", "LongRope's factors of its language model"},
-    Refusal{"OvisImageTransformer2DModel", not_yet},
-    Refusal{"SanaVideoTransformer3DModel", not_yet},
     Refusal{"SD3Transformer2DModel",
             "no rotation: it adds a table of sines of two axes, cropped from the centre"},
-    Refusal{"SkyReelsV2Transformer3DModel", not_yet},
-    Refusal{"StableAudioDiTModel", not_yet},
-    Refusal{"StableAudio3DiTModel", not_yet},
-    Refusal{"WanAnimateTransformer3DModel", not_yet},
-    Refusal{"WanVACETransformer3DModel", not_yet},
-    Refusal{"ZImageTransformer2DModel", not_yet},
-    // These are in Transformers.
-    Refusal{"inkling2_loop", of_states},
-    Refusal{"inkling2_loop_text", of_states},
-    Refusal{"omniasr_audio", of_convolutions},
-    Refusal{"omniasr_ctc", of_convolutions},
-    Refusal{"wavtokenizer", of_convolutions},
-    Refusal{"wavtokenizer_encoder", of_convolutions},
+    Refusal{"inkling2_loop inkling2_loop_text",
+            "a bias of the distance for each query, from its own states"},
+    Refusal{"omniasr_audio omniasr_ctc wavtokenizer wavtokenizer_encoder",
+            "no rotation: convolutions alone say the position"},
     Refusal{"efficientloftr",
             "coordinates of averaged cells of its feature maps, and no head: all channels rotate "
             "before they are cut"},
@@ -145,9 +124,8 @@ constexpr std::array refusals = {
 std::span<const Family> diffusion_families() { return diffusion_rows; }
 
 std::string_view reason_to_refuse(std::string_view model_type) {
-  const auto* const found =
-      std::find_if(refusals.begin(), refusals.end(),
-                   [&](const Refusal& each) { return each.model_type == model_type; });
+  const auto* const found = std::ranges::find_if(
+      refusals, [&](const Refusal& each) { return has_word(each.model_types, model_type); });
   return found == refusals.end() ? std::string_view() : found->needs;
 }
 

@@ -5,28 +5,10 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
-
-// gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions fixes the base in code.
-constexpr Family gptj(std::string_view model_type) {
-  return {.model_type = model_type,
-          .pairing = Pairing::interleaved,
-          .base = {10000},
-          .part = {.given_by = PartialRotary::dimension, .rotary_dim = 64},
-          .head = {.reads_dim = false},
-          .rope = {.is_read = false},
-          .keys = gpt_keys};
-}
-
-constexpr Family glm(std::string_view model_type) {
-  return {.model_type = model_type,
-          .pairing = Pairing::interleaved,
-          .base = {10000},
-          .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
-          .head = {.dim = 128}};
-}
 
 constexpr Family blt(std::string_view model_type, double base) {
   return {
@@ -46,10 +28,19 @@ constexpr std::string_view privacy_filter_rope =
                    "truncate": false, "original_max_position_embeddings": 4096})";
 
 constexpr std::array interleaved_rows = {
-    gptj("gptj"),
-    gptj("codegen"),
-    glm("glm"),
-    glm("glm4"),
+    // gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions fixes the base in code.
+    Family{.model_type = "gptj codegen",
+           .pairing = Pairing::interleaved,
+           .base = {10000},
+           .part = {.given_by = PartialRotary::dimension, .rotary_dim = 64},
+           .head = {.reads_dim = false},
+           .rope = {.is_read = false},
+           .keys = gpt_keys},
+    Family{.model_type = "glm glm4",
+           .pairing = Pairing::interleaved,
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
+           .head = {.dim = 128}},
     ernie("ernie4_5", 128),
     ernie("ernie4_5_moe", 0),
     Family{.model_type = "helium",
@@ -61,9 +52,7 @@ constexpr std::array interleaved_rows = {
            .pairing = Pairing::interleaved,
            .base = {500000},
            .rounding = Rounding::table},
-    blt("blt_global_transformer", 500000),
-    blt("blt_local_encoder", 500000),
-    blt("blt_local_decoder", 500000),
+    blt("blt_global_transformer blt_local_encoder blt_local_decoder", 500000),
     blt("blt_patcher", 10000),
     Family{.model_type = "openai_privacy_filter",
            .pairing = Pairing::interleaved,
@@ -87,6 +76,6 @@ constexpr std::array interleaved_rows = {
 
 }  // namespace
 
-std::span<const Family> interleaved_families() { return interleaved_rows; }
+std::span<const Family> interleaved_families() { return row_for_each_word<interleaved_rows>; }
 
 }  // namespace rotary

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -37,13 +38,6 @@ constexpr Family mistral4() {
   return family;
 }
 
-// Uses DeepSeek-V3's class; Transformers has no configuration file of its own for it.
-constexpr Family kimi_k2() {
-  Family family = with_switch(deepseek_v3("kimi_k2", {}, 128));
-  family.source = "deepseek_v3";
-  return family;
-}
-
 constexpr Family deepseek_v32() {
   Family family = deepseek_v3("deepseek_v32", 10000, 128);
   family.note = "its indexer turns halves of its first 64 features, which is not shown";
@@ -69,7 +63,6 @@ constexpr Family mistral_large4() {
   family.warning =
       "the weights multiply each frequency by exp(rotary_emb.alpha), and queries by a learned "
       "function of the position: neither is in the config, so neither is in these numbers";
-  family.source = "mistral_large4";
   return family;
 }
 
@@ -97,7 +90,6 @@ constexpr Family hy_v4_vl() {
   family.axes = {.given_by = AxisShares::sections,
                  .otherwise = {12, 10, 10},
                  .arrangement = AxisArrangement::interleaved};
-  family.source = "hy_v4_vl";
   return family;
 }
 
@@ -124,7 +116,6 @@ constexpr Family dots3_note() {
                                    .flat = FlatParameters::of_all_layers};
   family.layers.pattern = {.type_of = dots3_note_type, .alias_of_full = "indexed_attention"};
   family.note = "sliding layers have a base and unrotated features of their own";
-  family.source = "dots3_note";
   return family;
 }
 
@@ -137,12 +128,12 @@ constexpr std::array latent_rows = {
            .head = {.latent = LatentAttention{}}},
     with_switch(deepseek_v3("deepseek_v3", 10000, 128)),
     deepseek_v32(),
-    kimi_k2(),
+    // Uses DeepSeek-V3's class; Transformers has no configuration file of its own for it.
+    from("deepseek_v3", with_switch(deepseek_v3("kimi_k2", {}, 128))),
     with_switch(deepseek_v3("glm4_moe_lite", 10000, 192)),
     deepseek_v3("glm_moe_dsa", 10000, 192),
     longcat(),
-    with_switch(deepseek_v3("youtu", 10000, 128)),
-    with_switch(deepseek_v3("axk1", 10000, 128)),
+    with_switch(deepseek_v3("youtu axk1", 10000, 128)),
     deepseek_v3("axk2", 10000, 128),
     mistral4(),
     mistral_large4(),
@@ -158,7 +149,7 @@ constexpr std::array latent_rows = {
 
 }  // namespace
 
-std::span<const Family> latent_families() { return latent_rows; }
+std::span<const Family> latent_families() { return row_for_each_word<latent_rows>; }
 
 const Family& deepseek_without_latent_attention() {
   static constexpr Family family = {.model_type = "deepseek_v2", .base = {10000}};

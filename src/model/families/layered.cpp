@@ -4,6 +4,7 @@
 
 #include "model/encoding_choice.hpp"
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -34,15 +35,13 @@ constexpr std::string_view muse_type(std::int64_t layer, std::int64_t layers) {
   return (layers - 1 - layer) % 4 == 0 ? "full_attention" : "sliding_attention";
 }
 
-constexpr Family muse(std::string_view model_type, std::string_view rope, std::int64_t head_dim,
-                      std::string_view source) {
+constexpr Family muse(std::string_view model_type, std::string_view rope, std::int64_t head_dim) {
   return {.model_type = model_type,
           .base = {10000},
           .head = {.dim = head_dim},
           .rope = {.otherwise = rope},
           .layers = {.pattern = {.type_of = muse_type}, .rotating = RotaryLayers::nonzero_theta},
-          .note = "layer_rope_theta is 0 where a layer does not rotate",
-          .source = source};
+          .note = "layer_rope_theta is 0 where a layer does not rotate"};
 }
 
 constexpr std::string_view beam_rope =
@@ -70,8 +69,7 @@ constexpr std::array layered_rows = {
            .head = {.dim = 128},
            .layers = {.rotating = RotaryLayers::no_rope_layers,
                       .temperature = TemperatureKeys::llama4},
-           .note = "every fourth layer does not rotate; there queries grow with the position",
-           .source = "llama4"},
+           .note = "every fourth layer does not rotate; there queries grow with the position"},
     Family{.model_type = "cohere2",
            .pairing = Pairing::interleaved,
            .base = {10000},
@@ -113,15 +111,9 @@ constexpr std::array layered_rows = {
            .head = {.dim = 128},
            .layers = {.pattern = {.interval = 5}, .rotating = RotaryLayers::sliding_if_windowed},
            .note = sliding_note},
-    muse("muse_glimmer_text", "", 128, "muse_glimmer"),
-    muse("muse_spark_text", R"({"rope_type": "default", "rope_theta": 500000.0})", 64,
-         "muse_spark"),
-    Family{.model_type = "exaone4",
-           .base = {10000},
-           .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
-                      .rotating = RotaryLayers::sliding_if_windowed},
-           .note = sliding_note},
-    Family{.model_type = "exaone_moe",
+    muse("muse_glimmer_text", "", 128),
+    muse("muse_spark_text", R"({"rope_type": "default", "rope_theta": 500000.0})", 64),
+    Family{.model_type = "exaone4 exaone_moe",
            .base = {10000},
            .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
                       .rotating = RotaryLayers::sliding_if_windowed},
@@ -132,17 +124,12 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = every_fourth_full("global_attn_every_n_layers"),
                       .rotating = RotaryLayers::sliding},
            .note = sliding_note},
-    Family{.model_type = "granite_swa",
-           .base = {10000},
-           .layers = {.rotating = RotaryLayers::layer_rope_theta},
-           .note = "layer_rope_theta gives each layer its base; 0: does not rotate"},
-    Family{.model_type = "granitemoe_swa",
+    Family{.model_type = "granite_swa granitemoe_swa",
            .base = {10000},
            .layers = {.rotating = RotaryLayers::layer_rope_theta},
            .note = "layer_rope_theta gives each layer its base; 0: does not rotate"},
     Family{.model_type = "granitemoehybrid",
-           .read_encoding = rope_or_none,
-           .encoding_key = "position_embedding_type",
+           .choice = {.key = "position_embedding_type", .read = rope_or_none},
            .base = {10000},
            .layers = {.pattern = none_attends},
            .note = "rotates if position_embedding_type is rope; some layers have no attention"},
@@ -159,8 +146,7 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = every_fourth_attends("")},
            .note = "three layers of four have no attention"},
     // lfm2/configuration_lfm2.py: layer_types or full_attn_idxs.
-    Family{.model_type = "lfm2", .base = {1e6}, .note = "some layers are convolutions"},
-    Family{.model_type = "lfm2_moe", .base = {1e6}, .note = "some layers are convolutions"},
+    Family{.model_type = "lfm2 lfm2_moe", .base = {1e6}, .note = "some layers are convolutions"},
     // minimax/modeling_minimax.py rotates the whole head; vLLM and llama.cpp rotate rotary_dim of
     // it.
     Family{.model_type = "minimax",
@@ -177,14 +163,14 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = none_attends},
            .note = "only the layers of attn_layer_indices have attention"},
     // zamba2/configuration_zamba2.py: a head has 2 * hidden_size / num_attention_heads features.
-    Family{.model_type = "zamba2",
-           .read_encoding = mem_rope_or_none,
-           .encoding_key = "use_mem_rope",
-           .base = {10000},
-           .head = {.multiple = 2},
-           .layers = {.pattern = listed},
-           .keys = {.head_dim = "attention_head_dim"},
-           .note = "only hybrid layers have attention; they rotate if use_mem_rope"},
+    Family{
+        .model_type = "zamba2",
+        .choice = {"use_mem_rope", LayerEncoding::rotary, LayerEncoding::none, LayerEncoding::none},
+        .base = {10000},
+        .head = {.multiple = 2},
+        .layers = {.pattern = listed},
+        .keys = {.head_dim = "attention_head_dim"},
+        .note = "only hybrid layers have attention; they rotate if use_mem_rope"},
     // recurrent_gemma/configuration_recurrent_gemma.py: block_types is repeated over the layers.
     Family{.model_type = "recurrent_gemma",
            .base = {10000},
@@ -205,13 +191,8 @@ constexpr std::array layered_rows = {
                                   .full_type = "indexed_attention",
                                   .other_type = "linear_attention",
                                   .alias_of_full = "indexed_attention"}},
-           .note = "attention without positions among layers of linear attention",
-           .source = "glm5_next"},
-    Family{.model_type = "jamba",
-           .encoding = LayerEncoding::none,
-           .layers = {.pattern = listed},
-           .note = "attention without positions among Mamba layers"},
-    Family{.model_type = "nemotron_h",
+           .note = "attention without positions among layers of linear attention"},
+    Family{.model_type = "jamba nemotron_h",
            .encoding = LayerEncoding::none,
            .layers = {.pattern = listed},
            .note = "attention without positions among Mamba layers"},
@@ -219,14 +200,11 @@ constexpr std::array layered_rows = {
            .encoding = LayerEncoding::none,
            .layers = {.pattern = listed},
            .note = "attention without positions in hybrid layers alone"},
-    Family{.model_type = "rwkv", .encoding = LayerEncoding::no_attention},
-    Family{.model_type = "mamba", .encoding = LayerEncoding::no_attention},
-    Family{.model_type = "mamba2", .encoding = LayerEncoding::no_attention},
-    Family{.model_type = "falcon_mamba", .encoding = LayerEncoding::no_attention},
+    Family{.model_type = "rwkv mamba mamba2 falcon_mamba", .encoding = LayerEncoding::no_attention},
 };
 
 }  // namespace
 
-std::span<const Family> layered_families() { return layered_rows; }
+std::span<const Family> layered_families() { return row_for_each_word<layered_rows>; }
 
 }  // namespace rotary

@@ -4,17 +4,13 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr Family llama_like(std::string_view model_type, double base, std::int64_t head_dim = 0) {
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}};
-}
-
-constexpr Family with_source(Family family, std::string_view source) {
-  family.source = source;
-  return family;
 }
 
 // The class's attn_logit_softcapping. Gemma 3 has the key and never uses it.
@@ -56,63 +52,44 @@ constexpr std::string_view ministral3_rope =
 constexpr std::array llama_like_rows = {
     llama_like("llama", 10000),
     // Configuration classes of models that Transformers runs with Llama's own.
-    llama_like("internlm3", 10000, 128),
-    llama_like("iquestcoder", 10000, 128),
-    llama_like("mistral", 10000),
-    llama_like("ministral", 10000),
+    llama_like("internlm3 iquestcoder", 10000, 128),
+    llama_like("mistral ministral", 10000),
     llama_like("mixtral", 1e6),
-    llama_like("qwen2", 10000),
-    llama_like("qwen2_moe", 10000),
+    llama_like("qwen2 qwen2_moe", 10000),
     llama_like("qwen3", 10000, 128),
     llama_like("qwen3_moe", 10000),
     llama_like("gemma", 10000, 256),
-    with_softcap(llama_like("gemma2", 10000, 256), 50),
-    with_softcap(llama_like("vaultgemma", 10000, 256), 50),
+    with_softcap(llama_like("gemma2 vaultgemma", 10000, 256), 50),
     llama_like("arcee", 10000),
     llama_like("bitnet", 500000),
     llama_like("chameleon", 10000),
     llama_like("csm", 500000),
-    llama_like("diffllama", 10000),
-    llama_like("doge", 10000),
-    llama_like("dots1", 10000),
-    llama_like("esmc", 10000),
-    llama_like("eurobert", 10000),
+    llama_like("diffllama doge dots1 esmc eurobert", 10000),
     llama_like("evolla", 500000),
-    llama_like("falcon_h1", 10000),
-    llama_like("granite", 10000),
-    llama_like("granitemoe", 10000),
-    llama_like("granitemoeshared", 10000),
+    llama_like("falcon_h1 granite granitemoe granitemoeshared", 10000),
     llama_like("gte", 160000),
     llama_like("hy_v3", 11158840, 128),
-    llama_like("hyperclovax", 10000),
-    llama_like("jais2", 10000),
+    llama_like("hyperclovax jais2", 10000),
     llama_like("jina_embeddings_v3", 20000),
-    llama_like("moshi", 10000),
-    llama_like("olmoe", 10000),
+    llama_like("moshi olmoe", 10000),
     llama_like("seed_oss", 10000, 128),
     llama_like("starcoder2", 10000),
-    in_float32(llama_like("olmo", 10000)),
-    in_float32(llama_like("olmo2", 10000)),
+    in_float32(llama_like("olmo olmo2", 10000)),
     in_float32(llama_like("flex_olmo", 500000)),
-    with_default_rope(llama_like("apertus", 12e6), apertus_rope),
-    with_source(with_default_rope(llama_like("apertus1p5_text", 12e6), apertus_rope), "apertus1p5"),
+    with_default_rope(llama_like("apertus apertus1p5_text", 12e6), apertus_rope),
     with_default_rope(llama_like("cwm", 1e6, 128), cwm_rope),
     with_default_rope(llama_like("gpt_oss", 150000, 64), gpt_oss_rope),
-    with_source(llama_like("aria_text", 10000), "aria"),
-    with_source(llama_like("granite_docling_text", 10000), "granite_docling"),
-    with_source(llama_like("granite4_vision_text", 10000), "granite4_vision"),
-    with_source(llama_like("deepseek_ocr2_text", 10000), "deepseek_ocr2"),
-    with_source(llama_like("deepseek_ocr2_encoder", 10000), "deepseek_ocr2"),
-    with_source(llama_like("emu3_text_model", 1e6), "emu3"),
+    llama_like("aria_text granite_docling_text granite4_vision_text deepseek_ocr2_text "
+               "deepseek_ocr2_encoder",
+               10000),
+    llama_like("emu3_text_model", 1e6),
     Family{.model_type = "mllama_text_model",
            .base = {500000},
            .layers = {.rotating = RotaryLayers::but_cross_attention},
-           .note = "layers of cross-attention do not rotate",
-           .source = "mllama"},
+           .note = "layers of cross-attention do not rotate"},
     llama_like("muse_glimmer_assistant", 500000, 128),
-    with_source(llama_like("t5_gemma_module", 10000, 256), "t5gemma"),
-    with_source(llama_like("unlimited_ocr_text", 10000, 128), "unlimited_ocr"),
-    with_source(llama_like("voxtral_realtime_text", 10000, 128), "voxtral_realtime"),
+    from("t5gemma", llama_like("t5_gemma_module", 10000, 256)),
+    llama_like("unlimited_ocr_text voxtral_realtime_text", 10000, 128),
     // hrm_text: its stacks of num_layers_per_stack layers run several times; num_hidden_layers
     // counts every run.
     Family{.model_type = "hrm_text",
@@ -126,8 +103,7 @@ constexpr std::array llama_like_rows = {
            .head = {.dim = 128},
            .rope = {.scaled_layers_key = "rope_scaling_layers"},
            .layers = {.pattern = {.interval = 1}},
-           .note = "scaling is for the layers of rope_scaling_layers alone",
-           .source = "molmo2"},
+           .note = "scaling is for the layers of rope_scaling_layers alone"},
     Family{.model_type = "ministral3",
            .base = {10000},
            .head = {.dim = 128},
@@ -151,16 +127,13 @@ constexpr std::array llama_like_rows = {
     Family{.model_type = "gpt_neox_japanese",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .key = "rotary_pct"}},
-    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions rotate backwards.
+    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions rotate
+    // backwards.
     Family{.model_type = "nanochat",
            .base = {10000},
            .sense = Sense::negative,
            .note = "positive positions turn by a negative angle"},
-    Family{.model_type = "hunyuan_v1_dense",
-           .base = {10000},
-           .rope = {.dialect = RopeDialect::hunyuan},
-           .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
-    Family{.model_type = "hunyuan_v1_moe",
+    Family{.model_type = "hunyuan_v1_dense hunyuan_v1_moe",
            .base = {10000},
            .rope = {.dialect = RopeDialect::hunyuan},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
@@ -176,6 +149,6 @@ constexpr std::array llama_like_rows = {
 
 }  // namespace
 
-std::span<const Family> llama_like_families() { return llama_like_rows; }
+std::span<const Family> llama_like_families() { return row_for_each_word<llama_like_rows>; }
 
 }  // namespace rotary

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 constexpr Family whole_head(std::string_view model_type, double base, std::int64_t head_dim,
                             const AxesForm& axes) {
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .axes = axes};
-}
-
-constexpr Family from(std::string_view source, Family family) {
-  family.source = source;
-  return family;
 }
 
 // recomposition_frequencies of the class: all pairs for time, then height, then width.
@@ -32,7 +28,7 @@ constexpr AxesForm in_turn(const std::array<std::int64_t, 4>& otherwise) {
           .arrangement = AxisArrangement::interleaved};
 }
 
-constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
+constexpr Family qwen3_5(std::string_view model_type) {
   return {.model_type = model_type,
           .base = {10000},
           .part = {.given_by = PartialRotary::fraction, .fraction = 0.25},
@@ -41,36 +37,30 @@ constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
           .layers = {.pattern = {.interval_key = "full_attention_interval",
                                  .interval = 4,
                                  .other_type = "linear_attention"}},
-          .note = "three layers of four have no attention",
-          .source = source};
+          .note = "three layers of four have no attention"};
 }
 
-constexpr Family glm4v(std::string_view model_type, Pairing pairing, double fraction,
-                       std::string_view source) {
+constexpr Family glm4v(std::string_view model_type, Pairing pairing, double fraction) {
   return {.model_type = model_type,
           .pairing = pairing,
           .base = {10000},
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction},
-          .axes = in_chunks({8, 12, 12}),
-          .source = source};
+          .axes = in_chunks({8, 12, 12})};
 }
 
 constexpr Family cosmos3_edge() {
   Family family = whole_head("cosmos3_edge_text", 1e8, 128, in_turn({24, 20, 20}));
   family.rope = {.scales = false,
                  .otherwise = R"({"rope_type": "default", "rope_theta": 100000000.0})"};
-  family.source = "cosmos3_edge";
   return family;
 }
 
 constexpr std::array multimodal_rows = {
-    from("qwen2_vl", whole_head("qwen2_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
-    from("qwen2_5_vl", whole_head("qwen2_5_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
-    from("qwen2_5_omni", whole_head("qwen2_5_omni_text", 1e6, 0, in_chunks({16, 24, 24}))),
-    from("qwen3_vl", whole_head("qwen3_vl_text", 500000, 128, in_turn({24, 20, 20}))),
-    from("qwen3_vl_moe", whole_head("qwen3_vl_moe_text", 500000, 0, in_turn({24, 20, 20}))),
-    from("qwen3_omni_moe", whole_head("qwen3_omni_moe_text", 1e6, 0, in_turn({24, 20, 20}))),
-    from("paddleocr_vl", whole_head("paddleocr_vl_text", 500000, 128, in_chunks({16, 24, 24}))),
+    whole_head("qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text", 1e6, 0, in_chunks({16, 24, 24})),
+    whole_head("qwen3_vl_text", 500000, 128, in_turn({24, 20, 20})),
+    whole_head("qwen3_vl_moe_text", 500000, 0, in_turn({24, 20, 20})),
+    whole_head("qwen3_omni_moe_text", 1e6, 0, in_turn({24, 20, 20})),
+    whole_head("paddleocr_vl_text", 500000, 128, in_chunks({16, 24, 24})),
     cosmos3_edge(),
     // qwen4_exp/configuration_qwen4_exp.py calls full_attention indexed_attention.
     Family{.model_type = "qwen4_exp_text",
@@ -83,14 +73,12 @@ constexpr std::array multimodal_rows = {
                                   .full_type = "indexed_attention",
                                   .other_type = "linear_attention",
                                   .alias_of_full = "indexed_attention"}},
-           .note = "three layers of four have no attention",
-           .source = "qwen4_exp"},
+           .note = "three layers of four have no attention"},
     // cohere_compass/modeling_cohere_compass.py: null in rope_parameters means no rotation.
     Family{.model_type = "cohere_compass_text",
            .axes = in_turn({24, 20, 20}),
            .layers = {.pattern = {.interval = 1}, .rotating = RotaryLayers::with_parameters},
-           .note = "layer types whose rope_parameters are null do not rotate",
-           .source = "cohere_compass"},
+           .note = "layer types whose rope_parameters are null do not rotate"},
     // hunyuan_vl/modeling_hunyuan_vl.py gives channels i and i + d/2 different axes, which is no
     // rotation unless positions on all axes are equal.
     Family{.model_type = "hunyuan_vl_text",
@@ -98,14 +86,12 @@ constexpr std::array multimodal_rows = {
            .rope = {.dialect = RopeDialect::hunyuan},
            .axes = {.given_by = AxisShares::no_rotation},
            .keys = {.head_dim = "attention_head_dim"},
-           .note = "text alone: features of one pair follow different axes of an image",
-           .source = "hunyuan_vl"},
-    qwen3_5("qwen3_5_text", "qwen3_5"),
-    qwen3_5("qwen3_5_moe_text", "qwen3_5_moe"),
-    glm4v("glm4v_text", Pairing::interleaved, 1, "glm4v"),
-    glm4v("glm4v_moe_text", Pairing::half, 0.5, "glm4v_moe"),
-    glm4v("glm_ocr_text", Pairing::interleaved, 1, "glm_ocr"),
-    glm4v("glm_image_text", Pairing::half, 1, "glm_image"),
+           .note = "text alone: features of one pair follow different axes of an image"},
+    qwen3_5("qwen3_5_text qwen3_5_moe_text"),
+    glm4v("glm4v_text", Pairing::interleaved, 1),
+    glm4v("glm4v_moe_text", Pairing::half, 0.5),
+    glm4v("glm_ocr_text", Pairing::interleaved, 1),
+    glm4v("glm_image_text", Pairing::half, 1),
     Family{.model_type = "ernie4_5_vl_moe_text",
            .pairing = Pairing::interleaved,
            .base = {500000},
@@ -115,12 +101,11 @@ constexpr std::array multimodal_rows = {
                     .otherwise = {22, 22, 20},
                     .arrangement = AxisArrangement::interleaved_then_last,
                     .order = {1, 2, 0}},
-           .note = "mrope_section is in the order height, width, time",
-           .source = "ernie4_5_vl_moe"},
+           .note = "mrope_section is in the order height, width, time"},
 };
 
 }  // namespace
 
-std::span<const Family> multimodal_families() { return multimodal_rows; }
+std::span<const Family> multimodal_families() { return row_for_each_word<multimodal_rows>; }
 
 }  // namespace rotary

@@ -5,6 +5,7 @@
 #include "model/bias_readers.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr ConfigKeys seq2seq_keys = {.hidden_size = "d_model", .layers = "encoder_layers"};
 constexpr ConfigKeys t5_keys = {
     .hidden_size = "d_model", .heads = "num_heads", .layers = "num_layers"};
-constexpr ConfigKeys xlm_keys = {
-    .hidden_size = "emb_dim", .heads = "n_heads", .layers = "n_layers"};
 constexpr ConfigKeys kosmos_keys = {
     .hidden_size = "embed_dim", .heads = "attention_heads", .layers = "layers"};
 
@@ -27,12 +26,11 @@ SinusoidalSpec xglm_sinusoidal(std::int64_t dim) {
 }
 
 constexpr Family sinusoidal(std::string_view model_type, const SinusoidalForm& form,
-                            const ConfigKeys& keys = {}, std::string_view source = {}) {
+                            const ConfigKeys& keys = {}) {
   return {.model_type = model_type,
           .encoding = LayerEncoding::sinusoidal,
           .keys = keys,
-          .sinusoidal = form,
-          .source = source};
+          .sinusoidal = form};
 }
 
 // With an encoder and a decoder; the layers are the encoder's.
@@ -44,16 +42,6 @@ constexpr Family t5(std::string_view model_type, std::string_view note = {}) {
           .note = note};
 }
 
-// Learned vectors unless sinusoidal_embeddings is true.
-constexpr Family xlm(std::string_view model_type) {
-  return {.model_type = model_type,
-          .encoding = LayerEncoding::learned,
-          .read_encoding = xlm_encoding,
-          .encoding_key = "sinusoidal_embeddings",
-          .keys = xlm_keys,
-          .sinusoidal = {transformer_sinusoidal}};
-}
-
 constexpr std::array other_encodings_rows = {
     Family{.model_type = "bloom",
            .encoding = LayerEncoding::alibi,
@@ -61,64 +49,57 @@ constexpr std::array other_encodings_rows = {
            .read_bias = bloom_bias},
     Family{.model_type = "mpt",
            .encoding = LayerEncoding::alibi,
-           .read_encoding = mpt_encoding,
-           .encoding_key = "attn_config",
+           .choice = {.key = "attn_config", .read = mpt_encoding},
            .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"},
            .read_bias = mpt_bias},
     // falcon/modeling_falcon.py: the key alibi, false by default in its class.
     Family{.model_type = "falcon",
-           .read_encoding = alibi_or_rotary,
-           .encoding_key = "alibi",
+           .choice = {"alibi", LayerEncoding::alibi, LayerEncoding::rotary, LayerEncoding::rotary},
            .base = {10000},
            .keys = {.heads = "n_head", .layers = "n_layer"},
            .read_bias = falcon_bias,
            .note = "alibi: true has linear biases instead"},
-    t5("t5"),
-    t5("mt5"),
+    t5("t5 mt5"),
     t5("umt5", "each layer has a table of its own"),
-    t5("switch_transformers"),
-    t5("pop2piano"),
+    t5("switch_transformers pop2piano"),
     t5("longt5", "its encoder attends within blocks, and to summaries if it is transient-global"),
     Family{.model_type = "pix2struct_text_model",
            .encoding = LayerEncoding::t5_bias,
            .keys = {.heads = "num_heads", .layers = "num_layers"},
-           .read_bias = t5_decoder_bias,
-           .source = "pix2struct"},
+           .read_bias = t5_decoder_bias},
     // Its class has learned vectors alone; xlm-roberta-flash-implementation, the code that
     // jina-embeddings-v3 comes with, rotates halves.
     Family{.model_type = "xlm-roberta",
            .encoding = LayerEncoding::learned,
-           .read_encoding = rotary_or_learned,
-           .encoding_key = "position_embedding_type",
+           .choice = {.key = "position_embedding_type", .read = rotary_or_learned},
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .note = "rotates if position_embedding_type is rotary, as in jina-embeddings-v3"},
     Family{.model_type = "distilbert",
            .encoding = LayerEncoding::learned,
-           .read_encoding = sinusoidal_or_learned,
-           .encoding_key = "sinusoidal_pos_embds",
+           .choice = {"sinusoidal_pos_embds", LayerEncoding::sinusoidal, LayerEncoding::learned,
+                      LayerEncoding::learned},
            .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"},
            .sinusoidal = {transformer_sinusoidal}},
-    xlm("xlm"),
-    xlm("flaubert"),
+    // Learned vectors unless sinusoidal_embeddings is true.
+    Family{.model_type = "xlm flaubert",
+           .encoding = LayerEncoding::learned,
+           .choice = {"sinusoidal_embeddings", LayerEncoding::sinusoidal, LayerEncoding::learned,
+                      LayerEncoding::learned},
+           .keys = {.hidden_size = "emb_dim", .heads = "n_heads", .layers = "n_layers"},
+           .sinusoidal = {transformer_sinusoidal}},
     // trocr/modeling_trocr.py: fairseq's sinusoids if use_learned_position_embeddings is false.
     Family{.model_type = "trocr",
            .encoding = LayerEncoding::learned,
-           .read_encoding = trocr_encoding,
-           .encoding_key = "use_learned_position_embeddings",
+           .choice = {"use_learned_position_embeddings", LayerEncoding::learned,
+                      LayerEncoding::sinusoidal, LayerEncoding::learned},
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
            .sinusoidal = fairseq},
-    sinusoidal("marian", {marian_sinusoidal}, seq2seq_keys),
-    sinusoidal("pegasus", {marian_sinusoidal}, seq2seq_keys),
+    sinusoidal("marian pegasus", {marian_sinusoidal}, seq2seq_keys),
     sinusoidal("pegasus_x", {whisper_sinusoidal}, seq2seq_keys),
     sinusoidal("ctrl", {marian_sinusoidal}, gpt_keys),
-    sinusoidal("m2m_100", fairseq, seq2seq_keys),
-    sinusoidal("nllb-moe", fairseq, seq2seq_keys),
-    sinusoidal("fsmt", fairseq, seq2seq_keys),
-    sinusoidal("speech_to_text", fairseq, seq2seq_keys),
-    sinusoidal("kosmos_2_text_model", fairseq, kosmos_keys, "kosmos2"),
-    sinusoidal("kosmos_2_5_text_model", fairseq, kosmos_keys, "kosmos2_5"),
-    sinusoidal("musicgen_decoder", {musicgen_sinusoidal}, {}, "musicgen"),
-    sinusoidal("musicgen_melody_decoder", {musicgen_sinusoidal}, {}, "musicgen_melody"),
+    sinusoidal("m2m_100 nllb-moe fsmt speech_to_text", fairseq, seq2seq_keys),
+    sinusoidal("kosmos_2_text_model kosmos_2_5_text_model", fairseq, kosmos_keys),
+    sinusoidal("musicgen_decoder musicgen_melody_decoder", {musicgen_sinusoidal}),
     sinusoidal("videomae", {transformer_sinusoidal}),
     // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder, whose
     // sinusoids() is of 1500 positions unless max_source_positions says another number.
@@ -132,8 +113,7 @@ constexpr std::array other_encodings_rows = {
     // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary. q
     // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
     Family{.model_type = "esm",
-           .read_encoding = rotary_or_learned,
-           .encoding_key = "position_embedding_type",
+           .choice = {.key = "position_embedding_type", .read = rotary_or_learned},
            .base = {10000},
            .rounding = Rounding::table,
            .rope = {.dictionaries = Dictionaries::none},
@@ -142,6 +122,8 @@ constexpr std::array other_encodings_rows = {
 
 }  // namespace
 
-std::span<const Family> other_encoding_families() { return other_encodings_rows; }
+std::span<const Family> other_encoding_families() {
+  return row_for_each_word<other_encodings_rows>;
+}
 
 }  // namespace rotary

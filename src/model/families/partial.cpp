@@ -4,19 +4,15 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
-constexpr Family partial(std::string_view model_type, double base, double fraction) {
-  return {.model_type = model_type,
-          .base = {base},
-          .part = {.given_by = PartialRotary::fraction, .fraction = fraction}};
-}
-
 constexpr std::array partial_rows = {
-    partial("glm4_moe", 10000, 0.5),
-    partial("nemotron", 10000, 0.5),
+    Family{.model_type = "glm4_moe nemotron",
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction, .fraction = 0.5}},
     // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; beside the
     // dictionary it reads no other names.
     Family{.model_type = "gpt_neox",
@@ -28,12 +24,7 @@ constexpr std::array partial_rows = {
                     .fraction = 0.5,
                     .rotary_dim_key = RotaryDimKey::stands_in},
            .keys = gpt_keys},
-    Family{.model_type = "phi3",
-           .base = {10000},
-           .part = {.given_by = PartialRotary::fraction},
-           .rope = {.dialect = RopeDialect::phi3},
-           .note = "rope_type su and yarn are LongRoPE"},
-    Family{.model_type = "phi4_multimodal",
+    Family{.model_type = "phi3 phi4_multimodal",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction},
            .rope = {.dialect = RopeDialect::phi3},
@@ -63,12 +54,11 @@ constexpr std::array partial_rows = {
     Family{.model_type = "minimax_m3_vl_text",
            .base = {5e6},
            .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::stands_in},
-           .head = {.dim = 128},
-           .source = "minimax_m3_vl"},
+           .head = {.dim = 128}},
 };
 
 }  // namespace
 
-std::span<const Family> partial_families() { return partial_rows; }
+std::span<const Family> partial_families() { return row_for_each_word<partial_rows>; }
 
 }  // namespace rotary

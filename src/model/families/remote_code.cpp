@@ -6,50 +6,31 @@
 #include "model/bias_readers.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr std::string_view remote = "-";
 
-constexpr Family half_pairs(std::string_view model_type, std::optional<double> base) {
-  return {.model_type = model_type, .base = {base}, .source = remote};
-}
-
-constexpr Family minimax(std::string_view model_type) {
-  return {.model_type = model_type,
-          .part = {.given_by = PartialRotary::dimension},
-          .layers = {.pattern = {.interval = must_be_listed}},
-          .note = "some layers are linear attention; rotary_dim must be given",
-          .source = remote};
-}
-
-// olmo/model.py of OLMo 1, which LLaDA's own code repeats.
-constexpr Family olmo_of_its_authors(std::string_view model_type) {
-  return {.model_type = model_type,
-          .read_encoding = olmo_encoding,
-          .base = {10000},
-          .keys = {.hidden_size = "d_model",
-                   .heads = "n_heads",
-                   .layers = "n_layers",
-                   .positions = "max_sequence_length"},
-          .source = remote};
-}
-
 constexpr std::array remote_code_rows = {
-    olmo_of_its_authors("hf_olmo"),
-    olmo_of_its_authors("llada"),
-    half_pairs("internlm", 10000),
-    half_pairs("internlm2", 10000),
-    half_pairs("deepseek", 10000),
-    half_pairs("orion", 10000),
-    half_pairs("aquila", 10000),
-    half_pairs("minicpm", 10000),
+    // olmo/model.py of OLMo 1, which LLaDA's own code repeats.
+    Family{.model_type = "hf_olmo llada",
+           .choice = {.read = olmo_encoding},
+           .base = {10000},
+           .keys = {.hidden_size = "d_model",
+                    .heads = "n_heads",
+                    .layers = "n_layers",
+                    .positions = "max_sequence_length"},
+           .source = remote},
+    Family{.model_type = "internlm internlm2 deepseek orion aquila minicpm",
+           .base = {10000},
+           .source = remote},
     // Ling 2.0 has this model_type and turns a part.
     Family{.model_type = "bailing_moe",
            .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::read},
            .source = remote},
-    half_pairs("molmo", {}),
+    Family{.model_type = "molmo", .source = remote},
     // vLLM's nemotron_nas.py: Llama without the attention of some layers.
     Family{.model_type = "nemotron-nas",
            .base = {10000},
@@ -57,8 +38,11 @@ constexpr std::array remote_code_rows = {
            .note = "block_configs say which layers have attention",
            .source = remote},
     // MiniMax-Text-01 and M1: their own code turns rotary_dim features of a head.
-    minimax("minimax_m1"),
-    minimax("minimax_text_01"),
+    Family{.model_type = "minimax_m1 minimax_text_01",
+           .part = {.given_by = PartialRotary::dimension},
+           .layers = {.pattern = {.interval = must_be_listed}},
+           .note = "some layers are linear attention; rotary_dim must be given",
+           .source = remote},
     Family{.model_type = "hunyuan",
            .base = {10000},
            .rope = {.dialect = RopeDialect::hunyuan},
@@ -76,7 +60,7 @@ constexpr std::array remote_code_rows = {
            .source = remote},
     // Baichuan 7B rotates and 13B has linear biases; no key says which.
     Family{.model_type = "baichuan",
-           .read_encoding = baichuan_encoding,
+           .choice = {.read = baichuan_encoding},
            .base = {10000},
            .read_bias = baichuan_bias,
            .note = "7B rotates, 13B has linear biases; told apart by hidden_size",
@@ -99,7 +83,7 @@ constexpr std::array remote_code_rows = {
     // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels rotate; the base is 10000 *
     // rope_ratio.
     Family{.model_type = "chatglm",
-           .read_encoding = chatglm_encoding,
+           .choice = {.read = chatglm_encoding},
            .pairing = Pairing::interleaved,
            .base = {.otherwise = 10000, .ratio_key = "rope_ratio"},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
@@ -141,6 +125,6 @@ constexpr std::array remote_code_rows = {
 
 }  // namespace
 
-std::span<const Family> remote_code_families() { return remote_code_rows; }
+std::span<const Family> remote_code_families() { return row_for_each_word<remote_code_rows>; }
 
 }  // namespace rotary

@@ -4,36 +4,25 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr Family whole_head_of_sound(std::string_view model_type, double base,
-                                     std::int64_t head_dim, std::string_view source) {
-  return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .source = source};
+                                     std::int64_t head_dim) {
+  return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}};
 }
 
-constexpr Family part_of_sound(std::string_view model_type, double fraction,
-                               std::string_view source) {
+constexpr Family part_of_sound(std::string_view model_type, double fraction) {
   return {.model_type = model_type,
           .base = {10000},
-          .part = {.given_by = PartialRotary::fraction, .fraction = fraction},
-          .source = source};
-}
-
-constexpr Family neighbours(std::string_view model_type, double base, std::int64_t head_dim,
-                            std::string_view source) {
-  return {.model_type = model_type,
-          .pairing = Pairing::interleaved,
-          .base = {base},
-          .head = {.dim = head_dim},
-          .source = source};
+          .part = {.given_by = PartialRotary::fraction, .fraction = fraction}};
 }
 
 // The fraction is of the class's own rope_parameters alone.
-constexpr Family with_fraction(std::string_view model_type, std::string_view rope,
-                               std::string_view source) {
-  Family family = part_of_sound(model_type, 1, source);
+constexpr Family with_fraction(std::string_view model_type, std::string_view rope) {
+  Family family = part_of_sound(model_type, 1);
   family.rope.otherwise = rope;
   return family;
 }
@@ -44,8 +33,7 @@ constexpr std::string_view half_rope =
 constexpr Family moonshine_streaming() {
   Family family = with_fraction(
       "moonshine_streaming",
-      R"({"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.8})",
-      "moonshine_streaming");
+      R"({"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.8})");
   family.pairing = Pairing::interleaved;
   family.note = "the decoder's layers";
   return family;
@@ -56,7 +44,7 @@ constexpr std::string_view higgs_audio_v2_rope =
         "low_freq_factor": 0.125, "original_max_position_embeddings": 1024})";
 
 constexpr Family higgs_audio_v2() {
-  Family family = whole_head_of_sound("higgs_audio_v2", 10000, 128, "higgs_audio_v2");
+  Family family = whole_head_of_sound("higgs_audio_v2", 10000, 128);
   family.rope.otherwise = higgs_audio_v2_rope;
   family.note = "without rope_parameters its class has scaling of its own";
   return family;
@@ -74,54 +62,46 @@ constexpr AxesForm talker_in_turn = {.given_by = AxisShares::sections,
                                      .arrangement = AxisArrangement::interleaved};
 
 // Whisper's encoder and those made of it.
-constexpr Family like_whisper(std::string_view model_type, std::string_view source) {
+constexpr Family like_whisper(std::string_view model_type) {
   return {.model_type = model_type,
           .encoding = LayerEncoding::sinusoidal,
           .keys = {.hidden_size = "d_model", .layers = "encoder_layers"},
-          .sinusoidal = {whisper_sinusoidal},
-          .source = source};
+          .sinusoidal = {whisper_sinusoidal}};
 }
 
 constexpr std::array sound_rows = {
-    like_whisper("audioflamingo3_encoder", "audioflamingo3"),
-    like_whisper("qwen2_5_omni_audio_encoder", "qwen2_5_omni"),
-    like_whisper("qwen2_audio_encoder", "qwen2_audio"),
-    like_whisper("qwen3_omni_moe_audio_encoder", "qwen3_omni_moe"),
-    like_whisper("voxtral_encoder", "voxtral"),
-    whole_head_of_sound("csm_depth_decoder_model", 500000, 0, "csm"),
-    whole_head_of_sound("dia_encoder", 10000, 128, "dia"),
-    whole_head_of_sound("dia_decoder", 10000, 128, "dia"),
-    whole_head_of_sound("gradium_phonon_tts", 10000, 64, "gradium_phonon_tts"),
-    whole_head_of_sound("kyutai_speech_to_text", 10000, 0, "kyutai_speech_to_text"),
-    whole_head_of_sound("lasr_encoder", 10000, 0, "lasr"),
-    whole_head_of_sound("mimi", 10000, 0, "mimi"),
-    whole_head_of_sound("neucodec", 10000, 0, "neucodec"),
-    whole_head_of_sound("pocket_tts", 10000, 64, "pocket_tts"),
-    whole_head_of_sound("pocket_tts_audio_tokenizer", 10000, 64, "pocket_tts_audio_tokenizer"),
-    with_axes(whole_head_of_sound("qwen2_5_omni_talker", 1e6, 128, "qwen2_5_omni"),
-              talker_in_chunks),
-    whole_head_of_sound("qwen2_5_omni_dit", 10000, 64, "qwen2_5_omni"),
-    with_axes(whole_head_of_sound("qwen3_omni_moe_talker_text", 10000, 0, "qwen3_omni_moe"),
-              talker_in_turn),
-    whole_head_of_sound("qwen3_omni_moe_talker_code_predictor", 10000, 128, "qwen3_omni_moe"),
-    whole_head_of_sound("timesfm2_5", 10000, 80, "timesfm2_5"),
-    whole_head_of_sound("voxtral_realtime_encoder", 10000, 64, "voxtral_realtime"),
-    whole_head_of_sound("xcodec2", 10000, 0, "xcodec2"),
-    part_of_sound("dots3_note_audio_encoder", 0.5, "dots3_note"),
-    part_of_sound("glmasr_encoder", 0.5, "glmasr"),
-    with_fraction("nemotron3_5_transcribe_asr_audio", half_rope, "nemotron3_5_transcribe"),
-    with_fraction("nemotron3_5_transcribe_word_timestamp", half_rope, "nemotron3_5_transcribe"),
-    part_of_sound("nemotron3_diarization_audio", 1, "nemotron3_diarization"),
+    like_whisper("audioflamingo3_encoder qwen2_5_omni_audio_encoder qwen2_audio_encoder "
+                 "qwen3_omni_moe_audio_encoder voxtral_encoder"),
+    from("csm", whole_head_of_sound("csm_depth_decoder_model", 500000, 0)),
+    whole_head_of_sound("dia_encoder dia_decoder", 10000, 128),
+    whole_head_of_sound("gradium_phonon_tts", 10000, 64),
+    whole_head_of_sound("kyutai_speech_to_text lasr_encoder mimi neucodec", 10000, 0),
+    whole_head_of_sound("pocket_tts pocket_tts_audio_tokenizer", 10000, 64),
+    from("qwen2_5_omni",
+         with_axes(whole_head_of_sound("qwen2_5_omni_talker", 1e6, 128), talker_in_chunks)),
+    from("qwen2_5_omni", whole_head_of_sound("qwen2_5_omni_dit", 10000, 64)),
+    from("qwen3_omni_moe",
+         with_axes(whole_head_of_sound("qwen3_omni_moe_talker_text", 10000, 0), talker_in_turn)),
+    from("qwen3_omni_moe", whole_head_of_sound("qwen3_omni_moe_talker_code_predictor", 10000, 128)),
+    whole_head_of_sound("timesfm2_5", 10000, 80),
+    whole_head_of_sound("voxtral_realtime_encoder", 10000, 64),
+    whole_head_of_sound("xcodec2", 10000, 0),
+    part_of_sound("dots3_note_audio_encoder glmasr_encoder", 0.5),
+    from("nemotron3_5_transcribe",
+         with_fraction("nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp",
+                       half_rope)),
+    from("nemotron3_diarization", part_of_sound("nemotron3_diarization_audio", 1)),
     moonshine_streaming(),
     // pe_audio/modeling_pe_audio.py, pe_video's: products with [[cos, -sin], [sin, cos]].
-    neighbours("pe_audio_encoder", 20000, 128, "pe_audio"),
-    neighbours("pe_audio_video_encoder", 20000, 128, "pe_audio_video"),
-    neighbours("pe_video_encoder", 20000, 128, "pe_video"),
+    Family{.model_type = "pe_audio_encoder pe_audio_video_encoder pe_video_encoder",
+           .pairing = Pairing::interleaved,
+           .base = {20000},
+           .head = {.dim = 128}},
     higgs_audio_v2(),
 };
 
 }  // namespace
 
-std::span<const Family> sound_families() { return sound_rows; }
+std::span<const Family> sound_families() { return row_for_each_word<sound_rows>; }
 
 }  // namespace rotary

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -12,7 +13,7 @@ constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_patte
 
 // Trained contexts are those of Gemma3TextConfig, Gemma3nTextConfig, Gemma4TextConfig and its kin:
 // configs of Gemma leave out what their class says.
-constexpr Family gemma3(std::string_view model_type, std::string_view source) {
+constexpr Family gemma3(std::string_view model_type) {
   return {.model_type = model_type,
           .head = {.dim = 256},
           .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
@@ -21,19 +22,18 @@ constexpr Family gemma3(std::string_view model_type, std::string_view source) {
                                          .sliding = 10000}},
           .layers = {.pattern = every_sixth_full},
           .trained_context = 131072,
-          .note = "sliding layers have the base 10000 and no scaling",
-          .source = source};
+          .note = "sliding layers have the base 10000 and no scaling"};
 }
 
 constexpr Family gemma3n() {
-  Family family = gemma3("gemma3n_text", "gemma3n");
+  Family family = gemma3("gemma3n_text");
   family.layers.pattern = {.interval = 5};
   family.trained_context = 32768;
   return family;
 }
 
 // modernbert/modeling_modernbert.py: q and k are float32, cos and sin are not.
-constexpr Family modernbert(std::string_view model_type, std::string_view source) {
+constexpr Family modernbert(std::string_view model_type) {
   return {.model_type = model_type,
           .rounding = Rounding::table,
           .rope = {.two_bases = TwoBases{.full_key = "global_rope_theta",
@@ -45,8 +45,7 @@ constexpr Family modernbert(std::string_view model_type, std::string_view source
           .layers = {.pattern = {.interval_key = "global_attn_every_n_layers",
                                  .interval = 3,
                                  .full = FullLayer::first}},
-          .note = "global and local layers have bases of their own",
-          .source = source};
+          .note = "global and local layers have bases of their own"};
 }
 
 constexpr std::string_view gemma4_rope =
@@ -54,16 +53,14 @@ constexpr std::string_view gemma4_rope =
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                            "rope_theta": 1000000.0}})";
 
-constexpr Family gemma4(std::string_view model_type, std::int64_t trained_context,
-                        std::string_view source) {
+constexpr Family gemma4(std::string_view model_type, std::int64_t trained_context) {
   return {.model_type = model_type,
           .base = {10000},
           .head = {.dim = 256, .full_dim_key = "global_head_dim", .full_dim = 512},
           .rope = {.otherwise = gemma4_rope},
           .layers = {.pattern = every_sixth_full},
           .trained_context = trained_context,
-          .note = "full layers have heads of global_head_dim features",
-          .source = source};
+          .note = "full layers have heads of global_head_dim features"};
 }
 
 constexpr std::string_view laguna_rope =
@@ -137,15 +134,13 @@ constexpr std::string_view ultrabert_rope =
         "full_attention": {"rope_type": "default", "rope_theta": 2560000.0}})";
 
 constexpr std::array two_bases_rows = {
-    gemma3("gemma3_text", "gemma3"),
+    gemma3("gemma3_text"),
     gemma3n(),
-    gemma3("t5gemma2_text", "t5gemma2"),
-    gemma3("t5gemma2_decoder", "t5gemma2"),
-    gemma4("gemma4_text", 131072, "gemma4"),
-    gemma4("gemma4_unified_text", 262144, "gemma4_unified"),
-    gemma4("diffusion_gemma_text", 131072, "diffusion_gemma"),
-    modernbert("modernbert", "modernbert"),
-    modernbert("modernbert-decoder", "modernbert_decoder"),
+    gemma3("t5gemma2_text t5gemma2_decoder"),
+    gemma4("gemma4_text", 131072),
+    gemma4("gemma4_unified_text", 262144),
+    gemma4("diffusion_gemma_text", 131072),
+    modernbert("modernbert modernbert-decoder"),
     Family{.model_type = "olmo3",
            .rounding = Rounding::result,
            .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
@@ -168,8 +163,7 @@ constexpr std::array two_bases_rows = {
            .rope = {.otherwise = embedding_gemma2_rope},
            .layers = {.pattern = every_sixth_full},
            .trained_context = 262144,
-           .note = "full layers have heads of global_head_dim features",
-           .source = "embedding_gemma2"},
+           .note = "full layers have heads of global_head_dim features"},
     Family{.model_type = "lfm3",
            .base = {1e6},
            .rounding = Rounding::result,
@@ -225,6 +219,6 @@ constexpr std::array two_bases_rows = {
 
 }  // namespace
 
-std::span<const Family> two_base_families() { return two_bases_rows; }
+std::span<const Family> two_base_families() { return row_for_each_word<two_bases_rows>; }
 
 }  // namespace rotary

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "model/families.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -38,70 +39,23 @@ constexpr AxesForm columns_then_rows = {
 constexpr AxesForm of_centres = {
     .given_by = AxisShares::equal, .exponents = AxisExponents::own, .scale = 6.283185307179586};
 
-constexpr Family tower(std::string_view model_type, std::string_view source,
-                       const ConfigKeys& keys = {}) {
-  return {.model_type = model_type,
+constexpr Family tower(std::string_view model_types, const ConfigKeys& keys = {}) {
+  return {.model_type = model_types,
           .base = {10000},
           .rounding = Rounding::result,
           .axes = rows_then_columns,
           .keys = keys,
-          .note = "rows, then columns",
-          .source = source};
+          .note = "rows, then columns"};
 }
 
-constexpr Family rounded(Family family, Rounding rounding) {
-  family.rounding = rounding;
-  return family;
-}
-
-constexpr Family with_axes_of(Family family, const AxesForm& axes, std::string_view note) {
-  family.axes = axes;
-  family.note = note;
-  return family;
-}
-
-// sam2_video/modeling_sam2_video.py: the attention to memories, which alone rotates.
-constexpr Family memory_attention(std::string_view model_type) {
-  Family family = tower(model_type, model_type, memory_keys);
-  family.pairing = Pairing::interleaved;
-  family.base.other_key = "memory_attention_rope_theta";
-  family.head.divided_by = "memory_attention_downsample_rate";
-  family.axes = columns_then_rows;
-  family.note = "its attention to memories: columns, then rows";
-  return family;
-}
-
-constexpr Family dinov3(std::string_view model_type, std::string_view source) {
-  Family family = tower(model_type, source);
-  family.base = {100};
+constexpr Family every_step(Family family) {
   family.rounding = Rounding::every_step;
-  family.axes = of_centres;
-  family.note = "centres of patches in [-1, 1]; frequencies times 2 pi";
   return family;
 }
 
-constexpr Family with_base(Family family, double base) {
-  family.base = {base};
-  return family;
-}
-
-constexpr Family pixtral() {
-  Family family = rounded(tower("pixtral", "pixtral"), Rounding::every_step);
-  family.axes.exponents = AxisExponents::in_turn;
-  family.note = "rows have the even exponents of a whole head, columns the odd ones";
-  return family;
-}
-
-constexpr Family muse(std::string_view model_type, std::string_view source) {
-  return with_axes_of(rounded(tower(model_type, source), Rounding::table), columns_then_rows,
-                      "columns, then rows, both counted from 1");
-}
-
-constexpr Family kimi() {
-  Family family = tower("kimi_k25_vision", "kimi_k25", moonvit_keys);
-  family.axes.arrangement = AxisArrangement::interleaved;
-  family.axes.order = {1, 0, 2, 3};
-  family.note = "columns and rows in turn";
+constexpr Family by_columns(Family family, std::string_view note = "columns, then rows") {
+  family.axes = columns_then_rows;
+  family.note = note;
   return family;
 }
 
@@ -110,37 +64,62 @@ constexpr Family interleaved_tower(Family family) {
   return family;
 }
 
+// sam2_video/modeling_sam2_video.py: the attention to memories, which alone rotates.
+constexpr Family memory_attention() {
+  Family family = interleaved_tower(
+      by_columns(tower("sam2_video sam3_tracker_video edgetam_video", memory_keys),
+                 "its attention to memories: columns, then rows"));
+  family.base.other_key = "memory_attention_rope_theta";
+  family.head.divided_by = "memory_attention_downsample_rate";
+  return family;
+}
+
+// dinov3_vit/modeling_dinov3_vit.py, DINOv3ViTRopePositionEmbedding; tokens before the patches do
+// not rotate.
+constexpr Family dinov3() {
+  Family family = every_step(tower("dinov3_vit eomt_dinov3 sapiens2"));
+  family.base = {100};
+  family.axes = of_centres;
+  family.note = "centres of patches in [-1, 1]; frequencies times 2 pi";
+  return family;
+}
+
+constexpr Family in_turn(Family family, std::string_view note) {
+  family.axes.exponents = AxisExponents::in_turn;
+  family.note = note;
+  return family;
+}
+
+constexpr Family muse() {
+  Family family = by_columns(tower("muse_spark_vision muse_glimmer_vision"),
+                             "columns, then rows, both counted from 1");
+  family.rounding = Rounding::table;
+  return family;
+}
+
+constexpr Family kimi(std::string_view model_type, const ConfigKeys& keys) {
+  Family family = by_columns(tower(model_type, keys), "columns and rows in turn");
+  family.axes.arrangement = AxisArrangement::interleaved;
+  return family;
+}
+
 // Rope2DPosEmb of the authors' files, also in vLLM's moonvit.py: columns and rows in turn, of
 // neighbours.
 constexpr Family moonvit(std::string_view model_type, const ConfigKeys& keys = {}) {
-  Family family = interleaved_tower(tower(model_type, "-", keys));
-  family.axes.arrangement = AxisArrangement::interleaved;
-  family.axes.order = {1, 0, 2, 3};
-  family.note = "columns and rows in turn";
-  return family;
-}
-
-// precompute_freqs_cis_2d of vLLM's pixtral.py: the tower in Mistral's own format, whose files name
-// no model_type (parts.cpp).
-constexpr Family mistral_encoder() {
-  Family family = interleaved_tower(tower("mistral_vision_encoder", "-"));
-  family.axes.exponents = AxisExponents::in_turn;
-  family.note = "`vision_encoder` of a params.json: rows have the even exponents of a whole head";
-  return family;
+  return from("-", interleaved_tower(kimi(model_type, keys)));
 }
 
 constexpr Family gemma4_vision() {
-  Family family = rounded(tower("gemma4_vision", "gemma4"), Rounding::every_step);
+  Family family = every_step(by_columns(
+      tower("gemma4_vision"), "each half of a head is paired within itself: columns, then rows"));
   family.base = {100};
   family.head.dim = 64;
-  family.axes = columns_then_rows;
   family.axes.blocks = 2;
-  family.note = "each half of a head is paired within itself: columns, then rows";
   return family;
 }
 
 constexpr Family minimax_m3() {
-  Family family = rounded(tower("minimax_m3_vl_vision", "minimax_m3_vl"), Rounding::every_step);
+  Family family = every_step(tower("minimax_m3_vl_vision"));
   family.part.given_by = PartialRotary::whole_axes;
   family.axes.count = 3;
   family.note = "time, rows, columns; what does not divide by 6 passes";
@@ -148,7 +127,8 @@ constexpr Family minimax_m3() {
 }
 
 constexpr Family lfm3_vision() {
-  Family family = with_base(tower("lfm3_vl_vision", "lfm3_vl"), 1e6);
+  Family family = tower("lfm3_vl_vision");
+  family.base = {1e6};
   family.layers.pattern.type_of = [](std::int64_t layer, std::int64_t) -> std::string_view {
     return layer % 2 == 0 && layer > 0 ? "full_attention" : "conv";
   };
@@ -156,85 +136,54 @@ constexpr Family lfm3_vision() {
   return family;
 }
 
-constexpr Family learned_tower(std::string_view model_type, std::string_view source,
-                               const ConfigKeys& keys = {}) {
-  return {
-      .model_type = model_type, .encoding = LayerEncoding::learned, .keys = keys, .source = source};
+constexpr Family learned_tower(std::string_view model_types, const ConfigKeys& keys = {}) {
+  return {.model_type = model_types, .encoding = LayerEncoding::learned, .keys = keys};
 }
 
 constexpr std::array vision_rows = {
-    tower("qwen2_vl_vision", "qwen2_vl", embed_keys),
-    tower("qwen2_5_vl_vision", "qwen2_5_vl", vit_keys),
-    tower("qwen2_5_omni_vision_encoder", "qwen2_5_omni", vit_keys),
-    tower("qwen3_vl_vision", "qwen3_vl", vit_keys),
-    tower("qwen3_vl_moe_vision", "qwen3_vl_moe", vit_keys),
-    tower("qwen3_omni_moe_vision_encoder", "qwen3_omni_moe", vit_keys),
-    tower("qwen3_5_vision", "qwen3_5", vit_keys),
-    tower("qwen3_5_moe_vision", "qwen3_5_moe", vit_keys),
-    tower("qwen4_exp_vision", "qwen4_exp", vit_keys),
-    tower("glm4v_vision", "glm4v", vit_keys),
-    tower("glm4v_moe_vision", "glm4v_moe", vit_keys),
-    tower("glm5_next_vision", "glm5_next", vit_keys),
-    tower("glm_ocr_vision", "glm_ocr", vit_keys),
-    tower("ernie4_5_vl_moe_vision", "ernie4_5_vl_moe", vit_keys),
-    tower("exaone4_5_vision", "exaone4_5", vit_keys),
-    tower("cohere_compass_vision", "cohere_compass", vit_keys),
-    tower("paddleocr_vl_vision", "paddleocr_vl"),
-    tower("mlcd_vision_model", "mlcd"),
-    tower("video_llama_3_vision", "video_llama_3"),
-    tower("dots3_note_vision_encoder", "dots3_note"),
+    tower("qwen2_vl_vision", embed_keys),
+    tower("qwen2_5_vl_vision qwen2_5_omni_vision_encoder qwen3_vl_vision qwen3_vl_moe_vision "
+          "qwen3_omni_moe_vision_encoder qwen3_5_vision qwen3_5_moe_vision qwen4_exp_vision "
+          "glm4v_vision glm4v_moe_vision glm5_next_vision glm_ocr_vision ernie4_5_vl_moe_vision "
+          "exaone4_5_vision cohere_compass_vision",
+          vit_keys),
+    tower("paddleocr_vl_vision mlcd_vision_model video_llama_3_vision dots3_note_vision_encoder"),
     lfm3_vision(),
-    muse("muse_spark_vision", "muse_spark"),
-    muse("muse_glimmer_vision", "muse_glimmer"),
-    pixtral(),
-    mistral_encoder(),
-    kimi(),
+    muse(),
+    in_turn(every_step(tower("pixtral")),
+            "rows have the even exponents of a whole head, columns the odd ones"),
+    // precompute_freqs_cis_2d of vLLM's pixtral.py: the tower in Mistral's own format, whose files
+    // name no model_type (parts.cpp).
+    from("-",
+         interleaved_tower(in_turn(
+             tower("mistral_vision_encoder"),
+             "`vision_encoder` of a params.json: rows have the even exponents of a whole head"))),
+    kimi("kimi_k25_vision", moonvit_keys),
     moonvit("moonvit"),
     moonvit("kimi_k3_vision", kimi_k3_keys),
-    with_axes_of(tower("step3p5_vision", "step3p7"), columns_then_rows, "columns, then rows"),
-    interleaved_tower(with_axes_of(tower("inkling2_vision", "inkling2"), columns_then_rows,
-                                   "columns, then rows")),
-    interleaved_tower(
-        with_axes_of(tower("sam3_vit_model", "sam3"), columns_then_rows, "columns, then rows")),
-    memory_attention("sam2_video"),
-    memory_attention("sam3_tracker_video"),
-    memory_attention("edgetam_video"),
+    from("step3p7", by_columns(tower("step3p5_vision"))),
+    interleaved_tower(by_columns(tower("inkling2_vision"))),
+    from("sam3", interleaved_tower(by_columns(tower("sam3_vit_model")))),
+    memory_attention(),
     gemma4_vision(),
     minimax_m3(),
     // llama4/modeling_llama4.py: _compute_freqs_ci.
     interleaved_tower(
-        with_axes_of(tower("llama4_vision_model", "llama4"), columns_then_rows,
-                     "columns, then rows, both counted from 1; the class token is at (0, 0)")),
-    // dinov3_vit/modeling_dinov3_vit.py, DINOv3ViTRopePositionEmbedding; tokens before the patches
-    // do not rotate.
-    dinov3("dinov3_vit", "dinov3_vit"),
-    dinov3("eomt_dinov3", "eomt_dinov3"),
-    dinov3("sapiens2", "sapiens2"),
-    learned_tower("blip_2_vision_model", "blip_2"),
-    learned_tower("chinese_clip_vision_model", "chinese_clip"),
-    learned_tower("cosmos3_edge_vision", "cosmos3_edge"),
-    learned_tower("got_ocr2_vision", "got_ocr2"),
-    learned_tower("glm_image_vision", "glm_image", vit_keys),
-    learned_tower("hunyuan_vl_vision", "hunyuan_vl"),
-    learned_tower("idefics2_vision", "idefics2"),
-    learned_tower("idefics3_vision", "idefics3"),
-    learned_tower("instructblip_vision_model", "instructblip"),
-    learned_tower("intern_vit_6b", "-"),
-    learned_tower("internvl_vision", "internvl"),
-    learned_tower("janus_vision_model", "janus"),
-    learned_tower("kosmos_2_vision_model", "kosmos2"),
-    learned_tower("minicpmv4_6_vision", "minicpmv4_6"),
-    learned_tower("minicpmv4_7_vision", "minicpmv4_7"),
-    learned_tower("mllama_vision_model", "mllama"),
-    learned_tower("molmo2_vision", "molmo2"),
-    learned_tower("ovis2_vision", "ovis2"),
-    learned_tower("phi4_multimodal_vision", "phi4_multimodal"),
-    learned_tower("qianfan_ocr_vision", "qianfan_ocr"),
-    learned_tower("smolvlm_vision", "smolvlm"),
+        by_columns(tower("llama4_vision_model"),
+                   "columns, then rows, both counted from 1; the class token is at (0, 0)")),
+    dinov3(),
+    learned_tower("blip_2_vision_model chinese_clip_vision_model cosmos3_edge_vision "
+                  "got_ocr2_vision"),
+    learned_tower("glm_image_vision", vit_keys),
+    learned_tower("hunyuan_vl_vision idefics2_vision idefics3_vision instructblip_vision_model"),
+    from("-", learned_tower("intern_vit_6b")),
+    learned_tower("internvl_vision janus_vision_model kosmos_2_vision_model minicpmv4_6_vision "
+                  "minicpmv4_7_vision mllama_vision_model molmo2_vision ovis2_vision "
+                  "phi4_multimodal_vision qianfan_ocr_vision smolvlm_vision"),
 };
 
 }  // namespace
 
-std::span<const Family> vision_families() { return vision_rows; }
+std::span<const Family> vision_families() { return row_for_each_word<vision_rows>; }
 
 }  // namespace rotary

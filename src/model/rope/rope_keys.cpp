@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/spelling.hpp"
-#include "model/encoding_choice.hpp"
 #include "model/json/config_json.hpp"
 #include "model/other_names.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -22,69 +22,35 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-template <std::size_t n>
-bool contains(const std::array<std::string_view, n>& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-// Switches, each with the value that is the default and so changes nothing.
-struct Switch {
-  std::string_view key;
-  bool harmless;
-};
-constexpr std::array<Switch, 12> switches = {Switch{"rope", true},
-                                             Switch{"rotary", true},
-                                             Switch{"rope_full_precision", true},
-                                             Switch{"use_rope", true},
-                                             Switch{"use_mrope", false},
-                                             Switch{"original_rope", true},
-                                             Switch{"rotary_value", false},
-                                             Switch{"use_mem_rope", false},
-                                             Switch{"rope_interleaved", false},
-                                             Switch{"use_rotary_pos_emb", true},
-                                             Switch{"use_layer3d_rope", false},
-                                             Switch{"position_embedding_xdrope", false}};
+// Switches that change nothing while they have this value.
+constexpr std::string_view harmless_if_true =
+    "rope rotary rope_full_precision use_rope original_rope use_rotary_pos_emb";
+constexpr std::string_view harmless_if_false =
+    "use_mrope rotary_value use_mem_rope rope_interleaved use_layer3d_rope "
+    "position_embedding_xdrope";
 
 // Keys that choose which kernels rotate, not how (in original files of Phi, ERNIE, Megatron).
-constexpr std::array<std::string_view, 3> kernel_choices = {"flash_rotary", "fuse_rope",
-                                                            "apply_rope_fusion"};
+constexpr std::string_view kernel_choices = "flash_rotary fuse_rope apply_rope_fusion";
 
 bool is_harmless(std::string_view key, const Json& value) {
-  if (contains(kernel_choices, key) && value.is_boolean()) return true;
   if (key == "qk_rope_head_dim" && value == Json(std::int64_t{0})) return true;  // no such tensor
   if (key == "rope_position_scale" && value == Json(1.0)) return true;
-  return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
-    return each.key == key && value.is_boolean() && value.boolean() == each.harmless;
-  });
+  if (!value.is_boolean()) return false;
+  return has_word(kernel_choices, key) ||
+         has_word(value.boolean() ? harmless_if_true : harmless_if_false, key);
 }
 
-bool reads_layer_key(const Family& family, std::string_view key) {
-  switch (family.layers.rotating) {
-    case RotaryLayers::no_rope_layers:
-      return key == "no_rope_layers" || key == "no_rope_layer_interval";
-    case RotaryLayers::layer_rope_theta:
-    case RotaryLayers::nonzero_theta:
-      return key == "layer_rope_theta";
-    case RotaryLayers::but_cross_attention:
-    case RotaryLayers::with_parameters:
-    case RotaryLayers::all:
-    case RotaryLayers::sliding:
-    case RotaryLayers::sliding_if_windowed:
-      return false;
-  }
-  return false;
+// The keys that only families with these layers, or with these labels, read.
+std::string_view keys_of(RotaryLayers rotating) {
+  if (rotating == RotaryLayers::no_rope_layers) return "no_rope_layers no_rope_layer_interval";
+  const bool has_bases =
+      rotating == RotaryLayers::layer_rope_theta || rotating == RotaryLayers::nonzero_theta;
+  return has_bases ? "layer_rope_theta" : "";
 }
 
-bool reads_label_key(const Family& family, std::string_view key) {
-  switch (family.rope.labels) {
-    case RopeLabels::main_and_compress:
-      return key == "compress_rope_theta" || key == "qk_rope_head_dim";
-    case RopeLabels::per_layer_lists:
-      return key == "partial_rotary_factors";
-    case RopeLabels::layer_types:
-      return false;
-  }
-  return false;
+std::string_view keys_of(RopeLabels labels) {
+  if (labels == RopeLabels::main_and_compress) return "compress_rope_theta qk_rope_head_dim";
+  return labels == RopeLabels::per_layer_lists ? "partial_rotary_factors" : "";
 }
 
 // Keys that some family reads. Configs of others may have inherited them.
@@ -94,16 +60,9 @@ constexpr std::array<std::string_view, 12> known = {
     "rope_interleave", "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
 // Keys of SAM 2's attention to memories: the sizes of its grids, and what training leaves out.
-constexpr std::array<std::string_view, 6> of_memories = {"memory_attention_rope_feat_sizes",
-                                                         "memory_attention_rope_q_sizes",
-                                                         "memory_attention_rope_k_sizes",
-                                                         "memory_attention_rope_dropout",
-                                                         "rope_feat_sizes",
-                                                         "rope_dropout"};
-
-// Keys of the indexer of DeepSeek-V3.2 and GLM-5, which selects keys to attend to and is not
-// described here.
-constexpr std::array<std::string_view, 1> of_an_indexer = {"indexer_rope_interleave"};
+constexpr std::string_view of_memories =
+    "memory_attention_rope_feat_sizes memory_attention_rope_q_sizes memory_attention_rope_k_sizes "
+    "memory_attention_rope_dropout rope_feat_sizes rope_dropout";
 
 }  // namespace
 
@@ -129,11 +88,12 @@ bool reads_key(const Family& family, std::string_view key) {
   }
   if (key == family.pairing_switch.key || key == family.rope.scaled_layers_key) return true;
   if (key == "rotary_scaling_factor") return family.rope.dialect == RopeDialect::nomic;
-  if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
+  if (key == "use_mem_rope") return family.choice.key == key;
   if (family.head.latent && key == "qk_rope_head_dim") return true;
   const bool has_sliding = family.head.latent && family.head.latent->sliding_nope_dim != 0;
   if (has_sliding && key == "swa_qk_rope_head_dim") return true;
-  if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
+  if (has_word(keys_of(family.layers.rotating), key)) return true;
+  if (has_word(keys_of(family.rope.labels), key)) return true;
   if (key == "rope_3d") return family.axes.given_by != AxisShares::one_axis;
   if (key == family.axes.key || key == family.keys.positions) return true;
   if (!family.rope.is_read) return false;
@@ -156,8 +116,9 @@ void check_rope_keys(Reader& config, const Family& family) {
   for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     const std::string_view name = key;
-    if (is_harmless(key, value) || (family.head.latent && contains(of_an_indexer, key)) ||
-        (!family.head.divided_by.empty() && contains(of_memories, key))) {
+    // The indexer of DeepSeek-V3.2 and GLM-5 selects keys to attend to; it is not described here.
+    if (is_harmless(key, value) || (family.head.latent && key == "indexer_rope_interleave") ||
+        (!family.head.divided_by.empty() && has_word(of_memories, key))) {
       config.accept({&name, 1});  // the config's tree outlives its reader
       continue;
     }
@@ -166,7 +127,7 @@ void check_rope_keys(Reader& config, const Family& family) {
       refuse_rope_key(config, key, value, way_round(config, key));
       return;
     }
-    if (!contains(known, key)) {
+    if (std::ranges::find(known, key) == known.end()) {
       refuse_rope_key(config, key, value, did_you_mean(key, known));
       return;
     }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config keys about rotary embedding. Each is read, is known to have no effect, or is refused by
-// name.
+// Config keys about rotary embedding: each is read, has no effect, or is refused by name.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "model/families.hpp"
@@ -18,8 +16,7 @@ namespace rotary {
 // Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
 
-// Adds an error for a key that is not understood. next_step: the end of the message, which says
-// what to do.
+// Adds an error for a key that is not understood. next_step: the end of the message.
 void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
                      std::string_view next_step);
 
