@@ -15,8 +15,7 @@ namespace rotary {
 [[nodiscard]] std::string other_names_in(const Reader& config,
                                          std::span<const std::string_view> keys);
 
-// The part of a message that says how to get round a key of an unknown model: rename it to the key
-// that it stands for, or set it to null.
+// The end of a message about a key of an unknown model: rename it, or set it to null.
 [[nodiscard]] std::string way_round(const Reader& config, std::string_view name);
 
 }  // namespace rotary

@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,16 +18,15 @@
 #include "model/model_config.hpp"
 #include "model/rope/rope_keys.hpp"
 #include "model/sources.hpp"
+#include "model/words.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary {
 namespace {
 
 bool has_any(const Reader& config, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    if (config.find(key) != nullptr) return true;
-  }
-  return false;
+  return std::ranges::any_of(keys,
+                             [&](std::string_view key) { return config.find(key) != nullptr; });
 }
 
 bool is_meta(const Reader& config) {
@@ -85,8 +83,7 @@ void read_meta_scaling(Params& params) {
     if (factor || high) {
       params.reader.malformed(
           "use_scaled_rope must be true for rope_scaling_factor and rope_high_freq_factor to "
-          "count, "
-          "got false");
+          "count, got false");
     }
     return;
   }
@@ -246,9 +243,8 @@ void refuse_other_rope_keys(Params& params) {
   constexpr std::array<std::string_view, 4> known = {
       "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
   for (const auto& [key, value] : params.reader.members()) {
-    const bool is_known =
-        std::find(known.begin(), known.end(), key) != known.end() || key == "qk_rope_head_dim";
-    if (is_known || value.is_null() || !speaks_of_rope(key)) continue;
+    const bool is_known = std::ranges::find(known, key) != known.end();
+    if (is_known || key == "qk_rope_head_dim" || value.is_null() || !speaks_of_rope(key)) continue;
     refuse_rope_key(params.reader, key, value, did_you_mean(key, known));
     return;
   }
@@ -256,11 +252,9 @@ void refuse_other_rope_keys(Params& params) {
 
 // Adds an error if the file has keys of the other publisher, instead of reading half of it.
 void refuse_keys_of_others(Params& params) {
-  constexpr std::array<std::string_view, 4> of_mistral = {"yarn", "llama_4_scaling",
-                                                          "qk_nope_head_dim", "qk_rope_head_dim"};
-  constexpr std::array<std::string_view, 5> of_meta = {
-      "rope_scaling_factor", "rope_high_freq_factor", "attn_temperature_tuning", "floor_scale",
-      "attn_scale"};
+  constexpr std::string_view of_mistral = "yarn llama_4_scaling qk_nope_head_dim qk_rope_head_dim";
+  constexpr std::string_view of_meta =
+      "rope_scaling_factor rope_high_freq_factor attn_temperature_tuning floor_scale attn_scale";
   const Reader& config = params.reader;
   const bool meta = is_meta(config);
   const auto refuse = [&](std::string_view key) {
@@ -270,12 +264,7 @@ void refuse_keys_of_others(Params& params) {
                                      : "Mistral, which this is without multiple_of",
                                 "; got ", describe(*config.find(key)));
   };
-  for (const std::string_view key : of_mistral) {
-    if (meta) refuse(key);
-  }
-  for (const std::string_view key : of_meta) {
-    if (!meta) refuse(key);
-  }
+  for_each_word(meta ? of_mistral : of_meta, refuse);
   if (!meta && has_any(config, {"inter_dim"})) refuse("qk_rope_head_dim");  // DeepSeek's own form
 }
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "model/families.hpp"
-#include "model/json/config_json.hpp"
 #include "model/params_json.hpp"
 #include "model/wrappers.hpp"
 
@@ -109,8 +108,7 @@ std::optional<PartConfig> find_tower(const std::vector<PartConfig>& levels, Mode
 bool is_tower_alone(const std::vector<PartConfig>& levels, ModelPart part) {
   const auto rows = vision_families();
   return part == ModelPart::vision && levels.size() == 1 &&
-         std::any_of(rows.begin(), rows.end(),
-                     [&](const Family& each) { return each.model_type == levels.front().family; });
+         std::ranges::find(rows, levels.front().family, &Family::model_type) != rows.end();
 }
 
 std::vector<PartInfo> parts_of(const std::vector<PartConfig>& levels) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a model other than its language model: towers that read images or sound. Their configs
-// are inside the model's config.
+// Towers that read images or sound, whose configs are inside the model's config.
 #pragma once
 
 #include <vector>

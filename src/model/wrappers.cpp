@@ -9,6 +9,7 @@
 #include "model/families.hpp"
 #include "model/json/config_json.hpp"
 #include "model/rope/rope_keys.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -17,13 +18,14 @@ namespace {
 // internvl_chat, kimi_k3, kimi_vl, deepseek_vl_v2, llava_llama (LLaVA, VILA), locateanything,
 // maira2, mixtral_multimodal (VITA), multi_modality (DeepSeek-VL, Janus), ovis and ovis2_5 from
 // configs of models that come with their own code.
-constexpr std::array list = {
+constexpr std::array rows = {
     Wrapper{"align", "align_text_model"},
     Wrapper{"altclip", "altclip_text_model"},
     Wrapper{"apertus1p5", "apertus1p5_text"},
     Wrapper{"aria", "aria_text", "idefics3_vision"},
-    Wrapper{"audioflamingo3", "qwen2"},
-    Wrapper{"aya_vision", "cohere2", "siglip_vision_model"},
+    Wrapper{"audioflamingo3 fast_vlm musicflamingo pp_chart2table qwen2_audio vibevoice_asr",
+            "qwen2"},
+    Wrapper{"aya_vision cohere2_vision", "cohere2", "siglip_vision_model"},
     Wrapper{"bailingmm", "bailing_moe", "", "llm_config"},
     Wrapper{"blip", "blip_text_model", "blip_vision_model"},
     Wrapper{"blip-2", "opt", "blip_2_vision_model"},
@@ -31,16 +33,15 @@ constexpr std::array list = {
     Wrapper{"clap", "clap_text_model"},
     Wrapper{"clip", "clip_text_model", "clip_vision_model"},
     Wrapper{"clipseg", "clipseg_text_model"},
-    Wrapper{"cohere2_vision", "cohere2", "siglip_vision_model"},
     Wrapper{"cohere_compass", "cohere_compass_text", "cohere_compass_vision"},
     Wrapper{"colmodernvbert", "modernvbert", "", "vlm_config"},
-    Wrapper{"colpali", "paligemma", "", "vlm_config"},
+    Wrapper{"colpali pi0", "paligemma", "", "vlm_config"},
     Wrapper{"colqwen2", "qwen2_vl", "", "vlm_config"},
     Wrapper{"cosmos3_edge", "cosmos3_edge_text", "cosmos3_edge_vision"},
-    Wrapper{"cosmos3_omni", "qwen3_vl_text", "qwen3_vl_vision"},
+    Wrapper{"cosmos3_omni qwen3_vl", "qwen3_vl_text", "qwen3_vl_vision"},
     Wrapper{"deepseek_ocr2", "deepseek_ocr2_text"},
     Wrapper{"deepseek_vl", "llama", "siglip_vision_model"},
-    Wrapper{"deepseek_vl_hybrid", "llama"},
+    Wrapper{"deepseek_vl_hybrid glmasr maira2 omniasr perception_lm voxtral", "llama"},
     Wrapper{"deepseek_vl_v2", "deepseek_v2", "", "language_config"},
     Wrapper{"dia", "dia_decoder", "", "decoder_config"},
     Wrapper{"diffusion_gemma", "diffusion_gemma_text", "gemma4_vision"},
@@ -49,29 +50,23 @@ constexpr std::array list = {
     Wrapper{"emu3", "emu3_text_model"},
     Wrapper{"ernie4_5_vl_moe", "ernie4_5_vl_moe_text", "ernie4_5_vl_moe_vision"},
     Wrapper{"exaone4_5", "exaone4", "exaone4_5_vision"},
-    Wrapper{"fast_vlm", "qwen2"},
     Wrapper{"florence2", "bart"},
-    Wrapper{"fun_asr_nano", "qwen3"},
+    Wrapper{"fun_asr_nano moss_transcribe_diarize qwen3_asr", "qwen3"},
     Wrapper{"fuyu", "persimmon"},
-    Wrapper{"gemma3", "gemma3_text", "siglip_vision_model"},
+    Wrapper{"gemma3 shieldgemma2", "gemma3_text", "siglip_vision_model"},
     Wrapper{"gemma3n", "gemma3n_text"},
     Wrapper{"gemma4", "gemma4_text", "gemma4_vision"},
     Wrapper{"gemma4_assistant", "gemma4_text"},
-    Wrapper{"gemma4_unified", "gemma4_unified_text"},
-    Wrapper{"gemma4_unified_assistant", "gemma4_unified_text"},
-    Wrapper{"glm46v", "glm4v_text", "glm4v_vision"},
-    Wrapper{"glm4v", "glm4v_text", "glm4v_vision"},
+    Wrapper{"gemma4_unified gemma4_unified_assistant", "gemma4_unified_text"},
+    Wrapper{"glm46v glm4v glmga", "glm4v_text", "glm4v_vision"},
     Wrapper{"glm4v_moe", "glm4v_moe_text", "glm4v_moe_vision"},
     Wrapper{"glm5_next", "glm5_next_text", "glm5_next_vision"},
     Wrapper{"glm_image", "glm_image_text", "glm_image_vision"},
     Wrapper{"glm_ocr", "glm_ocr_text", "glm_ocr_vision"},
-    Wrapper{"glmasr", "llama"},
-    Wrapper{"glmga", "glm4v_text", "glm4v_vision"},
     Wrapper{"got_ocr2", "qwen2", "got_ocr2_vision"},
     Wrapper{"granite4_vision", "granite4_vision_text", "clip_vision_model"},
     Wrapper{"granite_docling", "granite_docling_text"},
-    Wrapper{"granite_speech", "granite"},
-    Wrapper{"granite_speech_plus", "granite"},
+    Wrapper{"granite_speech granite_speech_plus", "granite"},
     Wrapper{"groupvit", "groupvit_text_model"},
     Wrapper{"hunyuan_vl", "hunyuan_vl_text", "hunyuan_vl_vision"},
     Wrapper{"hy_v4_vl", "hy_v4_vl_text"},
@@ -83,7 +78,7 @@ constexpr std::array list = {
     Wrapper{"internvl", "qwen2", "internvl_vision"},
     Wrapper{"internvl_chat", "", "intern_vit_6b", "llm_config"},
     Wrapper{"janus", "llama", "janus_vision_model"},
-    Wrapper{"jev", "qwen3_5_text"},
+    Wrapper{"jev minicpm_ocr", "qwen3_5_text"},
     Wrapper{"kimi_k25", "deepseek_v3", "kimi_k25_vision"},
     Wrapper{"kimi_k3", "kimi_linear", "kimi_k3_vision"},
     Wrapper{"kimi_vl", "deepseek_v3", "moonvit"},
@@ -93,15 +88,11 @@ constexpr std::array list = {
     Wrapper{"lfm3_vl", "lfm3", "lfm3_vl_vision"},
     Wrapper{"lighton_ocr", "qwen3", "pixtral"},
     Wrapper{"llama4", "llama4_text", "llama4_vision_model"},
-    Wrapper{"llava", "llama", "clip_vision_model"},
+    Wrapper{"llava llava_next llava_next_video video_llava vipllava", "llama", "clip_vision_model"},
     Wrapper{"llava_llama", "llama", "", "llm_cfg"},
-    Wrapper{"llava_next", "llama", "clip_vision_model"},
-    Wrapper{"llava_next_video", "llama", "clip_vision_model"},
     Wrapper{"llava_onevision", "qwen2", "siglip_vision_model"},
     Wrapper{"locateanything", "qwen2", "moonvit"},
-    Wrapper{"maira2", "llama"},
     Wrapper{"metaclip_2", "metaclip_2_text_model"},
-    Wrapper{"minicpm_ocr", "qwen3_5_text"},
     Wrapper{"minicpmv4_6", "qwen3_5_text", "minicpmv4_6_vision"},
     Wrapper{"minicpmv4_7", "qwen3_5_text", "minicpmv4_7_vision"},
     Wrapper{"minimax_m3_vl", "minimax_m3_vl_text", "minimax_m3_vl_vision"},
@@ -111,43 +102,31 @@ constexpr std::array list = {
     Wrapper{"mllama", "mllama_text_model", "mllama_vision_model"},
     Wrapper{"modernvbert", "modernbert", "siglip_vision_model"},
     Wrapper{"molmo2", "molmo2_text", "molmo2_vision"},
-    Wrapper{"moss_transcribe_diarize", "qwen3"},
     Wrapper{"multi_modality", "llama", "", "language_config"},
     Wrapper{"muse_glimmer", "muse_glimmer_text", "muse_glimmer_vision"},
     Wrapper{"muse_spark", "muse_spark_text", "muse_spark_vision"},
-    Wrapper{"musicflamingo", "qwen2"},
     Wrapper{"musicgen", "musicgen_decoder", "", "decoder"},
     Wrapper{"musicgen_melody", "musicgen_melody_decoder", "", "decoder"},
-    Wrapper{"nemo_speechlm", "nemotron_h"},
-    Wrapper{"nemotron_h_omni", "nemotron_h"},
-    Wrapper{"omniasr", "llama"},
-    Wrapper{"ovis", "", "", "llm_config"},
+    Wrapper{"nemo_speechlm nemotron_h_omni", "nemotron_h"},
+    Wrapper{"ovis ovis2_5", "", "", "llm_config"},
     Wrapper{"ovis2", "qwen2", "ovis2_vision"},
-    Wrapper{"ovis2_5", "", "", "llm_config"},
     Wrapper{"owlv2", "owlv2_text_model"},
     Wrapper{"owlvit", "owlvit_text_model"},
     Wrapper{"paddleocr_vl", "paddleocr_vl_text", "paddleocr_vl_vision"},
     Wrapper{"paligemma", "gemma", "siglip_vision_model"},
-    Wrapper{"perception_lm", "llama"},
-    Wrapper{"pi0", "paligemma", "", "vlm_config"},
     Wrapper{"pix2struct", "pix2struct_text_model"},
-    Wrapper{"pp_chart2table", "qwen2"},
     Wrapper{"qianfan_ocr", "qwen3", "qianfan_ocr_vision"},
     Wrapper{"qwen2_5_omni", "qwen2_5_omni_thinker", "", "thinker_config"},
     Wrapper{"qwen2_5_omni_thinker", "qwen2_5_omni_text", "qwen2_5_omni_vision_encoder"},
     Wrapper{"qwen2_5_omni_token2wav", "qwen2_5_omni_dit", "", "dit_config"},
     Wrapper{"qwen2_5_vl", "qwen2_5_vl_text", "qwen2_5_vl_vision"},
-    Wrapper{"qwen2_audio", "qwen2"},
     Wrapper{"qwen2_vl", "qwen2_vl_text", "qwen2_vl_vision"},
     Wrapper{"qwen3_5", "qwen3_5_text", "qwen3_5_vision"},
     Wrapper{"qwen3_5_moe", "qwen3_5_moe_text", "qwen3_5_moe_vision"},
-    Wrapper{"qwen3_asr", "qwen3"},
     Wrapper{"qwen3_omni_moe", "qwen3_omni_moe_thinker", "", "thinker_config"},
     Wrapper{"qwen3_omni_moe_thinker", "qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder"},
-    Wrapper{"qwen3_vl", "qwen3_vl_text", "qwen3_vl_vision"},
     Wrapper{"qwen3_vl_moe", "qwen3_vl_moe_text", "qwen3_vl_moe_vision"},
     Wrapper{"qwen4_exp", "qwen4_exp_text", "qwen4_exp_vision"},
-    Wrapper{"shieldgemma2", "gemma3_text", "siglip_vision_model"},
     Wrapper{"siglip", "siglip_text_model", "siglip_vision_model"},
     Wrapper{"siglip2", "siglip2_text_model", "siglip2_vision_model"},
     Wrapper{"smolvlm", "llama", "smolvlm_vision"},
@@ -157,18 +136,19 @@ constexpr std::array list = {
     Wrapper{"ultravbert", "ultrabert", "siglip_vision_model"},
     Wrapper{"unlimited_ocr", "unlimited_ocr_text"},
     Wrapper{"vibevoice", "qwen2", "", "text_config", "decoder_config"},
-    Wrapper{"vibevoice_asr", "qwen2"},
     Wrapper{"video_llama_3", "qwen2", "video_llama_3_vision"},
-    Wrapper{"video_llava", "llama", "clip_vision_model"},
-    Wrapper{"vipllava", "llama", "clip_vision_model"},
-    Wrapper{"voxtral", "llama"},
     Wrapper{"voxtral_realtime", "voxtral_realtime_text"},
     Wrapper{"xclip", "xclip_text_model"},
 };
 
+constexpr auto list = [] {
+  auto all = row_for_each_word<rows>;
+  std::ranges::sort(all, {}, &Wrapper::model_type);
+  return all;
+}();
+
 const Wrapper* find_wrapper(std::string_view model_type) {
-  const auto* const found = std::find_if(
-      list.begin(), list.end(), [&](const Wrapper& each) { return each.model_type == model_type; });
+  const auto* const found = std::ranges::find(list, model_type, &Wrapper::model_type);
   return found == list.end() ? nullptr : found;
 }
 
@@ -197,12 +177,6 @@ bool is_flat(const Wrapper& wrapper, const Reader& config) {
          config.find("num_attention_heads") != nullptr;
 }
 
-std::string_view key_of(const Wrapper& wrapper, const Reader& config) {
-  const bool has_other = config.find(wrapper.key) == nullptr && !wrapper.authors_key.empty() &&
-                         config.find(wrapper.authors_key) != nullptr;
-  return has_other ? wrapper.authors_key : wrapper.key;
-}
-
 // The inner config if its model_type equals the outer one's, or if it has none and the outer config
 // has no sizes. Ministral 3 is like that in MLC's list of models; its published config says
 // mistral3 outside.
@@ -221,7 +195,9 @@ const Json* language_model_of_same_type(const PartConfig& found) {
 bool enter_wrappers(std::vector<PartConfig>& levels) {
   while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
     PartConfig& found = levels.back();
-    const std::string_view key = key_of(*wrapper, found.reader);
+    const bool has_authors = found.reader.find(wrapper->key) == nullptr &&
+                             found.reader.find(wrapper->authors_key) != nullptr;
+    const std::string_view key = has_authors ? wrapper->authors_key : wrapper->key;
     const Json* const inner = found.reader.find(key);
     if (inner == nullptr && is_flat(*wrapper, found.reader)) {
       found.family = wrapper->text_model_type;

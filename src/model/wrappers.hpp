@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of images or sound built around a language model. Their config contains the language
-// model's config.
+// Models of images or sound whose config contains a language model's config.
 #pragma once
 
 #include <span>

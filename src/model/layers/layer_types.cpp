@@ -8,6 +8,7 @@
 
 #include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
@@ -20,35 +21,20 @@ constexpr std::string_view linear = "linear_attention";
 
 // ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.24, the older names that it
 // replaces, and those of models with code of their own. window_attention is of images.
-constexpr std::array<std::string_view, 15> with_attention = {full,
-                                                             sliding,
-                                                             "chunked_attention",
-                                                             "window_attention",
-                                                             "indexed_attention",
-                                                             "compressed_sparse_attention",
-                                                             "heavily_compressed_attention",
-                                                             "minimax_m3_sparse",
-                                                             "hybrid",
-                                                             "hybrid_sliding",
-                                                             "reference_sliding_attention",
-                                                             "attention",
-                                                             "deepseek_sparse_attention",
-                                                             "qwen_sparse_attention",
-                                                             cross_attention};
-constexpr std::array<std::string_view, 9> without_attention = {
-    linear, "mamba", "mamba2", "conv", "recurrent", "mlp", "moe", "linear", "lightning"};
-
-template <std::size_t n>
-bool contains(const std::array<std::string_view, n>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+constexpr std::string_view with_attention =
+    "full_attention sliding_attention chunked_attention window_attention indexed_attention "
+    "compressed_sparse_attention heavily_compressed_attention minimax_m3_sparse hybrid "
+    "hybrid_sliding reference_sliding_attention attention deepseek_sparse_attention "
+    "qwen_sparse_attention cross_attention";
+constexpr std::string_view without_attention =
+    "linear_attention mamba mamba2 conv recurrent mlp moe linear lightning";
 
 // Whether the config has a rope dictionary for each layer type: then these are all the names.
 bool has_dictionaries(const Reader& config) {
   const auto has_one = [&](std::string_view key) {
     const Json* const found = config.find(key);
     return found != nullptr && found->size() != 0 && found->is_object() &&
-           std::all_of(found->object().begin(), found->object().end(), [](const auto& member) {
+           std::ranges::all_of(found->object(), [](const auto& member) {
              return member.second.is_object() || member.second.is_null();
            });
   };
@@ -57,17 +43,16 @@ bool has_dictionaries(const Reader& config) {
 
 // A name that nobody knows may be of a layer that has no attention, or turns otherwise.
 void check_name(Reader& config, std::string_view key, const std::string& name) {
-  if (contains(with_attention, name) || contains(without_attention, name)) return;
-  std::vector<std::string_view> known(with_attention.begin(), with_attention.end());
-  known.insert(known.end(), without_attention.begin(), without_attention.end());
+  if (has_word(with_attention, name) || has_word(without_attention, name)) return;
+  std::vector<std::string_view> known;
+  for (const std::string_view names : {with_attention, without_attention})
+    for_each_word(names, [&](std::string_view each) { known.push_back(each); });
   config.not_supported(key, " must hold names of known layer types (", join(known), "), got ",
                        describe(name), did_you_mean(name, known));
 }
 
 LayerTypes from_list(Reader& config, std::string_view key, const Json& list) {
-  const bool is_text =
-      list.is_array() && std::all_of(list.array().begin(), list.array().end(),
-                                     [](const Json& each) { return each.is_string(); });
+  const bool is_text = list.is_array() && std::ranges::all_of(list.array(), &Json::is_string);
   LayerTypes types;
   if (!is_text) {
     config.malformed(key, " must be an array of strings, got ", describe(list));
@@ -99,9 +84,8 @@ constexpr std::array<NumberedTypes, 3> numbered = {
 LayerTypes from_numbers(Reader& config, const NumberedTypes& meaning) {
   LayerTypes types;
   for (const double value : config.numbers(meaning.key).value_or(std::vector<double>())) {
-    const auto* const found =
-        std::find_if(meaning.types.begin(), meaning.types.end(),
-                     [&](const auto& each) { return static_cast<double>(each.first) == value; });
+    const auto* const found = std::ranges::find_if(
+        meaning.types, [&](const auto& each) { return static_cast<double>(each.first) == value; });
     if (found == meaning.types.end()) {
       config.not_supported(meaning.key, " must hold numbers of known layer types, got ", value);
       break;
@@ -330,6 +314,6 @@ std::vector<std::string> read_layer_types(Reader& config, const Family& family,
   return types;
 }
 
-bool has_attention(std::string_view layer_type) { return !contains(without_attention, layer_type); }
+bool has_attention(std::string_view layer_type) { return !has_word(without_attention, layer_type); }
 
 }  // namespace rotary

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <vector>
@@ -8,13 +6,13 @@
 #include "model/json/config_json.hpp"
 #include "model/layers/resolve_layers.hpp"
 #include "model/rope/rope_keys.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr std::string_view key_of_all = "per_layer_config";
 
-// One value for each layer.
 using PerLayer = std::vector<std::int64_t>;
 
 std::optional<std::size_t> layer_number(std::string_view text, std::size_t layers) {
@@ -67,13 +65,12 @@ std::int64_t read_of_type(Reader& object, const OfOneType& wanted, const ModelCo
 }
 
 bool changes_positions(const ModelConfig& config, std::string_view key) {
-  constexpr std::array<std::string_view, 4> others = {"max_position_embeddings", "layer_type",
-                                                      "position_embedding_type",
-                                                      "original_max_position_embeddings"};
+  constexpr std::string_view others =
+      "max_position_embeddings layer_type position_embedding_type original_max_position_embeddings";
   if (key == "hidden_size" || key == "num_attention_heads") {  // whose quotient may be head_dim
     return !config.family.head.latent && !config.reader.has(config.family.keys.head_dim);
   }
-  return speaks_of_rope(key) || std::find(others.begin(), others.end(), key) != others.end();
+  return speaks_of_rope(key) || has_word(others, key);
 }
 
 void refuse_what_changes_positions(Reader& object, const ModelConfig& config) {

@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/message.hpp"
 #include "model/layers/layer_types.hpp"
 #include "model/resolve_json.hpp"
 
@@ -49,21 +48,24 @@ Rotates by_no_rope_layers(const ModelConfig& config) {
   return rotates;
 }
 
+template <class Holds>
+Rotates where(const ModelConfig& config, Holds holds) {
+  Rotates rotates(static_cast<std::size_t>(*config.layers));
+  for (std::size_t i = 0; i < rotates.size(); ++i) rotates[i] = holds(i);
+  return rotates;
+}
+
 // mllama's class has layer 3 and every fifth after it without the key.
 Rotates by_cross_attention(const ModelConfig& config) {
   const auto list = config.reader.numbers("cross_attention_layers");
-  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
-  for (std::size_t i = 0; i < rotates.size(); ++i)
-    rotates[i] =
-        list ? std::ranges::find(*list, static_cast<double>(i)) == list->end() : i % 5 != 3;
-  return rotates;
+  return where(config, [&](std::size_t i) {
+    return list ? std::ranges::find(*list, static_cast<double>(i)) == list->end() : i % 5 != 3;
+  });
 }
 
 Rotates by_base(const ModelConfig& config) {
   const auto list = read_per_layer(config, "layer_rope_theta");
-  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
-  for (std::size_t i = 0; i < rotates.size() && !list.empty(); ++i) rotates[i] = list[i] != 0;
-  return rotates;
+  return where(config, [&](std::size_t i) { return list.empty() || list[i] != 0; });
 }
 
 // Muse: the base is that of rope_parameters; the list says only which layers rotate.
@@ -78,21 +80,18 @@ Rotates by_nonzero_theta(const ModelConfig& config, double base) {
 }
 
 Rotates by_parameters(const ModelConfig& config) {
-  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
-  const auto& ropes = config.layout.ropes;
-  for (std::size_t i = 0; i < config.layer_types.size() && config.layout.is_nested; ++i) {
-    rotates[i] = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {
-      return each.layer_type == config.layer_types[i];
-    });
-  }
-  return rotates;
+  const RopeLayout& layout = config.layout;
+  return where(config, [&](std::size_t i) {
+    return !layout.is_nested || i >= config.layer_types.size() ||
+           std::ranges::find(layout.ropes, config.layer_types[i], &LayerTypeRope::layer_type) !=
+               layout.ropes.end();
+  });
 }
 
 Rotates by_window(const ModelConfig& config) {
-  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
-  for (std::size_t i = 0; i < config.layer_types.size(); ++i)
-    rotates[i] = config.layer_types[i] == "sliding_attention";
-  return rotates;
+  const auto& types = config.layer_types;
+  return where(config,
+               [&](std::size_t i) { return i >= types.size() || types[i] == "sliding_attention"; });
 }
 
 // Notes the list that says which layers rotate, if it decides more than layer_types does.

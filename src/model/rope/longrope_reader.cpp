@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "model/json/config_json.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {

@@ -9,8 +9,7 @@
 
 namespace rotary {
 
-// The result is checked: make_frequencies() accepts its spec. Otherwise nothing, and an error is
-// added.
+// make_frequencies() accepts the result's spec. Nothing after an error.
 [[nodiscard]] std::optional<ModelRotary> resolve_rotary(const ModelConfig& config,
                                                         const LayerTypeRope& rope,
                                                         const ResolveOptions& options);

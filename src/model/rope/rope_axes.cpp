@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/message.hpp"
-
 namespace rotary {
 namespace {
 
@@ -84,8 +82,12 @@ void take_video_rope(LayerTypeRope& rope, Reader& reader) {
   replace_type(rope, "video_rope", "default");
 }
 
+std::int64_t sum_of(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
 void check_sum(const Counts& counts, std::string_view key, std::int64_t pairs, Reader& reader) {
-  const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const std::int64_t sum = sum_of(counts);
   if (sum == pairs) return;
   reader.malformed(key, " must add up to the pairs of a head, ", pairs, "; got ", sum);
 }
@@ -130,7 +132,7 @@ Shares sections_of(const ModelConfig& config, const LayerTypeRope& rope, std::in
     return {.counts = rope.sections, .origin = rope.origin, .key = section_key};
   }
   if (usual.empty()) return {};
-  const bool is_sum = std::accumulate(usual.begin(), usual.end(), std::int64_t{0}) == pairs;
+  const bool is_sum = sum_of(usual) == pairs;
   const auto axes = static_cast<std::int64_t>(usual.size());
   if (form.arrangement == AxisArrangement::interleaved && pairs >= axes)
     return {.counts = is_sum ? usual : dealt_in_turn(usual, pairs),
@@ -162,8 +164,7 @@ Shares listed_features(const ModelConfig& config, std::int64_t pairs) {
     }
   }
   for (std::int64_t& each : shares.counts) each /= 2;
-  const std::int64_t sum =
-      std::accumulate(shares.counts.begin(), shares.counts.end(), std::int64_t{0});
+  const std::int64_t sum = sum_of(shares.counts);
   if (sum != pairs)
     reader.malformed(form.key, " must add up to the features of a head, ", 2 * pairs, "; got ",
                      2 * sum);

@@ -2,7 +2,6 @@
 #include "model/rope/rope_layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -11,12 +10,12 @@
 #include "model/layers/layer_types.hpp"
 #include "model/rope/rope_axes.hpp"
 #include "model/rope/rope_lists.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr std::size_t max_layer_types = 16;  // models have two or three
-constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 
 struct Dictionary {
@@ -35,26 +34,24 @@ bool reads_types(const Family& family) {
 // Whether a labelled dictionary may be for no layer at all. That is so in classes whose code names
 // the layer types, because a model may lack layers of a type.
 bool may_be_unused(const Family& family, std::string_view label) {
-  constexpr std::array<std::string_view, 5> labels = {full, sliding, "indexed_attention", "hybrid",
-                                                      "hybrid_sliding"};
-  return reads_types(family) && std::find(labels.begin(), labels.end(), label) != labels.end();
+  constexpr std::string_view labels =
+      "full_attention sliding_attention indexed_attention hybrid hybrid_sliding";
+  return reads_types(family) && has_word(labels, label);
 }
 
 bool is_nested(const Json& dictionary) {
   const Json::Object& members = dictionary.object();
-  return !members.empty() && std::all_of(members.begin(), members.end(), [](const auto& member) {
-    return member.second.is_object();
-  });
+  return !members.empty() &&
+         std::ranges::all_of(members, &Json::is_object, &Json::Object::value_type::second);
 }
 
 // Keeps only the dictionaries of layer types; classes ignore other entries. null means that a layer
 // type has no dictionary.
 void keep_types(Reader& config, const Family& family, Dictionary& found) {
   Json::Object& members = found.json.object();
-  const auto is_object = [](const auto& member) { return member.second.is_object(); };
-  const auto is_null = [](const auto& member) { return member.second.is_null(); };
-  if (std::none_of(members.begin(), members.end(), is_object) &&
-      !std::all_of(members.begin(), members.end(), is_null)) {
+  const auto value_of = &Json::Object::value_type::second;
+  if (std::ranges::none_of(members, &Json::is_object, value_of) &&
+      !std::ranges::all_of(members, &Json::is_null, value_of)) {
     return;
   }
   for (const auto& [key, value] : members) {
@@ -144,7 +141,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
     return layout;
   }
   for (const auto& [key, value] : dictionary.json.object()) {
-    const bool is_used = std::find(labels.begin(), labels.end(), key) != labels.end();
+    const bool is_used = std::ranges::find(labels, key) != labels.end();
     if (!is_used && !may_be_unused(family, key)) {
       findings.fail(malformed_input(dictionary.path, shorten(key),
                                     " must be one of layer_types, got a name that is not in it"));
@@ -154,8 +151,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
     layout.ropes.back().origin = dictionary.origin;
   }
   for (const std::string& label : labels) {
-    const auto found = std::find_if(layout.ropes.begin(), layout.ropes.end(),
-                                    [&](const auto& each) { return each.layer_type == label; });
+    const auto found = std::ranges::find(layout.ropes, label, &LayerTypeRope::layer_type);
     const bool is_there = found != layout.ropes.end();
     const bool may_lack = family.layers.rotating == RotaryLayers::with_parameters;
     if (!is_there && has_attention(label) && !may_lack) {
@@ -288,7 +284,6 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary found
   return layout;
 }
 
-// Moves the keys about the growth of queries out of the dictionary.
 void take_beta(LayerTypeRope& rope, Findings& findings) {
   Reader reader(rope.dictionary, rope.path, findings);
   rope.llama_4_scaling_beta = reader.number("llama_4_scaling_beta").value_or(0);

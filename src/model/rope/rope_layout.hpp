@@ -41,8 +41,7 @@ struct RopeLayout {
   bool is_nested = false;             // false: one dictionary; keys beside it may add to it
 };
 
-// Reads the layout. layer_types: the type of each layer, or empty. After an error the layout is
-// incomplete.
+// layer_types: the type of each layer, or empty. After an error the layout is incomplete.
 [[nodiscard]] RopeLayout read_rope_layout(Reader& config, const Family& family,
                                           const std::vector<std::string>& layer_types);
 

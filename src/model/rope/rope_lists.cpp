@@ -42,6 +42,12 @@ bool has_dictionary(const Json& dictionary, std::string_view label) {
   return found != nullptr && found->is_object();
 }
 
+// rope_type, or type in older files; null if there is neither.
+const Json* type_in(const Json& dictionary) {
+  const Json* const type = dictionary.find("rope_type");
+  return type != nullptr ? type : dictionary.find("type");
+}
+
 }  // namespace
 
 Json expand_lists(Reader& config, const Json& dictionary,
@@ -84,8 +90,7 @@ Labelled main_and_compress(Reader& config, const Json& dictionary,
           "partial_rotary_factor among the rope parameters is ignored: the class reads the "
           "one beside them");
     }
-    const Json* type = dictionary.find("rope_type");
-    if (type == nullptr) type = dictionary.find("type");
+    const Json* const type = type_in(dictionary);
     if (type != nullptr && *type == "yarn") {
       labelled.assumes_factor = compress.try_emplace("attention_factor", 1.0).second;
     }
@@ -118,8 +123,7 @@ void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layou
   }
   const bool are_alike = std::find(of_layer.begin(), of_layer.end(), 1) == of_layer.end();
   const LayerTypeRope& scaled = layout.ropes.front();
-  const Json* type = scaled.dictionary.find("rope_type");
-  if (type == nullptr) type = scaled.dictionary.find("type");
+  const Json* const type = type_in(scaled.dictionary);
   if (are_alike || type == nullptr || *type == "default") return;
   LayerTypeRope unscaled = scaled;
   unscaled.dictionary = Json(Json::Object());

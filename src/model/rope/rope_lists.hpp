@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads configs that give the rope parameters of layers in other forms than one dictionary per
-// layer type.
+// Reads rope parameters that are not one dictionary per layer type.
 #pragma once
 
 #include <string>

@@ -54,7 +54,6 @@ Scaling read_hunyuan(RopeReader& reader, double alpha) {
   return NtkScaling{.alpha = alpha};
 }
 
-// The original context of the dynamic rule: max_position_embeddings.
 std::int64_t dynamic_original(RopeReader& reader) {
   constexpr std::string_view original = "original_max_position_embeddings";
   reader.explain(original, "max_position_embeddings is the original context of this rule");

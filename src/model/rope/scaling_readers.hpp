@@ -16,7 +16,6 @@
 
 namespace rotary {
 
-// The kind of file that the dictionary is in.
 enum class Document { config, spec };
 
 // The values outside the dictionary that rules need. The second overrides the value inside the

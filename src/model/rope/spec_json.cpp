@@ -107,7 +107,6 @@ std::optional<Xpos> read_xpos(Reader& spec) {
   return xpos;
 }
 
-// A list of integers; empty if the key is absent.
 std::vector<std::int64_t> read_integers(Reader& from, std::string_view key) {
   std::vector<std::int64_t> integers;
   for (const double each : from.numbers(key).value_or(std::vector<double>())) {
