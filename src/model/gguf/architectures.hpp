@@ -43,7 +43,6 @@ enum class SlidingBase {
   ignored,       // rope.freq_base, although the file may have the other key
 };
 
-// Which scaling rule sliding layers have.
 enum class SlidingRule {
   as_full,   // as for full layers
   unscaled,  // factor 1
@@ -81,7 +80,6 @@ enum class GgufTemperature {
 // full_attention_interval). all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
-// Whether the converter reordered the rows of q and k.
 enum class Converted {
   kept,      // the pairing of the checkpoint is that of the file
   permuted,  // rows from half to interleaved
@@ -109,11 +107,9 @@ struct GgufArchitecture {
   std::string_view refusal = {};      // why no spec describes it; empty: it is read
 };
 
-// The row of an architecture, with only this name in it; absent if llama.cpp does not know the
-// architecture.
+// The row with only this name in it; absent if llama.cpp does not know the architecture.
 [[nodiscard]] std::optional<GgufArchitecture> find_gguf_architecture(std::string_view name);
 
-// Every name, sorted.
 [[nodiscard]] std::vector<std::string_view> gguf_architecture_names();
 
 [[nodiscard]] std::string_view name_of(RopeType type);

@@ -57,6 +57,17 @@ void FileWindow::read(std::byte* bytes, std::size_t count) {
   }
 }
 
+std::uint64_t FileWindow::number(std::size_t bytes) {
+  std::array<std::byte, 8> read_bytes{};
+  read(read_bytes.data(), bytes);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::size_t at = order_ == std::endian::little ? bytes - 1 - i : i;
+    value = value << 8 | std::to_integer<std::uint64_t>(read_bytes[at]);
+  }
+  return value;
+}
+
 std::string FileWindow::text(std::uint64_t bytes) {
   if (!has_left(bytes)) return {};
   std::string text(static_cast<std::size_t>(bytes), '\0');

@@ -32,19 +32,13 @@ class FileWindow {
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] std::uint64_t left() const noexcept { return source_.size_bytes - position_; }
 
-  // Sets the byte order of the numbers that are read from here on.
   void set_byte_order(std::endian order) noexcept { order_ = order; }
 
+  // An unsigned integer of this many bytes, at most 8.
+  [[nodiscard]] std::uint64_t number(std::size_t bytes);
   template <std::unsigned_integral T>
   [[nodiscard]] T number() {
-    std::array<std::byte, sizeof(T)> bytes{};
-    read(bytes.data(), bytes.size());
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      const std::size_t at = order_ == std::endian::little ? sizeof(T) - 1 - i : i;
-      value = value << 8 | std::to_integer<std::uint64_t>(bytes[at]);
-    }
-    return static_cast<T>(value);
+    return static_cast<T>(number(sizeof(T)));
   }
 
   [[nodiscard]] std::string text(std::uint64_t bytes);
@@ -69,7 +63,6 @@ class FileWindow {
   static constexpr std::size_t size = std::size_t{1} << 15;
 
   void read(std::byte* bytes, std::size_t count);
-  // Fills the window with the bytes from the current position on.
   bool fill();
   [[nodiscard]] bool has_left(std::uint64_t bytes);
   void fail(Error error) {

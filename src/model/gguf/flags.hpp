@@ -29,8 +29,7 @@ struct LlamaCppFlags {
   friend bool operator==(const LlamaCppFlags&, const LlamaCppFlags&) = default;
 };
 
-// The name of the flag that was given and sets this parameter (of a rule, or rope_type, or base);
-// empty if none was.
+// The given flag that sets this parameter (of a rule, rope_type or base); empty if none was.
 [[nodiscard]] std::string_view flag_of(const LlamaCppFlags& flags, std::string_view parameter);
 
 struct GgufChanges {

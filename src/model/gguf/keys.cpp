@@ -7,15 +7,9 @@
 namespace rotary {
 namespace {
 
-// "an array of 5000 uint32", "a string".
 std::string described(const GgufKey& key) {
   if (!key.element_type) return message("a value of type ", to_string(key.type));
   return message("an array of ", key.elements, " ", to_string(*key.element_type));
-}
-
-std::optional<std::int64_t> as_integer(const GgufValue& value) {
-  const auto* const number = std::get_if<std::int64_t>(&value);
-  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 std::optional<double> as_number(const GgufValue& value) {
@@ -23,11 +17,6 @@ std::optional<double> as_number(const GgufValue& value) {
   if (const auto* const whole = std::get_if<std::int64_t>(&value))
     return static_cast<double>(*whole);
   return {};
-}
-
-std::optional<std::vector<std::int64_t>> as_integers(const GgufValue& value) {
-  const auto* const list = std::get_if<std::vector<std::int64_t>>(&value);
-  return list == nullptr ? std::nullopt : std::optional(*list);
 }
 
 template <class T>
@@ -39,8 +28,7 @@ std::optional<T> as(const GgufValue& value) {
 }  // namespace
 
 const GgufKey* find_gguf_key(const GgufMetadata& metadata, std::string_view name) {
-  const auto found = std::find_if(metadata.keys.begin(), metadata.keys.end(),
-                                  [&](const GgufKey& key) { return key.name == name; });
+  const auto found = std::ranges::find(metadata.keys, name, &GgufKey::name);
   return found == metadata.keys.end() ? nullptr : &*found;
 }
 
@@ -78,7 +66,7 @@ Stated<T> GgufKeys::read(std::string_view name, std::string_view wanted, Convert
 }
 
 Stated<std::int64_t> GgufKeys::integer(std::string_view name) const {
-  return read<std::int64_t>(name, "an integer below 2^63", as_integer);
+  return read<std::int64_t>(name, "an integer below 2^63", as<std::int64_t>);
 }
 
 Stated<double> GgufKeys::number(std::string_view name) const {
@@ -94,8 +82,8 @@ Stated<std::string> GgufKeys::text(std::string_view name) const {
 }
 
 Stated<std::vector<std::int64_t>> GgufKeys::integers(std::string_view name) const {
-  return read<std::vector<std::int64_t>>(name, "an array of at most 4096 integers or booleans",
-                                         as_integers);
+  using List = std::vector<std::int64_t>;
+  return read<List>(name, "an array of at most 4096 integers or booleans", as<List>);
 }
 
 Stated<std::vector<std::int64_t>> GgufKeys::one_or_each(std::string_view name,

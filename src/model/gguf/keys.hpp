@@ -44,7 +44,6 @@ class GgufKeys {
 
   [[nodiscard]] bool has(std::string_view name) const { return find(full(name)) != nullptr; }
   [[nodiscard]] bool is_array(std::string_view name) const;
-  // The full name of a key: "llama.rope.freq_base".
   [[nodiscard]] std::string full(std::string_view name) const {
     return prefix_ + std::string(name);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers of a GGUF file's model have sliding attention, which rotate, and which have
-// attention at all.
+// Which layers of a GGUF file's model slide, rotate and attend.
 #pragma once
 
 #include <string>

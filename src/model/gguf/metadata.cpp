@@ -2,7 +2,6 @@
 // Reads a GGUF file: header, keys, list of tensors, and the numbers of the rope tensors. Checks
 // what gguf_init_from_reader checks, in its order (ggml/src/gguf.cpp of llama.cpp at 0c1e5709).
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -16,14 +15,14 @@
 #include "base/guard.hpp"
 #include "model/gguf/file_window.hpp"
 #include "model/gguf/values.hpp"
+#include "model/words.hpp"
 #include "rotary/gguf.hpp"
 
 namespace rotary {
 namespace {
 
-constexpr std::array rope_tensor_names = {std::string_view("rope_freqs.weight"),
-                                          std::string_view("rope_factors_long.weight"),
-                                          std::string_view("rope_factors_short.weight")};
+constexpr std::string_view rope_tensor_names =
+    "rope_freqs.weight rope_factors_long.weight rope_factors_short.weight";
 constexpr std::uint64_t most_dimensions = 4;
 constexpr std::uint64_t most_tensor_name_bytes = 63;
 constexpr std::uint64_t most_alignment = std::uint64_t{1} << 20;
@@ -72,11 +71,9 @@ std::uint64_t read_count(FileWindow& file, std::string_view of, std::uint64_t mo
   return count;
 }
 
-// The alignment of the tensors' data in bytes: general.alignment.
 std::uint64_t alignment_of(FileWindow& file, const std::vector<GgufKey>& keys) {
   constexpr std::string_view name = "general.alignment";
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const GgufKey& key) { return key.name == name; });
+  const auto found = std::ranges::find(keys, name, &GgufKey::name);
   if (found == keys.end()) return 32;
   const auto* const value = std::get_if<std::int64_t>(&found->value);
   if (found->type != GgufType::uint32 || value == nullptr) {
@@ -113,11 +110,6 @@ std::optional<std::int64_t> read_extents(FileWindow& file, std::string_view name
   return {};
 }
 
-bool is_rope_tensor(std::string_view name) {
-  return std::find(rope_tensor_names.begin(), rope_tensor_names.end(), name) !=
-         rope_tensor_names.end();
-}
-
 void check_rope_tensor(FileWindow& file, const RopeTensor& tensor, std::int32_t type,
                        const std::vector<RopeTensor>& before) {
   if (type != type_f32) {
@@ -125,8 +117,7 @@ void check_rope_tensor(FileWindow& file, const RopeTensor& tensor, std::int32_t 
   } else if (tensor.values < 1 || tensor.values > most_rope_values) {
     file.malformed("tensor ", tensor.name, " must have 1 to ", most_rope_values, " numbers, got ",
                    tensor.values);
-  } else if (std::any_of(before.begin(), before.end(),
-                         [&](const RopeTensor& other) { return other.name == tensor.name; })) {
+  } else if (std::ranges::find(before, tensor.name, &RopeTensor::name) != before.end()) {
     file.malformed("tensor ", tensor.name, " must be there once, got it twice");
   }
 }
@@ -149,7 +140,7 @@ void read_tensor(FileWindow& file, std::uint64_t alignment, std::vector<RopeTens
   } else if (offset % alignment != 0) {
     file.malformed("tensor '", printable(name), "' must begin at a multiple of ", alignment,
                    ", got offset ", offset);
-  } else if (is_rope_tensor(name)) {
+  } else if (has_word(rope_tensor_names, name)) {
     RopeTensor tensor{.name = std::move(name), .values = *values, .offset = offset};
     check_rope_tensor(file, tensor, type, kept);
     kept.push_back(std::move(tensor));

@@ -177,25 +177,20 @@ void fill_layers(const GgufModelFile& file, const GgufLayers& layers, LayerEncod
 // Adds the rotary embedding of full layers, then that of sliding layers if it differs.
 void resolve_rotaries(const GgufModelFile& file, const GgufLayers& layers, ModelSpec& model) {
   const auto has = [&](bool slides) {
-    return std::any_of(layers.each.begin(), layers.each.end(), [&](const GgufLayer& each) {
+    return std::ranges::any_of(layers.each, [&](const GgufLayer& each) {
       return each.attends && each.rotates && each.slides == slides;
     });
   };
-  const bool has_full = has(false);
-  const bool has_sliding = has(true);
   std::optional<LayerRope> full;
   std::optional<LayerRope> sliding;
-  if (has_full) full = read_layer_rope(file, LayerKind::full);
-  if (has_sliding) sliding = read_layer_rope(file, LayerKind::sliding);
+  if (has(false)) full = read_layer_rope(file, LayerKind::full);
+  if (has(true)) sliding = read_layer_rope(file, LayerKind::sliding);
   if (file.keys.findings().failed()) return;
-  const bool are_alike = full && sliding && *full == *sliding;
-  if (full) {
-    auto rotary = rotary_of(file, *full, LayerKind::full);
-    if (!rotary) return;
-    model.rotary.push_back(*std::move(rotary));
-  }
-  if (sliding && !are_alike) {
-    auto rotary = rotary_of(file, *sliding, LayerKind::sliding);
+  if (full == sliding) sliding.reset();
+  for (const auto& [rope, kind] :
+       {std::pair(full, LayerKind::full), std::pair(sliding, LayerKind::sliding)}) {
+    if (!rope) continue;
+    auto rotary = rotary_of(file, *rope, kind);
     if (!rotary) return;
     model.rotary.push_back(*std::move(rotary));
   }
@@ -261,7 +256,7 @@ ModelSpec resolve_file(const GgufModelFile& file) {
   note(model.sources, "encoding", Origin::family);
   if (file.keys.findings().failed()) return model;
   fill_layers(file, layers, encoding, model);
-  const bool differ = std::any_of(layers.each.begin(), layers.each.end(), [](const auto& each) {
+  const bool differ = std::ranges::any_of(layers.each, [](const GgufLayer& each) {
     return each.slides || !each.rotates || !each.attends;
   });
   if (differ) note(model.sources, "layer_types", layers.origin, layers.key);

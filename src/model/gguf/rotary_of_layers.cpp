@@ -9,20 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "model/gguf/file_window.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary {
 namespace {
 
-// The factor that converters write for a pair that does not turn.
 constexpr float standing_still = 1e30F;
-
-const GgufTensor* find_tensor(const GgufMetadata& metadata, std::string_view name) {
-  const auto found = std::find_if(metadata.rope_tensors.begin(), metadata.rope_tensors.end(),
-                                  [&](const GgufTensor& each) { return each.name == name; });
-  return found == metadata.rope_tensors.end() ? nullptr : &*found;
-}
 
 // The factors in a tensor, one for each pair of the layer. The tensor of Step 3.5 is as long as its
 // widest layers need; the other layers take its first numbers.
@@ -134,17 +126,16 @@ Scaling longrope_of(const GgufModelFile& file, const LayerRope& layer, const Ggu
 
 Scaling scaling_of(const GgufModelFile& file, const LayerRope& layer) {
   if (!layer.has_factors) return scaling_without_factors(layer);
-  const GgufTensor* const factors = find_tensor(file.metadata, "rope_freqs.weight");
-  const GgufTensor* const long_list = find_tensor(file.metadata, "rope_factors_long.weight");
-  const GgufTensor* const short_list = find_tensor(file.metadata, "rope_factors_short.weight");
+  const GgufTensor* const factors = find_tensor(file, "rope_freqs.weight");
+  const GgufTensor* const long_list = find_tensor(file, "rope_factors_long.weight");
+  const GgufTensor* const short_list = find_tensor(file, "rope_factors_short.weight");
   if (factors != nullptr) {
     if (long_list != nullptr) {
       file.keys.findings().warn("tensor rope_freqs.weight is used, and rope_factors_long.weight ",
                                 "beside it is not, as in llama.cpp");
     }
     const auto numbers = factors_in(file, *factors, layer);
-    const bool is_one =
-        std::all_of(numbers.begin(), numbers.end(), [](float each) { return each == 1; });
+    const bool is_one = std::ranges::all_of(numbers, [](float each) { return each == 1; });
     return is_one ? scaling_without_factors(layer) : scaling_of_factors(layer, numbers);
   }
   if ((long_list == nullptr) != (short_list == nullptr)) {
@@ -185,9 +176,8 @@ std::optional<std::vector<std::int64_t>> sections_of(const GgufModelFile& file) 
   auto stated = file.keys.integers("rope.dimension_sections");
   if (!stated.value) return {};
   std::vector<std::int64_t>& sections = *stated.value;
-  const bool is_small = std::all_of(sections.begin(), sections.end(), [](std::int64_t each) {
-    return each >= 0 && each <= std::int64_t{1} << 20;
-  });
+  const bool is_small = std::ranges::all_of(
+      sections, [](std::int64_t each) { return each >= 0 && each <= std::int64_t{1} << 20; });
   if (sections.empty() || sections.size() > 4 || !is_small) {
     file.keys.malformed(stated.key, " must be 1 to 4 integers from 0 to 2^20, got ",
                         sections.size(), is_small ? "" : " with others");
@@ -296,7 +286,7 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
       Named{"alpha", "rope.scaling.alpha"}};
   const bool of_tensor = std::holds_alternative<ProportionalScaling>(scaling) ||
                          (std::holds_alternative<ExplicitScaling>(scaling) &&
-                          find_tensor(file.metadata, "rope_freqs.weight") != nullptr);
+                          find_tensor(file, "rope_freqs.weight") != nullptr);
   const std::string_view type_flag = flag_of(file.flags, "rope_type");
   if (of_tensor) {
     note(sources, "rope_type", Origin::stated, "rope_freqs.weight");
@@ -312,8 +302,7 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
            parameter == "short_factor" ? "rope_factors_short.weight" : "rope_factors_long.weight");
       return;
     }
-    const auto named = std::find_if(names.begin(), names.end(),
-                                    [&](const Named& each) { return each.parameter == parameter; });
+    const auto* const named = std::ranges::find(names, parameter, &Named::parameter);
     const bool is_beta = parameter.starts_with("beta_");
     const std::string_view flag = flag_of(file.flags, parameter);
     if (!of_tensor && !flag.empty() && parameter != "attention_factor")
@@ -341,6 +330,12 @@ void stretch_context(const GgufModelFile& file, const LayerRope& layer, ModelRot
 }
 
 }  // namespace
+
+const GgufTensor* find_tensor(const GgufModelFile& file, std::string_view name) {
+  const auto& tensors = file.metadata.rope_tensors;
+  const auto found = std::ranges::find(tensors, name, &GgufTensor::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
 
 RopeType rope_type_of(const GgufModelFile& file) {
   const RopeType type = file.row.rope;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the rotary embeddings of a GGUF file's model, as llama.cpp computes them from its keys and
-// tensors.
+// The rotary embeddings of a GGUF file's model, as llama.cpp computes them.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,11 @@ struct GgufModelFile {
   const LlamaCppFlags& flags;
 };
 
+// Null if the file has no such rope tensor.
+[[nodiscard]] const GgufTensor* find_tensor(const GgufModelFile& file, std::string_view name);
+
 enum class LayerKind { full, sliding };
 
-// The widths and scaling of full or of sliding layers.
 struct LayerRope {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;

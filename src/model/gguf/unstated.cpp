@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gguf/unstated.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,15 +12,10 @@
 #include "base/message.hpp"
 #include "base/spelling.hpp"
 #include "model/gguf/file_window.hpp"
+#include "model/words.hpp"
 
 namespace rotary {
 namespace {
-
-bool has_tensor(const GgufModelFile& file, std::string_view name) {
-  const auto& tensors = file.metadata.rope_tensors;
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const GgufTensor& each) { return each.name == name; });
-}
 
 // Says which base the checkpoint probably had: the shortest decimal number that rounds to the
 // file's float32, if it is another number.
@@ -39,12 +33,12 @@ void add_base(const GgufModelFile& file, std::string_view name, std::vector<std:
 
 void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
   const std::string type = file.keys.text("rope.scaling.type").or_else("linear");
-  if (has_tensor(file, "rope_freqs.weight")) {
+  if (find_tensor(file, "rope_freqs.weight") != nullptr) {
     said.emplace_back(
         "the rule behind the numbers of rope_freqs.weight, llama3 or proportional for example, and "
         "its parameters");
   }
-  if (has_tensor(file, "rope_factors_long.weight")) {
+  if (find_tensor(file, "rope_factors_long.weight") != nullptr) {
     said.emplace_back(
         "when the long list is used: in llama.cpp for every token of a context that is allocated "
         "longer than the original one, in Transformers once the context is that long");
@@ -64,7 +58,7 @@ void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
 // Keys that llama.cpp reads for every architecture, and keys about attention that do not change
 // positions.
 constexpr std::string_view read_for_others =
-    " rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.attn_factor "
+    "rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.attn_factor "
     "rope.scaling.factor rope.scaling.finetuned rope.scaling.original_context_length "
     "rope.scaling.type attention.causal attention.clamp_kqv attention.decay_lora_rank "
     "attention.gate_lora_rank attention.group_norm_epsilon attention.group_norm_groups "
@@ -75,14 +69,13 @@ constexpr std::string_view read_for_others =
     "attention.q_lora_rank attention.scale attention.shared_kv_layers "
     "attention.sliding_window attention.value_length attention.value_length_mla "
     "attention.value_length_mla_swa attention.value_length_swa "
-    "attention.value_residual_mix_lora_rank attention.value_scale ";
+    "attention.value_residual_mix_lora_rank attention.value_scale";
 
 bool is_read_for_others(std::string_view name, const GgufKeys& keys) {
   const std::string own = keys.full("");
   if (!name.starts_with(own)) return false;
   name.remove_prefix(own.size());
-  return name.starts_with("attention.indexer.") ||
-         read_for_others.find(message(" ", name, " ")) != std::string_view::npos;
+  return name.starts_with("attention.indexer.") || has_word(read_for_others, name);
 }
 
 std::string value_text(const GgufKey& key) {
@@ -96,7 +89,6 @@ std::string value_text(const GgufKey& key) {
   return std::visit(text, key.value);
 }
 
-// The lengths and factors that a file states.
 struct StatedStretch {
   Stated<std::int64_t> original;
   Stated<std::int64_t> context;
@@ -123,7 +115,7 @@ StatedStretch read_stretch(const GgufModelFile& file) {
           .factor = keys.number(is_old ? "rope.scale_linear" : "rope.scaling.factor"),
           .attention = keys.number("rope.scaling.attn_factor"),
           .type = keys.text("rope.scaling.type"),
-          .has_lists = has_tensor(file, "rope_factors_long.weight")};
+          .has_lists = find_tensor(file, "rope_factors_long.weight") != nullptr};
 }
 
 void warn_about_factor(const StatedStretch& stated, Findings& findings) {
@@ -217,13 +209,13 @@ void warn_about_yarn(const GgufModelFile& file) {
                   each.value, " for architecture ", file.row.name);
   }
   const bool is_longrope = keys.text("rope.scaling.type").or_else("") == "longrope";
-  if (is_longrope && !has_tensor(file, "rope_factors_long.weight") &&
-      !has_tensor(file, "rope_freqs.weight")) {
+  if (is_longrope && find_tensor(file, "rope_factors_long.weight") == nullptr &&
+      find_tensor(file, "rope_freqs.weight") == nullptr) {
     findings.warn("tensors rope_factors_long.weight and rope_factors_short.weight are not in this ",
                   "file, although ", keys.full("rope.scaling.type"),
                   " is longrope: frequencies are shown without them");
   }
-  if (file.row.factors_on_full_only && !has_tensor(file, "rope_freqs.weight")) {
+  if (file.row.factors_on_full_only && find_tensor(file, "rope_freqs.weight") == nullptr) {
     findings.warn("tensor rope_freqs.weight is not in this file, and says which pairs of layers ",
                   "with full attention turn: they are shown as if all did");
   }
@@ -234,7 +226,8 @@ void warn_about_contradictions(const GgufModelFile& file) {
   Findings& findings = file.keys.findings();
   if (findings.failed()) return;
   if (stated.is_stretched()) warn_about_factor(stated, findings);
-  if (has_tensor(file, "rope_freqs.weight")) return;  // it replaces the lists, or is llama3's
+  if (find_tensor(file, "rope_freqs.weight") != nullptr)
+    return;  // it replaces the lists, or is llama3's
   if (stated.has_lists) return warn_about_lists(stated, findings);
   if (!stated.is_stretched()) warn_about_missing(file, stated);
 }

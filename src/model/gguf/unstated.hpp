@@ -19,7 +19,6 @@ void warn_about_yarn(const GgufModelFile& file);
 // Warns about lengths, factors and tensors that contradict each other.
 void warn_about_contradictions(const GgufModelFile& file);
 
-// Warns about flags without effect.
 void warn_about_flags(const GgufModelFile& file);
 
 // Warns about keys of rope and attention that no reader has looked for and that llama.cpp does not

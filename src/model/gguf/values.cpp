@@ -14,32 +14,14 @@
 namespace rotary {
 namespace {
 
-// The bytes of a value; for strings the fewest. 0 for arrays, which have no fixed size.
+// The bytes of a value of each type, by number; for strings the fewest. 0 for arrays, which have no
+// fixed size.
+constexpr std::array<std::uint64_t, 13> bytes_of_types = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
+
 constexpr std::uint64_t bytes_of(GgufType type) {
-  switch (type) {
-    case GgufType::uint8:
-    case GgufType::int8:
-    case GgufType::boolean:
-      return 1;
-    case GgufType::uint16:
-    case GgufType::int16:
-      return 2;
-    case GgufType::uint32:
-    case GgufType::int32:
-    case GgufType::float32:
-      return 4;
-    case GgufType::uint64:
-    case GgufType::int64:
-    case GgufType::float64:
-    case GgufType::string:
-      return 8;
-    case GgufType::array:
-      break;
-  }
-  return 0;
+  return bytes_of_types[static_cast<std::size_t>(type)];
 }
 
-// "key 'llama.block_count'".
 std::string named(const GgufKey& key) { return message("key '", printable(key.name), "'"); }
 
 std::optional<GgufType> read_type(FileWindow& file, const GgufKey& key) {
@@ -59,12 +41,6 @@ std::uint64_t read_text_bytes(FileWindow& file, const GgufKey& key) {
   return 0;
 }
 
-template <class T>
-std::int64_t signed_number(FileWindow& file) {
-  using Unsigned = std::make_unsigned_t<T>;
-  return static_cast<T>(file.number<Unsigned>());
-}
-
 double floating_number(FileWindow& file, GgufType type) {
   if (type == GgufType::float32) {
     return double{std::bit_cast<float>(file.number<std::uint32_t>())};
@@ -74,31 +50,12 @@ double floating_number(FileWindow& file, GgufType type) {
 
 // Reads an integer or a boolean. Values of uint64 above 2^63 - 1 wrap round.
 std::int64_t whole_number(FileWindow& file, GgufType type) {
-  switch (type) {
-    case GgufType::uint8:
-      return file.number<std::uint8_t>();
-    case GgufType::int8:
-      return signed_number<std::int8_t>(file);
-    case GgufType::uint16:
-      return file.number<std::uint16_t>();
-    case GgufType::int16:
-      return signed_number<std::int16_t>(file);
-    case GgufType::uint32:
-      return file.number<std::uint32_t>();
-    case GgufType::int32:
-      return signed_number<std::int32_t>(file);
-    case GgufType::uint64:
-    case GgufType::int64:
-      return signed_number<std::int64_t>(file);
-    case GgufType::boolean:
-      return file.number<std::uint8_t>() != 0 ? 1 : 0;
-    case GgufType::float32:
-    case GgufType::float64:
-    case GgufType::string:
-    case GgufType::array:
-      break;
-  }
-  return 0;
+  const std::uint64_t number = file.number(bytes_of(type));
+  if (type == GgufType::boolean) return number != 0 ? 1 : 0;
+  const bool is_signed =
+      type == GgufType::int8 || type == GgufType::int16 || type == GgufType::int32;
+  const auto unused = static_cast<int>(is_signed ? 64 - 8 * bytes_of(type) : 0);
+  return static_cast<std::int64_t>(number << unused) >> unused;
 }
 
 constexpr bool is_floating(GgufType type) {

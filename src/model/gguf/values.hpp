@@ -37,7 +37,6 @@ inline constexpr std::uint64_t most_gguf_strings = std::uint64_t{1} << 23;
 inline constexpr std::uint64_t most_kept_text_bytes = 1024;
 inline constexpr std::uint64_t most_kept_elements = 4096;
 
-// Reads the next `count` keys.
 [[nodiscard]] std::vector<GgufKey> read_gguf_keys(FileWindow& file, std::uint64_t count);
 
 }  // namespace rotary
