@@ -55,7 +55,6 @@ class Json {
   // Number of members of an object or elements of an array; 0 for any other value.
   [[nodiscard]] std::size_t size() const;
 
-  // The member of an object; nullptr if there is none.
   [[nodiscard]] const Json* find(std::string_view key) const;
 
   // JSON text; bytes that are not UTF-8 become U+FFFD.

@@ -9,69 +9,73 @@
 
 namespace rotary {
 
-std::optional<double> Reader::number(std::string_view key) {
-  const Json* const value = ask(key);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_number()) return value->number();
-  mistyped(key, *value, "a number");
-  return std::nullopt;
+namespace {
+
+// The value as a whole number; an integer may be written with a zero fraction.
+std::optional<std::int64_t> whole(const Json& value) {
+  if (value.is_integer()) return value.integer();
+  const double number = value.is_number() ? value.number() : std::nan("");
+  const bool is_whole = number == std::floor(number) && std::abs(number) <= 0x1p53;
+  return is_whole ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
 }
 
-std::optional<std::int64_t> Reader::integer(std::string_view key) {
-  const Json* const value = ask(key);
-  if (value == nullptr) return std::nullopt;
-  constexpr std::uint64_t largest = std::uint64_t{1} << 53;
-  if (value->is_unsigned() && static_cast<std::uint64_t>(value->integer()) > largest) {
-    mistyped(key, *value, "an integer below 2^53");
-    return std::nullopt;
-  }
-  if (value->is_integer()) return value->integer();
-  const double number = value->is_number() ? value->number() : std::nan("");
-  if (number == std::floor(number) && std::abs(number) <= 0x1p53) {
-    return static_cast<std::int64_t>(number);
-  }
-  mistyped(key, *value, "an integer");
-  return std::nullopt;
-}
-
-std::optional<bool> Reader::boolean(std::string_view key) {
-  const Json* const value = ask(key);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_boolean()) return value->boolean();
-  mistyped(key, *value, "true or false");
-  return std::nullopt;
-}
-
-std::optional<std::string> Reader::text(std::string_view key) {
-  const Json* const value = ask(key);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_string()) return value->string();
-  mistyped(key, *value, "a string");
-  return std::nullopt;
-}
-
-std::optional<std::vector<double>> Reader::numbers(std::string_view key) {
-  const Json* const value = ask(key);
-  if (value == nullptr) return std::nullopt;
-  const bool is_list =
-      value->is_array() && std::all_of(value->array().begin(), value->array().end(),
-                                       [](const Json& each) { return each.is_number(); });
-  if (!is_list) {
-    mistyped(key, *value, "an array of numbers");
-    return std::nullopt;
-  }
+std::optional<std::vector<double>> all_numbers(const Json& value) {
+  if (!value.is_array() || !std::ranges::all_of(value.array(), &Json::is_number)) return {};
   std::vector<double> numbers;
-  numbers.reserve(value->size());
-  for (const Json& each : value->array()) numbers.push_back(each.number());
+  numbers.reserve(value.size());
+  for (const Json& each : value.array()) numbers.push_back(each.number());
   return numbers;
 }
 
-std::optional<Reader> Reader::object(std::string_view key) {
-  const Json* const value = ask(key);
+}  // namespace
+
+template <class Convert>
+auto Reader::read(std::string_view key, std::string_view wanted, Convert convert)
+    -> decltype(convert(std::declval<const Json&>())) {
+  accept({&key, 1});
+  const Json* const value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (value->is_object()) return Reader(*value, message(path_, key, "."), *findings_);
-  mistyped(key, *value, "an object");
-  return std::nullopt;
+  auto read = convert(*value);
+  if (!read) malformed(key, " must be ", wanted, ", got ", describe(*value));
+  return read;
+}
+
+std::optional<double> Reader::number(std::string_view key) {
+  return read(key, "a number", [](const Json& value) {
+    return value.is_number() ? std::optional(value.number()) : std::nullopt;
+  });
+}
+
+std::optional<std::int64_t> Reader::integer(std::string_view key) {
+  const Json* const value = find(key);
+  constexpr std::uint64_t largest = std::uint64_t{1} << 53;
+  const bool is_too_large = value != nullptr && value->is_unsigned() &&
+                            static_cast<std::uint64_t>(value->integer()) > largest;
+  return read(key, is_too_large ? "an integer below 2^53" : "an integer",
+              [&](const Json& given) { return is_too_large ? std::nullopt : whole(given); });
+}
+
+std::optional<bool> Reader::boolean(std::string_view key) {
+  return read(key, "true or false", [](const Json& value) {
+    return value.is_boolean() ? std::optional(value.boolean()) : std::nullopt;
+  });
+}
+
+std::optional<std::string> Reader::text(std::string_view key) {
+  return read(key, "a string", [](const Json& value) {
+    return value.is_string() ? std::optional(value.string()) : std::nullopt;
+  });
+}
+
+std::optional<std::vector<double>> Reader::numbers(std::string_view key) {
+  return read(key, "an array of numbers", all_numbers);
+}
+
+std::optional<Reader> Reader::object(std::string_view key) {
+  return read(key, "an object", [&](const Json& value) {
+    return value.is_object() ? std::optional(Reader(value, message(path_, key, "."), *findings_))
+                             : std::nullopt;
+  });
 }
 
 const Json* Reader::find(std::string_view key) const {
@@ -98,15 +102,6 @@ std::optional<Error> Reader::error_about_others(ErrorCode code, std::string_view
     return Error{code, message(path_, shorten(key), is_not, join(asked_), hint)};
   }
   return std::nullopt;
-}
-
-const Json* Reader::ask(std::string_view key) {
-  accept({&key, 1});
-  return find(key);
-}
-
-void Reader::mistyped(std::string_view key, const Json& value, std::string_view wanted) {
-  malformed(key, " must be ", wanted, ", got ", describe(value));
 }
 
 }  // namespace rotary

@@ -132,9 +132,11 @@ class Reader {
     if (findings_->asked != nullptr) findings_->asked->insert(message(path_, key));
     return object_->find(key);
   }
-  // As find(), and remembers that the key was asked for.
-  const Json* ask(std::string_view key);
-  void mistyped(std::string_view key, const Json& value, std::string_view wanted);
+  // As find(), and remembers that the key was asked for. convert: gives an optional; if that is
+  // empty, the value is of another type than the wanted one.
+  template <class Convert>
+  auto read(std::string_view key, std::string_view wanted, Convert convert)
+      -> decltype(convert(std::declval<const Json&>()));
 
   template <class T>
   T required(std::string_view key, std::optional<T> value) {
