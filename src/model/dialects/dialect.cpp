@@ -40,7 +40,6 @@ constexpr std::array transformers_releases = {
     EngineVersion{4, 51}, EngineVersion{4, 53}, EngineVersion{4, 55}, EngineVersion{4, 57},
     EngineVersion{5, 0},  EngineVersion{5, 8},  EngineVersion{5, 13}, EngineVersion{5, 24}};
 
-// The last release before 5.0.
 constexpr EngineVersion last_transformers_4 = {4, 57};
 
 constexpr std::array vllm_releases = {EngineVersion{0, 33}};
@@ -81,10 +80,6 @@ constexpr std::array engines = {
                 .numerics = Numerics::transformers,
                 .looked_at = "2026-11-27"},
 };
-
-std::string version_text(const EngineVersion& version) {
-  return message(version.major, ".", version.minor);
-}
 
 std::optional<EngineVersion> parse_version(std::string_view text) {
   EngineVersion version;

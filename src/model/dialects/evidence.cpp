@@ -134,17 +134,16 @@ std::string nearest_releases(const Dialect& dialect) {
   const auto releases = facts_of(dialect.engine).releases;
   const auto after = std::ranges::find_if(
       releases, [&](const EngineVersion& each) { return each > *dialect.version; });
-  const auto text = [](const EngineVersion& each) { return message(each.major, ".", each.minor); };
-  if (after == releases.begin() || after == releases.end())
-    return message(text(after == releases.begin() ? releases.front() : releases.back()), " was");
-  return message(text(*(after - 1)), " and ", text(*after), " were");
+  if (after == releases.begin()) return message(version_text(releases.front()), " was");
+  if (after == releases.end()) return message(version_text(releases.back()), " was");
+  return message(version_text(*(after - 1)), " and ", version_text(*after), " were");
 }
 
 std::string name_of(const Dialect& dialect) {
   const EngineVersion version = dialect.version.value_or(facts_of(dialect.engine).newest);
   const std::string_view engine = to_string(dialect.engine);
   if (version == EngineVersion{}) return std::string(engine);
-  return message(engine, " ", version.major, ".", version.minor);
+  return message(engine, " ", version_text(version));
 }
 
 // Whether the family is in no release of Transformers. Then the code in the checkpoint runs, which
@@ -158,6 +157,10 @@ bool comes_with_checkpoint(std::string_view family, const Dialect& dialect) {
 }
 
 }  // namespace
+
+std::string version_text(const EngineVersion& version) {
+  return message(version.major, ".", version.minor);
+}
 
 ReadingEvidence evidence_of(const Json& part, const ModelSpec& model, const Dialect& dialect) {
   const std::string engine = name_of(dialect);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "model/json/json.hpp"
@@ -11,7 +12,6 @@
 
 namespace rotary {
 
-// Lists are words, with a space before and after each word.
 struct EvidenceRow {
   Engine engine;
   EngineVersion first;  // both inclusive; 0.0: the engine has no releases
@@ -21,8 +21,10 @@ struct EvidenceRow {
   std::string_view families;
 };
 
-// The rows, which the build makes from evidence.txt.
 [[nodiscard]] std::span<const EvidenceRow> evidence_rows();
+
+// "4.51".
+[[nodiscard]] std::string version_text(const EngineVersion& version);
 
 // How it is known that the engine reads the config's object `part` as `model`.
 [[nodiscard]] ReadingEvidence evidence_of(const Json& part, const ModelSpec& model,

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "rotary/frequencies.hpp"
 

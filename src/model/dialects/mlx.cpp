@@ -5,7 +5,6 @@
 #include <array>
 #include <optional>
 
-#include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 
 namespace rotary {
@@ -66,7 +65,6 @@ constexpr std::string_view theta_required =
     "exaone4 gemma3n_text glm4 glm4_moe granite granitemoe helium hunyuan llama4_text "
     "longcat_flash mimo_v2_flash minimax minimax_m2 olmo3 qwen3_moe qwen3_next "
     "qwen3_vl_moe_text recurrent_gemma solar_open stablelm";
-// Families that must give a theta, inside rope_parameters or outside.
 constexpr std::string_view some_theta_required = "qwen3 qwen3_vl_text";
 constexpr std::string_view theta_of_parameters =
     "exaone_moe granitemoehybrid lfm2 lfm2_moe muse_glimmer_text olmo_hybrid";
@@ -105,11 +103,6 @@ bool lacks_theta_beside(const RuleTarget& target) {
 // Whether the config's dictionary is rope_parameters, one for all layers.
 bool is_of_parameters(const RuleTarget& target) {
   return target.stated.has_parameters && !target.stated.has_scaling && !target.rotary.layer_type;
-}
-
-void refuse(RuleTarget& target, std::string_view text) {
-  target.refusal = text;
-  target.acted = true;
 }
 
 void refuse_absent_theta(RuleTarget& target) {
@@ -159,7 +152,6 @@ constexpr std::string_view heads_divided =
     "phi3small phimoe qwen2 qwen2_5_vl_text qwen2_moe qwen2_vl_text recurrent_gemma stablelm "
     "starcoder2";
 
-// The integer under a key; 0 if it is absent or not an integer.
 std::int64_t integer_at(const Json::Object& keys, std::string_view key) {
   const auto found = keys.find(key);
   return found != keys.end() && found->second.is_integer() ? found->second.integer() : 0;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 
 namespace rotary {
@@ -143,9 +142,8 @@ constexpr std::array sglang = {
 };
 
 void refuse_types(RuleTarget& target) {
-  if (rule_of<DynamicNtkScaling>(target) == nullptr) return;
-  target.refusal = "the builder has no rope_type dynamic";
-  target.acted = true;
+  if (rule_of<DynamicNtkScaling>(target) != nullptr)
+    refuse(target, "the builder has no rope_type dynamic");
 }
 
 bool states_betas(const ModelRotary& rotary) {
@@ -156,9 +154,8 @@ bool states_betas(const ModelRotary& rotary) {
 }
 
 void refuse_absent_betas(RuleTarget& target) {
-  if (rule_of<YarnScaling>(target) == nullptr || states_betas(target.rotary)) return;
-  target.refusal = "the builder takes an absent beta_fast or beta_slow for 0, and fails";
-  target.acted = true;
+  if (rule_of<YarnScaling>(target) != nullptr && !states_betas(target.rotary))
+    refuse(target, "the builder takes an absent beta_fast or beta_slow for 0, and fails");
 }
 
 void keep_fractions(RuleTarget& target) {

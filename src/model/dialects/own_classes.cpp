@@ -106,7 +106,6 @@ bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   return row != nullptr && config.version <= row->last && forget(config, key);
 }
 
-// The dictionary of this name; nullptr if there is none.
 Json::Object* rope_dictionary(ConfigEdit& config, std::string_view name) {
   const auto found = config.keys.find(name);
   const bool is_there = found != config.keys.end() && found->second.is_object();

@@ -17,7 +17,6 @@ enum class OwnClass {
   longest_call,   // the same, of the longest call
 };
 
-// The class that a family has in a version of Transformers.
 [[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);
 
 // A function for DialectRule::edit.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "model/json/json.hpp"
 #include "rotary/dialect.hpp"
@@ -59,7 +60,6 @@ struct RuleTarget {
   bool acted = false;
 };
 
-// The scaling rule of the embedding if it is of this type, else nullptr.
 template <class Rule>
 [[nodiscard]] Rule* rule_of(RuleTarget& target) {
   return std::get_if<Rule>(&target.rotary.spec.scaling);
@@ -73,18 +73,22 @@ void set(RuleTarget& target, Value& member, const New& value) {
   target.acted = true;
 }
 
+// Records why the engine does not run the model.
+inline void refuse(RuleTarget& target, std::string reason) {
+  target.refusal = std::move(reason);
+  target.acted = true;
+}
+
 // Changes that rules of several engines make.
 namespace dialects {
 
 // Whether the target's family is in a list such as "llama qwen2".
 [[nodiscard]] bool is_of(const RuleTarget& target, std::string_view model_types);
 [[nodiscard]] bool is_of(const ConfigEdit& config, std::string_view model_types);
-// Removes the scaling rule.
 void drop_scaling(RuleTarget& target);
 // Removes the dictionary that a configuration class supplies if the config has none: the engine
 // does not know it.
 void drop_default_scaling(RuleTarget& target);
-// Makes YaRN's ramp end at whole pairs, whatever the config says.
 void round_yarn_ramp(RuleTarget& target);
 // Sets A to 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
 void compute_yarn_attention_factor(RuleTarget& target);
@@ -95,9 +99,7 @@ void compute_yarn_factor_of_mscales(RuleTarget& target);
 void take_longrope_factor_of_lengths(RuleTarget& target);
 // The same, and computes A from that factor alone, except for lists with an A of their own.
 void compute_longrope_attention_factor(RuleTarget& target);
-// Chooses LongRoPE's list once, for the longest context.
 void choose_longrope_list_once(RuleTarget& target);
-// Removes dynamic NTK scaling, which the engine does not have.
 void drop_dynamic(RuleTarget& target);
 // Applies partial_rotary_factor to models whose own class does not read it.
 void read_partial_rotary_factor(RuleTarget& target);
@@ -107,11 +109,9 @@ void read_rotary_dim(RuleTarget& target);
 [[nodiscard]] EngineKeys take_engine_keys(Json& config);
 // For engines in which the keys of EngineKeys change nothing.
 void ignore_engine_keys(RuleTarget& target);
-// Multiplies the computed A by attn_factor.
 void multiply_by_attn_factor(RuleTarget& target);
 // Multiplies the weight of the unscaled frequencies by extrapolation_factor.
 void mix_by_extrapolation_factor(RuleTarget& target);
-// Enlarges the base by alpha.
 void read_alpha(RuleTarget& target);
 
 }  // namespace dialects

@@ -2,9 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <string>
 
-#include "base/message.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "model/families.hpp"
 #include "model/words.hpp"

@@ -37,9 +37,8 @@ bool has_two_rules(const RuleTarget& target) {
 void refuse_rope_types(RuleTarget& target) {
   const std::string_view type = rope_type(target.rotary.spec.scaling);
   if (type != "yarn" && type != "llama3" && type != "longrope") return;
-  if (!has_two_rules(target)) return;
-  target.refusal = message("rope_type ", type, " is unknown to the family's own class");
-  target.acted = true;
+  if (has_two_rules(target))
+    refuse(target, message("rope_type ", type, " is unknown to the family's own class"));
 }
 
 void divide_hidden_size(RuleTarget& target) {
@@ -48,20 +47,17 @@ void divide_hidden_size(RuleTarget& target) {
   if (!is_scaled(target) || !stated.hidden_size || stated.heads.value_or(0) < 1) return;
   const std::int64_t features = *stated.hidden_size / *stated.heads;
   if (features == spec.head_dim || spec.head_dim != spec.rotary_dim.value_or(spec.head_dim)) return;
+  if (features < 2 || features % 2 != 0)
+    return refuse(target, message("hidden_size / num_attention_heads is ", features,
+                                  ", which makes no pairs"));
   target.acted = true;
-  if (features < 2 || features % 2 != 0) {
-    target.refusal =
-        message("hidden_size / num_attention_heads is ", features, ", which makes no pairs");
-    return;
-  }
   spec.head_dim = features;
   spec.rotary_dim.reset();
 }
 
 void refuse_null_factor(RuleTarget& target) {
-  if (rule_of<YarnScaling>(target) == nullptr || !target.stated.factor_is_null) return;
-  target.refusal = "it takes the logarithm of factor, which is null";
-  target.acted = true;
+  if (rule_of<YarnScaling>(target) != nullptr && target.stated.factor_is_null)
+    refuse(target, "it takes the logarithm of factor, which is null");
 }
 
 // Adds a refusal if head_dim is null: some classes keep it null, and the functions of scaled rules
@@ -73,9 +69,7 @@ void refuse_null_head_dim(RuleTarget& target) {
   const bool is_stated = std::ranges::any_of(target.rotary.sources, [](const ValueSource& source) {
     return source.value == "head_dim" && source.origin == Origin::stated;
   });
-  if (is_stated) return;
-  target.refusal = "its function of the rule multiplies head_dim, which is null";
-  target.acted = true;
+  if (!is_stated) refuse(target, "its function of the rule multiplies head_dim, which is null");
 }
 
 void take_maximum_as_original(RuleTarget& target) {

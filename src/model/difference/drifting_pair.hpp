@@ -31,7 +31,6 @@ class DriftingPair {
   [[nodiscard]] std::optional<std::int64_t> first_beyond(double distance,
                                                          PositionSpan span) const noexcept;
 
-  // The first position at which apart() is above the tolerance.
   [[nodiscard]] std::optional<std::int64_t> first_apart(double tolerance,
                                                         PositionSpan span) const noexcept;
 
