@@ -68,7 +68,6 @@ struct Edit {
   const DialectRule* rule = nullptr;
 };
 
-// The start of every edit: the sample and the configured operation.
 struct Start {
   const ModelSpec& model;  // of which one embedding is looked at
   std::size_t rotary = 0;  // its index
@@ -88,7 +87,6 @@ inline constexpr std::array common_factors = {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 6
   return {std::string(name), std::move(one), std::move(other), FieldEffect::rows};
 }
 
-// The fields in which two specs differ.
 [[nodiscard]] std::vector<FieldDifference> differences(const RotarySpec& one,
                                                        const RotarySpec& other);
 
@@ -117,16 +115,18 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// A hypothesis and the function that lists its edits.
-struct HypothesisRow {
-  Hypothesis facts;
+// The function that lists the edits of a hypothesis; null: it is read from positions, not tried.
+struct Trial {
   Needs needs = Needs::nothing;
   void (*values)(const Start&, EditList&) = nullptr;
+};
+struct HypothesisRow {
+  Hypothesis facts;
+  Trial trial = {};
 };
 
 [[nodiscard]] const Hypothesis& hypothesis_named(std::string_view name) noexcept;
 
-// The edits of all hypotheses that this sample can show.
 [[nodiscard]] std::vector<Edit> edits_of(const Start& start);
 
 // The functions named in the table of hypotheses, by group.

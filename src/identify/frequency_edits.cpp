@@ -81,6 +81,16 @@ bool turn_alike(const Turning& one, const Turning& other) {
          one.attention_factor == other.attention_factor;
 }
 
+// An edit that sets the spec but for its pairing and sense.
+std::function<void(Operation&)> with_spec(RotarySpec spec) {
+  return [spec = std::move(spec)](Operation& operation) {
+    const RotarySpec before = operation.spec;
+    operation.spec = spec;
+    operation.spec.pairing = before.pairing;
+    operation.spec.sense = before.sense;
+  };
+}
+
 void add_engine_rule(const Start& start, const DialectRule& rule, EditList& list) {
   const auto reading = apply_rule(rule, model_alone(start));
   if (!reading && reading.error().code == ErrorCode::out_of_memory) throw std::bad_alloc();
@@ -90,12 +100,7 @@ void add_engine_rule(const Start& start, const DialectRule& rule, EditList& list
   changed.spec.numerics = Numerics::exact;
   const auto turning = turning_of(changed, start.context_tokens);
   if (!turning || turn_alike(*turning, start.turning)) return;
-  list.add(spec_aspects | window_aspect, rule, [spec = changed.spec](Operation& operation) {
-    const RotarySpec before = operation.spec;
-    operation.spec = spec;
-    operation.spec.pairing = before.pairing;
-    operation.spec.sense = before.sense;
-  });
+  list.add(spec_aspects | window_aspect, rule, with_spec(changed.spec));
 }
 
 }  // namespace
@@ -171,12 +176,7 @@ void list_other_layers(const Start& start, EditList& list) {
              rows_field("layer_type",
                         start.model.rotary[start.rotary].layer_type.value_or("these layers"),
                         other.layer_type.value_or("other layers")),
-             [spec](Operation& operation) {
-               const RotarySpec before = operation.spec;
-               operation.spec = spec;
-               operation.spec.pairing = before.pairing;
-               operation.spec.sense = before.sense;
-             });
+             with_spec(spec));
   }
 }
 

@@ -2,7 +2,6 @@
 #include "rotary/identify.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/enumerators.hpp"
@@ -354,7 +353,6 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options,
   return found;
 }
 
-// Identifies a dump of heads, or of rows of cos and sin.
 Result<Identification> identified_dump(const Result<Dump>& dump, const IdentifyOptions& options) {
   if (!dump) return dump.error();
   auto sample = identification::sample_of(*dump);

@@ -92,7 +92,6 @@ struct Turning {
 
 [[nodiscard]] std::vector<PairFeatures> pair_features(const HeadWindow& window);
 
-// An operation, ready to be done to a sample.
 struct Prediction {
   const Operation& operation;
   const Turning& turning;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edits of hypotheses about positions, and about 16-bit formats.
-#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +10,10 @@
 namespace rotary::identification {
 namespace {
 
-constexpr std::array narrow_dtypes = {DType::bf16, DType::f16};
-
-template <class Set>
-void list_narrow(std::string_view name, EditList& list, Set set) {
-  for (const DType dtype : narrow_dtypes) {
+void list_narrow(std::string_view name, EditList& list, std::optional<DType> Operation::*rounded) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
     list.add(precision_aspect, rows_field(name, "float32", std::string(to_string(dtype))),
-             [dtype, set](Operation& operation) { set(operation) = dtype; });
+             [dtype, rounded](Operation& operation) { operation.*rounded = dtype; });
   }
 }
 
@@ -63,20 +60,15 @@ void list_counted(const Start& start, EditList& list) {
 }
 
 void list_rounded_positions(const Start& /*start*/, EditList& list) {
-  list_narrow(
-      "positions", list,
-      [](Operation & operation) -> auto& { return operation.positions_rounded; });
+  list_narrow("positions", list, &Operation::positions_rounded);
 }
 
 void list_rounded_frequencies(const Start& /*start*/, EditList& list) {
-  list_narrow(
-      "inv_freq", list,
-      [](Operation & operation) -> auto& { return operation.frequencies_rounded; });
+  list_narrow("inv_freq", list, &Operation::frequencies_rounded);
 }
 
 void list_rounded_angles(const Start& /*start*/, EditList& list) {
-  list_narrow(
-      "angles", list, [](Operation & operation) -> auto& { return operation.angles_rounded; });
+  list_narrow("angles", list, &Operation::angles_rounded);
 }
 
 }  // namespace rotary::identification

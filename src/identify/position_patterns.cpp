@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -92,40 +93,35 @@ bool is_left_padding(const ReadPositions& p) {
   });
 }
 
+// Whether some position is not the one before plus 1, and may(position, the one before) holds for
+// every such position.
+template <class May>
+bool breaks(std::span<const double> positions, May may) {
+  bool any = false;
+  for (std::size_t t = 1; t < positions.size(); ++t) {
+    if (positions[t] == positions[t - 1] + 1) continue;
+    if (!may(positions[t], positions[t - 1])) return false;
+    any = true;
+  }
+  return any;
+}
+
 bool is_packing_without_reset(const ReadPositions& p) {
-  return each_wrong_row(p, [](const Row& row) {
-    bool resets = false;
-    for (std::size_t t = 1; t < row.size(); ++t) {
-      if (row.expected[t] == row.expected[t - 1] + 1) continue;
-      if (row.expected[t] >= row.expected[t - 1]) return false;
-      resets = true;
-    }
-    return resets && counts_up(row.found);
-  });
+  return each_wrong_row(
+      p, [](const Row& row) { return breaks(row.expected, std::less()) && counts_up(row.found); });
 }
 
 bool is_rank_positions(const ReadPositions& p) {
   return each_wrong_row(p, [](const Row& row) {
-    bool jumps = false;
-    for (std::size_t t = 1; t < row.size(); ++t) {
-      if (row.expected[t] == row.expected[t - 1] + 1) continue;
-      if (row.expected[t] <= row.expected[t - 1]) return false;
-      jumps = true;
-    }
-    return (jumps || row.found[0] == 0) && row.expected[0] != row.found.back() &&
-           counts_up(row.found) && jumps;
+    return breaks(row.expected, std::greater()) && row.expected[0] != row.found.back() &&
+           counts_up(row.found);
   });
 }
 
 bool is_restart(const ReadPositions& p) {
   return each_wrong_row(p, [](const Row& row) {
-    bool restarts = false;
-    for (std::size_t t = 1; t < row.size(); ++t) {
-      if (row.found[t] == row.found[t - 1] + 1) continue;
-      if (row.found[t] != row.found[0]) return false;
-      restarts = true;
-    }
-    return restarts && counts_up(row.expected);
+    const auto is_first = [&](double position, double) { return position == row.found[0]; };
+    return breaks(row.found, is_first) && counts_up(row.expected);
   });
 }
 
@@ -169,7 +165,6 @@ bool is_first_decoded(const ReadPositions& p) {
   });
 }
 
-// How many axes have wrong positions.
 std::size_t wrong_axes(const ReadPositions& p) {
   std::size_t wrong = 0;
   for (std::int64_t axis = 0; axis < p.axes; ++axis) {

@@ -151,7 +151,6 @@ std::optional<double> PositionReader::neighbour(std::size_t axis, double positio
   return std::nullopt;
 }
 
-// Whether no position near this one fits clearly better.
 bool PositionReader::is_best_nearby(std::size_t axis, double position) const {
   double slope = 0;
   double curve = 0;

@@ -76,7 +76,6 @@ struct Dump {
 // and the few roundings in float32 before it. Measured values.
 [[nodiscard]] double rounding_noise(DType dtype) noexcept;
 
-// The number of the dtype nearest to value.
 [[nodiscard]] double rounded_to(DType dtype, double value) noexcept;
 
 }  // namespace rotary::identification

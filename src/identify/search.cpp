@@ -10,11 +10,9 @@
 #include <utility>
 
 #include "base/extremes.hpp"
-#include "base/message.hpp"
 #include "identify/all_tokens.hpp"
 #include "identify/cached_keys.hpp"
 #include "identify/position_reading.hpp"
-#include "identify/structure.hpp"
 
 namespace rotary::identification {
 namespace {
@@ -144,7 +142,6 @@ void Search::try_singles(std::size_t from) {
   }
 }
 
-// Tries pairs of edits that change only these aspects.
 void Search::try_pairs(std::uint32_t aspects) {
   for (std::size_t j = 1; j < edits_.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -189,7 +186,6 @@ std::optional<std::vector<double>> Search::positions_beside(const Combination& c
   return turning ? positions_of_sample(*turning, start_.sample) : std::nullopt;
 }
 
-// Adds an edit that explains the sample together with this combination.
 bool Search::add_beside(Combination combination, Edit edit) {
   combination.push_back(edits_.size());
   edits_.push_back(std::move(edit));
@@ -203,7 +199,6 @@ bool Search::add_beside(Combination combination, Edit edit) {
   return false;
 }
 
-// Adds an edit that gives each token a position of its own.
 bool Search::add_token_positions(const Combination& combination,
                                  const std::vector<double>& positions) {
   if (start_.sample.observed == Observed::frequencies) return false;

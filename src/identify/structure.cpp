@@ -117,7 +117,6 @@ bool are_neighbours(const Sample& sample, std::size_t token) {
   return true;
 }
 
-// Whether the window has a width that models use.
 bool is_preferred(const FoundStructure& structure, const Sample& sample) {
   const auto features = static_cast<std::int64_t>(sample.features);
   const std::int64_t width = structure.window.rotary_dim;
