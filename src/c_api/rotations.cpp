@@ -36,7 +36,6 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
   return rows;
 }
 
-// from: frequencies, or the caller's cos and sin.
 constexpr auto make_rotations = [](const auto&... from) { return rotary::make_rotations(from...); };
 
 // Makes rotations from the caller's rows. make: a function of a window, rows and options.

@@ -56,13 +56,7 @@ template <class Use, class... Values>
          }) == ROTARY_OK;
 }
 
-// May throw std::bad_alloc.
-template <class Handle, class Content>
-[[nodiscard]] Handle* handle_of(Content content) {
-  return new Handle{std::move(content)};
-}
-
-// Sets *out to a new handle for the value of body, which returns a Result.
+// Sets *out to a handle of body's value; body returns a Result.
 template <class Handle, class Body>
 rotary_status make(Handle** out, Body body) noexcept {
   return run([&]() -> Status {
@@ -70,7 +64,7 @@ rotary_status make(Handle** out, Body body) noexcept {
     *out = nullptr;
     auto content = body();
     if (!content) return std::move(content).error();
-    *out = handle_of<Handle>(*std::move(content));
+    *out = new Handle{*std::move(content)};
     return {};
   });
 }

@@ -3,7 +3,6 @@
 // functions that take a value check it.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "rotary/executor.hpp"

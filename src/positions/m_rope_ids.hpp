@@ -169,7 +169,6 @@ class MRopeIds {
     next_ = sum(next_, number(std::max(grid.rows, grid.columns)));
   }
 
-  // Writes the ids of one token, which has these coordinates.
   void put(const std::array<Number, 3>& place, Number image) {
     for (std::int64_t axis = 0; axis < convention_.axes; ++axis) {
       Number id = 0;
@@ -248,7 +247,6 @@ class MRopeIds {
     [[nodiscard]] Number video_time(std::int64_t token) const {
       return times[static_cast<std::size_t>(token / per_frame())];
     }
-    [[nodiscard]] Number audio_time(std::int64_t token) const { return number(token); }
   };
 
   void put_video(const Sound& of, std::int64_t token) {
@@ -258,9 +256,7 @@ class MRopeIds {
         number(image_));
   }
 
-  void put_audio(const Sound& of, std::int64_t token) {
-    put_text(sum(next_, of.audio_time(token)));
-  }
+  void put_audio(std::int64_t token) { put_text(sum(next_, number(token))); }
 
   void add_markers() {
     const Number second = convention_.sound == SoundOfVideo::by_chunk ? 0 : 1;
@@ -300,7 +296,7 @@ class MRopeIds {
 
   void add_chunks(const Sound& of) {
     const auto video = chunk_ends(of.video_tokens(), [&](auto i) { return of.video_time(i); });
-    const auto audio = chunk_ends(of.audio_tokens, [&](auto i) { return of.audio_time(i); });
+    const auto audio = chunk_ends(of.audio_tokens, [](std::int64_t i) { return number(i); });
     const auto add_chunk = [&](const auto& ends, std::size_t chunk, auto put_token) {
       if (chunk >= ends.size()) return;
       begin_part();
@@ -308,7 +304,7 @@ class MRopeIds {
     };
     for (std::size_t chunk = 0; chunk < std::max(video.size(), audio.size()); ++chunk) {
       add_chunk(video, chunk, [&](std::int64_t i) { put_video(of, i); });
-      add_chunk(audio, chunk, [&](std::int64_t i) { put_audio(of, i); });
+      add_chunk(audio, chunk, [&](std::int64_t i) { put_audio(i); });
     }
   }
 
@@ -316,14 +312,14 @@ class MRopeIds {
     std::int64_t video = 0;
     std::int64_t audio = 0;
     while (video < of.video_tokens() && audio < of.audio_tokens) {
-      if (sum(next_, of.video_time(video)) <= sum(next_, of.audio_time(audio)))
+      if (sum(next_, of.video_time(video)) <= sum(next_, number(audio)))
         put_video(of, video++);
       else
-        put_audio(of, audio++);
+        put_audio(audio++);
     }
     begin_part();
     while (video < of.video_tokens()) put_video(of, video++);
-    while (audio < of.audio_tokens) put_audio(of, audio++);
+    while (audio < of.audio_tokens) put_audio(audio++);
   }
 
   const MRopeConvention& convention_;

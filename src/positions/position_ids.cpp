@@ -137,7 +137,6 @@ struct Row {
   }
 };
 
-// Compares a row with the ids that it must have.
 std::optional<PositionFinding> against(const Row& row) {
   std::optional<std::size_t> first;
   bool has_padding = false;
@@ -165,7 +164,6 @@ std::optional<PositionFinding> against(const Row& row) {
   return row.finding("other", at, where);
 }
 
-// Examines a row about which nothing else is known.
 std::optional<PositionFinding> alone(const Row& row) {
   for (std::size_t i = 1; i < row.seen.size(); ++i) {
     const std::int64_t step = row.seen[i] - row.seen[i - 1];
