@@ -5,8 +5,8 @@
 #
 # rotary_sources(<target> [COLD] [GROUP <name>] <source>...)
 #   Sources without a group are compiled separately, because they clash or are long; with
-#   ROTARY_FUZZ, which gives options to single files, all are. COLD sources are not called per token;
-#   a release compiles them with ROTARY_COLD.
+#   ROTARY_FUZZ, which gives options to single files, all are. COLD sources are not called for each
+#   token; a release compiles them with ROTARY_COLD.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)

@@ -236,7 +236,7 @@ struct LayerForm {
   TemperatureKeys temperature = TemperatureKeys::none;
 };
 
-// What the usual key means in a config that lacks the family's own key.
+// The meaning of the usual key in a config that lacks the family's own key.
 enum class UsualNames { the_same, another };
 
 // A family's names of values that every config has. If absent, the usual names are read.
@@ -331,7 +331,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// What a spec would need to describe a refused model; empty for other names.
+// The reason to refuse a model: what a spec lacks for it. Empty for other names.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

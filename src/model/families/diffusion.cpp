@@ -75,8 +75,8 @@ struct Refusal {
   std::string_view needs;
 };
 
-// What a spec lacks for a class, or where its numbers are. inkling2_loop and those below are in
-// Transformers.
+// Each refused class with what a spec lacks for it, or where its numbers are. inkling2_loop and
+// those below are in Transformers.
 constexpr std::array refusals = {
     Refusal{"AllegroTransformer3DModel CogVideoXTransformer3DModel CogView4Transformer2DModel "
             "EasyAnimateTransformer3DModel",
