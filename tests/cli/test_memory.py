@@ -50,20 +50,20 @@ class MemoryTest(ToolTest):
             "LD_PRELOAD": FAILING_NEW, "ROTARY_FAILING_NEW": str(allowed)})
 
     def test_allocations_that_fail(self):
-        """From each of some 20 on, or that one alone; commands share their beginnings, so each has
+        """From each of some 10 on, or that one alone; commands share their beginnings, so each has
         others."""
         for shift, arguments in enumerate(COMMANDS):
             enough = 1
             while not self.with_failures(arguments, enough, ROTARY_FAILING_NEW_LATER="1"):
                 enough *= 2
-            step = enough // 20
+            step = enough // 10
             for allowed in range(shift * step // len(COMMANDS), enough, step):
                 with self.subTest(arguments=arguments, allowed=allowed):
                     self.with_failures(arguments, allowed)
                     self.with_failures(arguments, allowed, ROTARY_FAILING_NEW_LATER="1")
 
     def test_limits_of_the_address_space(self):
-        """From what it takes to load the program and its libraries, in some 20 steps."""
+        """From what it takes to load the program and its libraries, in some 10 steps."""
         def limited(limit):
             return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))}
 
@@ -77,6 +77,6 @@ class MemoryTest(ToolTest):
             more = page
             while not self.run_once(arguments, **limited(least + more)):
                 more *= 2
-            for limit in range(least, least + more, max(more // 20, page)):
+            for limit in range(least, least + more, max(more // 10, page)):
                 with self.subTest(arguments=arguments, limit=limit):
                     self.run_once(arguments, **limited(limit))
