@@ -2,6 +2,7 @@
 """docs/schema/rotary-spec.schema.json and the library's reader accept the same specs."""
 
 import copy
+import functools
 import json
 import os
 import pathlib
@@ -21,7 +22,9 @@ RULES = {
 }
 # These rules need a rotary_dim of 4.
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
-# Every JSON type, and numbers around each bound in the schema.
+# Keys of lists, of which there may be too few entries.
+LISTS = ("pairs", "bases", "short_factor", "long_factor", "inv_freq")
+# Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
     None, True, False, "half", "interleaved", "exact", "transformers", "ggml",
     "vllm", "every_step", "table", "result", "double_angle", "8", "", [], {},
@@ -72,17 +75,25 @@ def schema_of(spec, path):
     return SCHEMA["properties"][path] if path else SCHEMA
 
 
+@functools.cache
+def accepted(key):
+    """Values that the schema takes for a key of a spec."""
+    property_ = VALIDATOR.evolve(schema=SCHEMA["properties"].get(key, False))
+    return [value for value in VALUES if property_.is_valid(value)]
+
+
 def variants(spec):
-    """Yields the spec with one more key, one less, or one value changed."""
-    yield spec
+    """(spec, key, value) for one key more, one less (None), or another value for one. A value that
+    a key never takes is tried beside the examples of the schema alone, not beside each rule."""
+    of_rule = spec not in SCHEMA["examples"]
     for path in ["", *(path for path in ("scaling", "xpos", "axes") if path in spec)]:
         present = spec[path] if path else spec
         properties = schema_of(spec, path)["properties"]
         for key in present:
-            yield without(spec, path, key)
+            yield without(spec, path, key), key, None
         for key in [*properties, "unknown", "rope_theta", "type"]:
-            for value in VALUES:
-                yield changed(spec, path, key, value)
+            for value in accepted(key) if of_rule and not path else VALUES:
+                yield changed(spec, path, key, value), key, value
 
 
 def fits(axes, spec, rotary_dim):
@@ -137,15 +148,22 @@ class SchemaTest(unittest.TestCase):
             self.assertEqual(answer, ("ok", ""), spec)
 
     def test_variants_are_judged_alike(self):
-        specs = [variant for spec in EXAMPLES for variant in variants(spec)]
-        accepted = 0
-        for spec, (status, error) in zip(specs, read(specs)):
+        """Malformed is what is missing, unknown or of another type; the error names the key, and
+        what it got or accepts."""
+        changes = [change for spec in EXAMPLES for change in variants(spec)]
+        taken = 0
+        answers = read([spec for spec, _, _ in changes])
+        for (spec, key, value), (status, error) in zip(changes, answers):
             valid = VALIDATOR.is_valid(spec)
             if valid and (not related(spec) or extreme(spec)):
                 continue
             self.assertEqual(valid, status == "ok", f"{json.dumps(spec)}: {status}: {error}")
-            accepted += valid
-        self.assertGreater(accepted, 100)
+            taken += valid
+            if status == "malformed_input":
+                self.assertRegex(error, rf"\b{key}\b.*(got|accepts|given)", json.dumps(spec))
+            elif not valid and key not in LISTS and type(value) not in (int, float):
+                self.assertEqual(status, "unsupported", json.dumps(spec))
+        self.assertGreater(taken, 100)
 
     def test_the_reader_knows_the_same_keys(self):
         spec = EXAMPLES[0]

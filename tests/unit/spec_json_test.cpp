@@ -7,7 +7,6 @@
 #include <limits>
 #include <string>
 
-#include "rotary/frequencies.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
 
@@ -39,12 +38,6 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.xpos, expected.xpos);
   EXPECT_EQ(actual.axes, expected.axes);
   EXPECT_EQ(actual.blocks, expected.blocks);
-}
-
-TEST(SpecJson, MustHaveItsKeys) {
-  expect_equal(
-      value_of(parse_rotary_spec(R"({"head_dim": 128, "base": 500000, "pairing": "half"})")),
-      {.head_dim = 128, .base = 500000.0, .pairing = Pairing::half});
 }
 
 TEST(SpecJson, EveryMember) {
@@ -182,22 +175,6 @@ TEST(SpecJson, EveryRuleHasAForm) {
     test::refused(parse_rotary_spec(with_scaling(text)), {"scaling.no_key is not a key", name},
                   ErrorCode::malformed_input);
   }
-}
-
-TEST(SpecJson, TheFrequenciesAreThoseOfTheAggregate) {
-  const auto parsed = value_of(make_frequencies(value_of(parse_rotary_spec(R"({"head_dim": 80,
-      "rotary_dim": 32, "first_feature": 4, "base": 1e6, "pairing": "interleaved",
-      "scaling": {"rope_type": "ntk", "alpha": 3.5}})"))));
-  const auto built = value_of(make_frequencies({.head_dim = 80,
-                                                .rotary_dim = 32,
-                                                .first_feature = 4,
-                                                .base = 1e6,
-                                                .pairing = Pairing::interleaved,
-                                                .scaling = NtkScaling{.alpha = 3.5}}));
-  EXPECT_EQ(parsed.inv_freq, built.inv_freq);
-  EXPECT_EQ(parsed.turns, built.turns);
-  EXPECT_EQ(parsed.window.first_feature, 4);
-  EXPECT_EQ(parsed.window.pairing.get(), Pairing::interleaved);
 }
 
 }  // namespace
