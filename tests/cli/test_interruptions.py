@@ -41,10 +41,11 @@ class InterruptionTest(ToolTest):
         for name, content in self.inputs.items():
             (self.path / name).write_bytes(content)
 
-    def interrupted(self, command, number):
-        """What each moment leaves; ends where the command does."""
+    def interrupted(self, command, *signals):
+        """What each moment leaves, the signals by turns; ends where the command does."""
         for moment in itertools.count():
             self.start_again()
+            number = signals[moment % len(signals)]
             result = self.run_tool(*command, environment={
                 "LD_PRELOAD": os.environ["ROTARY_SIGNAL_LIBRARY"], "ROTARY_MOMENT": str(moment),
                 "ROTARY_SIGNAL": str(int(number))})
@@ -62,15 +63,20 @@ class InterruptionTest(ToolTest):
     def test_signals_leave_all_or_nothing(self):
         for command in self.COMMANDS:
             complete = self.expected(command)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                for moment, left in self.interrupted(command, number):
-                    with self.subTest(command[0], signal=number.name, moment=moment):
-                        self.assertIn(left, (self.inputs, complete))
+            for moment, left in self.interrupted(
+                    command, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                with self.subTest(command[0], moment=moment):
+                    self.assertIn(left, (self.inputs, complete))
 
     def test_the_next_run_is_not_disturbed_by_what_a_kill_left(self):
         for command in self.COMMANDS:
             complete = self.expected(command)
+            seen = []
             for _, left in self.interrupted(command, signal.SIGKILL):
+                state = {re.sub("[0-9a-f]{16}", "", name): left[name] for name in left}
+                if state in seen:
+                    continue
+                seen.append(state)
                 named = {name: content for name, content in left.items()
                          if not re.fullmatch(r"(out/)?rotary-[0-9a-f]{16}\.partial", name)}
                 for name, content in named.items():
