@@ -110,7 +110,7 @@ class PermuteTest(ToolTest):
         """Refused are rows that share a byte, before one is written."""
         self.write_config(GQA)
         for dtype, bits in BITS.items():
-            for width in (1, 2, 3, 4, 7):
+            for width in (1, 2, 3, 4, 7) if bits < 8 else (1, 7):
                 q, bias, v = (self.random.bytes(count * bits // 8)
                               for count in (64 * width, 64, width * 8))
                 tensors = {"q_proj.weight": ([64, width], q), "v_proj.weight": ([width, 8], v)}
@@ -270,7 +270,7 @@ class PermuteTest(ToolTest):
                 ('{"weight_map": {"a": []}}', "a file of its own folder for 'a'"),
                 ('{"weight_map": {"a": "f"}, "weight_map": {}}', "weight_map once"),
                 ('{"a": ' + "[" * 64 + "]" * 64 + "}", "not nest deeper than 64 levels"),
-                (json.dumps({"weight_map": {f"t{i}": "f" for i in range(2**20 + 1)}}),
+                ('{"weight_map": {' + ",".join(f'"t{i}":"f"' for i in range(2**20 + 1)) + "}}",
                  "name at most 1048576 tensors")):
             path.write_text(text)
             self.refuses(3, words, path=path.name)
