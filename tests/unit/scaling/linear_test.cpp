@@ -49,17 +49,6 @@ TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
   EXPECT_EQ(of_list.turns, of_rule.turns);
 }
 
-TEST(ExplicitRule, IsReadInASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1, 0.25, 0]})"),
-            Scaling(ExplicitScaling{.inv_freq = {1, 0.25, 0}}));
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "explicit", "inv_freq": [1],
-      "attention_factor": 1.5})"),
-            Scaling(ExplicitScaling{.inv_freq = {1}, .attention_factor = 1.5}));
-  test::malformed_spec(R"({"rope_type": "explicit"})", {"inv_freq must be given"});
-  test::malformed_spec(R"({"rope_type": "explicit", "inv_freq": 1})",
-                       {"scaling.inv_freq must be an array of numbers, got 1"});
-}
-
 // Clipped RoPE: the slowest pairs slow down or stand still.
 
 using test::expect_refused;
@@ -90,19 +79,6 @@ TEST(ClippedRule, KeepsTheFastPairs) {
 TEST(ClippedRule, Refusals) {
   expect_refused(ClippedScaling{.clipped_pairs = 0}, {"clipped_pairs must be > 0, got 0"});
   expect_refused(ClippedScaling{.clipped_pairs = 33}, {"clipped_pairs must be in [1, 32], got 33"});
-}
-
-TEST(ClippedRule, IsReadInASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20})"),
-            Scaling(ClippedScaling{.clipped_pairs = 20}));
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "clipped", "clipped_pairs": 20,
-      "edge": "hard"})"),
-            Scaling(ClippedScaling{.clipped_pairs = 20, .edge = ClippedEdge::hard}));
-  test::malformed_spec(R"({"rope_type": "clipped"})", {"clipped_pairs must be given"});
-  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2.5})",
-                       {"clipped_pairs must be an integer", "2.5"});
-  test::malformed_spec(R"({"rope_type": "clipped", "clipped_pairs": 2, "edge": "soft"})",
-                       {"edge must be cosine or hard, got", "soft"});
 }
 
 // Llama 3.1: three bands of wavelengths.

@@ -100,30 +100,6 @@ TEST(LongRopeRule, Refusals) {
   expect_refused(rule, {"long_factor must be finite and > 0, got 0 for pair 7"}, 1);
 }
 
-TEST(LongRopeRule, IsReadInASpec) {
-  const std::string members = R"({"rope_type": "longrope", "short_factor": [1, 1.5],
-      "long_factor": [1, 8], "original_max_position_embeddings": 4096, "factor": 32)";
-  LongRopeScaling rule{.short_factor = {1, 1.5},
-                       .long_factor = {1, 8},
-                       .original_context_tokens = 4096,
-                       .factor = 32};
-  EXPECT_EQ(test::scaling_of_text(members + "}"), Scaling(rule));
-  rule.attention_factor = 1.5;
-  rule.short_mscale = 1.25;
-  rule.long_mscale = 1.125;
-  rule.lists = LongRopeSwitch::always_long;
-  EXPECT_EQ(test::scaling_of_text(members + R"(, "attention_factor": 1.5, "short_mscale": 1.25,
-      "long_mscale": 1.125, "switch": "always_long"})"),
-            Scaling(rule));
-  test::malformed_spec(members + R"(, "switch": "long"})",
-                       {"switch must be by_context, always_short or always_long", "got \"long\""});
-  test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1, "2"]})",
-                       {"scaling.short_factor must be an array of numbers"});
-  test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1],
-      "long_factor": [1], "original_max_position_embeddings": 4096})",
-                       {"scaling.factor must be given"});
-}
-
 // head_dim 4, so two pairs.
 std::string config_with(std::string_view beside, std::string_view scaling) {
   std::string config = R"({"model_type": "llama", "head_dim": 4, "num_hidden_layers": 1,

@@ -207,14 +207,6 @@ TEST(DynamicNtkRule, Refusals) {
                  std::int64_t{1} << 40);
 }
 
-TEST(DynamicNtkRule, IsReadInASpec) {
-  test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4})",
-                       {"original_max_position_embeddings must be given"});
-  test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4, "alpha": 2,
-      "original_max_position_embeddings": 2048})",
-                       {"scaling.alpha is not a key of rope_type 'dynamic'"});
-}
-
 // The original context of a config is max_position_embeddings.
 TEST(DynamicNtkRule, IsReadInAConfig) {
   const auto model =
