@@ -105,7 +105,8 @@ TEST_F(AttendErrors, ScalesAndTemperatures) {
 
 TEST_F(AttendErrors, Masks) {
   refuse(c.options.mask.order = {}, {"mask: order must be bidirectional or causal", "got value 0"});
-  refuse(c.options.mask.left = -1, {"mask: left must be >= 0", "got -1"});
+  refuse(c.options.mask.left = -1,
+         {"left, how many earlier keys a query sees, must be >= 0", "got -1"});
   refuse(c.options.mask.sinks = -1, {"mask: sinks must be >= 0", "got -1"});
   // No number is too large, or too small.
   for (const std::int64_t right : {lowest, highest})

@@ -89,7 +89,8 @@ Status check_mask(const AttendCall& call) {
                             static_cast<std::int32_t>(mask.order));
   }
   if (mask.left.value_or(0) < 0)
-    return invalid_argument("mask: left must be >= 0, got ", *mask.left);
+    return invalid_argument("left, how many earlier keys a query sees, must be >= 0, got ",
+                            *mask.left);
   if (mask.sinks < 0) return invalid_argument("mask: sinks must be >= 0, got ", mask.sinks);
   return {};
 }

@@ -26,9 +26,9 @@ Status check_form(const ConsecutiveSlots& slots, const Extents& cache, const Ext
   }
   // By subtraction: the sum may overflow.
   if (slots.first >= 0 && slots.first <= cache.tokens - k.tokens) return {};
-  return invalid_argument("slots: first must be from 0 to ", cache.tokens - k.tokens, ", for ",
-                          k.tokens, " tokens in blocks of ", cache.tokens, " slots; got ",
-                          slots.first);
+  return invalid_argument("slots: the first slot must be from 0 to ", cache.tokens - k.tokens,
+                          ", so that ", k.tokens, " tokens fit in a block of ", cache.tokens,
+                          " slots; got ", slots.first);
 }
 
 template <class Number>
