@@ -111,9 +111,8 @@ std::string full_name(const CLI::App& app) {
 void check_options_before(const CLI::App& app) {
   for (const CLI::Option* option : app.get_parent()->get_options()) {
     if (option->count() == 0) continue;
-    throw Failure(ExitCode::usage,
-                  fmt::format("options of {} must stand after its name, got {} before it",
-                              app.get_name(), option->get_name()));
+    fail_usage("options of {} must stand after its name, got {} before it", app.get_name(),
+               option->get_name());
   }
 }
 
@@ -156,6 +155,19 @@ std::string unexpected_text(const CLI::App& root) {
                      did_you_mean(name, names));
 }
 
+// ": one of bthd, bhtd, thd", for the missing option; "" where it takes any value.
+std::string choices_text(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    std::string values = option->get_type_name();
+    if (!option->get_required() || option->count() > 0) continue;
+    if (values.find('|') == std::string::npos) return "";
+    for (auto bar = values.find('|'); bar != std::string::npos; bar = values.find('|', bar))
+      values.replace(bar, 1, ", ");
+    return ": one of " + values;
+  }
+  return "";
+}
+
 Call help_of(const std::string& name) {
   return {.run = [name](OutputForm) { return help_text(facts_named(name)); },
           .form = OutputForm::text};
@@ -185,10 +197,13 @@ std::vector<CommandFacts> all_command_facts() {
 }
 
 CommandFacts facts_named(std::string_view name) {
-  for (CommandFacts& facts : all_command_facts()) {
+  std::vector<CommandFacts> all = all_command_facts();
+  std::vector<std::string_view> names;
+  for (CommandFacts& facts : all) {
     if (facts.name == name) return std::move(facts);
+    names.push_back(facts.name);
   }
-  throw Failure(ExitCode::internal, fmt::format("no command is called {}", name));
+  fail_usage("there is no command '{}'{}", name, did_you_mean(name, names));
 }
 
 // CLI11 knows a dozen reasons; for a script they are one.
@@ -208,6 +223,8 @@ Call read_command_line(Arguments arguments) {
     const bool is_repeated = text.find("At Most") != std::string_view::npos;
     fail_usage("{} {}", text.substr(0, text.find(':')),
                is_repeated ? "must be given once" : "needs a value");
+  } catch (const CLI::RequiredError& error) {
+    throw Failure(ExitCode::usage, error.what() + choices_text(chosen_app(table.root())));
   } catch (const CLI::ParseError& error) {
     throw Failure(ExitCode::usage, error.what());
   }
@@ -217,7 +234,7 @@ Call read_command_line(Arguments arguments) {
     parser->read();
     return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};
   }
-  throw Failure(ExitCode::internal, "no command ran");
+  fail(ExitCode::internal, "no command ran");
 }
 
 std::string title(Arguments arguments) {

@@ -35,7 +35,7 @@ struct CommandFacts {
 // The tool itself first, then its commands in their order, each before those called by its name.
 [[nodiscard]] std::vector<CommandFacts> all_command_facts();
 
-// The facts of "rotary bench attention".
+// The facts of "rotary bench attention". Usage failure for another name.
 [[nodiscard]] CommandFacts facts_named(std::string_view name);
 
 struct Call {

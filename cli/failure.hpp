@@ -69,10 +69,15 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// A usage failure; the message as fmt::format takes it.
+// The message as fmt::format takes it.
+template <class... Values>
+[[noreturn]] void fail(ExitCode code, fmt::format_string<Values...> message, Values&&... values) {
+  throw Failure(code, fmt::format(message, std::forward<Values>(values)...));
+}
+
 template <class... Values>
 [[noreturn]] void fail_usage(fmt::format_string<Values...> message, Values&&... values) {
-  throw Failure(ExitCode::usage, fmt::format(message, std::forward<Values>(values)...));
+  fail(ExitCode::usage, message, std::forward<Values>(values)...);
 }
 
 template <class... Values>

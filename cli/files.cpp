@@ -27,8 +27,7 @@ namespace fs = std::filesystem;
 template <class... Values>
 [[noreturn]] void fail_io(std::string_view name, fmt::format_string<Values...> what,
                           Values&&... values) {
-  throw Failure(ExitCode::io,
-                fmt::format("{}: {}", name, fmt::format(what, std::forward<Values>(values)...)));
+  fail(ExitCode::io, "{}: {}", name, fmt::format(what, std::forward<Values>(values)...));
 }
 
 [[noreturn]] void fail_errno(std::string_view name, std::string_view verb) {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <iterator>
 
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
@@ -14,15 +14,11 @@ namespace rotary::cli {
 namespace {
 
 // Beyond 16 bits an escape is a pair of surrogates.
-void append_json_escape(std::string& text, char32_t code_point) {
+std::string json_escape(char32_t code_point) {
   const auto number = static_cast<std::uint32_t>(code_point);
-  auto out = std::back_inserter(text);
-  if (number <= 0xFFFF) {
-    fmt::format_to(out, "\\u{:04x}", number);
-    return;
-  }
+  if (number <= 0xFFFF) return fmt::format("\\u{:04x}", number);
   const std::uint32_t beyond = number - 0x10000;
-  fmt::format_to(out, "\\u{:04x}\\u{:04x}", 0xD800 + (beyond >> 10), 0xDC00 + (beyond & 0x3FF));
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (beyond >> 10), 0xDC00 + (beyond & 0x3FF));
 }
 
 std::string with_finite_numbers(std::string_view text) {
@@ -48,13 +44,32 @@ std::string with_finite_numbers(std::string_view text) {
 
 }  // namespace
 
-SortedJson parsed_config(std::string_view text) {
-  return SortedJson::parse(with_finite_numbers(text), nullptr, /*allow_exceptions=*/false);
+SortedJson parsed(std::string_view text) {
+  return SortedJson::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-Json ordered_config(std::string_view text) {
-  return Json::parse(with_finite_numbers(text), nullptr, /*allow_exceptions=*/false);
+Json parsed_in_order(std::string_view text) {
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
+
+bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events) {
+  return SortedJson::sax_parse(text, &events);
+}
+
+SortedJson parsed_config(std::string_view text) { return parsed(with_finite_numbers(text)); }
+
+Json ordered_config(std::string_view text) { return parsed_in_order(with_finite_numbers(text)); }
+
+nlohmann::json_pointer<std::string> pointer_to(std::string_view path) {
+  nlohmann::json_pointer<std::string> pointer;
+  while (!path.empty()) {
+    pointer /= std::string(path.substr(0, path.find('.')));
+    path.remove_prefix(std::min(path.find('.'), path.size() - 1) + 1);
+  }
+  return pointer;
+}
+
+std::string dumped(const Json& document) { return document.dump(); }
 
 double rounded_to_digits(double number, int significant_digits) {
   const std::string text = fmt::format("{:.{}g}", number, significant_digits);
@@ -74,10 +89,8 @@ std::string printed(const Json& document) {
     if (rest.empty()) break;
     // Only strings have other characters, and there an escape means the same.
     const std::string_view sequence = rest.substr(0, utf8_sequence_length(rest));
-    if (is_obeyed(code_point_of(sequence)))
-      append_json_escape(text, code_point_of(sequence));
-    else
-      text += sequence;
+    const char32_t code_point = code_point_of(sequence);
+    text += is_obeyed(code_point) ? json_escape(code_point) : std::string(sequence);
     rest.remove_prefix(sequence.size());
   }
   return text + '\n';

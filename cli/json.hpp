@@ -45,11 +45,22 @@ template <class Range, class Make>
   return text.empty() ? Json() : Json(text);
 }
 
-// A config that resolve() accepts: NaN and Infinity, which Python writes, become texts. Discarded
-// if it is no JSON.
+// The functions that parse and print stand in json.cpp alone: each source that calls the library's
+// own templates compiles its parser again. What is no JSON is discarded.
+[[nodiscard]] SortedJson parsed(std::string_view text);
+[[nodiscard]] Json parsed_in_order(std::string_view text);
+[[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);
+
+// A config that resolve() accepts: NaN and Infinity, which Python writes, become texts.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
 // The same in the order of the text, for a text of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
+
+// On one line, as it is.
+[[nodiscard]] std::string dumped(const Json& document);
+
+// The member at "thinker_config.text_config"; of "" the document itself.
+[[nodiscard]] nlohmann::json_pointer<std::string> pointer_to(std::string_view path);
 
 // Rounds to the nearest double with that many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);

@@ -71,8 +71,8 @@ std::string near_card_names_text(std::string_view text) {
 }
 
 void fail_unknown_card(std::string_view text, std::string_view nor) {
-  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}{}",
-                                          text, near_card_names_text(text), nor));
+  fail(ExitCode::io, "{}: No such file, and no model card has this name{}{}", text,
+       near_card_names_text(text), nor);
 }
 
 }  // namespace rotary::cli

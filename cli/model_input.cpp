@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/arguments.hpp"
@@ -32,37 +33,22 @@ std::string layer_types_text(const ModelSpec& model) {
 }
 
 std::size_t rotary_of_layer(const ModelSpec& model, std::int64_t layer) {
-  if (model.layers.empty()) {
-    throw Failure(ExitCode::usage,
-                  "--layer needs a config with num_hidden_layers, and this one has none");
-  }
-  if (layer < 0 || static_cast<std::size_t>(layer) >= model.layers.size()) {
-    throw Failure(ExitCode::usage, fmt::format("--layer must be one of 0 to {}, got {}",
-                                               model.layers.size() - 1, layer));
-  }
+  require(!model.layers.empty(),
+          "--layer needs a config with num_hidden_layers, and this one has none");
+  require(layer >= 0 && std::cmp_less(layer, model.layers.size()),
+          "--layer must be one of 0 to {}, got {}", model.layers.size() - 1, layer);
   const ModelLayer& chosen = model.layers[static_cast<std::size_t>(layer)];
-  switch (chosen.encoding) {
-    case LayerEncoding::rotary:
-      return chosen.rotary;
-    case LayerEncoding::none:
-    case LayerEncoding::alibi:
-    case LayerEncoding::t5_bias:
-    case LayerEncoding::learned:
-    case LayerEncoding::sinusoidal:
-    case LayerEncoding::no_attention:
-      break;
-  }
-  throw Failure(ExitCode::unsupported, fmt::format("layer {} has no rotary embedding: {}", layer,
-                                                   to_string(chosen.encoding)));
+  if (chosen.encoding == LayerEncoding::rotary) return chosen.rotary;
+  fail(ExitCode::unsupported, "layer {} has no rotary embedding: {}", layer,
+       to_string(chosen.encoding));
 }
 
 std::size_t rotary_of_type(const ModelSpec& model, const std::string& layer_type) {
   for (std::size_t i = 0; i < model.rotary.size(); ++i) {
     if (model.rotary[i].layer_type == layer_type) return i;
   }
-  throw Failure(ExitCode::usage,
-                fmt::format("--layer-type must be one that the config names ({}), got '{}'",
-                            layer_types_text(model), layer_type));
+  fail_usage("--layer-type must be one that the config names ({}), got '{}'",
+             layer_types_text(model), layer_type);
 }
 
 bool is_file_or_folder(const std::string& path) {
@@ -85,14 +71,11 @@ bool may_be_id(std::string_view text) {
 }
 
 [[noreturn]] void fail_without_file(const std::string& text) {
-  const std::string fetch =
-      may_be_id(text) ? fmt::format(
-                            "; `curl -LO https://huggingface.co/{}/resolve/main/config.json"
-                            "` fetches the config of a model of the Hub",
-                            text)
-                      : "";
-  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}{}",
-                                          text, near_card_names_text(text), fetch));
+  fail_unknown_card(text, !may_be_id(text)
+                              ? ""
+                              : fmt::format("; `curl -LO https://huggingface.co/{}/resolve/main/"
+                                            "config.json` fetches the config of a model of the Hub",
+                                            text));
 }
 
 // A folder's config.json, or the params.json of Meta's and Mistral's own weights.
@@ -103,9 +86,7 @@ std::string file_in(const std::string& path) {
     const std::filesystem::path file = std::filesystem::path(path) / name;
     if (std::filesystem::exists(file, error)) return file.string();
   }
-  throw Failure(
-      ExitCode::io,
-      fmt::format("{}: the folder must have a config.json (or params.json), and has none", path));
+  fail(ExitCode::io, "{}: the folder must have a config.json (or params.json), and has none", path);
 }
 
 // The length of a header that is JSON.
@@ -117,12 +98,10 @@ void refuse_safetensors(const std::string& path) {
   const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), count);
   const bool is_short = count == 9 && begin.substr(5, 3) == std::string_view("\0\0\0", 3);
   if (!is_short || begin[8] != '{') return;
-  throw Failure(
-      ExitCode::unsupported,
-      fmt::format("{}: must be a model's config or a GGUF file, got a safetensors file of "
-                  "weights, which does not say how positions are used; give the config.json of "
-                  "the model",
-                  path));
+  fail(ExitCode::unsupported,
+       "{}: must be a model's config or a GGUF file, got a safetensors file of weights, which does "
+       "not say how positions are used; give the config.json of the model",
+       path);
 }
 
 // Refuses options that say of a config what the keys of a GGUF file say themselves.
@@ -204,20 +183,13 @@ DialectReading reading_of(const ConfigFile& config, const std::string& path_or_c
 }
 
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
-  if (choice.layer && choice.layer_type) {
-    throw Failure(ExitCode::usage, "--layer and --layer-type exclude each other");
-  }
+  require(!choice.layer || !choice.layer_type, "--layer and --layer-type exclude each other");
   if (choice.layer) return rotary_of_layer(model, *choice.layer);
   if (choice.layer_type) return rotary_of_type(model, *choice.layer_type);
-  if (model.rotary.empty()) {
-    throw Failure(ExitCode::unsupported, "the model has no rotary embedding");
-  }
-  if (model.rotary.size() > 1) {
-    throw Failure(
-        ExitCode::usage,
-        fmt::format("the model has {} rotary embeddings: choose one with --layer-type ({})",
-                    model.rotary.size(), layer_types_text(model)));
-  }
+  if (model.rotary.empty()) fail(ExitCode::unsupported, "the model has no rotary embedding");
+  require(model.rotary.size() == 1,
+          "the model has {} rotary embeddings: choose one with --layer-type ({})",
+          model.rotary.size(), layer_types_text(model));
   return 0;
 }
 

@@ -35,7 +35,7 @@ extern "C" void remove_and_end(int signal) {
 std::string random_name_beside(const std::string& target) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number))
-    throw Failure(ExitCode::io, "the system has no random numbers for the name of a file");
+    fail(ExitCode::io, "the system has no random numbers for the name of a file");
   const auto folder = std::filesystem::path(target).parent_path();
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
@@ -110,8 +110,7 @@ OutputFolder::OutputFolder(const std::string& path) : Made(path) {
   if (error == 0) exists_now();
   std::error_code ignored;
   if (error == 0 || (error == EEXIST && std::filesystem::is_directory(path, ignored))) return;
-  throw Failure(ExitCode::io, fmt::format("{}: cannot create it: {}", path,
-                                          std::generic_category().message(error)));
+  fail(ExitCode::io, "{}: cannot create it: {}", path, std::generic_category().message(error));
 }
 
 PartialFile::PartialFile(std::string target) : Made({}), target_(std::move(target)) {
@@ -178,8 +177,8 @@ bool PartialFile::give_back() noexcept {
 }
 
 void PartialFile::fail(std::string_view verb, int error) const {
-  throw Failure(ExitCode::io, fmt::format("{}: cannot {} it: {}", target_, verb,
-                                          std::generic_category().message(error)));
+  cli::fail(ExitCode::io, "{}: cannot {} it: {}", target_, verb,
+            std::generic_category().message(error));
 }
 
 }  // namespace rotary::cli

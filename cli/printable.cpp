@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "cli/utf8.hpp"
 
@@ -29,13 +28,9 @@ constexpr std::array<CodePoints, 24> obeyed = {{
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0001, 0xE0001}, {0xE0020, 0xE007F},
 }};
 
-void append_escape(std::string& shown, char32_t code_point) {
+std::string escape(char32_t code_point) {
   const auto number = static_cast<std::uint32_t>(code_point);
-  auto out = std::back_inserter(shown);
-  if (number <= 0xFFFF)
-    fmt::format_to(out, "\\u{:04x}", number);
-  else
-    fmt::format_to(out, "\\U{:08x}", number);
+  return number <= 0xFFFF ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
 }
 
 std::string shown(std::string_view text, std::string_view kept) {
@@ -48,15 +43,12 @@ std::string shown(std::string_view text, std::string_view kept) {
     if (text.empty()) break;
     const std::size_t length = utf8_sequence_length(text);
     const std::string_view sequence = text.substr(0, std::max<std::size_t>(length, 1));
-    if (length == 0) {
-      fmt::format_to(std::back_inserter(result), "\\x{:02x}",
-                     static_cast<unsigned char>(sequence[0]));
-    } else if (kept.find(sequence) == std::string_view::npos &&
-               is_obeyed(code_point_of(sequence))) {
-      append_escape(result, code_point_of(sequence));
-    } else {
+    if (length == 0)
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(sequence[0]));
+    else if (kept.find(sequence) == std::string_view::npos && is_obeyed(code_point_of(sequence)))
+      result += escape(code_point_of(sequence));
+    else
       result += sequence;
-    }
     text.remove_prefix(sequence.size());
   }
   return result;

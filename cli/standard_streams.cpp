@@ -72,8 +72,8 @@ bool reserve_standard_descriptors() noexcept {
 
 void write_standard_output(std::string_view text) {
   if (const int error = write_printable(STDOUT_FILENO, text); error != 0) {
-    throw Failure(ExitCode::io, fmt::format("standard output: cannot write it: {}",
-                                            std::generic_category().message(error)));
+    fail(ExitCode::io, "standard output: cannot write it: {}",
+         std::generic_category().message(error));
   }
 }
 

@@ -113,17 +113,9 @@ DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked
 }
 
 NpyType npy_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      break;
-    case DType::bf16:
-      return NpyType::u16;
-    case DType::f16:
-      return NpyType::f16;
-    case DType::f64:
-      return NpyType::f64;
-  }
-  return NpyType::f32;
+  if (dtype == DType::bf16) return NpyType::u16;
+  if (dtype == DType::f16) return NpyType::f16;
+  return dtype == DType::f64 ? NpyType::f64 : NpyType::f32;
 }
 
 std::string_view to_string(Layout layout) noexcept {
@@ -159,9 +151,8 @@ void check_element(std::string_view name, double number, std::size_t i,
     index[axis] = static_cast<std::int64_t>(i % extent);
     i /= extent;
   }
-  throw Failure(ExitCode::malformed_input,
-                fmt::format("{} must have finite numbers of float32's range, got {} at {}", name,
-                            number, shape_text(index)));
+  fail(ExitCode::malformed_input, "{} must have finite numbers of float32's range, got {} at {}",
+       name, number, shape_text(index));
 }
 
 NpyArray read_npy_file(const std::string& path, const NpyLimit& limit) {

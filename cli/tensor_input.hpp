@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries or keys, and positions, from NPY files: which axis is which, and what their shapes and
-// types must be. Failures name the option, the requirement and what was got.
+// Reads queries, keys and positions from NPY files, and checks their axes, shapes and types.
+// Failures name the option, the requirement and the value.
 #pragma once
 
 #include <array>

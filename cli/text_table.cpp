@@ -30,6 +30,11 @@ std::string text_table(const std::vector<Column>& columns, std::size_t rows, con
   return text;
 }
 
+std::string text_table(const std::vector<Column>& columns, const std::vector<TextRow>& rows) {
+  return text_table(columns, rows.size(),
+                    [&](std::size_t row, std::size_t column) { return rows[row][column]; });
+}
+
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string lines(indent, ' ');
   std::size_t column = indent;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rotary::cli {
@@ -19,6 +20,10 @@ struct Column {
   Align align = Align::right;
 };
 
+[[nodiscard]] inline Column left(std::string title, std::size_t least_width = 0) {
+  return {std::move(title), least_width, Align::left};
+}
+
 // The cell is asked for twice: tables of millions of numbers are not held as cells.
 using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 
@@ -26,6 +31,10 @@ using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 // columns.
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
                                      const Cell& cell, std::string_view between = "  ");
+
+using TextRow = std::vector<std::string>;
+[[nodiscard]] std::string text_table(const std::vector<Column>& columns,
+                                     const std::vector<TextRow>& rows);
 
 // Lines of at most `width` columns, broken between words, each behind `indent` blanks; a line end
 // after the last.

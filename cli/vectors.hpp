@@ -47,6 +47,13 @@ template <class Real>
               .strides = strides_bthd(extents)};
 }
 
+// [size][size]; as v it makes the output of attention its weights.
+[[nodiscard]] inline std::vector<float> identity(std::size_t size) {
+  std::vector<float> matrix(size * size);
+  for (std::size_t i = 0; i < size; ++i) matrix[i * size + i] = 1;
+  return matrix;
+}
+
 // rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real is that of the
 // rows.
 template <class Real>

@@ -5,7 +5,6 @@
 #include "cli/bias_input.hpp"
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
-#include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
@@ -16,22 +15,8 @@ namespace {
 constexpr std::int64_t table_rows = 512;
 constexpr std::int64_t table_features = 512;
 
-// Rows of the paper's sinusoidal encoding.
-std::vector<double> sinusoidal_rows(const Positions& positions, std::int64_t tokens) {
-  const Sinusoidal sinusoidal =
-      value_or_fail(make_sinusoidal(transformer_sinusoidal(table_features)));
-  std::vector<double> rows(static_cast<std::size_t>(tokens * table_features));
-  const TokenExtents extents{.tokens = tokens, .features = table_features};
-  ok_or_fail(fill_sinusoidal({.data = rows.data(),
-                              .dtype = DType::f64,
-                              .extents = extents,
-                              .strides = strides_btd(extents)},
-                             sinusoidal, positions));
-  return rows;
-}
-
 std::vector<double> sinusoidal_table() {
-  return sinusoidal_rows(ConsecutivePositions{.first = 0, .tokens = table_rows}, table_rows);
+  return plot::sinusoidal_rows(plot::evenly(table_rows - 1, table_rows), table_features);
 }
 
 // As models initialise it: normal. Its deviation, often 0.02, changes no cosine.
@@ -108,9 +93,9 @@ std::vector<Evidence> centred() {
   // A prime stride, so that no pair comes to stand where it stood.
   constexpr std::int64_t many = 2048;
   constexpr std::int64_t stride = 19997;
-  std::vector<std::int64_t> far(static_cast<std::size_t>(many));
-  for (std::size_t i = 0; i < far.size(); ++i) far[i] = static_cast<std::int64_t>(i) * stride;
-  const double far_mean = mean(sinusoidal_rows(positions_of(far), many));
+  std::vector<std::int64_t> far = plot::evenly(many - 1, many);
+  for (std::int64_t& position : far) position *= stride;
+  const double far_mean = mean(plot::sinusoidal_rows(far, table_features));
   return {
       beyond("positions 0 to 511 of the sinusoidal table, 512 features",
              "the mean of all elements is within 0.01 of 0",

@@ -9,6 +9,7 @@
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
+#include "cli/commands/model_text.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/scaling.hpp"
 
@@ -194,16 +195,6 @@ std::vector<Evidence> larger_base() {
                  {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
 }
 
-// Pairs that meet angles within `tokens` that they do not meet within the trained ones: those
-// that have not come round once.
-double pairs_with_new_angles(const Frequencies& frequencies, std::int64_t seen_tokens) {
-  const auto turns_within = [&](double inv_freq) {
-    return inv_freq * static_cast<double>(seen_tokens) / (2 * std::numbers::pi);
-  };
-  return static_cast<double>(std::ranges::count_if(
-      frequencies.inv_freq, [&](double inv_freq) { return turns_within(inv_freq) < 1; }));
-}
-
 // Largest difference between cos and sin of float32 angles, as Transformers forms them, and the
 // exact ones, over 200 positions.
 double error_of_float_rows(std::int64_t first) {
@@ -233,7 +224,8 @@ Number float_rows(std::string_view name, std::int64_t first) {
 }
 
 std::vector<Evidence> any_length() {
-  const double new_angles = pairs_with_new_angles(plain_frequencies(), 4096);
+  const double new_angles =
+      usual_head_dim / 2.0 - static_cast<double>(pairs_that_turn(plain_frequencies(), 4096));
   const Number at_131k = float_rows("from 131,072", 131072);
   // The exact row at the last position there is still lies on the circle.
   const Rotations last = rows_at(plain_frequencies(), std::numeric_limits<std::int64_t>::max());

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several checks measure with these: random vectors from a seed, and the library's rotations in
-// double, with pairing half throughout (scores do not depend on it).
+// Shared by the claims: random vectors from a seed, and rotations in double with pairing half
+// (scores do not depend on it).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -90,22 +89,12 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return scores;
 }
 
-// Values that give the weights of attention, [tokens][tokens].
-[[nodiscard]] inline std::vector<float> identity(std::int64_t tokens) {
-  const auto size = static_cast<std::size_t>(tokens);
-  std::vector<float> v(size * size);
-  for (std::size_t i = 0; i < size; ++i) v[i * size + i] = 1;
-  return v;
-}
-
 // S(r) = mean of cos(r inv_freq) for r in [0, distances): the cosine of a vector and itself r
 // positions away where every pair of features has the same length. Of other vectors it is the mean
 // over directions that the pairs' angles take.
 [[nodiscard]] inline std::vector<double> similarity(const Frequencies& frequencies,
                                                     std::int64_t distances) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(distances));
-  std::iota(all.begin(), all.end(), 0);
-  return plot::aligned_similarity(frequencies, all);
+  return plot::aligned_similarity(frequencies, plot::evenly(distances - 1, distances));
 }
 
 // How far the curve rises again above the least that it was before.

@@ -71,7 +71,8 @@ struct Weights {
 };
 
 Weights weights_of(std::int64_t tokens) {
-  const std::vector<float> all = numerator_turned(normal_inputs(tokens, identity(tokens)), 0);
+  const std::vector<float> all =
+      numerator_turned(normal_inputs(tokens, identity(static_cast<std::size_t>(tokens))), 0);
   const auto negative =
       static_cast<double>(std::ranges::count_if(all, [](float weight) { return weight < 0; }));
   const std::vector<float> ones(static_cast<std::size_t>(tokens), 1.0F);
@@ -130,8 +131,7 @@ std::vector<Evidence> kept_gradients() {
 
 double rotating_share(std::string_view card_name) {
   const ModelCard* card = find_model_card(card_name);
-  if (card == nullptr)
-    throw Failure(ExitCode::internal, fmt::format("the tool has no model card '{}'", card_name));
+  if (card == nullptr) fail(ExitCode::internal, "the tool has no model card '{}'", card_name);
   const ModelSpec model = value_or_fail(resolve(card->json), card_name);
   const auto rotating =
       std::ranges::count(model.layers, LayerEncoding::rotary, &ModelLayer::encoding);

@@ -48,25 +48,11 @@ std::vector<double> random_means() {
   return means;
 }
 
-// RoFormer's bound on how a score falls, section 3.4.3: B(r) = mean over j of |Σ_{i<=j} e^(i r
-// inv_freq_i)|, j over the pairs.
-double decay_bound(const Frequencies& frequencies, std::int64_t distance) {
-  const Rotations rows = rows_at(frequencies, distance);
-  const auto cos = rows.cos<double>(0, 0);
-  const auto sin = rows.sin<double>(0, 0);
-  double real = 0;
-  double imaginary = 0;
-  double sum = 0;
-  for (std::size_t i = 0; i < cos.size(); ++i) {
-    real += cos[i];
-    imaginary += sin[i];
-    sum += std::hypot(real, imaginary);
-  }
-  return sum / static_cast<double>(cos.size());
-}
-
 Evidence bound_of_roformer(const Frequencies& frequencies) {
-  const auto bound = [&](std::int64_t distance) { return decay_bound(frequencies, distance); };
+  const auto bound = [&](std::int64_t distance) {
+    const Rotations rows = rows_at(frequencies, distance);
+    return plot::decay_bound({rows.cos<double>(0, 0), rows.sin<double>(0, 0)});
+  };
   return aside("RoFormer's bound B(r), 128 features, base 10000 (its figure 2)",
                "an upper bound, which rises as well as falls and does not go to 0",
                bound(51) > bound(50) && bound(246) > bound(236),
@@ -201,8 +187,8 @@ struct MeanRow {
 // Over distances from first to first + window, every tenth.
 MeanRow mean_row(const Frequencies& frequencies, std::int64_t first) {
   constexpr std::int64_t step = 10;
-  std::vector<std::int64_t> places;
-  for (std::int64_t place = 0; place < window; place += step) places.push_back(first + place);
+  std::vector<std::int64_t> places = plot::evenly(window - step, window / step);
+  for (std::int64_t& place : places) place += first;
   const std::size_t pairs = frequencies.inv_freq.size();
   MeanRow mean{.cos = std::vector<double>(pairs), .sin = std::vector<double>(pairs)};
   const double share = 1 / static_cast<double>(places.size());

@@ -5,7 +5,6 @@
 
 #include "cli/identify/arrays.hpp"
 #include "rotary/axis_positions.hpp"
-#include "rotary/position_ids.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -90,16 +89,11 @@ std::string range_text(std::int64_t first, std::int64_t count) {
 }
 
 std::string text_of(const std::vector<Call>& calls) {
-  std::vector<Run> runs;
+  std::vector<TextRow> rows;
   for (std::size_t i = 0; i < calls.size(); ++i)
-    std::ranges::move(runs_of(calls[i], calls.size() > 1 ? fmt::format("chunk {}, ", i) : ""),
-                      std::back_inserter(runs));
-  return text_table({{"of", 0, Align::left}, {"tokens", 0, Align::left}, {"ids", 0, Align::left}},
-                    runs.size(), [&](std::size_t row, std::size_t column) {
-                      const Run& run = runs[row];
-                      if (column == 0) return run.name;
-                      return range_text(column == 1 ? run.token : run.id, run.count);
-                    });
+    for (const Run& run : runs_of(calls[i], calls.size() > 1 ? fmt::format("chunk {}, ", i) : ""))
+      rows.push_back({run.name, range_text(run.token, run.count), range_text(run.id, run.count)});
+  return text_table({left("of"), left("tokens"), left("ids")}, rows);
 }
 
 Json json_of(const std::vector<Call>& calls, const OutputOption& output) {
@@ -123,9 +117,7 @@ Answer judge(const BatchOptions& options, OutputForm form) {
   require(!shape.empty() && shape.size() <= 3,
           "--ids must have the shape [tokens], [batch, tokens] or [axes, batch, tokens], got {}",
           shape_text(shape));
-  const PositionIds ids{.numbers = file.numbers,
-                        .batch = shape.size() < 2 ? 1 : shape[shape.size() - 2],
-                        .axes = shape.size() < 3 ? 1 : shape[0]};
+  const PositionIds ids = position_ids(file);
   const IntegerArray mask = options.mask ? read_integers("--mask", *options.mask) : IntegerArray{};
   const PositionCheck found = value_or_fail(
       check_positions(ids, {.attention_mask = options.mask ? mask_of(mask) : PaddingMask{},

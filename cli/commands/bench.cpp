@@ -79,13 +79,11 @@ Json measured(const bench::Line& line, const bench::Caches& caches, double secon
       value_or_fail(bench::measure(line, seconds), bench::describe(line));
   const bench::Verification& found = measurement.verification;
   if (!measurement.timing) {
-    throw Failure(
-        ExitCode::check_failed,
-        fmt::format("{}: every element must be within its bound, got {} of {} beyond it; the "
-                    "largest error is {:.4g} units of 2^-24 hypot(pair), at position {}, head {}, "
-                    "feature {}; it was not timed",
-                    bench::describe(line), found.wrong, found.elements, found.worst,
-                    found.worst_position, found.worst_head, found.worst_feature));
+    fail(ExitCode::check_failed,
+         "{}: every element must be within its bound, got {} of {} beyond it; the largest error is "
+         "{:.4g} units of 2^-24 hypot(pair), at position {}, head {}, feature {}; it was not timed",
+         bench::describe(line), found.wrong, found.elements, found.worst, found.worst_position,
+         found.worst_head, found.worst_feature);
   }
   const bench::LineTiming& timing = *measurement.timing;
   const bench::MemoryLevel level = bench::memory_level(line, caches);
@@ -131,7 +129,7 @@ std::string cell_text(const std::string& key, const Json& value) {
   if (key == "spread") return noise_text(value);
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number_float()) return value.dump();
+  if (!value.is_number_float()) return dumped(value);
   const auto number = value.get<double>();
   return fmt::format("{:.{}f}", number, key == "ratio" ? 2 : number < 100 ? 1 : 0);
 }
@@ -152,12 +150,12 @@ std::string lines_text(const std::vector<Json>& lines) {
                          "gigabytes_per_second"};
   return text_table({{"   ratio"},
                      {"noise"},
-                     {"goal", 16, Align::left},
-                     {"dtype", 0, Align::left},
-                     {"pairing", 0, Align::left},
+                     left("goal", 16),
+                     left("dtype"),
+                     left("pairing"),
                      {"threads"},
                      {"tokens"},
-                     {"in", 0, Align::left},
+                     left("in"),
                      {"ns/token"},
                      {"ns/call"},
                      {"roofline ns"},

@@ -22,8 +22,8 @@ struct BenchOptions {
   // In bytes; half of what is free without --memory.
   [[nodiscard]] std::int64_t memory_limit() const;
 
-  // Checks --seconds and --out and chooses the instruction set; the first members of a report: the
-  // machine, the build and the moment.
+  // Checks --seconds and --out, and sets the instruction set. Returns the first members of a
+  // report: machine, build, time.
   [[nodiscard]] Json begin_report() const;
 };
 
@@ -36,8 +36,8 @@ void declare_bench_options(OptionParser& parser, BenchOptions& options);
 // "48 KiB", "unknown" where there are none.
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 
-// A goal with the member that says what the rounds tell: "met", "missed", or "busy" for one that
-// was missed while rounds differed so much that other work must have shared the machine.
+// Adds the member "verdict": "met", "missed", or "busy" where the rounds differed so much that
+// other work must have shared the machine.
 [[nodiscard]] Json judged(Json goal, double spread);
 
 // "+4 %": how much slower than the fastest round the median one was.

@@ -8,8 +8,8 @@ namespace {
 Run declare(OptionParser& parser) {
   parser.ignore_what_follows();
   return [](OutputForm) -> std::string {
-    throw Failure(ExitCode::unsupported,
-                  "this rotary was built without bench: build it with -DROTARY_TOOL_BENCH=ON");
+    fail(ExitCode::unsupported,
+         "this rotary was built without bench: build it with -DROTARY_TOOL_BENCH=ON");
   };
 }
 

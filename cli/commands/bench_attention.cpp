@@ -110,13 +110,11 @@ void refuse_wrong(const bench::GroupMeasurement& group) {
   for (const bench::AttentionMeasurement& line : group.lines) {
     const bench::AttentionVerification& found = line.verification;
     if (found.wrong == 0) continue;
-    throw Failure(
-        ExitCode::check_failed,
-        fmt::format("{}: every element must be within its bound, got {} of {} beyond it; the "
-                    "largest error is {:.4g} times its bound, at query {}, head {}, feature {}; it "
-                    "was not timed",
-                    describe(line.line), found.wrong, found.elements, found.worst,
-                    found.worst_query, found.worst_head, found.worst_feature));
+    fail(ExitCode::check_failed,
+         "{}: every element must be within its bound, got {} of {} beyond it; the largest error is "
+         "{:.4g} times its bound, at query {}, head {}, feature {}; it was not timed",
+         describe(line.line), found.wrong, found.elements, found.worst, found.worst_query,
+         found.worst_head, found.worst_feature);
   }
 }
 
@@ -211,7 +209,7 @@ std::string group_text(const Json& group) {
                        "\ndecode, one query and {} keys, {}; reading k and v: {:.1f} GB/s; "
                        "noise {}\n",
                        keys, threads, peak, noise);
-  std::vector<std::array<std::string, 8>> rows;
+  std::vector<TextRow> rows;
   for (const Json& line : group.at("lines")) {
     const auto share = line.at("of_roofline").get<double>();
     rows.push_back({"  " + line.at("encoding").get<std::string>(),
@@ -221,16 +219,15 @@ std::string group_text(const Json& group) {
                     fmt::format("{:.1f}", share * peak), fmt::format("{:.0f} %", 100 * share),
                     memory_text(line.at("memory_bytes")), memory_text(group.at("scores_bytes"))});
   }
-  return title + text_table({{"  encoding", 14, Align::left},
+  return title + text_table({left("  encoding", 14),
                              {"ratio"},
-                             {"goal", 15, Align::left},
+                             left("goal", 15),
                              {"ms", 12},
                              {is_prefill ? "GF/s" : "GB/s"},
                              {is_prefill ? "of peak" : "of read"},
                              {"memory", 8},
                              {"scores", 8}},
-                            rows.size(),
-                            [&](std::size_t row, std::size_t column) { return rows[row][column]; });
+                            rows);
 }
 
 std::string report_text(const Json& report, const bench::AttentionHeads& shape) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bias: what a relative encoding adds to the scores of given queries and keys, to look at or
-// to compare with another program's; or what it is made of, the slopes of ALiBi, the buckets of T5.
+// rotary bias: prints or saves the biases of a relative encoding, the slopes of ALiBi or the
+// buckets of T5.
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/tensor_input.hpp"
@@ -74,7 +74,7 @@ std::string text_of(const Block& block) {
   for (const double value : numbers) width = std::max(width, number_text(value).size());
   for (const auto& labels : {std::span(block.rows), std::span(block.cols)})
     for (const std::int64_t label : labels)
-      width = std::max(width, fmt::formatted_size("{}", label));
+      width = std::max(width, fmt::format("{}", label).size());
   std::vector<Column> columns = {{"query \\ key", width}};
   for (const std::int64_t col : block.cols) columns.push_back({fmt::format("{}", col), width});
   std::string text;
@@ -153,13 +153,12 @@ std::string list_buckets(const Arguments& arguments, OutputForm form) {
   const auto end_text = [](const std::optional<std::int64_t>& position) {
     return position ? fmt::format("{}", *position) : "...";
   };
-  return text_table({{"bucket"}, {"key - query", 0, Align::left}}, spans.size(),
-                    [&](std::size_t row, std::size_t column) {
-                      const auto& [bucket, first, last] = spans[row];
-                      if (column == 0) return fmt::format("{}", bucket);
-                      if (first == last) return fmt::format("{}", *first);
-                      return fmt::format("{} to {}", end_text(first), end_text(last));
-                    });
+  std::vector<TextRow> rows;
+  for (const auto& [bucket, first, last] : spans)
+    rows.push_back({fmt::format("{}", bucket),
+                    first == last ? end_text(first)
+                                  : fmt::format("{} to {}", end_text(first), end_text(last))});
+  return text_table({{"bucket"}, left("key - query")}, rows);
 }
 
 std::string list_slopes(const Arguments& arguments, OutputForm form) {
@@ -168,11 +167,10 @@ std::string list_slopes(const Arguments& arguments, OutputForm form) {
   if (form == OutputForm::json)
     return printed({{"schema_version", 1}, {"name", "alibi"}, {"slopes", slopes}});
   const auto first = static_cast<std::size_t>(first_head(owned.bias));
-  return text_table({{"head"}, {"slope", 0, Align::left}}, slopes.size(),
-                    [&](std::size_t row, std::size_t column) {
-                      return column == 0 ? fmt::format("{}", first + row)
-                                         : fmt::format("{}", slopes[row]);
-                    });
+  std::vector<TextRow> rows;
+  for (const double slope : slopes)
+    rows.push_back({fmt::format("{}", first + rows.size()), fmt::format("{}", slope)});
+  return text_table({{"head"}, left("slope")}, rows);
 }
 
 std::string run_bias(const Arguments& arguments, OutputForm form) {

@@ -10,18 +10,9 @@ namespace rotary::cli {
 namespace check_call {
 namespace {
 
-enum class Severity { warning, unsupported, error };
-
 std::string_view name_of(Severity severity) {
-  switch (severity) {
-    case Severity::warning:
-      return "warning";
-    case Severity::unsupported:
-      return "unsupported";
-    case Severity::error:
-      return "error";
-  }
-  return {};
+  if (severity == Severity::warning) return "warning";
+  return severity == Severity::error ? "error" : "unsupported";
 }
 
 struct Finding {
@@ -33,6 +24,10 @@ struct CheckedFile {
   std::string path;
   std::vector<Finding> findings;
   bool readable = true;
+
+  void add(Severity severity, std::string message) {
+    findings.push_back({severity, std::move(message)});
+  }
 };
 
 struct CheckOptions {
@@ -46,32 +41,25 @@ struct CheckOptions {
   }
 };
 
-Finding refusal(const Error& error) {
-  const bool is_known = error.code != ErrorCode::unsupported;
-  return {is_known ? Severity::error : Severity::unsupported, error.message};
-}
-
 // A tower that nobody describes is no fault of the config, as `rotary inspect` has it.
 void check_part(const std::string& config, const PartInfo& part, CheckedFile& checked) {
   const auto model = resolve(config, {.part = part.part});
-  const auto add = [&](Severity severity, const std::string& message) {
-    checked.findings.push_back({severity, fmt::format("{}: {}", part.config_part, message)});
+  const auto said = [&](const std::string& message) {
+    return fmt::format("{}: {}", part.config_part, message);
   };
-  if (model) {
-    for (const std::string& warning : model->warnings) add(Severity::warning, warning);
-  } else if (model.error().code == ErrorCode::malformed_input) {
-    add(Severity::error, model.error().message);
-  }
+  if (!model && model.error().code == ErrorCode::malformed_input)
+    checked.add(Severity::error, said(model.error().message));
+  if (!model) return;
+  for (const std::string& warning : model->warnings) checked.add(Severity::warning, said(warning));
 }
 
 void check_config(const ConfigFile& config, CheckedFile& checked) {
   const auto model = config.gguf ? resolve_gguf(*config.gguf) : resolve(config.json);
   if (!model) {
-    checked.findings.push_back(refusal(model.error()));
-    return;
+    const bool is_known = model.error().code != ErrorCode::unsupported;
+    return checked.add(is_known ? Severity::error : Severity::unsupported, model.error().message);
   }
-  for (const std::string& warning : model->warnings)
-    checked.findings.push_back({Severity::warning, warning});
+  for (const std::string& warning : model->warnings) checked.add(Severity::warning, warning);
   if (config.gguf) return;
   const auto parts = model_parts(config.json);
   for (std::size_t i = 1; parts && i < parts->size(); ++i)
@@ -83,9 +71,8 @@ void check_beside(const std::string& path, const ConfigFile& config, CheckedFile
   std::error_code error;
   const auto model = resolve(config.json);
   if (!std::filesystem::is_directory(path, error) || !model) return;
-  check_folder(path, *model, [&](FolderFinding severity, const std::string& message) {
-    const bool is_error = severity == FolderFinding::error;
-    checked.findings.push_back({is_error ? Severity::error : Severity::warning, message});
+  check_folder(path, *model, [&](Severity severity, const std::string& message) {
+    checked.add(severity, message);
   });
 }
 
@@ -101,8 +88,7 @@ CheckedFile check(const std::string& path) {
     checked.readable = failure.exit_code() != ExitCode::io;
     std::string message = failure.what();
     if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
-    checked.findings.push_back(
-        {is_unsupported ? Severity::unsupported : Severity::error, std::move(message)});
+    checked.add(is_unsupported ? Severity::unsupported : Severity::error, std::move(message));
   }
   return checked;
 }
@@ -145,10 +131,9 @@ std::string text_of(const std::vector<CheckedFile>& files, const CheckOptions& o
 // Files that cannot be read decide, then findings.
 ExitCode code_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
   if (!std::ranges::all_of(files, &CheckedFile::readable)) return ExitCode::io;
-  for (const CheckedFile& file : files) {
+  for (const CheckedFile& file : files)
     for (const Finding& each : file.findings)
       if (options.fails(each)) return ExitCode::check_failed;
-  }
   return ExitCode::ok;
 }
 
@@ -165,8 +150,7 @@ void declare(OptionParser& parser, CheckOptions& options) {
   parser
       .add("FILE", options.files,
            "configs or GGUF files; folders with a config, whose weights, other configs and "
-           "tokenizer "
-           "are looked at, too; '-' for standard input; names of model cards")
+           "tokenizer are looked at, too; '-' for standard input; names of model cards")
       .required();
   parser.add("--strict", options.strict, "warnings fail, too");
   parser.add("--skip-unsupported", options.skip_unsupported,

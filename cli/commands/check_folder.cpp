@@ -18,11 +18,11 @@ constexpr std::uint64_t most_frequencies = 1 << 16;  // of one tensor
 constexpr std::size_t most_tensors = 4096;           // of frequencies, in a file
 constexpr std::uint64_t most_tokenizer_bytes = std::uint64_t{16} << 20;
 
-using Add = std::function<void(FolderFinding, const std::string&)>;
+using Add = std::function<void(Severity, const std::string&)>;
 using std::filesystem::path;
 
 // A finding, and the tensors that have it.
-using Judged = std::map<std::pair<FolderFinding, std::string>, std::vector<std::string>>;
+using Judged = std::map<std::pair<Severity, std::string>, std::vector<std::string>>;
 
 std::optional<DType> dtype_of(const SafetensorsType& type) {
   if (type.name == "F32") return DType::f32;
@@ -60,8 +60,8 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
 }
 
 // Nothing where the numbers are those of one of the model's embeddings.
-std::optional<std::pair<FolderFinding, std::string>> judge(const FloatArray& array,
-                                                           const ModelSpec& model) {
+std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
+                                                      const ModelSpec& model) {
   const std::vector<double> seen = array.doubles();
   // Float32 powers of the base; and the rounding of a narrow type, whose range is not left.
   constexpr double usual = 0x1p-18;
@@ -76,17 +76,17 @@ std::optional<std::pair<FolderFinding, std::string>> judge(const FloatArray& arr
     if (!sized) sized = i;
   }
   const auto is_bad = [](double x) { return !std::isfinite(x); };
-  if (std::ranges::any_of(seen, is_bad)) return {{FolderFinding::error, "is not finite"}};
+  if (std::ranges::any_of(seen, is_bad)) return {{Severity::error, "is not finite"}};
   if (std::ranges::all_of(seen, [](double x) { return x == 0; }))
-    return {{FolderFinding::error, "is all zero"}};
+    return {{Severity::error, "is all zero"}};
   if (is_rounded)
-    return {{FolderFinding::warning,
+    return {{Severity::warning,
              fmt::format("is rounded to {}: an engine that loads it turns by rounded frequencies",
                          to_string(array.dtype))}};
   if (!sized)
-    return {{FolderFinding::warning,
+    return {{Severity::warning,
              fmt::format("has {} numbers, as no embedding of the config has", seen.size())}};
-  return {{FolderFinding::error, mistake_in(seen, model, *sized)}};
+  return {{Severity::error, mistake_in(seen, model, *sized)}};
 }
 
 // "model.layers.0.self_attn.rotary_emb.inv_freq and 31 more is all zero"
@@ -99,11 +99,9 @@ std::string sentence_of(const std::string& file, const std::vector<std::string>&
 void check_shard(const path& file, const ModelSpec& model, const Add& add) {
   InputFile input(file.string());
   const auto start = read_safetensors_start(input);
-  if (!start) {
-    add(FolderFinding::error,
-        fmt::format("{}: {}", file.filename().string(), start.error().message));
-    return;
-  }
+  if (!start)
+    return add(Severity::error,
+               fmt::format("{}: {}", file.filename().string(), start.error().message));
   Judged judged;
   std::size_t count = 0;
   for (const SafetensorsTensor& tensor : start->header.tensors) {
@@ -123,32 +121,27 @@ void check_shard(const path& file, const ModelSpec& model, const Add& add) {
 // Another description of the same model, which rotates.
 void check_other_config(const path& file, const ModelSpec& model, const Add& add) {
   const std::string name = file.filename().string();
-  auto other = [&]() -> std::optional<ModelSpec> {
-    try {
-      return read_model(file.string(), ResolveOptions());
-    } catch (const Failure& failure) {
-      add(FolderFinding::warning, fmt::format("{}: {}", name, failure.what()));
-      return {};
-    }
-  }();
-  if (!other) return;
+  ModelSpec other;
+  try {
+    other = read_model(file.string(), ResolveOptions());
+  } catch (const Failure& failure) {
+    return add(Severity::warning, fmt::format("{}: {}", name, failure.what()));
+  }
   // Each describes weights of its own, whose features may be in another order.
-  for (ModelRotary& each : other->rotary) each.spec.pairing = model.rotary.front().spec.pairing;
-  const auto difference = compare_models(model, *other);
+  for (ModelRotary& each : other.rotary) each.spec.pairing = model.rotary.front().spec.pairing;
+  const auto difference = compare_models(model, other);
   if (!difference || !difference->differs()) return;
   std::set<std::string> fields;
   for (const RotaryDifference& each : difference->rotary)
     for (const FieldDifference& field : each.fields)
       fields.insert(fmt::format("{} {} -> {}", field.field, field.one, field.other));
-  add(FolderFinding::error,
-      fmt::format("{} differs from the config: {}", name,
-                  fields.empty() ? "`rotary diff` shows where"
-                                 : fmt::format("{}", fmt::join(fields, ", "))));
+  add(Severity::error, fmt::format("{} differs from the config: {}", name,
+                                   fields.empty() ? "`rotary diff` shows where"
+                                                  : fmt::format("{}", fmt::join(fields, ", "))));
 }
 
 void check_tokenizer(const path& file, const ModelSpec& model, const Add& add) {
-  const SortedJson json = SortedJson::parse(read_file(file.string(), most_tokenizer_bytes), nullptr,
-                                            /*allow_exceptions=*/false);
+  const SortedJson json = parsed(read_file(file.string(), most_tokenizer_bytes));
   const auto found = json.is_object() ? json.find("model_max_length") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_number_integer()) return;
   const auto length = found->get<std::int64_t>();
@@ -157,7 +150,7 @@ void check_tokenizer(const path& file, const ModelSpec& model, const Add& add) {
     trained = std::max(trained, each.trained_context_tokens.value_or(0));
   constexpr std::int64_t no_limit = 1'000'000'000;  // what a tokenizer without one has, and more
   if (trained == 0 || length <= trained || length >= no_limit) return;
-  add(FolderFinding::warning,
+  add(Severity::warning,
       fmt::format("{}: model_max_length {} is beyond the trained context, {}; `rotary stretch` "
                   "lists settings for it",
                   file.filename().string(), length, trained));

@@ -81,10 +81,10 @@ inline constexpr std::array<const Command*, 20> all_commands = {
 // Files of a checkpoint beside its config: frequencies in shards, configs of other formats, the
 // tokenizer's length.
 
-enum class FolderFinding { warning, error };
+enum class Severity { warning, unsupported, error };
 
 // Calls add(severity, message) for each finding; message begins with the name of the file.
 void check_folder(const std::string& folder, const ModelSpec& model,
-                  const std::function<void(FolderFinding, const std::string&)>& add);
+                  const std::function<void(Severity, const std::string&)>& add);
 
 }  // namespace rotary::cli

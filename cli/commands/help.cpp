@@ -5,7 +5,6 @@
 #include "cli/command_line.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/model_cards.hpp"
-#include "src/base/spelling.hpp"
 
 namespace rotary::cli {
 namespace help_call {
@@ -18,18 +17,6 @@ struct Asked {
   HelpForm form = HelpForm::text;
   std::optional<std::string> pages;
 };
-
-CommandFacts facts_asked(const std::vector<std::string>& words) {
-  const std::string name =
-      words.empty() ? "rotary" : fmt::format("rotary {}", fmt::join(words, " "));
-  std::vector<CommandFacts> all = all_command_facts();
-  std::vector<std::string_view> names;
-  for (CommandFacts& facts : all) {
-    if (facts.name == name) return std::move(facts);
-    names.push_back(facts.name);
-  }
-  fail_usage("there is no command '{}'{}", name, did_you_mean(name, names));
-}
 
 Json option_json(const OptionFacts& option) {
   return {{"names", option.names},
@@ -61,10 +48,11 @@ std::string write_pages(const std::string& folder) {
   return fmt::format("{}: {} manual pages\n", folder, files.size());
 }
 
-std::string run_help(const Asked& asked, OutputForm output) {
+std::string run_help(Asked& asked, OutputForm output) {
   if (asked.pages) return write_pages(*asked.pages);
   if (asked.form == HelpForm::markdown) return reference_markdown(all_command_facts());
-  const CommandFacts facts = facts_asked(asked.command);
+  asked.command.insert(asked.command.begin(), "rotary");
+  const CommandFacts facts = facts_named(fmt::format("{}", fmt::join(asked.command, " ")));
   if (output == OutputForm::json) return printed(json_of(facts));
   return asked.form == HelpForm::man ? manual_page(facts) : help_text(facts);
 }

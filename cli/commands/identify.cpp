@@ -7,7 +7,6 @@
 #include "cli/identify/identification.hpp"
 #include "cli/identify/observed.hpp"
 #include "cli/tensor_input.hpp"
-#include "rotary/position_ids.hpp"
 
 namespace rotary::cli {
 namespace identify_call {
@@ -63,11 +62,7 @@ std::vector<std::string> notes_of_ids(const Arguments& a) {
     notes.emplace_back("the caller gave other ids than the rotary module got");
   const auto past = traced(a, "past");
   if (!past || past->numbers.size() != 1) return notes;
-  const auto& shape = given->shape;
-  const PositionIds ids{.numbers = given->numbers,
-                        .batch = shape.size() < 2 ? 1 : shape[shape.size() - 2],
-                        .axes = shape.size() < 3 ? 1 : shape[0]};
-  const auto found = value_or_fail(check_positions(ids, {.past = past->numbers}));
+  const auto found = value_or_fail(check_positions(position_ids(*given), {.past = past->numbers}));
   // A prompt may be packed or padded, which the trace does not say.
   for (const PositionFinding& each : found.findings)
     if (each.kind == "offset" || past->numbers[0] > 0) {

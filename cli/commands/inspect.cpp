@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary inspect: what a model's config.json says about positions, for a person or as JSON.
 #include <initializer_list>
-#include <iterator>
 #include <variant>
 
 #include "cli/bias_input.hpp"
@@ -28,11 +27,10 @@ std::vector<InspectedPart> other_parts(const std::string& config) {
   for (std::size_t i = 1; found && i < found->size(); ++i) {
     InspectedPart part{.info = (*found)[i]};
     auto model = resolve(config, {.part = part.info.part});
-    if (model) {
+    if (model)
       part.model = *std::move(model);
-    } else {
+    else
       part.error = model.error().message;
-    }
     parts.push_back(std::move(part));
   }
   return parts;
@@ -135,15 +133,11 @@ std::string layers_text(const ModelSpec& model) {
 // Which features of a token are sines, and which cosines.
 std::string features_text(const SinusoidalSpec& spec, std::size_t pairs) {
   const std::int64_t cosines = spec.dim / 2;
-  switch (spec.layout.get()) {
-    case SinusoidalLayout::interleaved:
-      return fmt::format("{} of each token: sines and cosines in turn", spec.dim);
-    case SinusoidalLayout::sin_then_cos:
-      return fmt::format("{} of each token: {} sines, then {} cosines", spec.dim, pairs, cosines);
-    case SinusoidalLayout::cos_then_sin:
-      return fmt::format("{} of each token: {} cosines, then {} sines", spec.dim, pairs, cosines);
-  }
-  return {};
+  if (spec.layout == SinusoidalLayout::interleaved)
+    return fmt::format("{} of each token: sines and cosines in turn", spec.dim);
+  const bool sines_first = spec.layout == SinusoidalLayout::sin_then_cos;
+  return fmt::format("{} of each token: {} {}, then {} {}", spec.dim, pairs,
+                     sines_first ? "sines" : "cosines", cosines, sines_first ? "cosines" : "sines");
 }
 
 std::string spacing_text(const SinusoidalSpec& spec, std::size_t pairs) {
@@ -229,22 +223,20 @@ std::string rule_lines(const ModelRotary& rotary) {
 
 // The first pair, the last and six between.
 std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
-  std::string text;
-  auto out = std::back_inserter(text);
   const std::vector<std::int32_t>& axis_of_pair = frequencies.axes.of_pair;
-  fmt::format_to(out, "\n  {:>4}{}  {:>12}  {:>18}", "pair", axis_of_pair.empty() ? "" : "  axis",
-                 "inv_freq", "wavelength, tokens");
-  if (tokens) fmt::format_to(out, "  {:>20}", fmt::format("turns within {}", *tokens));
+  std::string text = fmt::format("\n  pair{}      inv_freq  wavelength, tokens",
+                                 axis_of_pair.empty() ? "" : "  axis");
+  if (tokens) text += fmt::format("  {:>20}", fmt::format("turns within {}", *tokens));
   text += '\n';
   const std::size_t last = frequencies.inv_freq.size() - 1;
   const std::size_t steps = std::min<std::size_t>(last, 7);
   for (std::size_t step = 0; step <= steps; ++step) {
     const std::size_t pair = steps == 0 ? 0 : step * last / steps;
     const double inv_freq = frequencies.inv_freq[pair];
-    fmt::format_to(out, "  {:>4}", pair);
-    if (!axis_of_pair.empty()) fmt::format_to(out, "  {:>4}", axis_of_pair[pair]);
-    fmt::format_to(out, "  {:>12.6g}  {:>18}", inv_freq, plain(wavelength_tokens(inv_freq)));
-    if (tokens) fmt::format_to(out, "  {:>20}", plain(turns_within(inv_freq, *tokens)));
+    text += fmt::format("  {:>4}", pair);
+    if (!axis_of_pair.empty()) text += fmt::format("  {:>4}", axis_of_pair[pair]);
+    text += fmt::format("  {:>12.6g}  {:>18}", inv_freq, plain(wavelength_tokens(inv_freq)));
+    if (tokens) text += fmt::format("  {:>20}", plain(turns_within(inv_freq, *tokens)));
     text += '\n';
   }
   return text;
@@ -324,15 +316,8 @@ std::string gguf_text(const GgufModel& gguf) {
 }
 
 std::string_view part_name(ModelPart part) {
-  switch (part) {
-    case ModelPart::text:
-      return "language model";
-    case ModelPart::vision:
-      return "vision tower";
-    case ModelPart::audio:
-      return "audio tower";
-  }
-  return {};
+  if (part == ModelPart::text) return "language model";
+  return part == ModelPart::vision ? "vision tower" : "audio tower";
 }
 
 std::string text_of(const Inspection& inspection) {

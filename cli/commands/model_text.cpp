@@ -30,39 +30,10 @@ std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
 }
 
 std::string kind_text(LayerEncoding encoding) {
-  switch (encoding) {
-    case LayerEncoding::rotary:
-      return "rotary";
-    case LayerEncoding::none:
-      return "none (NoPE)";
-    case LayerEncoding::alibi:
-      return "linear biases";
-    case LayerEncoding::t5_bias:
-      return "T5's biases";
-    case LayerEncoding::learned:
-      return "learned vectors";
-    case LayerEncoding::sinusoidal:
-      return "sinusoidal";
-    case LayerEncoding::no_attention:
-      return "no attention";
-  }
-  return {};
+  constexpr std::array names = {"rotary",          "none (NoPE)", "linear biases", "T5's biases",
+                                "learned vectors", "sinusoidal",  "no attention"};
+  return names.at(static_cast<std::size_t>(encoding) - 1);
 }
-
-struct TemperatureText {
-  std::string operator()(const NoTemperature&) const { return {}; }
-  std::string operator()(const StepTemperature& rule) const {
-    return fmt::format("queries times 1 + {} ln(1 + floor({} / {}))", rule.scale,
-                       rule.offset == 0 ? "position" : "(position + 1)", rule.interval_tokens);
-  }
-  std::string operator()(const LognTemperature& rule) const {
-    return fmt::format("queries times max(1, ln(position + 1) / ln {})", rule.trained_tokens);
-  }
-  std::string operator()(const PowerTemperature& rule) const {
-    return fmt::format("queries times (1 + (position + 1) / {})^{}", rule.interval_tokens,
-                       rule.exponent);
-  }
-};
 
 bool same_kind(const ModelLayer& one, const ModelLayer& other) {
   return one.encoding == other.encoding && one.query_temperature == other.query_temperature;
@@ -129,15 +100,8 @@ std::string dual_chunk_text(const DualChunk& map) {
 }
 
 std::string_view arrangement_text(AxisArrangement arrangement) noexcept {
-  switch (arrangement) {
-    case AxisArrangement::blocks:
-      return "in blocks";
-    case AxisArrangement::interleaved:
-      return "in turn";
-    case AxisArrangement::interleaved_then_last:
-      return "in turn, the last axis behind";
-  }
-  return {};
+  if (arrangement == AxisArrangement::blocks) return "in blocks";
+  return arrangement == AxisArrangement::interleaved ? "in turn" : "in turn, the last axis behind";
 }
 
 bool begins_anew_on_axes(const RotarySpec& spec) noexcept {
@@ -203,7 +167,15 @@ std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary) {
 }
 
 std::string temperature_text(const QueryTemperature& temperature) {
-  return std::visit(TemperatureText{}, temperature);
+  if (const auto* const step = std::get_if<StepTemperature>(&temperature))
+    return fmt::format("queries times 1 + {} ln(1 + floor({} / {}))", step->scale,
+                       step->offset == 0 ? "position" : "(position + 1)", step->interval_tokens);
+  if (const auto* const logn = std::get_if<LognTemperature>(&temperature))
+    return fmt::format("queries times max(1, ln(position + 1) / ln {})", logn->trained_tokens);
+  if (const auto* const power = std::get_if<PowerTemperature>(&temperature))
+    return fmt::format("queries times (1 + (position + 1) / {})^{}", power->interval_tokens,
+                       power->exponent);
+  return {};
 }
 
 std::vector<LayerGroup> layer_groups(const ModelSpec& model) {

@@ -34,6 +34,24 @@ std::vector<const ModelCard*> cards_with(std::string_view part) {
   return found;
 }
 
+// A word that is no action is often part of a card's name.
+Value<Action> action() {
+  auto named = one_named<Action>({{"search", Action::search},
+                                  {"show", Action::show},
+                                  {"families", Action::families},
+                                  {"rules", Action::rules}});
+  return {.name = named.name, .read = [read = named.read](auto option, auto text) {
+            try {
+              return read(option, text);
+            } catch (const Failure& failure) {
+              const std::size_t cards = cards_with(text).size();
+              if (cards == 0) throw;
+              fail_usage("{}; `rotary models search {}` lists {} card{}", failure.what(), text,
+                         cards, cards == 1 ? "" : "s");
+            }
+          }};
+}
+
 const ModelCard& card_named(const std::string& name) {
   if (const ModelCard* card = find_model_card(name)) return *card;
   fail_usage("no model card is called '{}'{}", name, near_card_names_text(name));
@@ -68,19 +86,16 @@ Json card_json(const ModelCard& card, Action action) {
                   })}});
   }
   json["error"] = model ? Json() : Json(model.error().message);
-  if (action == Action::show) json["config"] = Json::parse(card.json);
+  if (action == Action::show) json["config"] = parsed_in_order(card.json);
   return json;
 }
 
 std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
-std::vector<std::string> card_cells(const Json& card) {
+TextRow card_cells(const Json& card) {
   const Json& model_type = card.at("model_type");
-  std::vector<std::string> cells = {card.at("name"), model_type.is_null() ? "-" : model_type};
-  if (!card.at("error").is_null()) {
-    cells.insert(cells.end(), {"-", "-", "not supported", "-"});
-    return cells;
-  }
+  const std::string type = model_type.is_null() ? "-" : model_type;
+  if (!card.at("error").is_null()) return {card.at("name"), type, "-", "-", "not supported", "-"};
   std::vector<std::string> bases;
   std::vector<std::string> rules;
   for (const Json& rotary : card.at("rotary")) {
@@ -91,24 +106,20 @@ std::vector<std::string> card_cells(const Json& card) {
     if (encoding != to_string(LayerEncoding::rotary)) add_once(rules, encoding);
   const Json& context = card.at("trained_context_tokens");
   const Json& layers = card.at("layers");
-  cells.push_back(context.is_null() ? "-" : context.dump());
-  cells.push_back(or_dash(fmt::format("{}", fmt::join(bases, ", "))));
-  cells.push_back(or_dash(fmt::format("{}", fmt::join(rules, ", "))));
-  cells.push_back(layers == 0 ? "-" : layers.dump());
-  return cells;
+  return {card.at("name"),
+          type,
+          context.is_null() ? "-" : dumped(context),
+          or_dash(fmt::format("{}", fmt::join(bases, ", "))),
+          or_dash(fmt::format("{}", fmt::join(rules, ", "))),
+          layers == 0 ? "-" : dumped(layers)};
 }
 
 std::string cards_text(const Json& cards) {
-  std::vector<std::vector<std::string>> rows;
+  std::vector<TextRow> rows;
   for (const Json& card : cards) rows.push_back(card_cells(card));
-  return text_table({{"name", 0, Align::left},
-                     {"model_type", 0, Align::left},
-                     {"context"},
-                     {"base"},
-                     {"rope_type", 0, Align::left},
-                     {"layers"}},
-                    rows.size(),
-                    [&](std::size_t row, std::size_t column) { return rows[row][column]; });
+  return text_table(
+      {left("name"), left("model_type"), {"context"}, {"base"}, left("rope_type"), {"layers"}},
+      rows);
 }
 
 std::string encoding_text(const FamilyInfo& family) {
@@ -137,18 +148,16 @@ Json family_json(const FamilyInfo& family) {
 }
 
 std::string families_text(const std::vector<FamilyInfo>& families) {
-  return text_table({{"model_type", 0, Align::left},
-                     {"encoding", 0, Align::left},
-                     {"base", 9},
-                     {"", 0, Align::left}},
-                    families.size(), [&](std::size_t row, std::size_t column) -> std::string {
-                      const FamilyInfo& family = families[row];
-                      if (column == 0) return std::string(family.model_type);
-                      if (column == 1) return encoding_text(family);
-                      if (column == 3) return std::string(family.note);
-                      if (!family.pairing || !family.text_model_type.empty()) return "-";
-                      return family.base ? fmt::format("{}", *family.base) : "required";
-                    });
+  std::vector<TextRow> rows;
+  for (const FamilyInfo& family : families) {
+    const bool has_base = family.pairing && family.text_model_type.empty();
+    rows.push_back({std::string(family.model_type), encoding_text(family),
+                    !has_base     ? "-"
+                    : family.base ? fmt::format("{}", *family.base)
+                                  : "required",
+                    std::string(family.note)});
+  }
+  return text_table({left("model_type"), left("encoding"), {"base", 9}, left("")}, rows);
 }
 
 std::string release_text(const EngineVersion& version) {
@@ -183,19 +192,13 @@ std::string versions_text(const DialectRule& rule) {
 }
 
 std::string rules_text(const std::vector<const DialectRule*>& rules) {
-  return text_table({{"engine", 0, Align::left},
-                     {"versions", 0, Align::left},
-                     {"known", 0, Align::left},
-                     {"rule", 0, Align::left},
-                     {"", 0, Align::left}},
-                    rules.size(), [&](std::size_t row, std::size_t column) -> std::string {
-                      const DialectRule& rule = *rules[row];
-                      if (column == 1) return versions_text(rule);
-                      return std::string(column == 0   ? to_string(rule.engine)
-                                         : column == 2 ? to_string(rule.evidence)
-                                         : column == 3 ? rule.name
-                                                       : rule.sentence);
-                    });
+  std::vector<TextRow> rows;
+  for (const DialectRule* rule : rules)
+    rows.push_back({std::string(to_string(rule->engine)), versions_text(*rule),
+                    std::string(to_string(rule->evidence)), std::string(rule->name),
+                    std::string(rule->sentence)});
+  return text_table({left("engine"), left("versions"), left("known"), left("rule"), left("")},
+                    rows);
 }
 
 Json engine_json(Engine engine) {
@@ -210,15 +213,11 @@ Json engine_json(Engine engine) {
 
 std::string engines_text(const Json& engines) {
   std::string text = text_table(
-      {{"engine", 0, Align::left},
-       {"looked at", 0, Align::left},
-       {"families"},
-       {"rules"},
-       {"source", 0, Align::left}},
-      engines.size(), [&](std::size_t row, std::size_t column) -> std::string {
+      {left("engine"), left("looked at"), {"families"}, {"rules"}, left("source")}, engines.size(),
+      [&](std::size_t row, std::size_t column) -> std::string {
         constexpr std::array keys = {"engine", "looked_at", "families", "rules", "source"};
         const Json& cell = engines[row].at(keys[column]);
-        return cell.is_string() ? cell.get<std::string>() : cell.dump();
+        return cell.is_string() ? cell.get<std::string>() : dumped(cell);
       });
   for (const Json& engine : engines) {
     const auto releases = engine.at("releases").get<std::vector<std::string>>();
@@ -236,9 +235,10 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
     return printed({{"schema_version", 1}, {"engines", engines}});
   }
   const Action action = arguments.action;
-  const bool needs_text = action == Action::search || action == Action::show;
-  require(arguments.text || !needs_text, "`rotary models {0}` needs {1}: rotary models {0} {1}",
-          action == Action::show ? "show" : "search", action == Action::show ? "NAME" : "TEXT");
+  const bool is_show = action == Action::show;
+  require(arguments.text || !(is_show || action == Action::search),
+          "`rotary models {0}` needs {1}: rotary models {0} {1}", is_show ? "show" : "search",
+          is_show ? "NAME" : "TEXT");
   if (action == Action::families) {
     const std::vector<FamilyInfo> families = families_with(arguments.text.value_or(""));
     if (form == OutputForm::text) return families_text(families);
@@ -249,26 +249,20 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
     if (form == OutputForm::text) return rules_text(rules);
     return printed({{"schema_version", 1}, {"rules", json_array(rules, rule_json)}});
   }
-  const std::vector<const ModelCard*> cards = action == Action::show
-                                                  ? std::vector{&card_named(*arguments.text)}
-                                                  : cards_with(arguments.text.value_or(""));
-  if (cards.empty()) {
-    print_warnings("models", std::vector{fmt::format("no card has '{}' in its name, model_type or "
-                                                     "source",
-                                                     *arguments.text)});
-  }
-  if (form == OutputForm::text && action == Action::show) return std::string(cards.front()->json);
+  const std::vector<const ModelCard*> cards =
+      is_show ? std::vector{&card_named(*arguments.text)} : cards_with(arguments.text.value_or(""));
+  if (cards.empty())
+    print_warnings("models",
+                   std::vector{fmt::format("no card has '{}' in its name, model_type or source",
+                                           *arguments.text)});
+  if (form == OutputForm::text && is_show) return std::string(cards.front()->json);
   Json models = json_array(cards, [&](const ModelCard* card) { return card_json(*card, action); });
   if (form == OutputForm::text) return cards_text(models);
   return printed({{"schema_version", 1}, {"models", std::move(models)}});
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {
-  parser.add("ACTION", arguments.action,
-             one_named<Action>({{"search", Action::search},
-                                {"show", Action::show},
-                                {"families", Action::families},
-                                {"rules", Action::rules}}),
+  parser.add("ACTION", arguments.action, action(),
              "search, show, families or rules; without it every card is listed");
   parser.add(
       "TEXT", arguments.text,

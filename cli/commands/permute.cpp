@@ -41,16 +41,6 @@ std::string config_of(const Arguments& arguments) {
   return beside;
 }
 
-SortedJson part_of(SortedJson config, std::string_view part) {
-  while (!part.empty()) {
-    const std::string_view name = part.substr(0, part.find('.'));
-    if (!config.is_object() || !config.contains(name)) return {};
-    config = SortedJson(config[std::string(name)]);
-    part.remove_prefix(std::min(name.size() + 1, part.size()));
-  }
-  return config;
-}
-
 Pairing order_of(const RotarySpec& spec) {
   return spec.pairing == Pairing::half ? Pairing::half : Pairing::interleaved;
 }
@@ -59,25 +49,20 @@ Pairing order_of(const RotarySpec& spec) {
 Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
   if (arguments.from) return *arguments.from;
   const Pairing order = order_of(model.rotary.front().spec);
-  for (const ModelRotary& rotary : model.rotary) {
+  for (const ModelRotary& rotary : model.rotary)
     if (order_of(rotary.spec) != order)
-      throw Failure(ExitCode::unsupported,
-                    "the config's layers pair their features in different ways");
-  }
+      fail(ExitCode::unsupported, "the config's layers pair their features in different ways");
   return order;
 }
 
 void check_model(const ModelSpec& model, const std::string& config) {
-  if (model.rotary.empty()) {
-    throw Failure(ExitCode::unsupported,
-                  fmt::format("{}: no layer of this model rotates, so no order matters", config));
-  }
+  if (model.rotary.empty())
+    fail(ExitCode::unsupported, "{}: no layer of this model rotates, so no order matters", config);
   for (const ModelRotary& rotary : model.rotary) {
     if (rotary.spec.blocks == 1) continue;
-    throw Failure(ExitCode::unsupported,
-                  fmt::format("{}: features pair within {} parts of a head, for which there is no "
-                              "interleaved order",
-                              config, rotary.spec.blocks));
+    fail(ExitCode::unsupported,
+         "{}: features pair within {} parts of a head, for which there is no interleaved order",
+         config, rotary.spec.blocks);
   }
 }
 
@@ -93,7 +78,9 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   Checkpoint checkpoint{
       .model = model_of(file, options.config, options.resolving), .config = {}, .heads = {}};
   check_model(checkpoint.model, options.config);
-  checkpoint.config = part_of(parsed_config(file.json), checkpoint.model.config_part);
+  const SortedJson whole = parsed_config(file.json);
+  const auto part = pointer_to(checkpoint.model.config_part);
+  if (whole.contains(part)) checkpoint.config = whole.at(part);
   checkpoint.heads = head_counts(checkpoint.config, arguments.heads);
   return checkpoint;
 }

@@ -18,12 +18,10 @@ struct Arguments {
 };
 
 Json maker_json(const plot::FigureMaker& maker) {
-  using enum plot::Subjects;
+  constexpr std::array subjects = {"none", "one", "several"};
   return {{"name", maker.name},
           {"summary", maker.summary},
-          {"configs", maker.subjects == none  ? "none"
-                      : maker.subjects == one ? "one"
-                                              : "several"}};
+          {"configs", subjects.at(static_cast<std::size_t>(maker.subjects))}};
 }
 
 std::string list_of_figures(OutputForm form) {
@@ -37,11 +35,9 @@ std::string list_of_figures(OutputForm form) {
 }
 
 plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
-  require(path.ends_with(".png") || path.ends_with(".svg"), "-o must end in .svg or .png, got '{}'",
-          path);
-  plot::Drawing drawing{.theme = arguments.theme};
-  if (path.ends_with(".png")) drawing.picture = plot::Picture::png;
-  return drawing;
+  const bool is_png = path.ends_with(".png");
+  require(is_png || path.ends_with(".svg"), "-o must end in .svg or .png, got '{}'", path);
+  return {.picture = is_png ? plot::Picture::png : plot::Picture::svg, .theme = arguments.theme};
 }
 
 // --out, NAME.svg without one; nothing where only numbers are asked for.

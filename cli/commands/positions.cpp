@@ -76,10 +76,14 @@ Answer make_answer(const Arguments& arguments) {
   return answer;
 }
 
-std::string_view axis_name(IdAxis axis) {
-  constexpr std::array<std::string_view, 6> names = {"time",  "row",   "column",
-                                                     "image", "token", "unused"};
+std::string axis_name(IdAxis axis) {
+  constexpr std::array names = {"time", "row", "column", "image", "token", "unused"};
   return names.at(static_cast<std::size_t>(axis));
+}
+
+std::span<const IdAxis> axes_of(const Answer& answer) {
+  return std::span(answer.convention.counts)
+      .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
 // Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
@@ -120,11 +124,10 @@ std::pair<double, double> range_of(const Answer& answer, std::int64_t axis,
   return std::visit(range, answer.ids);
 }
 
-using Line = std::vector<std::string>;
-
-Line line_of(const Answer& answer, const TokenRange& tokens, std::string group) {
-  Line line = {range_text(static_cast<double>(tokens.first), static_cast<double>(tokens.end - 1)),
-               std::move(group)};
+TextRow line_of(const Answer& answer, const TokenRange& tokens, std::string group) {
+  TextRow line = {
+      range_text(static_cast<double>(tokens.first), static_cast<double>(tokens.end - 1)),
+      std::move(group)};
   for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
     const auto [lowest, highest] = range_of(answer, axis, tokens);
     line.push_back(range_text(lowest, highest));
@@ -132,7 +135,7 @@ Line line_of(const Answer& answer, const TokenRange& tokens, std::string group) 
   return line;
 }
 
-void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group) {
+void add_lines(std::vector<TextRow>& lines, const Answer& answer, std::size_t group) {
   const TokenRange tokens = answer.tokens_of(group);
   const PromptOption& option = answer.options[group];
   const std::string name = printable(fmt::format("{} {}", option.name.substr(2), option.value));
@@ -177,17 +180,12 @@ std::string summary(const Answer& answer) {
 }
 
 std::string text_of(const Answer& answer) {
-  std::vector<Column> columns = {{"tokens", 0, Align::left}, {"group", 0, Align::left}};
-  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
-    const IdAxis counted = answer.convention.counts[static_cast<std::size_t>(axis)];
-    columns.push_back({std::string(axis_name(counted)), 0, Align::left});
-  }
-  std::vector<Line> lines;
+  std::vector<Column> columns = {left("tokens"), left("group")};
+  for (const IdAxis counted : axes_of(answer)) columns.push_back(left(axis_name(counted)));
+  std::vector<TextRow> lines;
   for (std::size_t group = 0; group < answer.options.size(); ++group)
     add_lines(lines, answer, group);
-  return text_table(columns, lines.size(),
-                    [&](std::size_t row, std::size_t column) { return lines[row][column]; }) +
-         summary(answer);
+  return text_table(columns, lines) + summary(answer);
 }
 
 Json number_json(const Answer& answer, double number) {
@@ -205,8 +203,6 @@ Json ids_json(const Answer& answer) {
 }
 
 Json json_of(const Arguments& arguments, const Answer& answer) {
-  const std::span axes(answer.convention.counts.data(),
-                       static_cast<std::size_t>(answer.convention.axes));
   Json groups = Json::array();
   for (std::size_t group = 0; group < answer.options.size(); ++group) {
     const auto [first, end] = answer.tokens_of(group);
@@ -217,7 +213,7 @@ Json json_of(const Arguments& arguments, const Answer& answer) {
   Json json = {{"schema_version", 1},
                {"convention", answer.convention.name},
                {"source", answer.convention.source},
-               {"axes", json_array(axes, [](IdAxis axis) { return Json(axis_name(axis)); })},
+               {"axes", json_array(axes_of(answer), axis_name)},
                {"tokens", answer.tokens},
                {"groups", std::move(groups)},
                {"delta", number_json(answer, answer.delta)},
@@ -235,10 +231,10 @@ std::string list_conventions(OutputForm form) {
                     {"conventions", json_array(all, [](const MRopeConvention& each) -> Json {
                        return {{"name", each.name}, {"source", each.source}};
                      })}});
-  return text_table({{"name", 0, Align::left}, {"source", 0, Align::left}}, all.size(),
-                    [&](std::size_t row, std::size_t column) {
-                      return std::string(column == 0 ? all[row].name : all[row].source);
-                    });
+  std::vector<TextRow> rows;
+  for (const MRopeConvention& each : all)
+    rows.push_back({std::string(each.name), std::string(each.source)});
+  return text_table({left("name"), left("source")}, rows);
 }
 
 cli::Answer run_positions(const Arguments& arguments, OutputForm form) {

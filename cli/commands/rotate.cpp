@@ -153,8 +153,8 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
-// A token axis with as many entries as the model has heads, beside a head axis without, is one read
-// in the wrong layout.
+// A token axis as long as the number of heads, beside a head axis that is not, has the wrong
+// layout.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
                                          std::string_view layout) {
   const std::vector<std::int64_t> counts = head_counts_of(config);

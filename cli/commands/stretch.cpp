@@ -33,7 +33,7 @@ std::string candidate_text(const StretchCandidate& candidate) {
   std::string text = fmt::format("\n{}\n", candidate.rule);
   if (!candidate.published.empty()) text += line("published", printable(candidate.published));
   // Not broken into lines: it is there to be copied.
-  text += fmt::format("  {:<14}{}\n", "config.json", printable(candidate.settings.dump()));
+  text += fmt::format("  {:<14}{}\n", "config.json", printable(dumped(candidate.settings)));
   if (candidate.refusal) return text + line("refused", printable(*candidate.refusal));
   for (const StretchedRotary& each : candidate.rotary) text += line("changes", change_text(each));
   text += line("fine-tuning", candidate.fine_tuning);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table: what an encoding is made of, as a table by position or by distance: which kind it
-// is follows from the name, and with it which options have a meaning.
+// rotary table: prints or saves an encoding as a table by position or distance. The name decides
+// the kind of encoding, and so which options apply.
 #include "cli/commands/commands.hpp"
 #include "cli/commands/table_of_model.hpp"
 #include "cli/model_cards.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary trace: the adapter that saves q and k before and after, for programs in PyTorch. The tool
-// starts no Python of its own: the adapter runs where the model runs.
+// rotary trace: prints the adapter that saves q and k before and after in PyTorch. It runs where
+// the model runs; the tool starts no Python.
 #include "cli/commands/commands.hpp"
 #include "cli/trace/adapter.hpp"
 

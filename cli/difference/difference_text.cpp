@@ -18,23 +18,14 @@
 namespace rotary::cli {
 namespace {
 
-std::string effect_text(FieldEffect effect) {
-  return effect == FieldEffect::nothing ? "no effect on positions" : "";
-}
-
 std::string fields_text(const std::vector<FieldDifference>& fields, const Sides& sides) {
   if (fields.empty()) return {};
-  const auto cell = [&](std::size_t row, std::size_t column) -> std::string {
-    const FieldDifference& field = fields[row];
-    if (column == 0) return "  " + printable(field.field);
-    if (column == 1) return printable(field.one);
-    return column == 2 ? printable(field.other) : effect_text(field.effect);
-  };
-  return text_table({{"  field", 0, Align::left},
-                     {printable(sides.one), 0, Align::left},
-                     {printable(sides.other), 0, Align::left},
-                     {"", 0, Align::left}},
-                    fields.size(), cell);
+  std::vector<TextRow> rows;
+  for (const FieldDifference& field : fields)
+    rows.push_back({"  " + printable(field.field), printable(field.one), printable(field.other),
+                    field.effect == FieldEffect::nothing ? "no effect on positions" : ""});
+  return text_table(
+      {left("  field"), left(printable(sides.one)), left(printable(sides.other)), left("")}, rows);
 }
 
 std::string share_of_turn(double radians) {

@@ -26,9 +26,8 @@ std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
   std::vector<double> numbers = array.doubles();
   for (std::size_t i = 0; i < numbers.size(); ++i) check_element(name, numbers[i], i, array.shape);
   if (!numbers.empty()) return numbers;
-  throw Failure(ExitCode::unsupported,
-                fmt::format("{} must be numbers of float32 or float64, got {} {}", name,
-                            descr_of(array.type), shape_text(array.shape)));
+  fail(ExitCode::unsupported, "{} must be numbers of float32 or float64, got {} {}", name,
+       descr_of(array.type), shape_text(array.shape));
 }
 
 // Without axes of 1 in front, as many as leave `axes`.

@@ -24,8 +24,8 @@ struct DumpSide {
 [[nodiscard]] DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                                  const std::optional<std::string>& layer_type);
 
-// One of the two is a dump. Frequencies are compared as models are; rows, one by one, as far as a
-// dump has them. A model with several embeddings needs a layer type.
+// Requires a dump on at least one side. Frequencies are compared as models, rows one by one. A
+// model with several embeddings needs a layer type.
 [[nodiscard]] ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
                                             std::optional<std::int64_t> context_tokens);
 

@@ -39,7 +39,7 @@ Path path_of(std::string_view key) {
 
 // As resolve() applies it, which has accepted it.
 void set_key(Json& config, const ConfigOverride& change) {
-  Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
+  Json value = parsed_in_order(change.value);
   if (value.is_discarded()) value = change.value;
   if (!change.from.empty()) {
     Path around = path_of(change.from);
@@ -64,7 +64,7 @@ class Experiment {
   Experiment(Json config, ResolveOptions options)
       : config_(std::move(config)), options_(std::move(options)) {
     options_.overrides.clear();  // they are in the config
-    const ModelSpec model = value_or_fail(resolve(config_.dump(), options_));
+    const ModelSpec model = value_or_fail(resolve(dumped(config_), options_));
     check_pairs(a_config, model);
     facts_ = facts_of(model, options_.context_tokens);
     warnings_ = model.warnings;
@@ -111,7 +111,7 @@ class Experiment {
   [[nodiscard]] Trial changed(const Path& path, Change change) const {
     Json config = config_;
     change(member_of(config, path));
-    const Result<ModelSpec> model = resolve(config.dump(), options_);
+    const Result<ModelSpec> model = resolve(dumped(config), options_);
     if (!model) return {model.error(), {}};
     return {changes(facts_, facts_of(*model, options_.context_tokens)), model->warnings};
   }

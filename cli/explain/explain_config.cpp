@@ -137,7 +137,7 @@ const KeyUseWords& words_of(KeyUse use) noexcept {
 }
 
 std::string value_text(const Json& value, std::size_t most, std::string_view ellipsis) {
-  const std::string text = value.is_object() && !value.empty() ? "{...}" : value.dump();
+  const std::string text = value.is_object() && !value.empty() ? "{...}" : dumped(value);
   return text.size() <= most ? text : fmt::format("{}{}", utf8_prefix(text, most), ellipsis);
 }
 
@@ -156,7 +156,7 @@ std::vector<KeyEffect> effects_of(const ConfigKey& key) {
     effects.push_back(std::move(effect));
   };
   if (key.use == KeyUse::required || key.use == KeyUse::used) add("without it", key.without);
-  if (key.other) add(fmt::format("with {}", key.other->value.dump()), key.other->outcome);
+  if (key.other) add(fmt::format("with {}", dumped(key.other->value)), key.other->outcome);
   return effects;
 }
 

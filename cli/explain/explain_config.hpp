@@ -34,8 +34,8 @@ void to_json(Json& json, const Fact& fact);
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// null: the fact is not one of that model. Of lists there is no from, and to says how many elements
-// are others, and by which factors.
+// null: the model has no such fact. Lists have no from; to counts the changed elements and has
+// their factors.
 struct FactChange {
   std::string name;
   std::string layer_type;
@@ -83,14 +83,14 @@ struct ConfigKey {
   std::optional<OtherValue> other = {};  // twice a number, the opposite of a truth
 };
 
-// In the config's order; the options' overrides are applied to it first. The config must be one
-// that resolves. Usage failure for a config of more than 500 keys, of more than 256 KiB or of more
-// than 2048 pairs of features: it is resolved several times for each key that is read.
+// In the config's order, with the options' overrides applied. Requires a config that resolves.
+// Usage failure beyond 500 keys, 256 KiB or 2048 pairs of features: each key takes several
+// resolutions.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// Reads a GGUF file's keys in its order, without those whose values are not kept. The limits are
-// those of a config; the limit of bytes counts names and values that are kept.
+// In the file's order, without keys whose values are not kept. The limits of a config hold; bytes
+// are those of kept names and values.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 

@@ -18,8 +18,8 @@ constexpr Limit most_pairs{.most = 2048,
 void check_limit(std::string_view subject, const Limit& limit, std::size_t got,
                  std::string_view or_more) {
   if (got <= limit.most) return;
-  throw Failure(ExitCode::usage, fmt::format("{} to explain must have at most {} {}, got {}{}",
-                                             subject, limit.most, limit.what, got, or_more));
+  fail_usage("{} to explain must have at most {} {}, got {}{}", subject, limit.most, limit.what,
+             got, or_more);
 }
 
 void check_pairs(std::string_view subject, const ModelSpec& model) {

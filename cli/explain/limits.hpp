@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of a config, or of a GGUF file, whose keys are explained: it is resolved several times
-// for each of them.
+// Limits of the configs and GGUF files whose keys are explained: each key takes several
+// resolutions.
 #pragma once
 
 #include <cstddef>

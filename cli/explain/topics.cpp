@@ -236,8 +236,8 @@ Json document_of_pair(std::string_view topic, const Numbers& numbers) {
 
 void require(const Check& check, std::string_view what) {
   if (check.holds()) return;
-  throw Failure(ExitCode::check_failed, fmt::format("{} must hold within {:.3g}, got {:.3g}", what,
-                                                    check.bound, check.deviation));
+  fail(ExitCode::check_failed, "{} must hold within {:.3g}, got {:.3g}", what, check.bound,
+       check.deviation);
 }
 
 void add_check(Json& json, const Check& check) {

@@ -82,9 +82,8 @@ NpyType type_of(const SafetensorsTensor& tensor, std::string_view option) {
   if (name == "BF16") return NpyType::u16;
   if (name == "I64") return NpyType::i64;
   if (name == "I32") return NpyType::i32;
-  throw Failure(ExitCode::unsupported,
-                fmt::format("{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
-                            option, shown_name(tensor.name), name));
+  fail(ExitCode::unsupported, "{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
+       option, shown_name(tensor.name), name);
 }
 
 std::vector<std::string> names_of(const SafetensorsHeader& header) {
@@ -104,16 +103,15 @@ NamedArray read_safetensors(std::string_view option, const FileAndName& wanted,
   for (const std::uint64_t extent : tensor.shape)
     named.array.shape.push_back(static_cast<std::int64_t>(extent));
   if (elements_of(named.array.shape).value_or(UINT64_MAX) > limit.of(named.array.shape)) {
-    throw Failure(ExitCode::unsupported,
-                  fmt::format("{}: {} must have at most {} elements here, got the shape {}", option,
-                              shown_name(tensor.name), limit.of(named.array.shape),
-                              shape_text(named.array.shape)));
+    fail(ExitCode::unsupported, "{}: {} must have at most {} elements here, got the shape {}",
+         option, shown_name(tensor.name), limit.of(named.array.shape),
+         shape_text(named.array.shape));
   }
   named.array.data.resize(tensor.size_in_bytes());
   const std::size_t got =
       opened.file.read_at(opened.start.bytes.size() + tensor.begin, named.array.data);
   if (got == named.array.data.size()) return named;
-  throw Failure(ExitCode::io, fmt::format("{}: cannot be read to its end", wanted.path));
+  fail(ExitCode::io, "{}: cannot be read to its end", wanted.path);
 }
 
 NamedArray read_named(std::string_view option, const std::string& path, const NpyLimit& limit) {
@@ -179,6 +177,13 @@ IntegerArray read_integers(std::string_view option, const std::string& path) {
     fail_usage("{} must be int32 or int64, got '{}'", option, descr_of(named.array.type));
   }
   return integers;
+}
+
+PositionIds position_ids(const IntegerArray& array) {
+  const auto& shape = array.shape;
+  return {.numbers = array.numbers,
+          .batch = shape.size() < 2 ? 1 : shape[shape.size() - 2],
+          .axes = shape.size() < 3 ? 1 : shape[0]};
 }
 
 PairColumns pair_columns(std::size_t elements, std::size_t width,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/npy/npy.hpp"
+#include "rotary/position_ids.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
 
@@ -44,6 +45,9 @@ struct IntegerArray {
   std::vector<std::int64_t> numbers;
 };
 [[nodiscard]] IntegerArray read_integers(std::string_view option, const std::string& path);
+
+// Requires [tokens], [batch, tokens] or [axes, batch, tokens].
+[[nodiscard]] PositionIds position_ids(const IntegerArray& array);
 
 // How a table of [rows][width] has its pairs: once, or twice, in halves or next to each other.
 struct PairColumns {

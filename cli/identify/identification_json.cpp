@@ -22,14 +22,14 @@ Json cause_json(const Cause& cause) {
 }
 
 Json explanation_json(const Explanation& explanation) {
-  return {
-      {"causes", json_array(explanation.causes, cause_json)},
-      {"residual", explanation.residual},
-      {"bit_equal", explanation.bit_equal},
-      {"arithmetic", to_string(explanation.arithmetic)},
-      {"separating_position", explanation.separating_position},
-      {"separating_grid", explanation.separating_grid},
-      {"spec", explanation.spec ? Json::parse(value_or_fail(to_json(*explanation.spec))) : Json()}};
+  return {{"causes", json_array(explanation.causes, cause_json)},
+          {"residual", explanation.residual},
+          {"bit_equal", explanation.bit_equal},
+          {"arithmetic", to_string(explanation.arithmetic)},
+          {"separating_position", explanation.separating_position},
+          {"separating_grid", explanation.separating_grid},
+          {"spec",
+           explanation.spec ? parsed_in_order(value_or_fail(to_json(*explanation.spec))) : Json()}};
 }
 
 Json structure_json(const std::optional<FoundStructure>& structure) {

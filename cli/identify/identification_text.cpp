@@ -55,17 +55,10 @@ std::string causes_text(const Explanation& explanation) {
 }
 
 std::string_view arithmetic_words(FoundArithmetic arithmetic) {
-  switch (arithmetic) {
-    case FoundArithmetic::exact:
-      return "exact";
-    case FoundArithmetic::float32_angles:
-      return "angles in float32";
-    case FoundArithmetic::rounded_rows:
-      return "angles in float32, cos and sin rounded";
-    case FoundArithmetic::every_step:
-      return "angles in float32, every step rounded";
-  }
-  return {};
+  if (arithmetic == FoundArithmetic::exact) return "exact";
+  if (arithmetic == FoundArithmetic::float32_angles) return "angles in float32";
+  return arithmetic == FoundArithmetic::rounded_rows ? "angles in float32, cos and sin rounded"
+                                                     : "angles in float32, every step rounded";
 }
 
 std::string fit_text(const Explanation& explanation, double tolerance) {
@@ -173,19 +166,14 @@ std::string rounding_text(const Identification& found) {
 }
 
 std::string parting_text(const Identification& one, const OtherProgram& other) {
-  switch (other.parting) {
-    case Parting::none:
-      return "--after and --other have the same bits.";
-    case Parting::rounding:
-      return fmt::format("--after and --other differ by rounding alone. --after: {}. --other: {}.",
-                         rounding_text(one), rounding_text(other.found));
-    case Parting::more:
-      return fmt::format(
-          "--after and --other differ by more than rounding. --after: {}. --other: {}.",
-          causes_text(one.explanations.front()), causes_text(other.found.explanations.front()));
-    case Parting::unknown:
-      break;
-  }
+  if (other.parting == Parting::none) return "--after and --other have the same bits.";
+  if (other.parting == Parting::rounding)
+    return fmt::format("--after and --other differ by rounding alone. --after: {}. --other: {}.",
+                       rounding_text(one), rounding_text(other.found));
+  if (other.parting == Parting::more)
+    return fmt::format(
+        "--after and --other differ by more than rounding. --after: {}. --other: {}.",
+        causes_text(one.explanations.front()), causes_text(other.found.explanations.front()));
   return fmt::format(
       "Nothing explains {}: whether it differs from the other by more than rounding is "
       "not known.",

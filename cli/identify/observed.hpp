@@ -23,8 +23,8 @@ struct HeadsLayout {
   Strides strides;
 };
 
-// Those that the shape allows: b batch, t tokens, h heads, d features, which are last. With a name
-// that one alone. tokens: how many there must be, if it is known.
+// The layouts that fit the shape (b batch, t tokens, h heads, d features), or the named one.
+// tokens: their number, if known.
 [[nodiscard]] std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
                                                   std::optional<std::string_view> name,
                                                   std::optional<std::int64_t> tokens);

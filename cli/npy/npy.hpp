@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files, format versions 1 to 3 (numpy/lib/format.py states the format): a magic, a
-// header that is the text of a Python dict, the elements. Read strictly, for files from anywhere:
-// little-endian and C order only, no pickles, every size checked before it is used.
+// NumPy's .npy files, versions 1 to 3 (format: numpy/lib/format.py): a magic, the text of a Python
+// dict, the elements. Read strictly, for untrusted files: little-endian and C order only, no
+// pickles, every size checked before use.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,8 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// How many elements a shape has. Dimensions of 0 count as 1, so that an array without elements is
-// as large as what is made for each of its rows. Absent beyond 2^63.
+// The number of elements; dimensions of 0 count as 1, so that empty arrays cannot ask for huge
+// rows. Absent beyond 2^63.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
 // The most elements that a caller takes.

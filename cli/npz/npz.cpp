@@ -21,7 +21,7 @@ constexpr std::uint16_t dos_date = (1 << 5) | 1;
 constexpr std::uint16_t dos_time = 0;
 
 [[noreturn]] void fail_zip(std::string_view what, const char* why) {
-  throw Failure(ExitCode::internal, fmt::format("libzip cannot {}: {}", what, why));
+  fail(ExitCode::internal, "libzip cannot {}: {}", what, why);
 }
 
 struct ArchiveDiscarder {
@@ -52,8 +52,7 @@ constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin take
 constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
 
 [[noreturn]] void fail_archive(const std::string& name, std::string_view why) {
-  throw Failure(ExitCode::malformed_input,
-                fmt::format("{}: must be a zip archive of .npy files, got {}", name, why));
+  fail(ExitCode::malformed_input, "{}: must be a zip archive of .npy files, got {}", name, why);
 }
 
 // The directory of an archive with zip64 may have any number of entries, of which libzip reads all

@@ -8,9 +8,9 @@ namespace rotary::cli {
 namespace {
 
 [[noreturn]] void fail_without_libzip() {
-  throw Failure(ExitCode::unsupported,
-                "this rotary was built without .npz: name a .npy file, or build it with "
-                "-DROTARY_TOOL_NPZ=ON");
+  fail(ExitCode::unsupported,
+       "this rotary was built without .npz: name a .npy file, or build it with "
+       "-DROTARY_TOOL_NPZ=ON");
 }
 
 }  // namespace

@@ -116,12 +116,10 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
     if (rows) continue;
     rows = rows_of(part, model_type);
     if (!rows && is_fused_name(part)) {
-      throw Failure(
-          ExitCode::unsupported,
-          fmt::format("'{}' holds queries, keys and values in an order that is not known for the "
-                      "family {}; split it into q_proj and k_proj first",
-                      shown_name(name),
-                      model_type.empty() ? "of this config" : shown_name(model_type)));
+      fail(ExitCode::unsupported,
+           "'{}' holds queries, keys and values in an order that is not known for the family {}; "
+           "split it into q_proj and k_proj first",
+           shown_name(name), model_type.empty() ? "of this config" : shown_name(model_type));
     }
     if (!rows) continue;
     found.module = part;
@@ -139,11 +137,10 @@ bool has_rows(const Found& found, std::string_view name) {
   if (found.rows == Rows::channels && suffix.starts_with("norms.")) return true;
   if (suffix.starts_with("lora_B.")) return true;
   if (suffix.starts_with("lora_A.")) return false;
-  throw Failure(ExitCode::unsupported,
-                fmt::format("'{}' is neither a weight nor a bias of {}: rows of packed or scaled "
-                            "numbers cannot be reordered; permute the weights before they are "
-                            "quantised",
-                            shown_name(name), found.module));
+  fail(ExitCode::unsupported,
+       "'{}' is neither a weight nor a bias of {}: rows of packed or scaled numbers cannot be "
+       "reordered; permute the weights before they are quantised",
+       shown_name(name), found.module);
 }
 
 const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
@@ -154,10 +151,9 @@ const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
     return layer.encoding == LayerEncoding::rotary ? &model.rotary.at(layer.rotary) : nullptr;
   }
   if (model.rotary.size() == 1) return &model.rotary.front();
-  throw Failure(ExitCode::unsupported,
-                fmt::format("'{}' has to be of one of the config's {} layers, whose embeddings "
-                            "differ",
-                            shown_name(name), model.layers.size()));
+  fail(ExitCode::unsupported,
+       "'{}' has to be of one of the config's {} layers, whose embeddings differ", shown_name(name),
+       model.layers.size());
 }
 
 std::int64_t head_width(const ModelRotary& rotary) {
@@ -173,18 +169,17 @@ RowGroup heads_of(const ModelRotary& rotary, std::int64_t heads) {
 
 template <class Count>
 [[noreturn]] void fail_rows(std::string_view name, Count rows, const std::string& wanted) {
-  throw Failure(ExitCode::malformed_input,
-                fmt::format("'{}' must have {}, got {} rows: is this the config of these weights?",
-                            shown_name(name), wanted, rows));
+  fail(ExitCode::malformed_input,
+       "'{}' must have {}, got {} rows: is this the config of these weights?", shown_name(name),
+       wanted, rows);
 }
 
 std::optional<bool> flag_in(const SortedJson& config, std::string_view name) {
   const auto found = config.find(name);
   if (found == config.end() || found->is_null()) return std::nullopt;
   if (found->is_boolean()) return found->get<bool>();
-  throw Failure(ExitCode::malformed_input,
-                fmt::format("the config's {} must be true or false, got JSON of type {}", name,
-                            found->type_name()));
+  fail(ExitCode::malformed_input, "the config's {} must be true or false, got JSON of type {}",
+       name, found->type_name());
 }
 
 Rows falcon_rows(const SortedJson& config) {
@@ -205,9 +200,8 @@ TensorRows fused_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, R
   const auto query = checkpoint.heads.query;
   const auto key = one_key ? std::optional<std::int64_t>(1) : checkpoint.heads.key;
   if (!query || !key) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("'{}' is fused: pass --heads and --kv-heads, which the config lacks",
-                              shown_name(tensor.name)));
+    fail_usage("'{}' is fused: pass --heads and --kv-heads, which the config lacks",
+               shown_name(tensor.name));
   }
   const bool fits = *query >= 1 && *query <= count && *key >= 1 && *query % *key == 0 &&
                     count == (*query + 2 * *key) * width;

@@ -60,8 +60,8 @@ struct TensorRows {
   }
 };
 
-// The rows of a tensor of queries or keys; no groups for any other tensor. Failure for one whose
-// groups cannot be told: the message names it and says why.
+// No groups unless it is a tensor of queries or keys. Failure, with name and reason, if the groups
+// are unknown.
 [[nodiscard]] TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor);
 
 }  // namespace rotary::cli

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "cli/json.hpp"
 #include "cli/printable.hpp"
 
 namespace rotary::cli {
@@ -102,7 +102,7 @@ class IndexEvents : public nlohmann::json_sax<nlohmann::json> {
 
 FilesOfIndex parse_weight_index(std::string_view json, const std::string& path) {
   IndexEvents events;
-  const bool parsed = nlohmann::json::sax_parse(json, &events);
+  const bool parsed = parse_events(json, events);
   const auto fail = [&path](std::string_view requirement) -> Failure {
     return {ExitCode::malformed_input, fmt::format("{}: an index must {}", path, requirement)};
   };

@@ -43,11 +43,9 @@ TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor
   TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
   const auto count = static_cast<std::uint64_t>(rows.count());
   if (count == 0 || tensor.size_in_bytes() % count == 0) return rows;
-  throw Failure(
-      ExitCode::unsupported,
-      fmt::format("'{}' must have rows of whole bytes to be moved, got {} rows of {} in "
-                  "{} bytes",
-                  shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes()));
+  fail(ExitCode::unsupported,
+       "'{}' must have rows of whole bytes to be moved, got {} rows of {} in {} bytes",
+       shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes());
 }
 
 // Reads files one by one, and decides about their tensors.
@@ -111,9 +109,8 @@ void plan_index(const std::string& path, const std::string& out, Plan& plan) {
     for (const SafetensorsTensor& tensor : header.tensors) found.insert(tensor.name);
     for (const std::string& tensor : tensors) {
       if (found.contains(tensor)) continue;
-      throw Failure(ExitCode::malformed_input,
-                    fmt::format("{}: must have the tensor '{}' that the index names", shard,
-                                shown_name(tensor)));
+      fail(ExitCode::malformed_input, "{}: must have the tensor '{}' that the index names", shard,
+           shown_name(tensor));
     }
   }
   plan.add_index({.path = path, .out = (fs::path(out) / fs::path(path).filename()).string()});
@@ -165,8 +162,7 @@ class Copy {
       from_.resize(std::max(count, chunk_bytes));
       const auto room = std::as_writable_bytes(std::span(from_)).subspan(kept);
       from_.resize(kept + input_.read(room));
-      if (from_.size() < count)
-        throw Failure(ExitCode::io, fmt::format("{}: ended while it was read", path_));
+      if (from_.size() < count) fail(ExitCode::io, "{}: ended while it was read", path_);
     }
     progress_.advance(static_cast<std::int64_t>(count));
     return std::string_view(from_).substr(std::exchange(at_, at_ + count), count);
@@ -226,8 +222,7 @@ void read_back(const WeightFile& file, const std::string& written) {
   InputFile output(written);
   const auto start = read_safetensors_start(output);
   if (start) return;
-  throw Failure(ExitCode::io, fmt::format("{}: read back before it takes its name, {}", file.out,
-                                          start.error().message));
+  fail(ExitCode::io, "{}: read back before it takes its name, {}", file.out, start.error().message);
 }
 
 }  // namespace
@@ -259,10 +254,10 @@ Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& pa
     plan.add({.path = path, .out = out});
   Permutation permutation = plan.take();
   if (permutation.permuted.empty()) {
-    throw Failure(ExitCode::unsupported,
-                  fmt::format("{}: no tensor of queries or keys that rotate was found (q_proj, "
-                              "k_proj, wq, wk, qkv_proj, ...)",
-                              path));
+    fail(ExitCode::unsupported,
+         "{}: no tensor of queries or keys that rotate was found (q_proj, k_proj, wq, wk, "
+         "qkv_proj, ...)",
+         path);
   }
   return permutation;
 }

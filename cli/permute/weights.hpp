@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a checkpoint: one of safetensors, or the index of several. They are copied tensor
-// by tensor, and the rows of queries and keys change their order on the way.
+// Copies a checkpoint, a safetensors file or an index of several, tensor by tensor, and reorders
+// the rows of queries and keys.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of several axes: which coordinate turns which pair, and what the pairs see of a grid of
-// patches.
+// Positions of several axes: which coordinate turns which pair, and the scores of pairs in a grid
+// of patches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ struct Grid {
   }
 };
 
-// Coordinates that are integers tell no more than turns of at least one step: where the fastest
-// pair of the columns takes less, they are the centres of equal parts of [-1, 1] (DINOv3).
+// 1 for integer coordinates. If the fastest pair of the columns turns within a step, coordinates
+// are the centres of equal parts of [-1, 1] (DINOv3).
 double step_of(const Frequencies& frequencies, std::int32_t axis, std::int64_t side) {
   double fastest = 0;
   for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)

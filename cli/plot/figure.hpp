@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A figure as data: what is to be seen, with units, and nothing about how it is drawn. Text from
-// outside is in it as people see it (cli/printable.hpp), without a character that could end a line
-// of a script or that XML does not know. Functions
-// of <topic>.cpp make them from values of the public API; renderers (gnuplot, CSV, JSON, the page
-// of a report) know figures alone.
+// A figure as data, with units, without any drawing. Text from outside is printable() already.
+// Functions of <topic>.cpp make figures from the public API; renderers (gnuplot, CSV, JSON, the
+// page of a report) see figures alone.
 #pragma once
 
 #include <cstddef>
@@ -84,11 +82,10 @@ struct Figure {
   std::size_t columns = 1;
 };
 
-// numbers.cpp: a figure's numbers as JSON (docs/schema/plot.schema.json), and as CSV (RFC 4180, but
-// for line ends of one byte) with a line for each point of each series and for each cell of each
-// heat map: panel,series,x,y,z,lower; of a heat map series is "cells", x the column, y the row, z
-// the value. Numbers read back as the same double; what is not finite, or not there, is empty. A
-// text that spreadsheets would take for a formula begins with an apostrophe.
+// numbers.cpp: the numbers as JSON (docs/schema/plot.schema.json) or CSV (RFC 4180 with line ends
+// of one byte): panel,series,x,y,z,lower for each point. Cells of a heat map have the series
+// "cells", x column, y row, z value. Doubles round-trip; absent or not finite is empty. A text like
+// a formula gets an apostrophe in front.
 void to_json(Json& json, const Figure& figure);
 [[nodiscard]] std::string csv_of(const Figure& figure);
 

@@ -160,12 +160,13 @@ std::vector<double> aligned_similarity(const Frequencies& frequencies,
   return of_turned(frequencies, distances, [](const TurnedRow& row) { return mean(row.cos); });
 }
 
-std::vector<double> sinusoidal_rows(std::int64_t positions, std::int64_t features) {
-  std::vector<double> rows(static_cast<std::size_t>(positions * features));
-  const TokenExtents extents{.tokens = positions, .features = features};
+std::vector<double> sinusoidal_rows(std::span<const std::int64_t> positions,
+                                    std::int64_t features) {
+  std::vector<double> rows(positions.size() * static_cast<std::size_t>(features));
+  const TokenExtents extents{.tokens = std::ssize(positions), .features = features};
   const TokensView view{rows.data(), DType::f64, extents, strides_btd(extents)};
   ok_or_fail(fill_sinusoidal(view, value_or_fail(make_sinusoidal(transformer_sinusoidal(features))),
-                             ConsecutivePositions{0, positions}));
+                             positions_of(positions)));
   return rows;
 }
 

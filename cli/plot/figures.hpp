@@ -91,8 +91,8 @@ struct RequestOptions {
   std::int64_t seed = 1;
 };
 
-// request_input.cpp. Warnings about the configs go to standard error. Failures name the option, the
-// requirement and what was got.
+// request_input.cpp. Prints the configs' warnings. Failures name the option, the requirement and
+// the value.
 [[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

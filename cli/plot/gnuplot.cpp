@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +19,8 @@
 namespace rotary::cli::plot {
 namespace {
 
-// Okabe and Ito 2008, whose colours differ for every kind of colour vision; those too pale for the
-// background are left out, its contrary comes last.
+// Okabe and Ito 2008: colours that differ for every kind of colour vision, without those too pale
+// for the background.
 using Palette = std::array<std::string_view, 8>;
 constexpr Palette on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                               "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
@@ -38,8 +37,8 @@ constexpr Colors light = {
 constexpr Colors dark = {
     .background = "#0d1117", .text = "#c9d1d9", .grid = "#30363d", .series = on_dark};
 
-// Lines of gnuplot, of one theme and layout. x() and y() are positions of the picture as gnuplot
-// has them: parts of it, from its lower left corner.
+// Lines of a gnuplot script. x() and y() convert pixels to gnuplot's positions: parts of the
+// picture from its lower left corner.
 struct Script {
   Picture picture;
   Colors colors;
@@ -48,8 +47,7 @@ struct Script {
 
   template <class... Arguments>
   void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
-    text += '\n';
+    text += fmt::format(format, std::forward<Arguments>(arguments)...) + '\n';
   }
   [[nodiscard]] double x(double pixels) const { return pixels / layout.width; }
   [[nodiscard]] double y(double pixels) const { return 1 - pixels / layout.height; }
@@ -192,9 +190,8 @@ void write_axes(Script& script, const Panel& panel, const Box& plot) {
   write_axis(script, panel.y, y);
 }
 
-// $d0, $d1, ...: a block for each series. A line of NaN breaks the line that is drawn. Steps are
-// lines with corners: gnuplot's own begin the dash anew at each corner. Returns how `plot` names
-// the series.
+// Writes a block $d0, $d1, ... per series; NaN breaks a line. Steps are lines with corners:
+// gnuplot's own steps begin the dash anew at each corner. Returns the arguments of `plot`.
 std::string write_series(Script& script, const Panel& panel) {
   const std::vector<Color> looks = series_looks(panel);
   std::string plots;
@@ -330,8 +327,8 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
   if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors);
 }
 
-// Letters of 14 pixels: points of PNG are 4/3 of them. A PNG has twice the pixels, for screens
-// whose points are several pixels and for print.
+// Letters of 14 pixels: points of PNG are 4/3 of them. A PNG has twice the pixels, for dense
+// screens and print.
 void write_settings(Script& script) {
   const auto& [picture, colors, layout, text] = script;
   const bool is_svg = picture == Picture::svg;

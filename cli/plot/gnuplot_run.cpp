@@ -29,7 +29,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 // Files instead of pipes: neither side ever waits for the other.
 File scratch_file() {
   File file(std::tmpfile());
-  if (!file) throw Failure(ExitCode::io, fmt::format("a temporary file: {}", std::strerror(errno)));
+  if (!file) fail(ExitCode::io, "a temporary file: {}", std::strerror(errno));
   return file;
 }
 
@@ -87,21 +87,19 @@ std::string run_gnuplot(const std::string& script) {
   const File errors = scratch_file();
   if (std::fwrite(script.data(), 1, script.size(), in.get()) != script.size() ||
       std::fflush(in.get()) != 0) {
-    throw Failure(ExitCode::io, fmt::format("a temporary file: {}", std::strerror(errno)));
+    fail(ExitCode::io, "a temporary file: {}", std::strerror(errno));
   }
   std::rewind(in.get());
   const int status = spawn_gnuplot(in.get(), out.get(), errors.get());
   if (status == -1) {
-    throw Failure(
-        ExitCode::unsupported,
-        fmt::format("drawing needs the program gnuplot ({}): apt-get install gnuplot-nox, "
-                    "or take the numbers by --csv or --json",
-                    std::strerror(errno)));
+    fail(ExitCode::unsupported,
+         "drawing needs the program gnuplot ({}): apt-get install gnuplot-nox, or take the numbers "
+         "by --csv or --json",
+         std::strerror(errno));
   }
   std::string picture = contents(out.get());
   if (status != 0 || picture.empty()) {
-    throw Failure(ExitCode::internal,
-                  fmt::format("gnuplot failed with status {}: {}", status, contents(errors.get())));
+    fail(ExitCode::internal, "gnuplot failed with status {}: {}", status, contents(errors.get()));
   }
   return picture;
 }

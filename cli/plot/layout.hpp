@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of a figure stand in its picture, so that labels, legends and colour scales never
-// meet: gnuplot's own layout lets them, once there are several panels.
+// Places the parts of a figure so that labels, legends and colour scales never overlap, as they do
+// in gnuplot's own layout of several panels.
 #pragma once
 
 #include <cstddef>

@@ -87,7 +87,11 @@ template <class Range, class Function>
                                                      std::span<const std::int64_t> distances);
 
 // The rows [positions, features] of the transformer's sinusoidal encoding.
-[[nodiscard]] std::vector<double> sinusoidal_rows(std::int64_t positions, std::int64_t features);
+[[nodiscard]] std::vector<double> sinusoidal_rows(std::span<const std::int64_t> positions,
+                                                  std::int64_t features);
+
+// B(r), the mean over j of |S_j|, S_j = Σ_{i<j} e^(i r ω_i): RoFormer's figure 2.
+[[nodiscard]] double decay_bound(const TurnedRow& row);
 
 // Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.
 [[nodiscard]] std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count);

@@ -104,11 +104,10 @@ Words words_of(const Request& request, std::int64_t features) {
 // v is the identity, so that what attention returns is its weights.
 HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
   const auto count = static_cast<std::size_t>(words.count());
-  std::vector<float> identity(count * count);
-  for (std::size_t i = 0; i < count; ++i) identity[i * count + i] = 1;
+  const std::vector<float> values = identity(count);
   std::vector<float> weights(count * count);
   const auto q = heads_view(words.vectors.data(), words.extents(words.features));
-  const auto v = heads_view(std::as_const(identity).data(), words.extents(words.count()));
+  const auto v = heads_view(values.data(), words.extents(words.count()));
   const auto out = heads_view(weights.data(), words.extents(words.count()));
   const AttendOptions options{.scale = self_score / static_cast<double>(words.features),
                               .mask = {.order = AttentionOrder::causal},
@@ -174,15 +173,16 @@ Figure tables(const Request& request) {
           "A sinusoidal table and the rows of a rotary embedding are the same waves, from fast to "
           "slow. The table is added to embeddings; the rows rotate queries and keys.{}",
           request.learned ? "" : " A learned table begins as noise."),
-      .panels = {table_of("sinusoidal", map_of(positions, sinusoidal_rows(positions, dim))),
+      .panels = {table_of(
+                     "sinusoidal",
+                     map_of(positions, sinusoidal_rows(evenly(positions - 1, positions), dim))),
                  table_of(request.learned ? "learned" : "learned, untrained", std::move(learned)),
                  std::move(rotary)},
       .columns = 3};
 }
 
-// Attention weights of a few words under each encoding. There is no model behind them: a word's
-// vector is made from a hash of its letters, and is its query and its key, so that equal words
-// attend to each other and what differs between panels is the encoding alone.
+// Attention weights of a few words under each encoding, without a model: a hash of the word makes
+// the vector that is its query and its key. Panels differ in the encoding alone.
 Figure attention(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t head_dim = subject.frequencies.window.head_dim;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -96,20 +95,19 @@ std::string field(std::span<const double> numbers, std::size_t i) {
 
 std::string csv_of(const Figure& figure) {
   std::string text = "panel,series,x,y,z,lower\n";
-  const auto out = std::back_inserter(text);
   for (std::size_t index = 0; index < figure.panels.size(); ++index) {
     const Panel& panel = figure.panels[index];
     const std::string name = panel.title.empty() ? fmt::format("{}", index) : field(panel.title);
     for (const Series& series : panel.series) {
       for (std::size_t i = 0; i < series.x.size(); ++i) {
-        fmt::format_to(out, "{},{},{},{},{},{}\n", name, field(series.name), field(series.x[i]),
-                       field(series.y[i]), field(series.z, i), field(series.lower, i));
+        text += fmt::format("{},{},{},{},{},{}\n", name, field(series.name), field(series.x[i]),
+                            field(series.y[i]), field(series.z, i), field(series.lower, i));
       }
     }
     if (!panel.map) continue;
     for (std::size_t cell = 0; cell < panel.map->values.size(); ++cell) {
-      fmt::format_to(out, "{},cells,{},{},{},\n", name, cell % panel.map->columns,
-                     cell / panel.map->columns, field(panel.map->values[cell]));
+      text += fmt::format("{},cells,{},{},{},\n", name, cell % panel.map->columns,
+                          cell / panel.map->columns, field(panel.map->values[cell]));
     }
   }
   return text;

@@ -51,8 +51,8 @@ Subject subject_from(const Model& of, std::size_t index, const ModelOptions& opt
   const ModelSpec& model = of.spec;
   const ModelRotary& rotary = model.rotary[index];
   if (rotary.spec.xpos) {
-    throw Failure(ExitCode::unsupported,
-                  "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
+    fail(ExitCode::unsupported,
+         "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
   }
   require(rotary.spec.head_dim <= most_features,
           "{}: a figure must be about a head of at most {} features, got {}",

@@ -65,9 +65,8 @@ std::size_t slower_pair(const Frequencies& frequencies, double times) {
   const std::vector<double>& inv_freq = frequencies.inv_freq;
   std::size_t pair = 0;
   while (pair + 1 < inv_freq.size() &&
-         std::abs(inv_freq[pair] * times) > std::abs(inv_freq.front())) {
+         std::abs(inv_freq[pair] * times) > std::abs(inv_freq.front()))
     ++pair;
-  }
   return pair;
 }
 
@@ -82,17 +81,14 @@ std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
   return std::min(pair, frequencies.inv_freq.size() - 1);
 }
 
-// How many tokens each pair takes for a whole turn: λ = 2π / |ω|. A pair whose wavelength is longer
-// than the trained context never finished a turn in training: what lies beyond is new to the model.
-// A pair that stands still (p-RoPE) has none.
+// λ = 2π / |ω|. A pair with a longer wavelength than the trained context meets new angles beyond
+// it. A pair that stands still (p-RoPE) has none.
 Series wavelengths_of(const Subject& subject) {
   const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
   return {.name = subject.name,
           .style = Style::points,
           .x = counted(inv_freq.size()),
-          .y = numbers_of(inv_freq, [](double frequency) {
-            return frequency == 0 ? nothing_there : 2 * std::numbers::pi / std::abs(frequency);
-          })};
+          .y = numbers_of(inv_freq, wavelength_tokens)};
 }
 
 // The rules on the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, 8 times as many.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores against distance. "Long-term decay": the bound that RoFormer §3.4.3 draws, and what scores
-// themselves do, which is another matter (Barbero et al. 2024, arXiv 2410.06205, propositions 3.1
-// and 3.2). Angles that stop at half a turn (ClippedAngle of rotary/position_maps.hpp): of q = k
-// the score falls with distance, of other q and k it does not. Which base a context asks for: the
-// smallest one whose Σ_i cos(m ω_i) is at least 0 at every distance m below it (Men et al. 2024,
-// arXiv 2405.14591); where the sum is negative a key that equals the query scores below a random
-// one.
+// Scores against distance: the bound of RoFormer §3.4.3, and scores themselves (Barbero et al.
+// 2024, arXiv 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle).
+// The base of a context is the smallest with Σ_i cos(m ω_i) >= 0 at every distance m within it (Men
+// et al. 2024, arXiv 2405.14591): where the sum is negative, a key equal to the query scores below
+// a random one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,17 +24,6 @@
 
 namespace rotary::cli::plot {
 namespace {
-
-// B(r), the mean over j of |S_j|, S_j = Σ_{i<j} e^(i r ω_i): RoFormer's figure 2.
-double decay_bound(const TurnedRow& row) {
-  std::complex<double> sum;
-  double total = 0;
-  for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
-    sum += std::complex(row.cos[pair], row.sin[pair]);
-    total += std::abs(sum);
-  }
-  return total / static_cast<double>(row.cos.size());
-}
 
 // Random q and k.
 class RandomScore {
@@ -187,6 +174,16 @@ std::int64_t usual_last(const Request& request, std::int64_t dim) {
 }
 
 }  // namespace
+
+double decay_bound(const TurnedRow& row) {
+  std::complex<double> sum;
+  double total = 0;
+  for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
+    sum += std::complex(row.cos[pair], row.sin[pair]);
+    total += std::abs(sum);
+  }
+  return total / static_cast<double>(row.cos.size());
+}
 
 Figure decay(const Request& request) {
   const Integers distances = evenly(request.last.value_or(256), 1024);

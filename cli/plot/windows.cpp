@@ -135,7 +135,7 @@ Figure sinusoidal(const Request& request) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   require(dim * last <= most, "--dim times --last of sinusoidal must be at most {}, got {}", most,
           dim * last);
-  const std::vector<double> rows = sinusoidal_rows(last + 1, dim);
+  const std::vector<double> rows = sinusoidal_rows(evenly(last, last + 1), dim);
   const auto series_of = [&](std::string name, const auto& value_of) {
     Series series{.name = std::move(name), .x = counted(static_cast<std::size_t>(last + 1))};
     for (auto row = rows.begin(); row != rows.end(); row += dim) series.y.push_back(value_of(row));

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "cli/json.hpp"
 #include "cli/printable.hpp"
 
 namespace rotary::cli {
@@ -246,7 +246,7 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
   SafetensorsHeader header;
   if (!json.starts_with('{')) return malformed("the safetensors header must begin with '{{'");
   HeaderEvents events(header);
-  if (!nlohmann::json::sax_parse(json, &events)) return events.error();
+  if (!parse_events(json, events)) return events.error();
   // Tensors of no bytes stand before the one that begins where they do.
   std::ranges::stable_sort(header.tensors, {}, [](const SafetensorsTensor& tensor) {
     return std::pair(tensor.begin, tensor.end);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors files (safetensors/src/tensor.rs of Hugging Face states the format): eight bytes with
-// the size of a header, little-endian; the header, a JSON object with a member for each tensor; the
-// data of the tensors, one behind the other. Read strictly, for files from anywhere: the data has
-// no holes, no overlaps and no bytes that belong to no tensor, no name comes twice, and every size
-// is checked before it is used.
+// safetensors files (format: safetensors/src/tensor.rs of Hugging Face): the header's size in eight
+// bytes, little-endian; the header, a JSON object with a member per tensor; the tensors' data. Read
+// strictly, for untrusted files: no holes, overlaps, extra bytes or repeated names, and every size
+// is checked before use.
 #pragma once
 
 #include <cstdint>

@@ -71,18 +71,6 @@ Json dictionary_with(const Problem& problem, const Json& members) {
   return whole;
 }
 
-// {"text_config": {...}}, for a language model within a config.
-Json within_part(const Problem& problem, Json members) {
-  std::string_view path = problem.model.config_part;
-  while (!path.empty()) {
-    const std::size_t dot = path.rfind('.');
-    const std::size_t first = dot == std::string_view::npos ? 0 : dot + 1;
-    members = Json{{std::string(path.substr(first)), std::move(members)}};
-    path = path.substr(0, first == 0 ? 0 : dot);
-  }
-  return members;
-}
-
 // The form that engines read: rope_parameters holds the base, too.
 Json engine_members(const Problem& problem, const Json& config_members) {
   if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
@@ -103,7 +91,7 @@ ResolveOptions options_with(const Problem& problem, const Json& members) {
   const std::string& part = problem.model.config_part;
   for (const auto& [key, value] : members.items())
     options.overrides.push_back(
-        {.key = part.empty() ? key : fmt::format("{}.{}", part, key), .value = value.dump()});
+        {.key = part.empty() ? key : fmt::format("{}.{}", part, key), .value = dumped(value)});
   return options;
 }
 
@@ -142,7 +130,9 @@ std::string remark_of(const Problem& problem, const Json& members, const ModelSp
 std::vector<StretchedEngine> engines_of(const Problem& problem, const StretchCandidate& candidate,
                                         const ModelSpec& stretched) {
   const Json members = engine_members(problem, candidate.settings);
-  const std::string json = within_part(problem, members).dump();
+  Json whole;  // {"text_config": {...}}, for a language model within a config
+  whole[pointer_to(problem.model.config_part)] = members;
+  const std::string json = dumped(whole);
   const std::string llama = llama_cpp_flags(problem, stretched, candidate.rule);
   return {
       {"transformers", "", remark_of(problem, candidate.settings, stretched, Engine::transformers)},
@@ -259,15 +249,10 @@ Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
   require(!problem.file.gguf, "stretch needs a config.json, and {} is a GGUF file", options.config);
   problem.model = model_of(problem.file, options.config, options.resolving);
   if (problem.model.rotary.empty())
-    throw Failure(ExitCode::unsupported, "the model has no rotary embedding to stretch");
+    fail(ExitCode::unsupported, "the model has no rotary embedding to stretch");
   const auto longest = std::ranges::max_element(problem.model.rotary, {}, trained_tokens);
   problem.main = static_cast<std::size_t>(longest - problem.model.rotary.begin());
-  problem.part = ordered_config(problem.file.json);
-  for (std::string_view path = problem.model.config_part; !path.empty();) {
-    const std::size_t dot = path.find('.');
-    problem.part = Json(problem.part.at(std::string(path.substr(0, dot))));
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
+  problem.part = ordered_config(problem.file.json).at(pointer_to(problem.model.config_part));
   return problem;
 }
 
@@ -298,9 +283,7 @@ Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
           "the context that {} was trained for is not stated; give it by "
           "--set max_position_embeddings=N",
           options.config);
-  if (tokens <= stretch.trained_tokens) {
-    return stretch;
-  }
+  if (tokens <= stretch.trained_tokens) return stretch;
   const double ratio = static_cast<double>(tokens) / static_cast<double>(stretch.trained_tokens);
   if (std::holds_alternative<NoScaling>(problem.spec().scaling)) {
     stretch.candidates = {yarn_candidate(problem, stretch.trained_tokens),
