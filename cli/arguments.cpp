@@ -31,8 +31,7 @@ bool read_number(std::string_view text, Number& number) {
 
 constexpr std::int64_t most_of_int64 = std::numeric_limits<std::int64_t>::max();
 
-// Numbers in one answer: 1 GiB of f32 in a file; as text, what a terminal or a JSON reader can
-// take.
+// Numbers in one answer: 1 GiB of f32 in a file, less on a terminal or for a JSON reader.
 constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
 constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
 
@@ -96,7 +95,7 @@ PositionList::Range PositionList::range_of(std::string_view text) const {
   const std::int64_t start = parse_int64(option_, text.substr(0, colon));
   const std::int64_t stop = parse_int64(option_, text.substr(colon + 1));
   require(start < stop, "{} START:STOP must have START < STOP, got '{}'", option_, text);
-  // Unsigned: from -2^63 to 2^63 - 1 the difference does not fit int64.
+  // Unsigned: the difference may not fit int64.
   return {.first = start,
           .count = static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start)};
 }
@@ -120,7 +119,7 @@ void PositionList::check_count(std::uint64_t count, const AnswerSize& answer) co
           answer.numbers_each, text_);
 }
 
-// The coordinates of the tokens of a box on one axis, the last axis fastest.
+// Appends a box's coordinates on one axis; the last axis is the fastest.
 void PositionList::append_axis(std::vector<std::int64_t>& numbers, const Box& box,
                                std::size_t axis) {
   const bool is_grid = box.ranges.size() > 1;

@@ -29,7 +29,7 @@ struct ValueRange {
 // The parts between commas, blanks around them removed; "" has one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
-// "a, b, c": of each value a member, or what a function says of it.
+// "a, b, c"; name is a member of a value, or a function.
 template <class Values, class Name>
 [[nodiscard]] std::string names_text(const Values& values, Name name,
                                      std::string_view between = ", ") {
@@ -44,7 +44,7 @@ template <class Values, class Name>
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
                               const std::vector<std::string_view>& names);
 
-// The value among those given whose name is text; name is a member, or a function of a value.
+// The value with the name `text`; name is a member of a value, or a function.
 template <class Values, class Name>
 [[nodiscard]] const auto& choose_by(Name name, std::string_view option, std::string_view text,
                                     const Values& values) {
@@ -56,8 +56,7 @@ template <class Values, class Name>
   fail_choice(option, text, names);
 }
 
-// An answer with `numbers_each` numbers (>= 1) for each position. It goes to the file `out`, or to
-// standard output. The limit of its numbers depends on that; a usage failure says both.
+// `numbers_each` numbers (>= 1) per position, for the file `out` or for standard output.
 struct AnswerSize {
   std::uint64_t numbers_each = 1;
   const std::optional<std::string>& out;
@@ -75,10 +74,9 @@ struct Coordinates {
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
-// "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071". Between slashes each part may
-// have as many as there are axes, such as "0/3/5", of which ranges are a grid, the last axis
-// fastest: "0/0:4/0:6". A part without slashes is the same on all axes. Usage failure when a range
-// is empty or a number leaves int64; when there are too many is known by what they are for.
+// Parses "0:16" (STOP excluded), "7", "0,1,4096", "-4:4,131071". Slashes separate axes: "0/3/5" is
+// a token, "0/0:4/0:6" a grid, the last axis fastest. A part without slashes holds for all axes.
+// Usage failure for an empty range or a number outside int64.
 class PositionList {
  public:
   PositionList(std::string_view option, std::string_view text);
@@ -94,10 +92,10 @@ class PositionList {
     std::int64_t first = 0;
     std::uint64_t count = 0;
   };
-  // Tokens at a range of positions, of which each has the same coordinate on all axes; or a grid.
+  // A range of tokens with equal coordinates on all axes, or a grid.
   struct Box {
-    std::vector<Range> ranges;  // one, or that of each axis
-    std::uint64_t count = 1;    // of tokens; 2^64 - 1 for all that are more
+    std::vector<Range> ranges;  // one, or one per axis
+    std::uint64_t count = 1;    // of tokens, at most 2^64 - 1
   };
 
   [[nodiscard]] Range range_of(std::string_view text) const;

@@ -23,7 +23,7 @@ constexpr NpyLimit most_parameters{.elements = std::uint64_t{1} << 26};
 // A name in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
 
-// KEY=VALUE as it was given, each asked for by name and none left over.
+// The settings KEY=VALUE; each must be asked for.
 class BiasSettings {
  public:
   explicit BiasSettings(const std::vector<ConfigOverride>& settings) {
@@ -49,8 +49,7 @@ class BiasSettings {
     const auto value = text(key);
     return value ? parse_double(option_of(key), *value) : otherwise;
   }
-  // [heads][units]; a single number serves all. Requires heads from 1 to 2^20, units from 1 to
-  // 4096.
+  // [heads][units]; one number serves all. Requires heads in [1, 2^20] and units in [1, 4096].
   [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
                                             std::int64_t units) {
     auto values =
@@ -64,7 +63,7 @@ class BiasSettings {
                heads, values.size());
   }
 
-  // Fails when there is a key that nobody asked for.
+  // Fails for a key that nobody asked for.
   void check_all_used(std::string_view name) const {
     for (const auto& [key, value] : given_) {
       require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
@@ -107,8 +106,7 @@ struct Source {
     require(options.heads.has_value(), "{} needs --heads", options.name);
     return *options.heads;
   }
-  // Without --heads: as many as have `for_each` numbers of the file each, the last one perhaps
-  // fewer.
+  // Without --heads: from the size of the file, `for_each` numbers per head, rounded up.
   [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
                                       std::size_t for_each) const {
     if (options.heads || numbers.empty()) return heads();
@@ -145,10 +143,10 @@ Alibi alibi(const Source& source) {
   const bool has_file = source.options.parameters.has_value();
   std::vector<double> slopes;
   if (has_file) slopes = numbers_of(source.file(""));
-  // An Alibi without slopes has those of its formula, which a file does not ask for.
+  // An Alibi without slopes uses its formula, which is not what a file means.
   require(!has_file || !slopes.empty(), "--parameters must hold a slope for each head, got none");
   Alibi bias{.heads = source.heads_of(slopes, 1), .first_head = settings.integer("first_head", 0)};
-  // Slopes of a file do not follow from it: there it is a key that nobody asks for.
+  // With a file, bias_max has no effect and is refused.
   if (!has_file) bias.bias_max = settings.number("bias_max", bias.bias_max);
   if (const auto all = settings.text("model_heads"))
     bias.model_heads = parse_int64(option_of("model_heads"), *all);
@@ -160,7 +158,7 @@ Alibi alibi(const Source& source) {
   return bias;
 }
 
-// The file holds what parameter_count() counts, in its order; the width follows from its length.
+// The file has the numbers of parameter_count() in order; its length gives the width.
 Fire fire(const Source& source) {
   const auto all = numbers_of(source.file(
       "c, threshold, hidden_weight, hidden_bias, output_weight [heads, width], output_bias"));
@@ -193,8 +191,7 @@ Sandwich sandwich(const Source& source) {
           .heads = source.heads()};
 }
 
-// The lists of an encoding whose parameters are lists for each head, and the numbers that one head
-// has in all of them.
+// The parameters of an encoding that are lists per head, and the numbers of a head in each list.
 struct Lists {
   std::vector<std::pair<std::string, std::vector<double>*>> of_names;
   std::int64_t units = 1;
@@ -220,8 +217,7 @@ Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
   return lists;
 }
 
-// Its numbers come from --set, or from the file, which holds one list after the other. The file is
-// read once: it may be standard input.
+// Reads the lists from --set or, once (it may be standard input), in turn from the file.
 OwnedBias by_lists(const Source& source) {
   OwnedBias owned{.bias = relative_bias_named(source.options.name).value()};
   const Lists lists = lists_of(owned.bias, source.settings);
@@ -253,7 +249,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
-// By lists where there is none.
+// nullptr: by_lists().
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });

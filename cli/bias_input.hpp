@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a name, --heads, --set and --parameters to a relative bias. Failures name the option or the
-// key, the requirement and what was got.
+// Makes a relative bias from a name, --heads, --set and --parameters. Failures name the option or
+// the key, the requirement and the value.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,7 @@ struct OwnedBias {
   std::vector<double> table = {};
 };
 
-// The model's number of the first head: heads of a bias count from 0, but where they are a part of
-// the model's.
+// The model's number of the bias's first head; not 0 for a part of the model's heads.
 [[nodiscard]] std::int64_t first_head(const RelativeBias& bias) noexcept;
 
 [[nodiscard]] OwnedBias read_bias(const BiasOptions& options);
@@ -45,7 +44,7 @@ struct OwnedBias {
 // The buckets of T5 alone, which need no table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// The first distance of a key before the query whose bucket all farther ones share.
+// The smallest distance whose bucket all farther keys before the query share.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

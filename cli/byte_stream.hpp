@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that readers of files take.
+// The input of file readers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace rotary::cli {
 
-// A file from its first byte on, which need not end.
+// Reads forward; the input need not end.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -18,9 +18,9 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // Fills the bytes; returns how many, fewer only where the file ends.
+  // Returns how many bytes were filled: fewer only at the end.
   [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // Absent where nobody knows before the end (a pipe).
+  // Absent for a pipe.
   [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
 };
 

@@ -13,8 +13,7 @@ enum class ColourChoice { automatic, always, never };
 // Decides for the whole process, before anything is written.
 void choose_colour(ColourChoice choice) noexcept;
 
-// Whether a stream has colours: with automatic a terminal that is not dumb, unless NO_COLOR is set
-// (no-color.org).
+// True for --color always, or on a terminal that is not dumb without NO_COLOR (no-color.org).
 [[nodiscard]] bool has_colour(int descriptor) noexcept;
 
 // Text with the escape sequences of ECMA-48.

@@ -39,8 +39,7 @@ struct DeclaredCommand {
   Run run;
 };
 
-// The commands called by its name stand before it: where one of them was called, so was the
-// command.
+// Inner commands come first: when one is called, the outer one counts as called, too.
 void declare(const Command& command, CLI::App& parent, std::vector<DeclaredCommand>& declared) {
   CLI::App* app = parent.add_subcommand(std::string(command.name), std::string(command.summary));
   for (const Command* inner : command.commands) declare(*inner, *app, declared);
@@ -59,7 +58,7 @@ void declare(const Command& command, CLI::App& parent, std::vector<DeclaredComma
   declared.push_back({&command, app, std::move(parser), std::move(run)});
 }
 
-// CLI11's side of the command line.
+// Owns the parser of CLI11.
 class Parser {
  public:
   Parser() : root_("Position encodings for transformers") {
@@ -107,7 +106,7 @@ std::string full_name(const CLI::App& app) {
   return full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-// `rotary bench --tokens 1 attention` would be read, and the option lost.
+// CLI11 would accept `rotary bench --tokens 1 attention` and lose the option.
 void check_options_before(const CLI::App& app) {
   for (const CLI::Option* option : app.get_parent()->get_options()) {
     if (option->count() == 0) continue;
@@ -116,7 +115,7 @@ void check_options_before(const CLI::App& app) {
   }
 }
 
-// CLI11 would only say that an argument was not expected.
+// CLI11's own message says only that an argument was not expected.
 void check_first_argument(Arguments arguments) {
   const bool given = arguments.size() > 1;
   std::vector<std::string_view> names = {"-h", "--help", "-V", "--version"};
@@ -136,7 +135,7 @@ const CLI::App& chosen_app(const CLI::App& app) {
   return chosen.empty() ? app : chosen_app(*chosen.front());
 }
 
-// The first argument that the chosen command does not take.
+// Names the first argument that the command does not take.
 std::string unexpected_text(const CLI::App& root) {
   const CLI::App& app = chosen_app(root);
   const std::vector<std::string> extra = root.remaining(true);
@@ -206,7 +205,7 @@ CommandFacts facts_named(std::string_view name) {
   fail_usage("there is no command '{}'{}", name, did_you_mean(name, names));
 }
 
-// CLI11 knows a dozen reasons; for a script they are one.
+// All of CLI11's reasons have one exit code.
 Call read_command_line(Arguments arguments) {
   check_first_argument(arguments);
   Parser table;

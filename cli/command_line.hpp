@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: what the commands declare, as facts from which help, manual pages, docs/tool.md
-// and completions are rendered, and what a given one asks for.
+// Parses the command line, and lists the options for help, manual pages, docs/tool.md, completions.
 #pragma once
 
 #include <span>
@@ -43,8 +42,7 @@ struct Call {
   OutputForm form;
 };
 
-// Finds who answers: a command, the help that is asked for, or the version. Usage failure for a
-// command line that asks for something that cannot be.
+// Returns the command, the help or the version asked for. Usage failure for a wrong command line.
 [[nodiscard]] Call read_command_line(Arguments arguments);
 
 // "rotary inspect", or "rotary" when the first argument is no command.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tool ends: an exit code, and Failure: a command cannot go on. The library and the file
-// readers return errors as values; the commands, which are straight lines from arguments to output,
-// throw one of these instead, and run() alone catches it, prints it and exits with its code.
+// Exit codes, and Failure, which a command throws when it cannot go on: main() prints it and exits
+// with its code. The library and the file readers return errors as values.
 #pragma once
 
 #include <fmt/format.h>
@@ -91,7 +90,7 @@ void require(bool holds, fmt::format_string<Values...> message, Values&&... valu
   return code == ErrorCode::unsupported ? ExitCode::unsupported : ExitCode::internal;
 }
 
-// The library's error as the tool's; subject, often a file name, goes in front of the message.
+// Converts a library error; the message begins with the subject, often a file name.
 [[nodiscard]] inline Failure failure_of(const Error& error, std::string_view subject) {
   return {exit_code_of(error.code),
           fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ", error.message)};

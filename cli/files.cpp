@@ -34,12 +34,10 @@ template <class... Values>
   fail_io(name, "cannot {} it: {}", verb, std::generic_category().message(errno));
 }
 
-// Names of files by their devices and numbers there, which are the same by whatever path.
+// Names of files by device and inode, which do not depend on the path.
 using FileNames = std::map<std::pair<::dev_t, ::ino_t>, std::string>;
 
-// Inputs are what this process has opened to read, outputs those that are there already. They
-// outlive every call, since a command checks its outputs before it reads some inputs and after
-// others.
+// Opened inputs and existing outputs, for the whole process: commands check outputs in between.
 struct FilesInUse {
   FileNames inputs, outputs;
 };
@@ -58,12 +56,12 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
              output->second, input->second);
 }
 
-// A pipe that a shell opened for this process, as for `<(...)`.
+// A pipe that the shell opened, as for `<(...)`.
 bool is_of_shell(std::string_view path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
-// Refuses what may never end, or never begin.
+// Refuses files that may block or never end.
 void check_kind(std::string_view path, ::mode_t mode) {
   if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell(path))) return;
   const std::string_view kind = S_ISDIR(mode)    ? "a folder"
@@ -73,7 +71,7 @@ void check_kind(std::string_view path, ::mode_t mode) {
   fail_io(path, "must be a regular file, got {}", kind);
 }
 
-// Without waiting for the writer of a pipe.
+// Does not wait for the writer of a pipe.
 int open_input(const std::string& path) {
   if (path == "-") return STDIN_FILENO;
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -85,7 +83,7 @@ int open_input(const std::string& path) {
   fail_errno(path, "open");
 }
 
-// The bytes of an output go there: a symbolic link stays, what it points to is replaced.
+// Follows a symbolic link: the link stays, its target is replaced.
 fs::path target_of(const std::string& path) {
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::symlink) return path;
@@ -111,7 +109,7 @@ void check_output(const std::string& path, Overwrite overwrite) {
   }
 }
 
-// All, or as far as the file system allows none.
+// Renames all files, or restores them as far as the file system can.
 void take_places(std::list<PartialFile>& files) {
   auto next = files.begin();
   try {

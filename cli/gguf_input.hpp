@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF files as inputs, recognised by their first bytes. Nothing but the bytes that are needed is
-// read of a file.
+// Reads the metadata of GGUF files, recognised by their first bytes.
 #pragma once
 
 #include <optional>
@@ -14,13 +13,13 @@ namespace rotary::cli {
 
 [[nodiscard]] inline bool is_gguf(std::string_view bytes) { return bytes.starts_with("GGUF"); }
 
-// Absent for a file that is not GGUF, or no regular one; "-" is standard input.
+// Absent unless it is a regular GGUF file; "-" is standard input.
 [[nodiscard]] std::optional<GgufMetadata> read_gguf_file(const std::string& path);
 
-// Reads the bytes of a pipe, which was read whole.
+// For a pipe, which was read whole.
 [[nodiscard]] GgufMetadata gguf_of_bytes(std::string_view bytes, const std::string& path);
 
-// With the sizes that commands want beside a model's positions, as a config's keys.
+// Adds the sizes that commands need, under the keys of configs.
 [[nodiscard]] ConfigFile gguf_config(GgufMetadata metadata);
 
 }  // namespace rotary::cli

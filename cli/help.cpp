@@ -69,7 +69,7 @@ std::string commands_text(const CommandFacts& command) {
   return text;
 }
 
-// A line that begins with a dot or a quote is a request in roff.
+// Escapes roff, where a dot or a quote begins a request.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char each : text) {
@@ -110,7 +110,7 @@ std::string see_also(const CommandFacts& command) {
   return ".SH SEE ALSO\n" + pages + "\n";
 }
 
-// Cells of a table end at a bar, and an angle begins HTML.
+// Escapes bars, which end cells, and angles, which begin HTML.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char each : text) {
@@ -128,7 +128,7 @@ std::string markdown_table(std::span<const OptionFacts> options) {
   return text + '\n';
 }
 
-// The examples without what help indents them by.
+// The examples without their indent.
 std::string plain_lines(std::string_view indented) {
   std::string lines;
   while (!indented.empty()) {

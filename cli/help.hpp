@@ -10,8 +10,7 @@
 
 namespace rotary::cli {
 
-// --help: examples first, because they are what most readers came for; 80 columns wide. The tool's
-// ends with the exit codes.
+// --help: examples first, 80 columns wide; the tool's own ends with the exit codes.
 [[nodiscard]] std::string help_text(const CommandFacts& command);
 
 // A page of man(7), section 1.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of a token in a model, which its positions do not depend on, and which a common
-// mistake takes for those of a head.
+// The features of a token, which a common mistake takes for those of a head.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +11,14 @@
 
 namespace rotary::cli {
 
-// Where no config says it: that of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
+// The size of Llama 2 7B, Mistral 7B and Llama 3.1 8B, where no config says it.
 inline constexpr std::int64_t usual_hidden_size = 4096;
 
-// The config, which resolve() accepts with these options, or the language model within it says it;
-// absent where neither does.
+// From a config that resolve() accepts with these options, or from the language model in it.
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 
-// How many heads of queries and of keys the model has, as far as its config says.
+// The numbers of query and key heads that the config states.
 [[nodiscard]] std::vector<std::int64_t> head_counts_of(std::string_view config_json);
 
 }  // namespace rotary::cli

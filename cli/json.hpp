@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command answers with one value: text and JSON are printed from it. Members keep the order
-// in which they were set. Doubles are printed so that reading them back gives the same double; one
-// that is not finite becomes null, because JSON has none.
+// JSON documents: members keep their order, doubles round-trip, NaN and infinity become null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,10 +21,9 @@ struct nlohmann::adl_serializer<std::optional<T>> {
 
 namespace rotary::cli {
 
-// Documents that are written: members in the order in which they were added. Each is looked for
-// among those before it.
+// For writing: members in the order of insertion, found by linear search.
 using Json = nlohmann::ordered_json;
-// Documents that are read, which may have any number of members: sorted by name.
+// For reading any number of members: sorted by name.
 using SortedJson = nlohmann::json;
 
 // One of the two goes to standard output: --json or not.
@@ -65,9 +62,7 @@ template <class Range, class Make>
 // Rounds to the nearest double with that many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);
 
-// The document on one line, and a line end. Characters that a terminal or a page would obey are
-// escaped (printable.hpp says which). Text that is not UTF-8 (a file name may be) has its bad bytes
-// replaced by U+FFFD.
+// One line with a line end. Escapes as printable.hpp does; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string printed(const Json& document);
 
 }  // namespace rotary::cli

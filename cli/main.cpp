@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool: reads the command line, runs one command, and turns every failure into a message on
-// standard error, an exit code and, with --json, an error object on standard output.
+// The tool: runs a command, and turns a failure into a message on standard error, an exit code and,
+// with --json, an error object on standard output.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,12 +22,12 @@
 namespace rotary::cli {
 namespace {
 
-// Also when the command line itself is what failed, so read without the parser.
+// Works without the parser, whose failure may be reported.
 bool wants_json(Arguments arguments) {
   return std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
 }
 
-// Standard output may be what failed; the exit code stays that of the failure.
+// The exit code stays that of the failure, even if standard output fails, too.
 int report(Arguments arguments, const Failure& failure) {
   const std::string name = title(arguments);
   std::string text = fmt::format("{}: {}\n", name, printable(failure.what()));
@@ -65,17 +65,14 @@ int run_and_report(Arguments arguments) {
     write_standard_output(answer->text);
     return static_cast<int>(answer->exit_code);
   } catch (const Failure& failure) {
-    // The work is done, so there is no error object: it would stand behind the beginning of an
-    // answer.
+    // No error object: it would follow the beginning of an answer.
     write_standard_error(fmt::format("{}: {}; output files, if any, are written\n",
                                      title(arguments), failure.what()));
     return static_cast<int>(failure.exit_code());
   }
 }
 
-// Instead of abort(): where memory runs out inside a function that cannot fail (destructors of
-// the JSON library allocate, some functions of the command line's, too), no exception reaches
-// main().
+// Replaces abort() where memory runs out in a noexcept function.
 [[noreturn]] void end_as_a_failure() noexcept {
   Made::remove_all();
   static_cast<void>(write_all(

@@ -16,7 +16,7 @@ namespace rotary::cli {
 namespace {
 
 constexpr std::size_t most_near_names = 5;
-constexpr std::size_t longest_text = 100;    // longer than any name; the distance is quadratic
+constexpr std::size_t longest_text = 100;    // longer than any name
 constexpr std::size_t shortest_overlap = 4;  // letters and digits: "phi3" is one, "t5" says little
 
 // Letters and digits alone, in lower case.

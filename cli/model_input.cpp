@@ -21,7 +21,7 @@
 namespace rotary::cli {
 namespace {
 
-// The largest config.json in use, with lists of frequencies, has less than a hundredth of this.
+// A hundred times the largest config.json in use.
 constexpr std::uint64_t most_config_bytes = std::uint64_t{16} << 20;
 
 std::string layer_types_text(const ModelSpec& model) {
@@ -60,11 +60,11 @@ bool is_file_or_folder(const std::string& path) {
 const ModelCard* card_meant(const std::string& text) {
   if (is_file_or_folder(text)) return nullptr;
   if (const ModelCard* card = find_model_card(text)) return card;
-  // A folder of that name makes it a path.
+  // If the folder exists, it is a path.
   return is_file_or_folder(text.substr(0, text.find('/'))) ? nullptr : find_card_of_id(text);
 }
 
-// "ORGANISATION/NAME", as the Hub has it.
+// "ORGANISATION/NAME" of the Hub.
 bool may_be_id(std::string_view text) {
   return std::ranges::count(text, '/') == 1 && !text.starts_with('.') && !text.starts_with('/') &&
          !text.ends_with('/') && !text.ends_with(".json");
@@ -104,7 +104,7 @@ void refuse_safetensors(const std::string& path) {
        path);
 }
 
-// Refuses options that say of a config what the keys of a GGUF file say themselves.
+// Refuses options for facts that a GGUF file states itself.
 GgufOptions gguf_options(const ResolveOptions& options, const std::string& path) {
   const auto refuse = [&](bool is_given, std::string_view option, std::string_view why) {
     require(!is_given, "{} is for a config.json, and {} is a GGUF file: {}", option,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From --config, --pairing, --layer and --layer-type to the rotary embedding that a command uses.
+// Reads configs and GGUF files, and chooses the rotary embedding that a command uses.
 #pragma once
 
 #include <cstddef>
@@ -23,42 +23,38 @@ inline constexpr std::string_view config_help =
 // True for a file ("-": standard input) and for the name of a model card.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
-// A file that says what a model is.
+// A config, or the metadata of a GGUF file.
 struct ConfigFile {
-  // The config's text; of a GGUF file an object with its sizes under the names that configs have.
+  // The config's text; for GGUF, its sizes under the keys of configs.
   std::string json;
   std::optional<GgufMetadata> gguf = {};
 };
 
-// The config or GGUF file at the path ("-": standard input) or, where there is no such file, the
-// model card of that name.
+// Reads the file at the path ("-": standard input), else the model card of that name.
 [[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
 // True for a change by --flags, or by --overrides.
 [[nodiscard]] bool is_flag(const ConfigOverride& change);
 [[nodiscard]] bool is_merged(const ConfigOverride& change);
 
-// The model that the config file at the path ("-": standard input) describes or, where there is no
-// such file, the model card of that name.
+// The model of read_config().
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
-// Resolves what read_config() gave for it. Usage failure for a GGUF file with options that are for
-// configs.
+// Resolves a result of read_config(). Usage failure for a GGUF file with options for configs.
 [[nodiscard]] ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
                                  const ResolveOptions& options);
 
-// The model of what read_config() gave, as an engine reads it. Usage failure for a GGUF file.
+// The same, as an engine reads it. Usage failure for a GGUF file.
 [[nodiscard]] DialectReading reading_of(const ConfigFile& config, const std::string& path_or_card,
                                         const ResolveOptions& options, const Dialect& dialect);
 
-// At most one of the two: an index into the model's layers, or the config's name for some of them.
+// At most one of: a layer's index, the config's name for a kind of layer.
 struct LayerChoice {
   std::optional<std::int64_t> layer;
   std::optional<std::string> layer_type;
 };
 
-// Index into model.rotary. Usage failure, which lists what exists, when the choice names nothing,
-// or when there is no choice and the model has several.
+// Index into model.rotary. Usage failure, with the names, for an unknown or a missing choice.
 [[nodiscard]] std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice);
 
 // "transformers, rounding every_step"; rounding belongs to transformers alone.

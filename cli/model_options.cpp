@@ -37,7 +37,7 @@ ConfigOverride parse_setting(std::string_view option, std::string_view text) {
   return {.key = std::move(key), .value = std::move(value)};
 }
 
-// The key is set beside the one that stands for it.
+// The new key stands beside the old one.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,
@@ -46,7 +46,7 @@ ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   return {.key = from.substr(0, from.rfind('.') + 1) + key, .value = {}, .from = std::move(from)};
 }
 
-// A member of a JSON object, whose reader judges the value: JSON, or else a text.
+// A member of a JSON object: the value as JSON, else as text.
 std::string member_text(const ConfigOverride& setting) {
   const std::string& key = setting.key;
   const std::string& value = setting.value;
@@ -71,9 +71,8 @@ void take_flags(std::string_view option, const std::string& text, ResolveOptions
   }
 }
 
-// vLLM sets members of a nested config one by one, and dictionaries in it likewise; a dictionary
-// of the config itself, such as rope_scaling, replaces the one that is there (ModelConfig,
-// _apply_dict_overrides). SGLang's config.update() does the same of members of the config itself.
+// vLLM merges members and dictionaries of a nested config, and replaces a dictionary of the config
+// itself (ModelConfig, _apply_dict_overrides), as SGLang's config.update() does.
 void take_overrides(const SortedJson& members, const std::string& path,
                     std::vector<ConfigOverride>& overrides) {
   constexpr std::size_t most_depth = 1024;  // of characters; the library has a limit of its own

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of every command that reads a model's config: the config itself, facts that it does not
-// state, and changes to it.
+// Options of commands that read a model's config: the config, missing facts, changes.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +30,17 @@ void declare_model_options(OptionParser& parser, ModelOptions& options);
 // KEY=VALUE, UTF-8.
 [[nodiscard]] Value<ConfigOverride> setting();
 
-// Names of rotary embedding itself, whose numbers are those of --set, as a spec has them.
+// Rotary embedding without a config: --set gives the members of its spec.
 inline constexpr std::string_view rope_name = "rope";
 inline constexpr std::string_view xpos_name = "xpos";
 
-// A spec of --set alone: its members, as rotary/spec_json.hpp says. options.config is the name.
+// Makes a spec of --set alone (rotary/spec_json.hpp); options.config is the name.
 [[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
 
 // The model of options.config.
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);
 
-// Makes those of model.rotary[index] for the context that was asked for. Usage failure when they
-// depend on it and none was.
+// For model.rotary[index] and --context. Usage failure where --context is needed and missing.
 [[nodiscard]] Frequencies frequencies_of(const ModelSpec& model, std::size_t index,
                                          const ModelOptions& options);
 

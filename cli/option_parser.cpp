@@ -13,7 +13,7 @@
 namespace rotary::cli {
 namespace {
 
-// CLI11's own "any number", with which alone it heeds allow_extra_args(false).
+// CLI11 heeds allow_extra_args(false) only with its own "any number".
 constexpr int most_repeats = CLI::detail::expected_max_vector_size;
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of one command as a table: what each takes, where it goes, and what it goes with.
-// Help, manual page, documentation and completions are made of the same declarations
-// (command_line.hpp). CLI11, which splits the command line, stays behind this header: it costs
-// seconds in each source that sees it.
+// Declares the options of a command: values, targets, rules between options. Help, manual pages,
+// docs/tool.md and completions come from the same declarations (command_line.hpp). Hides CLI11,
+// which costs seconds in each source that includes it.
 #pragma once
 
 #include <functional>
@@ -44,10 +43,9 @@ class OptionParser {
   OptionParser& operator=(const OptionParser&) = delete;
   ~OptionParser() = default;
 
-  // The form is the option's names and what help calls its value: "-o,--out FILE", "CONFIG" for a
-  // positional argument; a value with a name of its own gives that: "--theme". A vector of values
-  // takes one each time its option is given. The target is written by read(), and is kept alive by
-  // the command.
+  // form: the names, then the value's name in help: "-o,--out FILE"; "CONFIG" is positional;
+  // "--theme" if the value has its own name. A vector takes one value per occurrence. read() writes
+  // the target, which the command keeps alive.
   template <class T, class Target>
   DeclaredOption add(std::string_view form, Target& target, Value<T> value, std::string help) {
     constexpr bool is_list = std::is_same_v<Target, std::vector<T>>;
@@ -73,16 +71,15 @@ class OptionParser {
   DeclaredOption add_stored(const std::string& form, std::string help, Repeats repeats,
                             Store store);
 
-  // An option that others declared for several commands, and that this one would not read.
+  // Removes a shared option that this command does not read.
   void remove(const std::string& name);
 
-  // Any arguments are taken, and none is read.
+  // Accepts any arguments, without reading them.
   void ignore_what_follows();
 
   void replace_help(const std::string& name, std::string help);
 
-  // read() refuses options that would do nothing. only(): they need one of the others, or a
-  // condition.
+  // read() refuses options without effect. only(): they need another option, or a condition.
   void only(Names options, std::string what, Names with);
   void only(Names options, std::string what, std::function<bool()> holds);
   // Without any other option but --json and --color.

@@ -21,14 +21,13 @@
 namespace rotary::cli {
 namespace {
 
-// The last one begun, from which older_ leads to the others: a signal handler has no other way to
-// them. Changed while signals are blocked.
+// The head of the list that a signal handler walks. Changed while signals are blocked.
 std::atomic<Made*> newest = nullptr;
 static_assert(std::atomic<Made*>::is_always_lock_free);
 
 extern "C" void remove_and_end(int signal) {
   Made::remove_all();
-  // The default action is in place again (SA_RESETHAND) and comes when this handler returns.
+  // SA_RESETHAND restored the default action, which follows this handler.
   static_cast<void>(::raise(signal));
 }
 
@@ -40,7 +39,7 @@ std::string random_name_beside(const std::string& target) {
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
 
-// The access control list of POSIX: where there is one, a mode alone says something else.
+// With a POSIX access control list, a mode alone means something else.
 void copy_access_list(const std::string& from, int to) noexcept {
   constexpr const char* name = "system.posix_acl_access";
   std::array<char, 4096> list{};
@@ -51,7 +50,7 @@ void copy_access_list(const std::string& from, int to) noexcept {
     static_cast<void>(::fremovexattr(to, name));  // what the folder gave it
 }
 
-// For a group that could not be kept: what everybody may.
+// A group that could not be kept gets the permissions of others.
 mode_t with_group_as_others(mode_t mode) noexcept {
   constexpr mode_t of_others = S_IRWXO;
   return (mode & ~mode_t{S_IRWXG}) | ((mode & of_others) << 3);
@@ -120,7 +119,7 @@ PartialFile::PartialFile(std::string target) : Made({}), target_(std::move(targe
 }
 
 void PartialFile::create() {
-  // Nobody reads the new file who must not read the old one, until its permissions are set.
+  // Private until its permissions are set.
   const mode_t mode = old_ ? S_IRUSR | S_IWUSR : 0666;
   int number = -1;
   int error = EEXIST;
@@ -162,7 +161,7 @@ void PartialFile::take_place() {
     return;
   }
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("replace", errno);
-  // A file system that knows no flags.
+  // The file system supports no flags.
   if (::rename(name_.c_str(), target_.c_str()) != 0) fail("replace", errno);
   change_ = Change::replaced;
   exists_ = false;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and folders that a command makes go again where the command does not come to its end, by a
-// failure or by a signal that would end the process anyway.
+// Removes the files and folders of a command that fails or that a signal ends.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,8 +15,7 @@
 
 namespace rotary::cli {
 
-// While it lives, signals whose default action ends the process remove first what was made; the
-// process then ends by the signal. Another one may live meanwhile, and ends before.
+// While it lives, a signal that ends the process first removes the files made. May be nested.
 class RemovalBySignals {
  public:
   RemovalBySignals() noexcept;
@@ -33,7 +31,7 @@ class RemovalBySignals {
   std::array<struct ::sigaction, signals.size()> before_{};
 };
 
-// Signals wait while it lives.
+// Blocks signals while it lives.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -76,25 +74,24 @@ class OutputFolder : public Made {
   explicit OutputFolder(const std::string& path);
 };
 
-// An output until it is complete: a file with a random name in the folder of its target, whose
-// place it then takes. Failures are I/O failures, and name the target.
+// An incomplete output: a file with a random name beside its target, which it then replaces.
+// Failures are I/O failures that name the target.
 class PartialFile : public Made {
  public:
   explicit PartialFile(std::string target);
 
   void write(std::string_view bytes);
 
-  // After the last byte. A file that will be replaced hands on its permissions, and its owner and
-  // group as far as the user may.
+  // Called after the last byte. Takes over permissions and, where allowed, owner and group.
   void finish();
 
-  // Becomes the target. A file that was not there when this one was begun is not replaced.
+  // Becomes the target; never replaces a file that appeared meanwhile.
   void take_place();
 
-  // The target is again what it was before take_place(); false where the file system cannot.
+  // Undoes take_place(); false where the file system cannot.
   bool give_back() noexcept;
 
-  // Where the bytes are until then; after an exchange the old target has this name.
+  // The name of the bytes until then; after an exchange, of the old target.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& target() const noexcept { return target_; }
 

@@ -17,8 +17,8 @@ struct CodePoints {
   char32_t first, last;
 };
 
-// Unicode 15.0, DerivedGeneralCategory.txt: Cc, Cf, Zl and Zp, neighbours as one. Noncharacters of
-// which each plane has two are not in it.
+// Unicode 15.0, DerivedGeneralCategory.txt: Cc, Cf, Zl and Zp, without the two noncharacters of
+// each plane.
 constexpr std::array<CodePoints, 24> obeyed = {{
     {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x0600, 0x0605},
     {0x061C, 0x061C},   {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},

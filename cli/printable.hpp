@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from outside (names of files, keys and values of configs, arguments) as people see it. Some
-// characters are obeyed rather than shown: a terminal moves its cursor, lines break, text runs the
-// other way, XML is no XML any more. They are written as escapes, here and nowhere else:
+// Shows text from outside (file names, keys and values of configs, arguments). Characters that a
+// terminal, a line or XML would obey become escapes, here and nowhere else:
 //   general category                     escape
 //   Cc  control: C0, DEL, C1             \u001b
 //   Cf  format: bidirectional controls,  \u202e, \U000e0041
@@ -23,10 +22,10 @@ namespace rotary::cli {
 // In one line.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// The beginning of a name, for messages: a file may have names of any length.
+// The beginning of a name, for messages.
 [[nodiscard]] std::string shown_name(std::string_view name);
 
-// A message without its middle where it is long: text of outside that is in it has any length.
+// Drops the middle of a long message, which may quote text of any length.
 [[nodiscard]] std::string shown_message(std::string_view message);
 
 // Line ends stay.

@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// --out and --force, of commands that write one file, or none.
+// --out and --force of a command that writes at most one file.
 struct OutputOption {
   std::optional<std::string> path;
   bool force = false;
@@ -23,9 +23,9 @@ struct OutputOption {
   [[nodiscard]] Overwrite overwrite() const noexcept {
     return force ? Overwrite::allow : Overwrite::refuse;
   }
-  // Fails where the file could not be written, or its name ends in none of these, if any.
+  // Fails if the file could not be written, or has none of the endings (if any).
   void check(std::initializer_list<std::string_view> endings = {}) const;
-  // Nothing without --out.
+  // Does nothing without --out.
   void write(std::string_view bytes) const;
   void write(const NpyView& array) const;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a name, --layout, --spacing, --base, --offset and --padding-idx to a sinusoidal encoding,
-// and the rows of listed positions as commands show them. Failures name the option, the requirement
-// and what was got.
+// Makes a sinusoidal encoding from a name and options, and its rows at listed positions. Failures
+// name the option, the requirement and the value.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ struct SinusoidalOptions {
   std::optional<std::int64_t> offset = {}, padding_idx = {};
 };
 
-// The user calls the encoding so, by this option.
+// The user's name of the encoding, and the option that gave it.
 struct SinusoidalName {
   std::string_view option;
   std::string_view name;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors of files, and the standard streams. All text leaves the tool here, with escapes for
-// what a terminal would obey (cli/printable.hpp), and with colours where colour.hpp says so; line
-// ends stay.
+// Standard streams: all text leaves the tool here, escaped (printable.hpp) and coloured.
 #pragma once
 
 #include <span>
@@ -30,19 +28,17 @@ class Descriptor {
 // 0, or errno.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes) noexcept;
 
-// Descriptors 0 to 2 that are closed: the next file that is opened would get such a number, and
-// messages would land in it. They become /dev/null, opened so that reading the first and writing
-// the others still fails. False where there is no /dev/null. Called before anything is opened.
+// Opens /dev/null for closed descriptors 0 to 2: else the next opened file gets such a number, and
+// the messages. Reading 0 and writing 1 and 2 still fail. False without /dev/null. Called first.
 [[nodiscard]] bool reserve_standard_descriptors() noexcept;
 
 // Failure: I/O.
 void write_standard_output(std::string_view text);
 
-// Nothing changes where nobody listens.
+// Ignores failures.
 void write_standard_error(std::string_view text) noexcept;
 
-// A line for each on standard error: "rotary inspect: warning: ..."; nothing else about the
-// command changes.
+// A line each on standard error: "rotary inspect: warning: ...".
 void print_warnings(std::string_view command, std::span<const std::string> warnings);
 
 }  // namespace rotary::cli

@@ -34,13 +34,13 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
       .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
-// Names the axes of an array of positions before its tokens.
+// The axes of positions before their tokens.
 struct PositionsForm {
   bool has_axes = false;  // of coordinates, before batch rows
   bool has_batch = false;
 };
 
-// array: [tokens], [batch, tokens], or with the axes before these.
+// array: [tokens], [batch, tokens], or these after axes.
 template <class Number>
 Positions positions_of_elements(const NpyArray& array, const PositionsForm& form) {
   const std::int64_t tokens = array.shape.back();  // also of no batch rows
@@ -56,7 +56,7 @@ Positions positions_of_elements(const NpyArray& array, const PositionsForm& form
   return positions;
 }
 
-// The first of two axes of an array is that of coordinates where a position has several.
+// With several coordinates, the first of two axes is theirs.
 PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
   const bool has_axes = axes > 1 && shape.size() >= 2;
   return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};
@@ -197,7 +197,7 @@ Json TokenPlaces::json(const std::optional<std::string>& file) const {
   return {{"first", array ? Json() : Json(first)}, {"file", file}};
 }
 
-// A list of positions in place of a file gets a message of its own.
+// A list of positions instead of a file gets its own message.
 NpyArray read_positions_file(const std::string& path) {
   const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
   std::error_code error;

@@ -28,7 +28,7 @@ inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, D
 // Kernels take q, k and v of these.
 inline constexpr std::array kernel_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// --dtype of numbers that the tool makes (f32). A file takes any, an answer in print f32 or f64.
+// --dtype of numbers that the tool makes (f32); printed answers take f32 or f64 alone.
 [[nodiscard]] DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out);
 
 struct Tensor {
@@ -37,7 +37,7 @@ struct Tensor {
   Strides strides;
   DType dtype = DType::f32;
 
-  // To rotate it where it is. Valid while this tensor lives and does not move.
+  // For rotation in place. Valid while this tensor lives and does not move.
   [[nodiscard]] HeadsView view() noexcept {
     return {.data = array.data.data(), .dtype = dtype, .extents = extents, .strides = strides};
   }
@@ -46,8 +46,7 @@ struct Tensor {
 // The numbers of an array of f64 or f32 as arrays in arrays.
 [[nodiscard]] Json numbers_json(const NpyArray& array);
 
-// Fails as malformed input where element i is NaN, infinite or beyond float32's range: comparisons
-// of such numbers, or of their products in double, say nothing.
+// Malformed input if element i is not finite in float32: comparisons would say nothing.
 void check_element(std::string_view name, double number, std::size_t i,
                    const std::vector<std::int64_t>& shape);
 
@@ -56,8 +55,7 @@ inline constexpr NpyLimit most_pairs{.elements = 32768};
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path, const NpyLimit& limit);
 
-// --layout and --dtype of a file. Without a dtype the file's type decides; bf16, held as uint16,
-// needs it.
+// --layout and --dtype. Without a dtype the file's type decides; bf16 needs it.
 struct TensorForm {
   Layout layout = Layout::bthd;
   std::optional<DType> dtype;
@@ -73,7 +71,7 @@ struct TokensTensor {
   TokenExtents extents;
   DType dtype = DType::f32;
 
-  // To encode it where it is. Valid while this tensor lives and does not move.
+  // For encoding in place. Valid while this tensor lives and does not move.
   [[nodiscard]] TokensView view() noexcept {
     return {.data = array.data.data(),
             .dtype = dtype,
@@ -86,11 +84,10 @@ struct TokensTensor {
 [[nodiscard]] TokensTensor read_tokens(std::string_view option, const std::string& path,
                                        std::optional<DType> dtype);
 
-// The type of an array's elements: the one that is asked for, otherwise the array's own. Usage
-// failure where the array holds another.
+// The dtype asked for, else the array's own. Usage failure where the array holds another.
 [[nodiscard]] DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked);
 
-// The type that holds elements of the dtype: bf16 is held as uint16.
+// bf16 is held as uint16.
 [[nodiscard]] NpyType npy_type(DType dtype);
 
 // The positions of tokens: the numbers of a file, otherwise first, first + 1, ...

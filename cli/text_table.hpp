@@ -27,8 +27,7 @@ struct Column {
 // The cell is asked for twice: tables of millions of numbers are not held as cells.
 using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 
-// A line of titles, then one for each row, without blanks at the end; between stands between the
-// columns.
+// Titles, then a line per row, without blanks at the end.
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
                                      const Cell& cell, std::string_view between = "  ");
 
@@ -36,8 +35,7 @@ using TextRow = std::vector<std::string>;
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns,
                                      const std::vector<TextRow>& rows);
 
-// Lines of at most `width` columns, broken between words, each behind `indent` blanks; a line end
-// after the last.
+// Breaks text into lines of at most `width` columns, each after `indent` blanks.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace rotary::cli

@@ -54,8 +54,7 @@ template <class Real>
   return matrix;
 }
 
-// rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real is that of the
-// rows.
+// rotate() of [tokens][heads][head_dim]; Real is the type of the rows.
 template <class Real>
 [[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
   const std::int64_t head_dim = rotations.window().head_dim;

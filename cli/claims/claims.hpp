@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A claim about positions, as people make it, and the evidence that is computed to judge it. The
-// verdict follows from the evidence. The command fails where it is not the expected one, or where a
-// number leaves its range: docs/theory/claims.md says both.
+// A claim about positions, and the evidence computed to judge it. The verdict follows from the
+// evidence. The command fails if it is not the expected one or a number leaves its range
+// (docs/theory/claims.md has both).
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ enum class Verdict {
 // "true", "true_only_if", "false", "needs_training".
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// How a piece of evidence stands to the claim's condition.
+// Evidence and the claim's condition.
 enum class Setting {
   met,    // the condition is met, or the claim has none
   unmet,  // it is not
@@ -47,8 +47,7 @@ struct Range {
   return {value - tolerance, value + tolerance};
 }
 
-// Where the condition is met, the relation must hold for all cases. Where it is not, one case that
-// holds proves the condition wrong.
+// If the condition is met, every case must satisfy the relation; if not, one such case refutes it.
 template <class Cases, class Relation>
 [[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
   return setting == Setting::unmet ? std::ranges::any_of(cases, relation)
@@ -63,9 +62,9 @@ struct Number {
 
 struct Evidence {
   std::string computed;  // with sizes and seed
-  std::string relation;  // that the claim says the numbers are in; aside: what they show
+  std::string relation;  // claimed of the numbers; aside: what they show
   Setting setting;
-  bool holds;  // whether the numbers are in the relation
+  bool holds;
   std::vector<Number> numbers;
 };
 
@@ -105,8 +104,7 @@ struct Claim {
   Experiments experiments = {};  // of rotary-lab, by name, that try it
 };
 
-// The verdict of the evidence; absent where it holds in some settings and fails in others without
-// following the condition.
+// Absent where the evidence contradicts the condition.
 [[nodiscard]] std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence);
 
 struct Finding {
@@ -136,7 +134,7 @@ struct Finding {
 // docs/schema/claims.schema.json.
 [[nodiscard]] std::string findings_json(std::span<const Finding> findings);
 
-// Fails, with everything that was contradicted, unless nothing was.
+// Fails with all contradictions, if any.
 void check(std::span<const Finding> findings);
 
 }  // namespace rotary::cli::claims

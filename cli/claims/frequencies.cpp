@@ -55,8 +55,7 @@ std::vector<Evidence> slow_pairs() {
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
 }
 
-// The score, divided by its largest value, of a query and an equal key whose weight lies evenly in
-// these pairs alone, by distance.
+// The score by distance, of at most 1, of an equal query and key with even weight in these pairs.
 std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
   return plot::of_turned(
       plain_frequencies(), plot::evenly(distances - 1, distances),
@@ -172,9 +171,8 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
       numbers};
 }
 
-// The first base of the grid 1000 * 1.01^n, from n = 300 on, whose cosine is nowhere negative
-// within the given tokens. A grid, because larger ones may fail again: of 4096 tokens 26,957 does
-// not, and the bases around it do.
+// The first base of the grid 1000 * 1.01^n, n >= 300, whose cosine is nowhere negative within the
+// tokens. A grid, because larger bases may fail again: for 4096 tokens 26,957 does not.
 double first_base_for(std::int64_t tokens) {
   double base = 1000 * std::pow(1.01, 300);
   while (positive_until(base, tokens) < static_cast<double>(tokens)) base *= 1.01;
@@ -195,8 +193,7 @@ std::vector<Evidence> larger_base() {
                  {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
 }
 
-// Largest difference between cos and sin of float32 angles, as Transformers forms them, and the
-// exact ones, over 200 positions.
+// The largest error of cos and sin of float32 angles, as in Transformers, over 200 positions.
 double error_of_float_rows(std::int64_t first) {
   RotarySpec spec = rope(usual_head_dim);
   const ConsecutivePositions positions{.first = first, .tokens = 200};

@@ -22,8 +22,7 @@
 
 namespace rotary::cli::claims {
 
-// The engine's bits are those of the standard, so a seed means the same numbers everywhere (but for
-// the last bits of log and cos).
+// A seed gives the same numbers everywhere, but for the last bits of log and cos.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}

@@ -94,8 +94,7 @@ double score_spread(const Frequencies& frequencies, std::span<const std::int64_t
   return spread / std::sqrt(dot(q, q) * dot(k, k));
 }
 
-// The same as models compute it: float32 angles and products. 200 pairs, scores / sqrt(d); against
-// the exact score.
+// The error of models: float32 angles and products, 200 pairs, scores / sqrt(d).
 double error_of_float_angles(std::int64_t place) {
   constexpr std::int64_t distance = 100;
   constexpr std::int64_t pairs = 200;

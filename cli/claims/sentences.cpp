@@ -167,8 +167,7 @@ double weight_beyond(const WordEncoding& encoding, const AttentionMask& mask) {
   return sum / static_cast<double>(clipped_tokens);
 }
 
-// Compares what the first of equal tokens gives to those that stand so far away: the largest weight
-// over the least.
+// The first token's weights on equal tokens from first to last: the largest over the least.
 double uneven(std::int64_t first, std::int64_t last) {
   Matrix x;
   const Matrix vector = normal_rows(27, 1);

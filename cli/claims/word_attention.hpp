@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of one head over words, without positions and with each encoding: what the claims about
-// sentences measure. Words have random vectors, and random matrices make q, k and v of them.
+// Attention of one head over words with each encoding, for the claims about sentences. Vectors of
+// words, and the matrices that make q, k and v, are random.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct WordEncoding {
 
 using WordEncodings = std::vector<WordEncoding>;
 
-// ALiBi, KERPLE, Sandwich: the sign of a distance makes no difference to these.
+// ALiBi, KERPLE, Sandwich: they ignore the sign of a distance.
 [[nodiscard]] WordEncodings encodings_of_size();
 
 // RoPE, xPos, T5, TISA, Shaw.

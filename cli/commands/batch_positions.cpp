@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// The ids of one call of a model: rows of a padded batch, or sequences one behind the other.
+// The ids of one call of a model: rows of a padded batch, or packed sequences.
 struct Call {
   std::int64_t rows = 1;
   Numbers lengths;  // of sequences; empty for a padded batch
@@ -19,7 +19,7 @@ struct Call {
   Numbers ids;
 };
 
-// Neighbours whose ids rise by 1.
+// Adjacent tokens whose ids rise by 1.
 struct Run {
   std::string name;
   std::int64_t token, id, count;

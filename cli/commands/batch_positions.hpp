@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of rotary positions that is about batches of text: ids of padded, packed, chunked and
-// decoded sequences, and ids of a program judged.
+// rotary positions for batches of text: padded, packed, chunked or decoded; checks of ids.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace rotary::cli {
 
-// Fails where a terminal cannot take the tokens and there is no --out.
+// Fails for more tokens than a terminal takes without --out.
 void check_printed_tokens(std::int64_t tokens, const OutputOption& output);
 
 struct BatchOptions {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench: how close the rotation comes to what the memory of this machine allows. Each line
-// is verified against the reference before it is timed.
+// rotary bench: verifies each line against the reference, then times it against this memory.
 #include "cli/commands/bench.hpp"
 
 #include <fmt/chrono.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that time something ask and report alike. A report is its JSON document, from
-// which its text is made.
+// Options and reports of bench commands. The text of a report is made from its JSON.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +18,10 @@ struct BenchOptions {
   std::optional<std::string> instruction_set;
   OutputOption output;
 
-  // In bytes; half of what is free without --memory.
+  // In bytes; without --memory, half of the free memory.
   [[nodiscard]] std::int64_t memory_limit() const;
 
-  // Checks --seconds and --out, and sets the instruction set. Returns the first members of a
-  // report: machine, build, time.
+  // Checks the options. Returns the first members of a report: machine, build, time.
   [[nodiscard]] Json begin_report() const;
 };
 
@@ -46,7 +44,7 @@ void declare_bench_options(OptionParser& parser, BenchOptions& options);
 // "met", "MISSED", "busy".
 [[nodiscard]] std::string verdict_text(const Json& goal);
 
-// "3 of 4 goals met": of those lines that have a goal.
+// "3 of 4 goals met", among the lines with a goal.
 [[nodiscard]] std::string goals_text(const Json& lines);
 
 }  // namespace rotary::cli

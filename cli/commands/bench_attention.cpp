@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench attention: what each position encoding costs inside attention, and how close that
-// comes to what a core can multiply and read. Verified against the reference before it is timed.
+// rotary bench attention: times each position encoding inside attention against what a core can
+// multiply and read. Each line is verified against the reference first.
 #include "bench/attention/attention_measure.hpp"
 #include "bench/progress.hpp"
 #include "cli/commands/bench.hpp"
@@ -249,7 +249,7 @@ std::string report_text(const Json& report, const bench::AttentionHeads& shape) 
   return text + goals_text(lines);
 }
 
-// For the line of progress: a group takes time as its operations do, and the seconds it is given.
+// The weight of a group in the progress line.
 std::int64_t parts_of(const AttentionGroup& group, double seconds) {
   const double estimate = bench::operations_of(line_of(group)) / 1e8;  // in 10 ms, seven rounds
   return 1000 + static_cast<std::int64_t>(estimate + 100 * seconds) * 10;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bias: prints or saves the biases of a relative encoding, the slopes of ALiBi or the
-// buckets of T5.
+// rotary bias: shows the biases of a relative encoding, ALiBi's slopes or T5's buckets.
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/tensor_input.hpp"
@@ -44,7 +43,7 @@ struct Block {
   NpyArray numbers = {};  // [heads][rows][cols]
 };
 
-// The block holds doubles to be shown, or the --dtype of --out.
+// In double to be printed, in --dtype for --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
   const DType dtype = out ? arguments.dtype.value_or(DType::f32) : DType::f64;
@@ -115,7 +114,7 @@ std::string run_block(const Arguments& arguments, OutputForm form) {
                      to_string(arguments.dtype.value_or(DType::f32)));
 }
 
-// Relative positions, key - query, that share a bucket; nothing where they go on without end.
+// The relative positions, key - query, of a bucket; an absent end is infinite.
 struct BucketSpan {
   std::int64_t bucket = 0;
   std::optional<std::int64_t> first, last;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary check: every warning and refusal of configs and GGUF files, a line each, for continuous
-// integration.
+// rotary check: prints each warning and refusal of configs and GGUF files on a line, for CI.
 #include <filesystem>
 
 #include "cli/commands/commands.hpp"
@@ -41,7 +40,7 @@ struct CheckOptions {
   }
 };
 
-// A tower that nobody describes is no fault of the config, as `rotary inspect` has it.
+// An unknown tower is no fault of the config (as in `rotary inspect`).
 void check_part(const std::string& config, const PartInfo& part, CheckedFile& checked) {
   const auto model = resolve(config, {.part = part.part});
   const auto said = [&](const std::string& message) {
@@ -66,7 +65,7 @@ void check_config(const ConfigFile& config, CheckedFile& checked) {
     check_part(config.json, (*parts)[i], checked);
 }
 
-// Whatever a checkpoint has beside its config.
+// Checks the other files of a checkpoint.
 void check_beside(const std::string& path, const ConfigFile& config, CheckedFile& checked) {
   std::error_code error;
   const auto model = resolve(config.json);

@@ -59,11 +59,11 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
   return fmt::format("is not the config's: {}", fmt::join(causes, "; and "));
 }
 
-// Nothing where the numbers are those of one of the model's embeddings.
+// Nothing if one of the model's embeddings has these numbers.
 std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
                                                       const ModelSpec& model) {
   const std::vector<double> seen = array.doubles();
-  // Float32 powers of the base; and the rounding of a narrow type, whose range is not left.
+  // The error of float32 powers, and the rounding of a narrow type.
   constexpr double usual = 0x1p-18;
   const double narrow = array.dtype == DType::bf16 ? 0x1p-8 : 0x1p-10;
   bool is_rounded = false;
@@ -118,7 +118,7 @@ void check_shard(const path& file, const ModelSpec& model, const Add& add) {
     add(found.first, sentence_of(file.filename().string(), names, found.second));
 }
 
-// Another description of the same model, which rotates.
+// Compares another description of the same model.
 void check_other_config(const path& file, const ModelSpec& model, const Add& add) {
   const std::string name = file.filename().string();
   ModelSpec other;
@@ -127,7 +127,7 @@ void check_other_config(const path& file, const ModelSpec& model, const Add& add
   } catch (const Failure& failure) {
     return add(Severity::warning, fmt::format("{}: {}", name, failure.what()));
   }
-  // Each describes weights of its own, whose features may be in another order.
+  // Its weights may have another order of features.
   for (ModelRotary& each : other.rotary) each.spec.pairing = model.rotary.front().spec.pairing;
   const auto difference = compare_models(model, other);
   if (!difference || !difference->differs()) return;

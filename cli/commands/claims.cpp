@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary claims: what people say of position encodings, computed. Exits with 1 when a number or a
-// verdict is not what docs/theory/claims.md says.
+// rotary claims: computes what people say about position encodings. Exits with 1 when a number or a
+// verdict differs from docs/theory/claims.md.
 #include "cli/claims/claims.hpp"
 
 #include "bench/progress.hpp"

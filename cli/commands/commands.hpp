@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the tool: one file each, one row each in the list below. A new command is a new
-// file, a row here, a schema in docs/schema/ and its tests. The includes are those that most
-// commands need; a command adds its own.
+// The commands of the tool. A new command needs a file, a row in the list below, a schema in
+// docs/schema/ and tests. The includes are those that most commands need.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,7 +30,7 @@
 
 namespace rotary::cli {
 
-// Goes to standard output, and says how the tool ends: check_failed where the answer is no.
+// The text for standard output, and the exit code: check_failed where the answer is no.
 struct Answer {
   // NOLINTNEXTLINE(google-explicit-constructor): most commands return their text
   Answer(std::string answer_text, ExitCode code = ExitCode::ok)
@@ -53,8 +52,7 @@ struct Command {
   std::span<const Command* const> commands = {};
 };
 
-// The declare of a command whose options are members of a struct: one function declares them, the
-// other is called with what was read.
+// Command::declare of a struct: one function declares its members as options, the other runs.
 template <class Arguments>
 Arguments arguments_of(void (*declare)(OptionParser&, Arguments&));
 
@@ -78,8 +76,7 @@ inline constexpr std::array<const Command*, 20> all_commands = {
     &trace_command,   &stretch_command, &bench_command,     &help_command,    &completions_command,
 };
 
-// Files of a checkpoint beside its config: frequencies in shards, configs of other formats, the
-// tokenizer's length.
+// Checks the files beside a config: frequencies in shards, other configs, the tokenizer's length.
 
 enum class Severity { warning, unsupported, error };
 

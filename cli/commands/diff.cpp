@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary diff: where the positions of two models part, or of one model in two engines.
+// rotary diff: compares the positions of two models, or of one model in two engines.
 #include "cli/commands/commands.hpp"
 #include "cli/difference/difference.hpp"
 #include "cli/difference/dump_comparison.hpp"
@@ -54,7 +54,7 @@ Comparison compare_files(const DiffOptions& options) {
       compare_two(options));
 }
 
-// The file with --overrides or --flags beside the file as it is.
+// Compares the file with --overrides or --flags to the unchanged file.
 Comparison compare_changed(const DiffOptions& options) {
   DiffOptions twice = options;
   twice.other = options.model.config;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary encode: an absolute encoding, sinusoidal or a learned table, added to embeddings that
-// NumPy saved; or the rows of a sinusoidal encoding themselves.
+// rotary encode: adds sinusoidal or learned rows to embeddings, or prints sinusoidal rows.
 #include <cctype>
 #include <cmath>
 
@@ -36,7 +35,7 @@ struct Arguments {
   [[nodiscard]] SinusoidalName name() const { return {.option = "--like", .name = *like}; }
 };
 
-// Everything that can be refused without reading a file.
+// Refuses what needs no file to be read.
 void check_arguments(const Arguments& a) {
   require(a.like || a.table, "one of --like and --table is required");
   require(!a.like || !a.table,
@@ -50,7 +49,7 @@ void check_arguments(const Arguments& a) {
   a.output.check({".npy"});
 }
 
-// The encoding as it was done, with the rows where they stand alone and in no file.
+// For the answer; rows only if they are printed.
 struct Done {
   std::optional<SinusoidalSpec> spec = {};
   std::int64_t offset = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_values = 4096;  // beyond any head
 
-// A topic is about numbers, and a key beside them, or about neither; explain() explains it.
+// A topic uses numbers, numbers and a key, or neither.
 struct Topic {
   std::string_view name;
   bool has_numbers = true;
@@ -53,7 +53,7 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names_text(topics, &Topic::name));
 }
 
-// A config, or nothing, is about its keys, or about numbers that are given.
+// A config alone explains its keys; with numbers, the rotation.
 Topic topic_of(const Arguments& a) {
   if (!a.name) return rotation;
   if (a.config || !names_config(*a.name)) return topic_named(*a.name);
@@ -64,8 +64,7 @@ std::optional<std::string> config_of(const Arguments& a) {
   return a.config || !a.name || !names_config(*a.name) ? a.config : a.name;
 }
 
-// Without CONFIG and without numbers the example's take their place; of a person's own numbers
-// nobody but the person knows the pairing.
+// Without CONFIG the example's numbers serve; the user's own numbers need the user's pairing.
 void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
   if (!arguments.model.config.empty()) return;
   const bool is_rotation = topic == rotation;
@@ -82,7 +81,7 @@ double read_feature(std::string_view option, std::string_view text) {
   return value;
 }
 
-// The features of a head that are given or, without --values and CONFIG, the example's.
+// The number of --values, or of the example's.
 std::int64_t features_of(const Arguments& arguments) {
   if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
   const std::size_t count = arguments.values->size();
@@ -121,7 +120,7 @@ explain::Numbers with_config(const Arguments& arguments) {
           .hidden_size = hidden_size_of(config.json, resolving)};
 }
 
-// The example's four numbers over and over, where none are given.
+// Without --values, repeats the example's four numbers.
 explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   const auto features = static_cast<std::size_t>(head_dim);
   explain::Vector query;
@@ -135,7 +134,7 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   return query;
 }
 
-// Reversed, the query is as good a key as any, and not the same.
+// The default key is the reversed query.
 explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
   if (!arguments.key) return {query.rbegin(), query.rend()};
   require(arguments.key->size() == query.size(),

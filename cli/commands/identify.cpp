@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary identify: from numbers of a program before and after its rotary embedding, what it did:
-// what the config says, or which mistake.
+// rotary identify: finds from a program's numbers before and after its rotary embedding whether it
+// follows the config, or which mistake it made.
 #include "rotary/identify.hpp"
 
 #include "cli/commands/commands.hpp"
@@ -43,7 +43,7 @@ void check_arguments(const Arguments& a) {
           "--ours and --theirs need --positions or --first-position: they say what to undo");
 }
 
-// An array of the call of a TRACE; nothing where there is none.
+// An array of the chosen call of a TRACE, if it has it.
 std::optional<IntegerArray> traced(const Arguments& a, std::string_view name) {
   const std::string array = fmt::format("{}.{}", a.call, name);
   if (!a.trace || !has_array(*a.trace, array)) return std::nullopt;
@@ -181,7 +181,7 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
   return *std::move(faulty);
 }
 
-// The numbers of --other, read as those of --after were.
+// Reads --other as --after was read.
 OtherProgram identify_other(Arguments a, const IdentifyOptions& options,
                             const IdentifyAnswer& answer) {
   a.layout = *std::ranges::find(layout_names, answer.layout);

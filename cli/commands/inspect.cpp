@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary inspect: what a model's config.json says about positions, for a person or as JSON.
+// rotary inspect: shows what a model's config says about positions.
 #include <initializer_list>
 #include <variant>
 
@@ -62,8 +62,7 @@ std::string parts_text(const std::vector<InspectedPart>& parts) {
   return text;
 }
 
-// Frequencies are those of the context that was asked for, otherwise of the trained one; a model
-// that states neither is asked about its shortest.
+// Frequencies for --context, else for the trained context, else for one token.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions& resolving = options.resolving;
   const ConfigFile config = read_config(options.config);
@@ -80,7 +79,7 @@ Inspection inspect(const ModelOptions& options) {
   return found;
 }
 
-// A mark that does not fit behind the text stands below it.
+// A mark that does not fit on the line follows below.
 std::string line(std::string_view label, std::string_view text, std::string_view mark = {}) {
   const bool fits = mark.empty() || label_width + 2 + text.size() + mark.size() <= line_width;
   const std::string margin(fits ? 0 : label_width + 1, ' ');
@@ -111,8 +110,7 @@ std::string wrapped(std::string_view label, const std::vector<std::string>& word
   return text + "\n";
 }
 
-// One paragraph for each kind of layer, with the layers of that kind; "" when all rotate alike and
-// no query grows, because then the embeddings say it all.
+// A paragraph for each kind of layer; "" when all rotate alike and no query grows.
 std::string layers_text(const ModelSpec& model) {
   std::vector<LayerGroup> groups = layer_groups(model);
   const bool is_plain = groups.size() == 1 && groups.front().temperature.empty() &&
@@ -201,7 +199,7 @@ std::string buckets_text(const T5Bias& bias, const std::vector<ValueSource>& sou
               origin_mark(sources, {"max_distance"}));
 }
 
-// Tells what layers without rotation add; "" where there is nothing to compute.
+// Describes encodings without rotation; "" where there are none.
 std::string added_text(const ModelSpec& model) {
   if (model.sinusoidal) return "\n" + sinusoidal_text(*model.sinusoidal, model.sources);
   if (!model.relative_bias) return {};
@@ -210,7 +208,7 @@ std::string added_text(const ModelSpec& model) {
   return "\n" + buckets_text(std::get<T5Bias>(*model.relative_bias), model.sources);
 }
 
-// The rule, then its parameters, one a line.
+// The rule and its parameters, one per line.
 std::string rule_lines(const ModelRotary& rotary) {
   const Scaling& scaling = rotary.spec.scaling;
   std::string text = line("rule", rope_type(scaling), origin_mark(rotary.sources, {"rope_type"}));
@@ -298,7 +296,7 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, trained);
 }
 
-// Says whose weights the pairing is that of, and what the file leaves open.
+// Says whose weights have the pairing, and what the file leaves open.
 std::string gguf_text(const GgufModel& gguf) {
   if (!gguf.rows) return {};
   const bool is_permuted = *gguf.rows == ProjectionRows::permuted;

@@ -13,7 +13,7 @@
 
 namespace rotary::cli {
 
-// Another part of the model, or why no spec describes it.
+// Another part of the model, or the reason why it has no spec.
 struct InspectedPart {
   PartInfo info;
   std::optional<ModelSpec> model = {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what a model's embeddings and layers mean, in the words that inspect, report and explain
-// share.
+// Describes embeddings and layers in the words that inspect, report and explain share.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ namespace rotary::cli {
 // "llama, 32 layers, one rotary embedding"; the config's own text in it may hold anything.
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
-// Whichever way the pair turns.
+// For either direction of turning.
 [[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
 
 // Infinite for a pair that stands still.
@@ -28,7 +27,7 @@ namespace rotary::cli {
 
 [[nodiscard]] std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens);
 
-// Four digits at least, and an exponent only where the digits would be too many to read.
+// At least four digits; an exponent only for very large or small numbers.
 [[nodiscard]] std::string plain(double number);
 
 // "dual chunk: other distances beyond 262144 tokens, chunks of 262144 and 8192 local".
@@ -43,8 +42,7 @@ namespace rotary::cli {
 // "16, 24, 24 pairs in blocks, exponents shared": of each axis, in the order of coordinates.
 [[nodiscard]] std::string axes_text(const Axes& axes);
 
-// True where each axis has frequencies of its own, as for patches. A distance in tokens then means
-// nothing.
+// True if each axis has its own frequencies, as for patches: then distances in tokens mean nothing.
 [[nodiscard]] bool begins_anew_on_axes(const RotarySpec& spec) noexcept;
 
 // The unit of a wavelength: "tokens"; "steps" for axes with frequencies of their own; "units of the
@@ -61,8 +59,7 @@ namespace rotary::cli {
 // "39 of 64 pairs complete a turn within 131072 tokens".
 [[nodiscard]] std::string turning_text(const Frequencies& frequencies, std::int64_t tokens);
 
-// "layers 0-31" or "layers 0, 2-5": those that use this rotary embedding; "" when the model lists
-// no layers.
+// "layers 0, 2-5": those with this rotary embedding; "" when the model lists no layers.
 [[nodiscard]] std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary);
 
 // Layers that treat positions alike.
@@ -92,8 +89,8 @@ struct ScalingParameter {
 // A list of more than 8 numbers shows the first, the last and how many.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);
 
-// " [class default]" behind what the config does not state; " [rule, family]" where two of the
-// values have different origins; "" where the config states all of them.
+// " [class default]" for values that the config does not state, " [rule, family]" for two origins;
+// "" if it states all of them.
 [[nodiscard]] std::string origin_mark(const std::vector<ValueSource>& sources,
                                       std::initializer_list<std::string_view> values);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary models: the model cards inside the tool: list them, look for some, print one.
+// rotary models: lists, searches and prints the model cards inside the tool.
 #include "cli/commands/commands.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/utf8.hpp"

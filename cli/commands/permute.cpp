@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary permute: the weights of queries and keys in the order of the other pairing, so that an
-// engine that rotates half a head apart can run a checkpoint of neighbours, and the other way
-// round.
+// rotary permute: reorders the weights of queries and keys for the other pairing, so that an engine
+// with half pairing runs an interleaved checkpoint, and vice versa.
 #include <filesystem>
 
 #include "cli/commands/commands.hpp"
@@ -45,7 +44,7 @@ Pairing order_of(const RotarySpec& spec) {
   return spec.pairing == Pairing::half ? Pairing::half : Pairing::interleaved;
 }
 
-// The order in which the rows are, by --from or the config.
+// The present order of rows, by --from or the config.
 Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
   if (arguments.from) return *arguments.from;
   const Pairing order = order_of(model.rotary.front().spec);
@@ -85,7 +84,7 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   return checkpoint;
 }
 
-// The pairing to rotate with, and whether the config has it.
+// Names the new pairing, and says if the config has it.
 std::string advice_of(const Permutation& permutation, const ModelSpec& model) {
   const bool agrees = std::ranges::all_of(model.rotary, [&](const ModelRotary& rotary) {
     return order_of(rotary.spec) == permutation.to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary positions: the ids of a prompt with text, images and videos on each axis, as a model or an
-// engine counts them, and where decoding goes on; ids of batches are batch_positions.hpp's.
+// engine counts them, and the next position (batch_positions.hpp: ids of batches).
 #include "cli/commands/batch_positions.hpp"
 #include "cli/commands/prompt.hpp"
 #include "rotary/m_rope.hpp"
@@ -37,7 +37,7 @@ struct TokenRange {
   std::int64_t first = 0, end = 0;
 };
 
-// The ids of a prompt, which there may be no memory to hold twice.
+// The ids of a prompt, held once: they may fill the memory.
 struct Answer {
   MRopeConvention convention;
   std::vector<PromptOption> options = {};  // one for each group
@@ -86,7 +86,7 @@ std::span<const IdAxis> axes_of(const Answer& answer) {
       .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
-// Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
+// Tokens for one line: equal times, or times that rise by 1.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;
@@ -154,7 +154,7 @@ void add_lines(std::vector<TextRow>& lines, const Answer& answer, std::size_t gr
   }
 }
 
-// The first group that starts below the highest id before it.
+// Names the first group that starts below the highest id before it.
 std::string backwards_text(const Answer& answer) {
   double highest = -1;
   for (std::size_t group = 0; group < answer.options.size(); ++group) {

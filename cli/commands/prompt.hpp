@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prompt of rotary positions: its options, in the order of the command line, are its groups.
+// The prompt of rotary positions: each option is a group, in the order of the command line.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,7 @@ struct Prompt {
 
 void declare_prompt(OptionParser& parser, Prompt& prompt);
 
-// Refuses a grid that the merge does not divide. The library rounds such a grid down, as the models
-// do.
+// Refuses a grid that the merge does not divide; the library rounds it down, as models do.
 void check_grids(const Prompt& prompt, const MRopeConvention& by);
 
 }  // namespace rotary::cli

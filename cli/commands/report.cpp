@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary report: what configs say about positions, as one page that opens in a browser without a
-// network. What is on it: cli/report/.
+// rotary report: writes a page about configs that opens without a network (cli/report/).
 #include <iterator>
 
 #include "cli/commands/commands.hpp"
@@ -11,7 +10,7 @@ namespace rotary::cli {
 namespace report_call {
 namespace {
 
-// Colours that colour-blind readers can tell apart, on both grounds, are not many more.
+// Colour-blind readers cannot tell many more colours apart on both backgrounds.
 constexpr std::size_t most_configs = 4;
 
 struct Arguments {
@@ -34,7 +33,7 @@ void check(const Arguments& arguments) {
   arguments.output.check();
 }
 
-// Several configs may warn of the same.
+// Several configs may have the same warning.
 std::vector<std::string> with_name(const std::string& config,
                                    const std::vector<std::string>& warnings) {
   std::vector<std::string> named;
@@ -58,7 +57,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   return models;
 }
 
-// The first config beside each other one; or what two engines make of it.
+// Compares the first config with each other one, or in two engines.
 std::vector<Comparison> comparisons_of(const Arguments& arguments,
                                        const std::vector<page::NamedModel>& models) {
   std::vector<Comparison> comparisons;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary rotate: queries and keys that NumPy saved, rotated as a model's config says, into files
-// that NumPy loads.
+// rotary rotate: rotates queries and keys of NPY files as a model's config says.
 #include "rotary/rotate.hpp"
 
 #include "cli/commands/commands.hpp"
@@ -84,7 +83,7 @@ void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
   write_files(files, overwrite);
 }
 
-// The rotation as it was done, for the summary.
+// For the summary.
 struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;
@@ -140,7 +139,7 @@ std::string text_of(const Done& done) {
                             numerics_text(done.spec), value_or_fail(instruction_set()));
 }
 
-// The model may do more to queries than this command does.
+// Warns about factors of queries, which this command leaves out.
 void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std::size_t chosen) {
   if (!arguments.q) return;
   const bool is_tempered = std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
@@ -153,8 +152,7 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
-// A token axis as long as the number of heads, beside a head axis that is not, has the wrong
-// layout.
+// As many tokens as the model has heads, beside other heads, hint at the wrong layout.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
                                          std::string_view layout) {
   const std::vector<std::int64_t> counts = head_counts_of(config);
@@ -172,7 +170,7 @@ std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::stri
   return warnings;
 }
 
-// Whole heads of a model with latent attention, of which a slice turns.
+// Refuses whole heads of latent attention, where only a slice turns.
 void check_head(const Job& job, const ModelRotary& rotary) {
   const std::int64_t features = job.tensor.extents.features;
   const std::int64_t whole = rotary.nope_head_dim + rotary.spec.head_dim;
@@ -183,7 +181,7 @@ void check_head(const Job& job, const ModelRotary& rotary) {
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 
-// Tensors without elements may have any number of tokens, for which no rows are made.
+// Empty tensors may have any number of tokens: no rows are made for them.
 bool forget_tokens_without_elements(std::vector<Job>& jobs) {
   const bool has_elements =
       std::ranges::any_of(jobs, [](const Job& job) { return !job.tensor.array.data.empty(); });
@@ -223,7 +221,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
                "--" + std::string(job.name));
   }
   const Done done{arguments, jobs, places, frequencies, model.rotary[chosen].spec};
-  // Made first: it may run out of memory, and then nothing may be written.
+  // Before the files are written: it may run out of memory.
   std::string summary = form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
   write_outputs(jobs, arguments.overwrite());
   return summary;

@@ -32,7 +32,7 @@ std::string change_text(const StretchedRotary& change) {
 std::string candidate_text(const StretchCandidate& candidate) {
   std::string text = fmt::format("\n{}\n", candidate.rule);
   if (!candidate.published.empty()) text += line("published", printable(candidate.published));
-  // Not broken into lines: it is there to be copied.
+  // On one line, to be copied.
   text += fmt::format("  {:<14}{}\n", "config.json", printable(dumped(candidate.settings)));
   if (candidate.refusal) return text + line("refused", printable(*candidate.refusal));
   for (const StretchedRotary& each : candidate.rotary) text += line("changes", change_text(each));
@@ -68,7 +68,7 @@ Json candidate_json(const StretchCandidate& candidate) {
            })}};
 }
 
-// A drafter has weights of its own. It shares the positions, and nothing else.
+// A drafter shares the positions, and nothing else.
 std::string drafter_sentence(const std::string& drafter, const ModelOptions& options,
                              std::int64_t tokens) {
   ModelOptions its = options;

@@ -19,7 +19,7 @@ constexpr unsigned by_distance = Kind::bias | Kind::window;
 
 constexpr std::string_view shaw = "shaw";
 
-// Encodings whose table is not to be had from a name: why, and what to do.
+// Encodings without a table of their own: the reason, and what to do instead.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> elsewhere = {{
     {"fire",
      "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "
@@ -60,7 +60,7 @@ std::string kinds_text(unsigned kinds) {
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 
-// An encoding's table as it is answered. Rows are made only where they are printed.
+// An encoding's table. Rows are made only to be printed.
 struct Table {
   std::string_view encoding, dtype;
   const NpyArray& numbers;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table CONFIG: the cos and sin rows of given positions, in the shape in which other code
-// holds them, because they are the first thing that someone who ports a model compares.
+// rotary table CONFIG: cos and sin in the shapes of other code, to compare a ported model with.
 #include "cli/commands/table_of_model.hpp"
 
 #include "cli/commands/commands.hpp"
@@ -104,7 +103,7 @@ std::string text_of(const Table& table) {
                     });
 }
 
-// The positions: numbers, or lists of coordinates where these differ.
+// Numbers, or lists of coordinates where these differ.
 Json positions_json(const Coordinates& positions) {
   if (positions.axes == 1) return positions.numbers;
   Json tokens = Json::array();
@@ -140,7 +139,7 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
   return json;
 }
 
-// How the layers of a model without rotary embedding know positions, and where that is to be seen.
+// Names the encoding of a model without rotary embedding, and the command that shows it.
 [[noreturn]] void fail_without_rotary(const ModelSpec& model) {
   std::string reason = "the model has no rotary embedding";
   if (!model.layers.empty()) {

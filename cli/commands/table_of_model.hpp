@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `rotary table` of a config, a model card, or rotary embedding by its numbers: its cos and sin.
+// `rotary table` for a config, a model card, rope or xpos: cos and sin.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct TableArguments {
   [[nodiscard]] const std::string& name() const noexcept { return model.config; }
 };
 
-// Writes --out, when it is given; what goes to standard output.
+// Writes --out if given; returns the text for standard output.
 [[nodiscard]] std::string table_of_model(const TableArguments& arguments, OutputForm form);
 
 }  // namespace rotary::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison of two models as a person and as a program read it.
+// A comparison of two models, as text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ inline constexpr std::string_view engines_help =
     "each of transformers, llama.cpp, vllm, mlx, onnxruntime, sglang; transformers@4.51 is a "
     "release";
 
-// The config as the two engines read it that names has, "transformers,llama.cpp".
+// Compares how two engines read the config; names: "transformers,llama.cpp".
 [[nodiscard]] Comparison compare_engines(const ModelOptions& options, const std::string& names);
 
 // docs/schema/diff.schema.json.
@@ -54,7 +54,7 @@ inline constexpr std::string_view engines_help =
 // "the same", "different", "no difference is known".
 [[nodiscard]] std::string_view agreement_text(Agreement agreement);
 
-// Each rule that acts and each two embeddings in a sentence, for a page.
+// A sentence for each rule that acts and each pair of embeddings, for a page.
 [[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);
 
 // "0-3, 5".

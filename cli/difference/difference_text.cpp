@@ -88,7 +88,7 @@ std::string reading_text(const EngineReading& each) {
   return text;
 }
 
-// "The rows part at position 1. What differs: base."; nothing where only harmless fields differ.
+// "The rows part at position 1. What differs: base."; "" where only harmless fields differ.
 std::string summary_text(const ModelDifference& difference) {
   std::vector<std::string> fields;
   std::optional<std::int64_t> first;

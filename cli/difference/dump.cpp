@@ -17,7 +17,7 @@
 namespace rotary::cli {
 namespace {
 
-// cos and sin, as many numbers as `rotary table --out` writes; frequencies have one axis.
+// The size that `rotary table --out` writes; frequencies have one axis.
 constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
                                 .of_one_axis = most_pairs.elements};
 constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};
@@ -30,7 +30,7 @@ std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
        descr_of(array.type), shape_text(array.shape));
 }
 
-// Without axes of 1 in front, as many as leave `axes`.
+// Drops leading axes of 1 down to `axes`.
 std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape, std::size_t axes) {
   while (shape.size() > axes && shape.front() == 1) shape.erase(shape.begin());
   return shape;

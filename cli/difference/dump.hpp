@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that some program used, saved as NumPy arrays: its frequencies, or its rows of cos and
-// sin. The smallest thing that people can print of an engine.
+// Frequencies, or rows of cos and sin, that a program saved as NumPy arrays.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +36,8 @@ struct Dump {
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding, whose window and length are those of `like`, or of its own with the
-// features of a pair half a head apart. Requires frequencies. Usage failure for another number of
-// pairs.
+// A model with one embedding: the window and length of `like`, else a half pairing. Requires
+// frequencies. Usage failure for another number of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
 // At the positions that both have. Usage failure where they have other numbers of pairs.

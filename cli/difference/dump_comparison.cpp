@@ -28,7 +28,7 @@ ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   return model;
 }
 
-// Rows of a model or of frequencies, at as many positions and of as many pairs as those of a dump.
+// The rows of a model or of frequencies, in the shape of a dump's rows.
 RowsTable rows_like(const RowsTable& rows, const DumpSide& side,
                     std::optional<std::int64_t> context_tokens) {
   const ModelSpec model = model_alone(side, nullptr);
@@ -68,7 +68,7 @@ ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
 
 namespace {
 
-// The options for this file, which leave no --overrides, or --flags, for the next one of its kind.
+// Takes this file's --overrides or --flags out of the options.
 ResolveOptions take_options(const ConfigFile& config, ResolveOptions& options) {
   ResolveOptions own = options;
   std::erase_if(own.overrides, config.gguf ? is_merged : is_flag);

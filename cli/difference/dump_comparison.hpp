@@ -20,7 +20,7 @@ struct DumpSide {
   std::optional<std::string> layer_type;  // which embedding of the model
 };
 
-// --overrides and --flags are for the first file that they can be for, and are gone then.
+// --overrides and --flags apply to the first file of their kind; they are removed from options.
 [[nodiscard]] DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                                  const std::optional<std::string>& layer_type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tables of rows, looked at row by row.
+// Compares two tables of rows.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -25,7 +25,7 @@ double apart(Complex one, Complex other) {
   return larger(std::abs(one.real() - other.real()), std::abs(one.imag() - other.imag()));
 }
 
-// Positions from the one at the front, which has the angle 0 where a table begins at 0.
+// Angles are relative to the first row.
 class TableComparison {
  public:
   TableComparison(const RowsTable& one, const RowsTable& other)

@@ -37,7 +37,7 @@ Path path_of(std::string_view key) {
   return path;
 }
 
-// As resolve() applies it, which has accepted it.
+// Applies a change as resolve() does.
 void set_key(Json& config, const ConfigOverride& change) {
   Json value = parsed_in_order(change.value);
   if (value.is_discarded()) value = change.value;
@@ -82,7 +82,7 @@ class Experiment {
     return changed(path, [&](Json& place) { place = value; });
   }
 
-  // Those that the config has and the trial has not.
+  // Warnings of the config that the trial lacks.
   [[nodiscard]] std::vector<std::string> lost_warnings(const Trial& trial) const {
     std::vector<std::string> lost;
     for (const std::string& warning : warnings_) {
@@ -93,8 +93,7 @@ class Experiment {
     return lost;
   }
 
-  // Whether anything reads one of the members: with values of another type, that no reader expects,
-  // something else happens.
+  // True if any member is read: then values of a wrong type change the outcome.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
     const Trial trial = changed(object, [&](Json& parent) {
       for (const std::string& name : names) {
@@ -122,8 +121,7 @@ class Experiment {
   std::vector<std::string> warnings_;
 };
 
-// Adds the members that nothing reads, and whose absence nobody notices. Most members of a config
-// are such, so all are tried at once, and halves where that changes something.
+// Adds the members that nothing reads. Most members are unread, so tries all at once, then halves.
 void add_unread(const Experiment& experiment, const Path& object, Names names,
                 std::set<std::string>& unread) {
   if (names.empty()) return;
@@ -275,8 +273,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"cross_attention_layers", "which layers attend to an image, without positions"},
 });
 
-// The first rule that has a parameter of this name says it; with the rule's name where no other has
-// such a parameter.
+// From the first rule with such a parameter; with the rule's name if it is the only one.
 std::string meaning_of_parameter(std::string_view name) {
   std::string meaning;
   std::vector<std::string_view> rules;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each key of a model's config and its effect on positions, in numbers, found by experiment: the
-// model is resolved again without the key, and with another value. So what is said of a key is what
-// resolve() does with it, and a family that reads a key is not listed twice.
+// Finds each key's effect on positions: resolves the model without it, and with another value.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +19,7 @@ namespace rotary::cli::explain {
 [[nodiscard]] std::string explain_config(const std::string& path_or_card,
                                          const ResolveOptions& options, OutputForm form);
 
-// A model is a list of facts with names, so that two models can be compared and the difference
-// told.
+// A model as a list of named facts, to compare two models.
 struct Fact {
   std::string name;        // as in `rotary inspect --json`: "base", "rotary_dim", ...
   std::string layer_type;  // of one rotary embedding among several; else empty
@@ -34,8 +31,7 @@ void to_json(Json& json, const Fact& fact);
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// null: the model has no such fact. Lists have no from; to counts the changed elements and has
-// their factors.
+// null: no such fact. Lists have no from; to counts the changes and has their factors.
 struct FactChange {
   std::string name;
   std::string layer_type;
@@ -83,9 +79,8 @@ struct ConfigKey {
   std::optional<OtherValue> other = {};  // twice a number, the opposite of a truth
 };
 
-// In the config's order, with the options' overrides applied. Requires a config that resolves.
-// Usage failure beyond 500 keys, 256 KiB or 2048 pairs of features: each key takes several
-// resolutions.
+// In the config's order, overrides applied. Requires a config that resolves. Usage failure beyond
+// 500 keys, 256 KiB or 2048 pairs of features: each key takes several resolutions.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
@@ -107,8 +102,7 @@ struct KeyEffect {
 };
 [[nodiscard]] std::vector<KeyEffect> effects_of(const ConfigKey& key);
 
-// Says in a sentence what the last name of a path means: "rope_scaling.factor" is "factor". Empty
-// for a key that is not known.
+// The meaning of a path's last name, "factor" of "rope_scaling.factor"; "" for unknown keys.
 [[nodiscard]] std::string meaning_of(std::string_view path);
 
 }  // namespace rotary::cli::explain

@@ -28,7 +28,7 @@ Json json_of(const GgufValue& value) {
       value);
 }
 
-// Twice a number, the opposite of a truth; of others the value itself.
+// Twice a number, the opposite of a truth, else the same value.
 GgufValue another(const GgufValue& value) {
   if (const auto* const truth = std::get_if<bool>(&value)) return !*truth;
   if (const auto* const number = std::get_if<double>(&value)) return *number == 0 ? 1 : 2 * *number;
@@ -97,7 +97,7 @@ class GgufExperiment {
   }
 
  private:
-  // lost: gets the warnings that the file has and this has not.
+  // lost: gets the file's warnings that are missing here.
   [[nodiscard]] Outcome outcome_of(const GgufMetadata& metadata,
                                    std::vector<std::string>* lost) const {
     const auto model = resolve_gguf(metadata, options_);

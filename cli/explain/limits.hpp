@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of the configs and GGUF files whose keys are explained: each key takes several
-// resolutions.
+// Limits of what explain takes: each key takes several resolutions.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ std::string kind_of(const ModelSpec& model, const ModelLayer& layer) {
   return temperature.empty() ? kind : fmt::format("{} with {}", kind, temperature);
 }
 
-// How many layers of each kind, and in which order: a letter for each layer.
+// Counts layers by kind, and lists them in order, a letter each.
 void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, char> letters;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays by their names, of .npy, .npz and safetensors files.
+// Reads arrays by name from .npy, .npz and safetensors files.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,8 @@ struct FloatArray {
 // Numbers of a program: 1 GiB of float32.
 inline constexpr NpyLimit most_observed{.elements = std::uint64_t{1} << 28};
 
-// A file, or "FILE:NAME" of an .npz or safetensors file with several arrays. dtype: of numbers that
-// are held as uint16. Usage failure, which lists the names there are; every element is checked
-// by check_element().
+// path: a file, or "FILE:NAME" in an .npz or safetensors file. dtype: of numbers held as uint16.
+// Usage failure, with the names, for an unknown array. Checks elements by check_element().
 [[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
                                      std::optional<DType> dtype, const NpyLimit& limit);
 
@@ -49,7 +48,7 @@ struct IntegerArray {
 // Requires [tokens], [batch, tokens] or [axes, batch, tokens].
 [[nodiscard]] PositionIds position_ids(const IntegerArray& array);
 
-// How a table of [rows][width] has its pairs: once, or twice, in halves or next to each other.
+// The columns of a table [rows][width] with each pair once; it may have them twice.
 struct PairColumns {
   std::size_t pairs;
   std::size_t stride = 1;  // from a pair to the next one

@@ -11,7 +11,7 @@
 
 namespace rotary::cli {
 
-// How two programs' numbers of the same q part.
+// The difference between two programs' numbers for the same q.
 enum class Parting {
   none,      // the same bits
   rounding,  // one explanation, rounded otherwise
@@ -28,13 +28,13 @@ struct IdentifyAnswer {
   Identification found;
   std::string layout;  // of the heads: "bthd", …; empty for tables
   std::string config;  // as it was given; empty: none
-  // Another reading of the axes, with which the config explains the numbers; empty: none.
+  // Another layout with which the config explains the numbers; empty: none.
   std::string right_layout = {};
   std::vector<std::string> notes = {};     // what a TRACE says besides
   std::optional<OtherProgram> other = {};  // of --other
 };
 
-// Two programs' numbers that have other bits.
+// For numbers with different bits.
 [[nodiscard]] Parting parting_of(const Identification& one, const Identification& other);
 
 [[nodiscard]] std::string identification_text(const IdentifyAnswer& answer);

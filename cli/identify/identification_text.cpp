@@ -96,7 +96,7 @@ std::string separation_text(const Explanation& explanation) {
   return "the same at every position up to 2^20";
 }
 
-// Explanations that the numbers cannot tell from the first.
+// Lists explanations that fit as well as the first.
 std::string ties_text(const Identification& found) {
   const auto others = std::span(found.explanations).subspan(1, found.tied - 1);
   const std::size_t least = found.explanations.front().causes.size();
@@ -152,7 +152,7 @@ std::string structure_text(const FoundStructure& structure) {
       pairing_text(structure.window), structure.attention_factor, structure.deviation);
 }
 
-// The steps that a program rounds, as far as the bits tell.
+// Names the rounded steps, as far as the bits tell.
 std::string rounding_text(const Identification& found) {
   constexpr double known_bits = 0.99;
   const Explanation& best = found.explanations.front();
@@ -180,7 +180,7 @@ std::string parting_text(const Identification& one, const OtherProgram& other) {
       one.tied == 0 ? "--after" : "--other");
 }
 
-// Tokens that stand nowhere, and those that stand at two places.
+// Names tokens without a position, and tokens with two.
 std::string positions_text(const ReadPositions& positions, DType dtype) {
   std::string text;
   if (positions.unread > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that `rotary identify` looks at, from whichever files hold them.
+// The input of `rotary identify`.
 #pragma once
 
 #include <array>

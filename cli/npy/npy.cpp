@@ -45,7 +45,7 @@ Error unsupported(fmt::format_string<Arguments...> text, Arguments&&... argument
   return {ErrorCode::unsupported, fmt::format(text, std::forward<Arguments>(arguments)...)};
 }
 
-// Bytes of the file as a message shows them: the first few, in ASCII.
+// The first bytes as ASCII, for messages.
 std::string shown(std::string_view bytes) {
   constexpr std::size_t longest = 60;
   std::string text(bytes.substr(0, longest));
@@ -54,8 +54,7 @@ std::string shown(std::string_view bytes) {
   return bytes.size() > longest ? text + "..." : text;
 }
 
-// Reads the subset of Python literals that such a header needs, from left to right, without
-// recursion. Each take_ skips blanks, then consumes what it names or leaves everything as it was.
+// Reads the header's Python literals. take_ skips blanks and consumes what it names, or nothing.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}
@@ -254,7 +253,7 @@ Result<std::uint64_t> data_bytes(const NpyArray& array) {
   return std::ranges::count(array.shape, 0) > 0 ? 0 : *elements * size_in_bytes(array.type);
 }
 
-// Memory grows with what arrives: a header that announces too much costs nothing.
+// Memory grows with the data, not with the announced size.
 Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted,
                      const NpyLimit& limit) {
   constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;

@@ -52,8 +52,7 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// The number of elements; dimensions of 0 count as 1, so that empty arrays cannot ask for huge
-// rows. Absent beyond 2^63.
+// Dimensions of 0 count as 1, so that empty arrays have no huge rows. Absent beyond 2^63.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
 // The most elements that a caller takes.
@@ -66,9 +65,8 @@ struct NpyLimit {
   }
 };
 
-// Reads no more than the magic, the header and the elements announce, each after the one before
-// was right, and no element beyond the limit. Errors: malformed_input; unsupported for what NumPy
-// writes and this reader refuses, and for more elements than the limit.
+// Reads magic, header and elements in turn, and nothing beyond the announced size or the limit.
+// Errors: malformed_input; unsupported for other valid files and for more elements than the limit.
 [[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 
 // The bytes of a file of format version 1, piece by piece; or all at once.

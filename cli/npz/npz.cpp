@@ -55,8 +55,7 @@ constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
   fail(ExitCode::malformed_input, "{}: must be a zip archive of .npy files, got {}", name, why);
 }
 
-// The directory of an archive with zip64 may have any number of entries, of which libzip reads all
-// before it says how many; without it 65535.
+// A zip64 directory may have any number of entries, and libzip reads all before it counts them.
 void refuse_zip64(const InputFile& file, std::uint64_t size, const std::string& name) {
   constexpr std::size_t locator_bytes = 20;
   std::string tail(std::min<std::uint64_t>(size, 65535 + 22 + locator_bytes), '\0');
@@ -71,7 +70,7 @@ struct EntryCloser {
   void operator()(zip_file_t* file) const noexcept { static_cast<void>(zip_fclose(file)); }
 };
 
-// The bytes that an entry unpacks to, as many as there are, not as many as the directory announces.
+// Unpacks an entry, whatever size the directory announces.
 class EntryStream : public ByteStream {
  public:
   EntryStream(zip_t* archive, zip_uint64_t index, std::uint64_t most_bytes, const std::string& name)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npz files: a zip archive of .npy files, as numpy.savez writes it. Entries are stored,
-// not compressed, and carry a fixed time, so the same arrays always give the same bytes.
+// NumPy's .npz files: zip archives of .npy files, stored with a fixed time for equal bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +18,11 @@ struct NpzEntry {
   std::string npy;   // the bytes of the .npy file
 };
 
-// Requires names that differ. Failure: internal, when libzip reports an error; unsupported, when
-// this build has none.
+// Requires different names. Failure: internal for errors of libzip; unsupported without it.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
 
-// An archive whose arrays are read one by one. Failure: malformed_input for what is no archive, has
-// more than 64 entries or a zip64 directory, with the path in front; unsupported, when this build
-// has no libzip.
+// Reads arrays one by one. Failure: malformed_input, with the path, for other files, more than 64
+// entries or a zip64 directory; unsupported without libzip.
 class NpzFile {
  public:
   explicit NpzFile(const std::string& path);

@@ -55,7 +55,7 @@ struct FusedModule {
   Rows rows;
 };
 
-// The order of fused rows is that of the family's modeling_*.py: what its forward splits, or views.
+// Orders of fused rows, from forward() in the family's modeling_*.py.
 constexpr std::array<FusedModule, 11> fused_modules = {{
     {"baichuan", "W_pack", Rows::queries_first},          // unflatten(-1, (3, hidden_size))
     {"chatglm", "query_key_value", Rows::queries_first},  // split
@@ -70,7 +70,7 @@ constexpr std::array<FusedModule, 11> fused_modules = {{
     {"qwen", "c_attn", Rows::queries_first},               // split
 }};
 
-// Other parts of a model, whose positions are not those of the embedding.
+// Parts of a model with other positions.
 constexpr std::array<std::string_view, 10> other_parts = {
     "vision", "visual", "image",   "vit",        "audio",
     "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
@@ -130,7 +130,7 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
   return found;
 }
 
-// Whether the tensor's first dimension is the module's rows.
+// True if the tensor's first dimension is the module's rows.
 bool has_rows(const Found& found, std::string_view name) {
   const std::string_view suffix = found.suffix;
   if (suffix == "weight" || suffix == "bias") return true;
@@ -187,7 +187,7 @@ Rows falcon_rows(const SortedJson& config) {
   return flag_in(config, "multi_query").value_or(true) ? Rows::queries_first : Rows::head_by_head;
 }
 
-// Fused rows: how many heads of each kind must be known.
+// Fused rows need the numbers of heads.
 TensorRows fused_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
                       const NamedShape& tensor, std::int64_t count) {
   const std::int64_t width = head_width(rotary);

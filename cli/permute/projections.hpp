@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a checkpoint hold rows of queries and keys, and how the rows of one head follow
-// one another in them. The names are those of the models' own code; each fused order names it.
+// Finds tensors with rows of queries and keys by the names of models' own code, and their order.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +35,16 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Rows behind one another: heads whose rows move, or rows that stay, as one head that does not
-// rotate.
+// Adjacent rows: heads whose rows move, or rows that stay as one head.
 struct RowGroup {
   std::int64_t heads = 1;
   std::int64_t rows = 0;  // of each
-  // Features of a head in front of those that the embedding knows (MLA), and the embedding; none:
-  // the rows stay.
+  // Features of a head before those of the embedding (MLA), and the embedding; none: rows stay.
   std::int64_t first_row = 0;
   const RotarySpec* spec = nullptr;
 };
 
-// All rows of a tensor: the groups in their order, repeated `times` times. However many rows
-// there are, this is small.
+// All rows of a tensor: the groups in order, `times` times; small for any number of rows.
 struct TensorRows {
   std::vector<RowGroup> groups;
   std::int64_t times = 1;
@@ -60,8 +56,7 @@ struct TensorRows {
   }
 };
 
-// No groups unless it is a tensor of queries or keys. Failure, with name and reason, if the groups
-// are unknown.
+// No groups unless it is of queries or keys. Failure, with its name, if they are unknown.
 [[nodiscard]] TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor);
 
 }  // namespace rotary::cli

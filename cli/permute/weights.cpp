@@ -38,7 +38,7 @@ std::string name_without_layer(std::string_view name) {
   return result;
 }
 
-// The tensor's rows, each of whole bytes. Of two that share a byte none can move.
+// Requires rows of whole bytes.
 TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor) {
   TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
   const auto count = static_cast<std::uint64_t>(rows.count());
@@ -48,7 +48,7 @@ TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor
        shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes());
 }
 
-// Reads files one by one, and decides about their tensors.
+// Plans the tensors of each file.
 class Plan {
  public:
   Plan(const Checkpoint& checkpoint, Pairing to) : checkpoint_(checkpoint) {
@@ -118,8 +118,7 @@ void plan_index(const std::string& path, const std::string& out, Plan& plan) {
 
 bool is_index(const std::string& path) { return path.ends_with(".json"); }
 
-// The bytes of one file, as they are copied: read and written in chunks, since a head may have a
-// few bytes and a file a billion heads.
+// Copies a file in chunks: a head may have a few bytes, and a file a billion heads.
 class Copy {
  public:
   Copy(const WeightFile& file, const std::function<void(std::string_view)>& write,
@@ -216,7 +215,7 @@ void copy_file(const Checkpoint& checkpoint, const WeightFile& file, Pairing to,
   copy.flush();
 }
 
-// A reader takes what was written: there is as much data as the header says.
+// Checks the written file: its data must have the size that the header says.
 void read_back(const WeightFile& file, const std::string& written) {
   if (is_index(file.path)) return;
   InputFile output(written);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a checkpoint, a safetensors file or an index of several, tensor by tensor, and reorders
-// the rows of queries and keys.
+// Copies a checkpoint tensor by tensor, and reorders the rows of queries and keys.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ struct WeightFile {
   std::uint64_t data_bytes = 0;
 };
 
-// Permuted tensors that differ in the number of their layer alone.
+// Permuted tensors of all layers.
 struct PermutedTensors {
   std::string name;  // "model.layers.*.self_attn.q_proj.weight"
   std::int64_t tensors = 0;
@@ -37,14 +36,12 @@ struct Permutation {
   std::vector<WeightFile> files;
 };
 
-// Row i of a permuted head is row order[i] of the head as it was. Outside of the window rows stay.
-// from and to are half or interleaved, and differ.
+// Row i of a permuted head is row order[i] of the old head; rows outside the window stay.
 [[nodiscard]] std::vector<std::size_t> row_order(const HeadWindow& window, std::size_t first_row,
                                                  Pairing to);
 
-// Reads the start of every file, and decides what happens to each tensor. path is a file of
-// safetensors, for which out is a file, or an index (*.json), for which out is a folder. Failure
-// for files that are not what their format says, and for tensors whose rows cannot be told.
+// Reads the start of every file and plans each tensor. path: a safetensors file (out: a file) or an
+// index *.json (out: a folder). Failure for malformed files and for tensors with unknown rows.
 [[nodiscard]] Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& path,
                                            const std::string& out, Pairing to);
 

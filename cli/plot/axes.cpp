@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of several axes: which coordinate turns which pair, and the scores of pairs in a grid
-// of patches.
+// Positions of several axes: the coordinate of each pair, and scores in a grid of patches.
 #include <fmt/format.h>
 
 #include <algorithm>

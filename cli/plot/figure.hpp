@@ -18,13 +18,13 @@ enum class Scale { linear, logarithmic };
 struct Axis {
   std::string label = {};  // with its unit: "wavelength (tokens)"
   Scale scale = Scale::linear;
-  std::optional<double> from = {}, to = {};  // absent: what the data need
+  std::optional<double> from = {}, to = {};  // absent: from the data
   std::vector<std::string> ticks = {};       // names of 0, 1, 2, ...; empty: numbers
 };
 
 enum class Style {
   line,
-  dashed,  // what is only a guide: before scaling, an ideal
+  dashed,  // a guide: before scaling, an ideal
   points,
   steps,  // y holds from its x to the next one
   band,   // from lower to y
@@ -36,7 +36,7 @@ using Color = std::size_t;
 struct Series {
   std::string name = {};  // in the legend; empty: not in it
   Style style = Style::line;
-  std::optional<Color> color = {};     // absent: the next one that no series of the panel has
+  std::optional<Color> color = {};     // absent: the next unused one of the panel
   std::vector<double> x = {}, y = {};  // of one length; a y that is not finite breaks the line
   std::vector<double> z = {};          // of the same length in a panel with a z axis, else empty
   std::vector<double> lower = {};      // of the same length for a band, else empty
@@ -78,7 +78,7 @@ struct Figure {
   std::string title;      // a few words
   std::string caption;    // one or two sentences: what there is to see
   std::vector<Panel> panels = {};
-  // How many panels stand side by side; where one is over, the first has a row of its own.
+  // Panels in a row; if one is left over, the first panel gets a row of its own.
   std::size_t columns = 1;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which figures there are, and what each is made of. A new one is a function in <topic>.cpp and a
-// row in figures.cpp.
+// The figures. A new one is a function in <topic>.cpp and a row in figures.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace rotary::cli::plot {
 
-// One rotary embedding that figures are about; a config with several gives as many.
+// One rotary embedding; a config with several gives several subjects.
 struct Subject {
   std::string name;  // of the config, with the layer type where there are several
   RotarySpec spec;
@@ -26,10 +25,10 @@ struct Subject {
   std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
 };
 
-// Figures are made from it. Each figure has numbers of its own for what is absent.
+// What a figure is made from; each figure has its own defaults.
 struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
-  std::optional<std::int64_t> context_tokens = {};  // the context that one means to use
+  std::optional<std::int64_t> context_tokens = {};  // the context to be used
   std::optional<std::int64_t> last = {};            // the last position or distance, >= 1
   std::optional<std::int64_t> dim = {};             // features; see the figure
   std::uint64_t seed = 1;                           // of what is random
@@ -91,8 +90,7 @@ struct RequestOptions {
   std::int64_t seed = 1;
 };
 
-// request_input.cpp. Prints the configs' warnings. Failures name the option, the requirement and
-// the value.
+// request_input.cpp. Prints warnings. Failures name the option, the requirement and the value.
 [[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

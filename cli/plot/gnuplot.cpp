@@ -19,8 +19,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-// Okabe and Ito 2008: colours that differ for every kind of colour vision, without those too pale
-// for the background.
+// Okabe and Ito 2008, for every kind of colour vision, without those too pale.
 using Palette = std::array<std::string_view, 8>;
 constexpr Palette on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                               "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
@@ -53,8 +52,8 @@ struct Script {
   [[nodiscard]] double y(double pixels) const { return 1 - pixels / layout.height; }
 };
 
-// A text of gnuplot. Between single quotes nothing has a meaning, no backquote either, but they
-// themselves, and not all of gnuplot knows them doubled: they become apostrophes.
+// A text of gnuplot. In single quotes only they themselves have a meaning, and not all of gnuplot
+// knows them doubled: they become apostrophes.
 std::string single_quoted(std::string_view text) {
   return "'" + replaced(std::string(text), "'", "\xE2\x80\x99") + "'";
 }
@@ -66,7 +65,7 @@ std::string number(double value) {
 
 std::string bound(const std::optional<double>& value) { return value ? number(*value) : "*"; }
 
-// 1, 2 or 5 times a power of ten, at least so much.
+// The smallest of 1, 2 or 5 times a power of ten that is at least `least`.
 double round_step(double least) {
   const double power = std::pow(10, std::floor(std::log10(least)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -74,7 +73,7 @@ double round_step(double least) {
   return 10 * power;
 }
 
-// Numbers with room between them: 1k for 1000, and no zeros of small ones.
+// Short numbers: 1k for 1000, an exponent for small ones.
 std::string tick_format(const Axis& axis) {
   if (axis.scale == Scale::linear) return "%g";
   const double from = axis.from.value_or(1);
@@ -101,11 +100,9 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // In lines: gnuplot puts the label of x lower in SVG than in PNG, and those in space on the
-  // numbers.
+  // In lines: gnuplot puts the label of x lower in SVG than in PNG, and in space on the numbers.
   double label_offset = 0;
-  // In letters and lines: gnuplot puts numbers in space on the axes, and where two axes meet on
-  // each other.
+  // In letters and lines: in space gnuplot puts numbers on the axes and on each other.
   std::string_view tick_offset = "0, 0";
 };
 
@@ -133,8 +130,7 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
               place.tick_offset, tick_places(axis, place.pixels, place.room), color);
 }
 
-// Beside the palette of eight colours: a look comes again after 56 series alone. The first is
-// solid.
+// With the palette of eight colours, looks repeat after 56 series. The first is solid.
 constexpr std::array<std::string_view, 7> dashes = {
     "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
 constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
@@ -156,7 +152,7 @@ std::string style_text(const Series& series, Color look, std::string_view color)
                      series.x.size() < 30 ? 0.9 : 0.5, color);
 }
 
-// The color of each series; those without one get what no other has.
+// The color of each series; series without one get unused colors.
 std::vector<Color> series_looks(const Panel& panel) {
   Color next = 0;
   const auto is_taken = [&] {
@@ -276,8 +272,7 @@ void write_margins(Script& script, const Box& box) {
               script.y(box.top));
 }
 
-// A heat map of its own: gnuplot's own scale is a polygon for each of 128 colours, more than
-// all else in an SVG.
+// Drawn as a heat map: gnuplot's own scale has 128 polygons, more than all else in an SVG.
 void write_scale(Script& script, const HeatMap& map, const Box& box) {
   constexpr int cells = 48;
   const double step = (map.highest - map.lowest) / cells;
@@ -327,8 +322,7 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
   if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors);
 }
 
-// Letters of 14 pixels: points of PNG are 4/3 of them. A PNG has twice the pixels, for dense
-// screens and print.
+// Letters of 14 pixels, 10.5 points of PNG, which has twice the pixels for dense screens.
 void write_settings(Script& script) {
   const auto& [picture, colors, layout, text] = script;
   const bool is_svg = picture == Picture::svg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A figure as a script for gnuplot, data included, and the picture that gnuplot makes of it.
-// gnuplot is a program of its own, looked for when it is needed.
+// Draws figures: as a script for gnuplot with its data, and as the picture that gnuplot makes. The
+// program gnuplot is looked for when needed.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ struct Drawing {
 
 [[nodiscard]] std::string gnuplot_script(const Figure& figure, const Drawing& drawing);
 
-// The bytes of the picture that gnuplot makes of the script; an SVG says the figure's title and
-// caption to screen readers. Failure: unsupported where there is no gnuplot, with what to install.
+// The bytes of the picture; an SVG has title and caption for screen readers. Failure: unsupported
+// without gnuplot, with the package to install.
 [[nodiscard]] std::string draw(const Figure& figure, const Drawing& drawing);
 
-// The text, with `by` wherever it had `old`.
+// Replaces every `old` with `by`.
 [[nodiscard]] std::string replaced(std::string text, std::string_view old, std::string_view by);
 
 }  // namespace rotary::cli::plot

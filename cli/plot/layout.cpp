@@ -33,7 +33,7 @@ std::vector<std::string> legend_names(const Panel& panel) {
   return names;
 }
 
-// Whether the first panel's legend serves all panels, which have lines of these names.
+// True if the first panel's legend serves all panels.
 bool shares_legend(const Figure& figure) {
   const std::vector<std::string> first = legend_names(figure.panels.front());
   const auto is_known = [&](const std::string& name) {
@@ -74,7 +74,7 @@ bool shares_scale(const Figure& figure) {
          });
 }
 
-// The room around the axes of a panel: labels and numbers of the axes, title, colour scale.
+// The room around the axes of a panel for labels, numbers and title.
 Box margins_of(const Panel& panel) {
   if (panel.z) return {.left = 10, .top = -30, .right = 10, .bottom = 0};
   Box margins{.left = 82, .top = panel.title.empty() ? 6.0 : 28.0, .right = 24, .bottom = 56};
@@ -120,7 +120,7 @@ Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, do
   return place;
 }
 
-// The colour scale beside what is drawn, or beside all of it.
+// The place of the colour scale.
 Box scale_beside(const Box& plot) {
   return {.left = plot.right + 8, .top = plot.top, .right = plot.right + 18, .bottom = plot.bottom};
 }
@@ -133,7 +133,7 @@ void extend(Axis& axis, const std::vector<double>& values) {
   }
 }
 
-// Whether the first panel is as wide as the picture, because the others fill their rows.
+// True if the first panel is as wide as the picture, because the others fill their rows.
 bool has_wide_panel(const Figure& figure) {
   return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
 }

@@ -40,7 +40,7 @@ struct Layout {
 // Requires panels whose ranges with_ranges completed.
 [[nodiscard]] Layout layout_of(const Figure& figure);
 
-// Ranges of x, which are those of the data, and of heat maps, to the edges of their cells.
+// Completes the ranges: from the data, or to the edges of a heat map's cells.
 [[nodiscard]] Panel with_ranges(Panel panel);
 
 }  // namespace rotary::cli::plot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that make the figures of figures.cpp, by file, and what several of them compute:
-// cos and sin in double at listed positions, and the points of a curve.
+// The functions that make the figures, by file, and what several of them compute: cos and sin in
+// double at listed positions, and the points of a curve.
 #pragma once
 
 #include <algorithm>

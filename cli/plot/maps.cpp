@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of matrices: what positions look like as tables, and attention weights.
+// Heat maps: tables of positions, and attention weights.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary embedding turns pairs of features: in the plane and in space, how many tokens a
-// turn takes, what scaling rules change, how exact the angles are.
+// Pairs that turn: in the plane and in space, wavelengths, scaling rules, errors of angles.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -125,8 +124,7 @@ Series lengthening_of(const Subject& subject) {
   return {.name = subject.name, .x = std::move(pairs), .y = std::move(times)};
 }
 
-// The share of its frequency that each pair keeps: 1 where a pair is left as it was, 0 where it is
-// slowed down the most.
+// The share of its frequency that each pair keeps: 1 for an unchanged pair, 0 for the slowest.
 Series ramp_of(const Series& lengthening) {
   const double least = 1 / *std::ranges::max_element(lengthening.y);
   return {.name = lengthening.name,
@@ -136,9 +134,8 @@ Series ramp_of(const Series& lengthening) {
           })};
 }
 
-// How far cos and sin of each row are from exact: the largest |e^(ia) - exact| of all pairs, which
-// while it is small is the error of the angle in radians. Absent where the numerics cannot express
-// the spec (ggml has no operation for some).
+// The largest |e^(ia) - exact| of all pairs, by row: the error of the angle in radians while small.
+// Absent where the numerics cannot express the spec (ggml).
 std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType tensors,
                                                   const Integers& positions, const Rotations& truth,
                                                   std::int64_t context) {
@@ -270,8 +267,7 @@ std::string_view effect_of(const Scaling& scaling) {
   return {};
 }
 
-// Scaling rules side by side: by how much each pair turns slower than base^(-2i/d), and where in
-// its ramp from "left as it is" to "divided by the factor" a pair stands.
+// How much slower than base^(-2i/d) each pair turns, and its place in the rule's ramp.
 Figure scaling(const Request& request) {
   Panel lengths{.x = Axis{"pair of features"},
                 .y = Axis{"wavelength, times longer", Scale::logarithmic}};

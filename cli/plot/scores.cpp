@@ -248,8 +248,7 @@ Figure similarity(const Request& request) {
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 
-// Five pairs alone, from the fastest to the slowest, each for a turn and a quarter; and each half
-// of the pairs together.
+// Five pairs alone, each for a turn and a quarter; and each half of the pairs together.
 Figure reach(const Request& request) {
   constexpr double drawn_turns = 1.25;
   const Subject subject = subject_of(request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How encodings that do not rotate see distance: Shaw's clip window, T5's buckets, ALiBi's
-// slopes, the likeness of sinusoidal vectors.
+// Distance in encodings that do not rotate: Shaw's window, T5's buckets, ALiBi's slopes, and the
+// similarity of sinusoidal vectors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -144,8 +144,7 @@ Figure sinusoidal(const Request& request) {
   Panel waves{.title = "what is added to an embedding",
               .x = Axis{"position (tokens)"},
               .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
-  // Even ones are sines; each is followed by its cosine. The fastest has six positions a turn: a
-  // line through these would show a wave that is not there.
+  // Even ones are sines. The fastest has six positions a turn: a line would show a false wave.
   for (const std::int64_t feature : {std::int64_t{0}, dim / 8 * 2, dim / 4 * 2}) {
     waves.series.push_back(
         series_of(fmt::format("feature {}", feature), [&](auto row) { return row[feature]; }));

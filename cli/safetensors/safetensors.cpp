@@ -35,8 +35,7 @@ Error malformed(fmt::format_string<Values...> text, Values&&... values) {
   return {ErrorCode::malformed_input, fmt::format(text, std::forward<Values>(values)...)};
 }
 
-// Takes a header from the parser's events. Every event is expected or refused, so nothing nests
-// deeper than the format does.
+// Expects or refuses each event of the parser, so nothing nests deeper than the format does.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(SafetensorsHeader& header) : header_(header) {}

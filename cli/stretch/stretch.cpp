@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view scaling_key = "rope_scaling";
 constexpr std::string_view parameters_key = "rope_parameters";
 
-// Settings that makers publish beside a config without them.
+// Settings that makers publish outside of the config.
 struct Advice {
   std::string_view model_type;
   std::int64_t config_tokens;  // max_position_embeddings of its configs
@@ -107,7 +107,7 @@ std::string llama_cpp_flags(const Problem& problem, const ModelSpec& stretched,
   return {};
 }
 
-// The difference between the candidate and what an engine computes; empty: none is known.
+// How an engine deviates from the candidate; empty: in no known way.
 std::string remark_of(const Problem& problem, const Json& members, const ModelSpec& wanted,
                       Engine engine) {
   const DialectReading reading =
@@ -230,7 +230,7 @@ StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   return {.rule = "ntk", .fine_tuning = of_ntk, .published = "", .settings = std::move(settings)};
 }
 
-// With the rule that it has, a model holds factor times its original context.
+// With YaRN, a model holds factor times its original context.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const std::int64_t stated = rotary.trained_context_tokens.value_or(0);
   const auto* const yarn = std::get_if<YarnScaling>(&rotary.spec.scaling);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that let a model read more tokens than it was trained on: rules, what each changes, and
-// how each engine is told.
+// Settings for more tokens than a model was trained on: rules, effects, flags of engines.
 #pragma once
 
 #include <cstdint>
