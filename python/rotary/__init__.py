@@ -11,6 +11,7 @@ Transformers. Both are imported at first use.
 """
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from rotary import _core
@@ -77,9 +78,16 @@ _LATER = {name: module for module, names in {
 }.items() for name in names}
 
 
+_OF_FRAMEWORKS = ("torch", "transformers")
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("torch", "transformers"):
-        return importlib.import_module(f"rotary.{name}")
+    if name in _OF_FRAMEWORKS:
+        try:
+            return importlib.import_module(f"rotary.{name}")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"rotary.{name} needs {error.name}: pip install {error.name}",
+                                      name=error.name) from None
     if name in _LATER:
         value = getattr(importlib.import_module(f"rotary.{_LATER[name]}"), name)
         globals()[name] = value
@@ -88,4 +96,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "__all__", "__doc__", "__version__", "torch", "transformers"})
+    # help(rotary) asks for all of them.
+    usable = {name for name in _OF_FRAMEWORKS if importlib.util.find_spec(name)}
+    return sorted({*__all__, "__all__", "__doc__", "__version__", *usable})

@@ -257,7 +257,8 @@ def check(model: Any, *, config: Any = None, spec: RotarySpec | None = None) -> 
     the reason. Raises TypeError if model is no module, rotary.Error if a config does not resolve.
     """
     if not hasattr(model, "named_modules"):
-        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}; the tool's "
+                        "`rotary check` reads config files")
     checker = _Checker(spec, None if config is None else _config_text(config))
     for place in places(model):
         checker.look_at(place)

@@ -246,8 +246,9 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     if isinstance(config, str) and config.lstrip()[:1] == "{":
         return config, "JSON text"
     if not isinstance(config, (str, os.PathLike)):
+        hint = "; pass what it was resolved from" if isinstance(config, Model) else ""
         raise TypeError("config must be a path, a dict, JSON text, the name of a model card or a "
-                        f"PretrainedConfig, got {type(config).__name__}")
+                        f"PretrainedConfig, got {type(config).__name__}{hint}")
     path = pathlib.Path(config)
     if path.is_dir():
         path = path / "config.json"

@@ -28,6 +28,9 @@ class Parameters(Mapping):
     __slots__ = ("_items",)
 
     def __init__(self, /, *given: Mapping[str, Any], **named: Any) -> None:
+        if given and isinstance(given[0], str):
+            raise TypeError(f"{type(self).__name__} takes names with values, as in "
+                            f'Scaling(rope_type="linear", factor=8), got {given[0]!r}')
         items = dict(*given, **named)
         self._items = {key: tuple(value) if isinstance(value, list) else value
                        for key, value in items.items()}

@@ -3,6 +3,8 @@
 
 import ast
 import graphlib
+import importlib
+import importlib.util
 import os
 import pathlib
 import re
@@ -107,3 +109,21 @@ def test_the_wheel_is_small_and_complete():
         requires = [line for line in wheel.read(metadata).decode().splitlines()
                     if line.startswith("Requires-Dist:")]
         assert len(requires) == 2 and "numpy" in requires[0] and "nanobind-backend" in requires[1]
+
+
+@pytest.mark.parametrize("name", ["torch", "transformers"])
+def test_a_framework_that_is_missing_is_not_listed_and_named_when_asked_for(monkeypatch, name):
+    def missing(module):
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
+    assert name not in dir(rotary)
+    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.delitem(vars(rotary), name, raising=False)
+    with pytest.raises(ModuleNotFoundError, match=f"rotary.{name} needs {name}: pip install"):
+        getattr(rotary, name)
+
+
+def test_a_rule_by_its_name_alone_is_refused_with_an_example():
+    with pytest.raises(TypeError, match='rope_type="linear", factor=8'):
+        rotary.Scaling("linear")
