@@ -10,19 +10,20 @@
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {
+
+Json scaling_json(const Scaling& scaling) {
+  Json json = Json::object();
+  for (const auto& [facts, value] : scaling_parameters(scaling))
+    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
+  return json;
+}
+
 namespace {
 
 Json sources_json(const std::vector<ValueSource>& sources) {
   Json json = Json::object();
   for (const auto& [value, origin, key] : sources)
     json[value] = {{"origin", to_string(origin)}, {"key", text_or_null(key)}};
-  return json;
-}
-
-Json scaling_json(const Scaling& scaling) {
-  Json json = Json::object();
-  for (const auto& [facts, value] : scaling_parameters(scaling))
-    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
   return json;
 }
 

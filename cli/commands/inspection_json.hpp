@@ -28,6 +28,9 @@ struct Inspection {
   std::vector<InspectedPart> parts = {};  // those that were not asked about
 };
 
+// The parameters of a rule by name.
+[[nodiscard]] Json scaling_json(const Scaling& scaling);
+
 // The members of a table's, or a bias's, object in the document.
 [[nodiscard]] Json sinusoidal_members(const SinusoidalSpec& spec);
 [[nodiscard]] Json bias_members(const RelativeBias& bias);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
@@ -203,6 +204,15 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
+// The page computes frequencies from it; null where coordinates have frequencies of their own.
+Json formula_json(const RotarySpec& spec, const HeadWindow& window) {
+  if (begins_anew_on_axes(spec)) return {};
+  return {{"base", spec.base.get()},
+          {"rotary_dim", window.rotary_dim},
+          {"rope_type", rope_type(spec.scaling)},
+          {"parameters", scaling_json(spec.scaling)}};
+}
+
 // A model's entry among the configs; its encodings are added to the subjects.
 Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_context,
                  const std::vector<std::int64_t>& contexts, Json& subjects) {
@@ -225,6 +235,7 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
                         {"trained_context_tokens", rotary.trained_context_tokens},
                         {"of_patches", begins_anew_on_axes(rotary.spec)},
                         {"fields", rotary_fields(model, i, frequencies)},
+                        {"formula", formula_json(rotary.spec, frequencies.window)},
                         {"ranges", ranges_of(rotary, subject, contexts)}});
   }
   for (const LayerEncoding kind : other_kinds(model)) {

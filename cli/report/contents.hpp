@@ -31,7 +31,8 @@ struct NamedModel {
 //   stops     the contexts that it offers, in order
 //   configs   name, summary, sentences, layers (where they do not all do the same), warnings, keys
 //   subjects  the encodings: name, kind, trained_context_tokens, of_patches (coordinates instead
-//             of tokens), fields (value by value) and ranges: first and last context (null: none),
+//             of tokens), fields (value by value), formula (base, rotary_dim, rope_type and
+//             parameters, or null) and ranges: first and last context (null: none),
 //             inv_freq, figures with their section
 //   remarks   sentences about configs beside one another
 // The command adds

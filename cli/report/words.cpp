@@ -178,10 +178,11 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
   const RotarySpec& spec = rotary.spec;
   std::vector<std::string> sentences = {
       first_sentence(model, index),
-      fmt::format("Of the features of a head {}, in {} pairs: {}.",
-                  window_text(frequencies.window, rotary.nope_head_dim), frequencies.window.pairs(),
-                  pairing_text(frequencies.window)),
-      fmt::format("A turn takes {}.", wavelengths_text(frequencies.inv_freq, unit_of(spec)))};
+      fmt::format("Features turn in {} pairs: {}. In a head, {}.", frequencies.window.pairs(),
+                  pairing_text(frequencies.window),
+                  window_text(frequencies.window, rotary.nope_head_dim)),
+      fmt::format("Each pair turns at its own speed: a full turn takes {}.",
+                  wavelengths_text(frequencies.inv_freq, unit_of(spec)))};
   if (spec.axes) sentences.push_back(axes_sentence(*spec.axes));
   const bool has_rule = !std::holds_alternative<NoScaling>(spec.scaling);
   if (begins_anew_on_axes(spec)) {

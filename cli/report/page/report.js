@@ -116,7 +116,8 @@ function start() {
   Chart.defaults.font.family = "system-ui, sans-serif";
   const place = document.getElementById("charts");
   if (report.subjects.length > 1) place.append(chosenSubjects(redrawAll));
-  redraws = sections.map((section) => makeSection(section, place));
+  redraws = [() => drawTried(), ...sections.map((section) => makeSection(section, place))];
+  writeTry(document.getElementById("try"));
   writeContents(document.getElementById("contents"));
   redrawAll();
   darkGround.addEventListener("change", redrawAll);

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sliders of base and factor on the pages of rotary report, in headless Chromium."""
+
+import numpy as np
+from browser import PageTest
+from test_report import DYNAMIC
+from tool import LLAMA, YARN, ToolTest
+
+YARN_RULE = YARN["rope_scaling"]
+LLAMA3_RULE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+               "high_freq_factor": 4.0, "original_max_position_embeddings": 512}
+WIDE = LLAMA | {"head_dim": 128, "rope_theta": 500000.0}
+CONFIGS = [WIDE] + [WIDE | {"rope_scaling": rule} for rule in (
+    {"rope_type": "linear", "factor": 4.0}, YARN_RULE, YARN_RULE | {"truncate": False},
+    LLAMA3_RULE)] + [
+        WIDE | {"model_type": "hunyuan_v1_dense",
+                "rope_scaling": {"type": "dynamic", "alpha": 1000.0}}]
+
+
+class ReportSlidersTest(PageTest, ToolTest):
+    def open(self, config):
+        self.run_ok("report", self.write_config(config), "-o", "page.html", "--force")
+        self.browser.open(self.path / "page.html")
+
+    def move(self, name, step):
+        self.browser.evaluate(f"""(() => {{
+          const input = document.getElementById("try-{name}");
+          input.value = {step};
+          input.dispatchEvent(new Event("input", {{ bubbles: true }}));
+        }})()""")
+
+    def assert_tried_as_by_the_tool(self, config):
+        tried, drawn = self.browser.evaluate("""[frequenciesOf(tried), Chart.getChart(
+          document.querySelector("#try canvas")).data.datasets[0].data.map((point) => point.y)]""")
+        inspected = self.run_json("inspect", "inspect", self.write_config(config))["rotary"][0]
+        np.testing.assert_allclose(tried, inspected["inv_freq"], rtol=1e-12)
+        np.testing.assert_allclose(drawn, inspected["wavelength_tokens"], rtol=1e-12)
+
+    def test_frequencies_are_those_of_the_tool(self):
+        for config in CONFIGS:
+            rule = config.get("rope_scaling", {})
+            with self.subTest(rule=rule):
+                self.open(config)
+                self.assert_tried_as_by_the_tool(config)
+                self.move("base", 91)
+                changed = config | {"rope_theta": self.browser.evaluate("tried.base")}
+                self.assertNotEqual(changed, config)
+                for name in rule.keys() & {"factor", "alpha"}:
+                    self.move("factor", 50)
+                    value = self.browser.evaluate(f"tried.parameters.{name}")
+                    changed["rope_scaling"] = rule | {name: value}
+                self.assert_tried_as_by_the_tool(changed)
+                self.browser.evaluate("document.getElementById('try-reset').click()")
+                self.assert_tried_as_by_the_tool(config)
+
+    def test_a_rule_that_is_not_computed_is_named_and_has_no_slider(self):
+        self.open(DYNAMIC)
+        self.assertIn("without the rule dynamic",
+                      self.browser.evaluate("document.getElementById('try').textContent"))
+        self.assertIsNone(self.browser.evaluate("document.getElementById('try-factor')"))
