@@ -80,11 +80,14 @@ constexpr std::array dtypes = {DType::f32, DType::bf16, DType::f16};
 
 TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
   Random random(1);
+  std::size_t number = 0;
   for (const Scene& scene : scenes()) {
     for (const DType dtype : dtypes) {
       if (dtype == DType::f16 && scene.name != "llama 3.1 at 0") continue;
       Counts counts;
       for (const Planted& planted : single_mistakes(scene.spec)) {
+        // Formats by turns, but for the first scene.
+        if (++number % 2 == 0 && scene.name != "llama 3.1 at 0") continue;
         FaultyRotation rotation{.spec = scene.spec};
         planted.plant(rotation);
         const Heads before = random_heads(8, scene.spec.head_dim, dtype, random);
@@ -130,7 +133,7 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
       const auto all = single_mistakes(scene.spec);
       const auto last = static_cast<std::int64_t>(all.size()) - 1;
       Counts counts;
-      for (int drawn = 0; drawn < 40;) {
+      for (int drawn = 0; drawn < 20;) {
         const Planted& one = all[static_cast<std::size_t>(random.integer(1, last))];
         const Planted& other = all[static_cast<std::size_t>(random.integer(1, last))];
         if (!go_together(one, other)) continue;
