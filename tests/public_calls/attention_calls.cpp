@@ -2,8 +2,8 @@
 // Attention of every kind.
 #include <algorithm>
 #include <array>
-#include <tuple>
 
+#include "check/attend_call.hpp"
 #include "public_calls/call.hpp"
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
@@ -15,16 +15,6 @@ namespace {
 SizeList attention_sizes(std::int64_t queries, std::int64_t keys) {
   return {{}, {queries}, {2}, each(16), {keys}, {2}, each(16)};
 }
-
-struct Heads {
-  HeadsView out, q, k, v;
-
-  explicit Heads(Sizes n)
-      : out(heads_at<0, 1, 2, 6>(n)),
-        q(heads_at<0, 1, 2, 3>(n)),
-        k(heads_at<0, 4, 5, 3>(n)),
-        v(heads_at<0, 4, 5, 6>(n)) {}
-};
 
 // The encodings of the ways, made before any call.
 struct Encodings {
@@ -42,20 +32,20 @@ const Encodings& encodings() {
   return all;
 }
 
-AttendOptions causal_options() {
-  return {.scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()};
-}
-
 enum class Asked { out, everything };
 
-// Options that point into this object, which must not move.
-struct AttendOperands : Heads {
-  AttendOperands(Sizes of, Asked asked)
-      : Heads(of),
-        n(of),
-        shaw{.window = {.left = 1, .right = 1}, .table = table(3, n[6])},
-        no_window{.window = {.left = -1}, .table = table(1, 1)},
+// A call whose options point into this object, which must not move.
+struct AttendOperands : check::AttendCall {
+  explicit AttendOperands(Sizes of, Asked asked = Asked::out)
+      : n(of),
+        shaw{.window = {.left = 1, .right = 1}, .table = test::table(3, n[6])},
+        no_window{.window = {.left = -1}, .table = test::table(1, 1)},
         sequence{.queries = n[1], .keys = n[4]} {
+    out = heads_at<0, 1, 2, 6>(n);
+    q = heads_at<0, 1, 2, 3>(n);
+    k = heads_at<0, 4, 5, 3>(n);
+    v = heads_at<0, 4, 5, 6>(n);
+    options = {.scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()};
     if (asked == Asked::out) return;
     options.log_sum_exp = scores({n[0], n[2], n[1], 1});
     options.weights = scores_at<0, 2, 1, 4>(n);
@@ -67,8 +57,6 @@ struct AttendOperands : Heads {
   ShawTable shaw;
   ShawTable no_window;
   AttentionSequence sequence;
-  PagedKeys pages;
-  AttendOptions options = causal_options();
 };
 
 struct Way {
@@ -104,12 +92,12 @@ constexpr Way ways[] = {
 // each.
 void page(AttendOperands& on) {
   const Sizes n = on.n;
-  on.pages = {.k = heads_at<7, 4, 5, 3>(n),
-              .v = heads_at<7, 4, 5, 6>(n),
-              .table = {.blocks = numbers<std::int32_t>(n[8] == 1 ? 1 : 0).data(),
-                        .sequences = n[8],
-                        .blocks_of_sequence = n[9],
-                        .stride = 0}};
+  on.k = heads_at<7, 4, 5, 3>(n);
+  on.v = heads_at<7, 4, 5, 6>(n);
+  on.table = {.blocks = numbers<std::int32_t>(n[8] == 1 ? 1 : 0).data(),
+              .sequences = n[8],
+              .blocks_of_sequence = n[9],
+              .stride = 0};
   on.options.sequences = {&on.sequence, n[8] == 1 ? std::size_t{1} : std::size_t{0}};
   if (!on.options.weights) return;
   on.options.weights->extents.keys = n[9] == 1 ? n[4] : 0;
@@ -119,36 +107,20 @@ void page(AttendOperands& on) {
 constexpr Way paged_ways[] = {{"out", page, Asked::out}, {"everything", page}};
 const SizeList paged_sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
 
-auto heads_of(const AttendOperands& on) { return std::tuple(on.k, on.v); }
-auto pages_of(const AttendOperands& on) { return std::tuple(on.pages); }
-auto quantized_of(const AttendOperands& on) {
-  return std::tuple(QuantizedKeys{.k = quantized(on.k.extents), .v = quantized(on.v.extents)});
-}
-auto quantized_pages_of(const AttendOperands& on) {
-  return std::tuple(QuantizedKeys{.k = quantized(on.pages.k.extents),
-                                  .v = quantized(on.pages.v.extents),
-                                  .table = on.pages.table});
-}
-
-// keys_of(operands) returns the keys and values that the call takes.
-template <class KeysOf, class Function>
-auto attending(const Way& way, KeysOf keys_of, Function function) {
+// function: check::run or check::bytes_for.
+template <class Function>
+auto attending(const Way& way, Function function) {
   return [=](Sizes n) {
     AttendOperands on(n, way.asked);
     way.set(on);
-    return std::apply([&](const auto&... keys) { return function(on, keys...); }, keys_of(on));
+    return function(on);
   };
 }
-template <class KeysOf>
-auto attend_call(const Way& way, KeysOf keys_of) {
-  return attending(way, keys_of, [](const AttendOperands& on, const auto&... keys) {
-    return attend(on.out, on.q, keys..., on.options);
-  });
-}
-template <class KeysOf>
-auto bytes_call(const Way& way, KeysOf keys_of) {
-  return attending(way, keys_of, [](const AttendOperands& on, const auto&... keys) {
-    return attend_bytes(on.q, keys..., on.options);
+template <class Function>
+auto attending_in_int8(const Way& way, Function function) {
+  return attending(way, [function](AttendOperands& on) {
+    on.set_quantized(quantized(on.k.extents), quantized(on.v.extents));
+    return function(on);
   });
 }
 
@@ -169,22 +141,22 @@ Calls attend_calls() {
     if (is_long) {  // to fill them again for each choice takes long
       for (Size& size : add.sizes) size.held = Held::fixed;
     }
-    add(attend_heads, attend_call(way, heads_of));
+    add(attend_heads, attending(way, check::run));
     add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::ConstHeadsView",
-        bytes_call(way, heads_of));
+        attending(way, check::bytes_for));
     if (is_long) continue;
-    add(attend_8_bits, attend_call(way, quantized_of));
+    add(attend_8_bits, attending_in_int8(way, check::run));
     add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized",
-        bytes_call(way, quantized_of));
+        attending_in_int8(way, check::bytes_for));
   }
   for (const Way& way : paged_ways) {
     const Adding add{calls, std::string(way.what), paged_sizes};
-    add(attend_pages, attend_call(way, pages_of));
+    add(attend_pages, attending(way, check::run));
     add("rotary::attend_bytes(rotary::ConstHeadsView, rotary::PagedKeys",
-        bytes_call(way, pages_of));
+        attending(way, check::bytes_for));
   }
   calls.emplace_back(attend_8_bits, "pages", paged_sizes,
-                     attend_call({"pages", page, Asked::out}, quantized_pages_of));
+                     attending_in_int8({"pages", page, Asked::out}, check::run));
   return calls;
 }
 
@@ -192,14 +164,14 @@ Calls attend_calls() {
 void add_mapped(Calls& calls, const PositionMap& map, std::size_t sequences) {
   const std::string what = std::to_string(map.index()) + (sequences == 1 ? ", a sequence" : "");
   calls.emplace_back("rotary::attend_mapped(", what, attention_sizes(9, 9), [=](Sizes n) {
-    const Heads on(n);
-    const AttentionSequence one{.queries = std::min<std::int64_t>(n[1], 1),
-                                .keys = std::min<std::int64_t>(n[4], 1)};
-    MappedAttention options{
-        .map = map, .frequencies = &frequencies_of_16(), .attend = causal_options()};
-    if (sequences == 1) options.attend.sequences = {&one, 1};
-    options.attend.log_sum_exp = scores({n[0], n[2], n[1], 1});
-    return attend_mapped(on.out, on.q, on.k, on.v, options);
+    AttendOperands on(n);
+    on.map = map;
+    on.frequencies = &frequencies_of_16();
+    on.sequence = {.queries = std::min<std::int64_t>(n[1], 1),
+                   .keys = std::min<std::int64_t>(n[4], 1)};
+    if (sequences == 1) on.options.sequences = {&on.sequence, 1};
+    on.options.log_sum_exp = scores({n[0], n[2], n[1], 1});
+    return run(on);
   });
 }
 
@@ -248,11 +220,11 @@ void add_linear(Calls& calls, const FeatureMap& map, LinearMask mask, With with)
                            std::to_string(static_cast<int>(with));
   const Adding add{calls, what, attention_sizes(70, 70)};
   add("rotary::linear_attend(", [=](Sizes n) {
-    const Heads on(n);
+    const AttendOperands on(n);
     return linear_attend(on.out, {on.q, on.k, on.v}, map, options(n));
   });
   add("rotary::linear_attend_bytes(", [=](Sizes n) {
-    const Heads on(n);
+    const AttendOperands on(n);
     return linear_attend_bytes({on.q, on.k, on.v}, map, options(n));
   });
 }
