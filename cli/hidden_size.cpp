@@ -17,7 +17,7 @@ SortedJson value_at(const SortedJson& config, const std::string& outer, const st
   SortedJson value = config.is_object() && config.contains(key) ? config[key] : SortedJson();
   for (const ConfigOverride& change : options.overrides) {
     if (change.key != outer + key) continue;
-    value = change.from.empty() ? parsed(change.value)
+    value = change.from.empty() ? parse_json(change.value)
                                 : config.value(change.from.substr(outer.size()), SortedJson());
   }
   return value;

@@ -44,11 +44,11 @@ std::string with_finite_numbers(std::string_view text) {
 
 }  // namespace
 
-SortedJson parsed(std::string_view text) {
+SortedJson parse_json(std::string_view text) {
   return SortedJson::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-Json parsed_in_order(std::string_view text) {
+Json parse_json_in_order(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
@@ -56,9 +56,11 @@ bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events)
   return SortedJson::sax_parse(text, &events);
 }
 
-SortedJson parsed_config(std::string_view text) { return parsed(with_finite_numbers(text)); }
+SortedJson parsed_config(std::string_view text) { return parse_json(with_finite_numbers(text)); }
 
-Json ordered_config(std::string_view text) { return parsed_in_order(with_finite_numbers(text)); }
+Json ordered_config(std::string_view text) {
+  return parse_json_in_order(with_finite_numbers(text));
+}
 
 nlohmann::json_pointer<std::string> pointer_to(std::string_view path) {
   nlohmann::json_pointer<std::string> pointer;

@@ -44,8 +44,8 @@ template <class Range, class Make>
 
 // The functions that parse and print stand in json.cpp alone: each source that calls the library's
 // own templates compiles its parser again. What is no JSON is discarded.
-[[nodiscard]] SortedJson parsed(std::string_view text);
-[[nodiscard]] Json parsed_in_order(std::string_view text);
+[[nodiscard]] SortedJson parse_json(std::string_view text);
+[[nodiscard]] Json parse_json_in_order(std::string_view text);
 [[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);
 
 // A config that resolve() accepts: NaN and Infinity, which Python writes, become texts.

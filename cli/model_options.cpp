@@ -50,7 +50,7 @@ ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
 std::string member_text(const ConfigOverride& setting) {
   const std::string& key = setting.key;
   const std::string& value = setting.value;
-  const bool is_json = !parsed(value).is_discarded();
+  const bool is_json = !parse_json(value).is_discarded();
   require(is_json || value.find_first_of("{[\"") != 0, "--set {} must be valid JSON, got '{}'", key,
           value);
   return fmt::format("{}:{}", Json(key).dump(), is_json ? value : Json(value).dump());
@@ -115,7 +115,7 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
                     "SGLang's --json-model-override-args: '{\"rope_scaling\": {\"rope_type\": "
                     "\"yarn\", \"factor\": 4}}'",
                     OptionParser::Repeats::no, [&resolving](const auto& name, const auto& text) {
-                      const SortedJson members = parsed(text);
+                      const SortedJson members = parse_json(text);
                       require(members.is_object(), "{} must be a JSON object, got '{}'", name,
                               text);
                       take_overrides(members, "", resolving.overrides);

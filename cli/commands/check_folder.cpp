@@ -141,7 +141,7 @@ void check_other_config(const path& file, const ModelSpec& model, const Add& add
 }
 
 void check_tokenizer(const path& file, const ModelSpec& model, const Add& add) {
-  const SortedJson json = parsed(read_file(file.string(), most_tokenizer_bytes));
+  const SortedJson json = parse_json(read_file(file.string(), most_tokenizer_bytes));
   const auto found = json.is_object() ? json.find("model_max_length") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_number_integer()) return;
   const auto length = found->get<std::int64_t>();

@@ -86,7 +86,7 @@ Json card_json(const ModelCard& card, Action action) {
                   })}});
   }
   json["error"] = model ? Json() : Json(model.error().message);
-  if (action == Action::show) json["config"] = parsed_in_order(card.json);
+  if (action == Action::show) json["config"] = parse_json_in_order(card.json);
   return json;
 }
 

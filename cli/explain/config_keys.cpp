@@ -39,7 +39,7 @@ Path path_of(std::string_view key) {
 
 // Applies a change as resolve() does.
 void set_key(Json& config, const ConfigOverride& change) {
-  Json value = parsed_in_order(change.value);
+  Json value = parse_json_in_order(change.value);
   if (value.is_discarded()) value = change.value;
   if (!change.from.empty()) {
     Path around = path_of(change.from);

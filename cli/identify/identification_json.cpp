@@ -28,8 +28,8 @@ Json explanation_json(const Explanation& explanation) {
           {"arithmetic", to_string(explanation.arithmetic)},
           {"separating_position", explanation.separating_position},
           {"separating_grid", explanation.separating_grid},
-          {"spec",
-           explanation.spec ? parsed_in_order(value_or_fail(to_json(*explanation.spec))) : Json()}};
+          {"spec", explanation.spec ? parse_json_in_order(value_or_fail(to_json(*explanation.spec)))
+                                    : Json()}};
 }
 
 Json structure_json(const std::optional<FoundStructure>& structure) {

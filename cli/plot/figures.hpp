@@ -25,7 +25,7 @@ struct Subject {
   std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
 };
 
-// What a figure is made from; each figure has its own defaults.
+// The input of a figure; each figure has its own defaults.
 struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
   std::optional<std::int64_t> context_tokens = {};  // the context to be used

@@ -60,6 +60,8 @@ constexpr auto folders = std::to_array<std::pair<std::string_view, std::string_v
     {"megatron-bert", "megatron_bert"},
     {"modernbert-decoder", "modernbert_decoder"},
     {"openai-gpt", "openai"},
+    {"pe_audio_encoder", "pe_audio"},
+    {"qwen2_audio_encoder", "qwen2_audio"},
     {"roberta-prelayernorm", "roberta_prelayernorm"},
     {"speech_to_text", "speech_to_text"},
     {"xclip_text_model", "x_clip"},
