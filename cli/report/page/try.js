@@ -112,7 +112,7 @@ function writeTry(section) {
   const choose = ({ name, formula, trained_context_tokens: trained }) => {
     const turning = (spec) => turningPairs(frequenciesOf(spec), trained ?? report.context);
     drawTried = () => {
-      status.textContent = `Of ${formula.rotary_dim / 2} pairs, ${turning(tried)} complete a turn `
+      status.textContent = `${turning(tried)} of ${formula.rotary_dim / 2} pairs complete a turn `
         + `within ${tokens(trained ?? report.context)}; in the config, ${turning(formula)}.`;
       for (const picture of triedPictures) drawPicture(picture, formula);
     };
