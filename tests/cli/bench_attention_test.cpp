@@ -21,7 +21,7 @@ const BenchEncoding& encoding(std::string_view name) {
   return *found;
 }
 
-TEST(BenchAttention, SeesEachWrongElementOfTheSample) {
+TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const AttentionStep step : {AttentionStep::prefill, AttentionStep::decode}) {
       const AttentionLine line{
@@ -54,7 +54,7 @@ TEST(BenchAttention, SeesEachWrongElementOfTheSample) {
 }
 
 // The result of one encoding is refused as the result of every other.
-TEST(BenchAttention, TellsEncodingsApart) {
+TEST(BenchAttention, AcceptsNoOtherEncodingsResult) {
   AttentionLine line{
       .encoding = &encoding("none"), .tokens = 40, .shape = {.heads = 2, .key_heads = 2}};
   const AttentionTensors tensors(line);
@@ -139,7 +139,7 @@ TEST(BenchAttention, CountsOperationsAndBytes) {
   EXPECT_EQ(goal_of(decode)->limit, 0.5) << "three query heads on a key head";
 }
 
-TEST(BenchPeaks, CountWhatTheyDoAndReadNothingElse) {
+TEST(BenchPeaks, CountMultiplyAddsAndReadOnlyTheirBytes) {
   EXPECT_GT(multiply_and_add(1), 0);
   EXPECT_EQ(multiply_and_add(6), 2 * multiply_and_add(3));
   for (const std::size_t count : {0U, 1U, 63U, 300U}) {

@@ -63,14 +63,14 @@ RotatedSample rotated(DType dtype, Pairing pairing, std::int64_t rotary_dim, Lay
   return {std::move(spec), std::move(tensor), std::move(before)};
 }
 
-TEST(BenchVerification, SeesEachWrongElementOfTheSample) {
+TEST(BenchVerification, FindsEachWrongElementOfTheSample) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const Pairing pairing : all_pairings) {
       const RotatedSample right = rotated(dtype, pairing, 8, Layout::tokens_first);
       EXPECT_EQ(right.verification().elements, 32 * 2 * 12);
       EXPECT_EQ(right.verification().wrong, 0) << to_string(dtype) << ' ' << to_string(pairing);
       EXPECT_GT(right.verification().worst, 0);
-      // In the first and the last token: a feature that turns, and one that does not.
+      // A rotated and an unrotated feature, in the first and in the last token.
       for (const std::int64_t index : {3, 10, 49 * 24 + 5, 49 * 24 + 23}) {
         std::byte* const at = right.element(index) + size_in_bytes(dtype) - 1;
         *at ^= std::byte{1};  // of the exponent
@@ -100,7 +100,7 @@ TEST(BenchVerification, CountsNanAndFindsHeadsInEitherLayout) {
   EXPECT_EQ(right.verification().worst_feature, 11);
 }
 
-TEST(BenchVerification, SeesNanInPairsThatAreZero) {
+TEST(BenchVerification, FindsNanInPairsOfZeros) {
   RotatedSample right = rotated(DType::f32, Pairing::half, 8, Layout::tokens_first);
   const auto bytes = static_cast<std::size_t>(right.tensor.bytes());
   std::memset(right.element(0), 0, bytes);
@@ -114,7 +114,7 @@ TEST(BenchVerification, SeesNanInPairsThatAreZero) {
   }
 }
 
-TEST(BenchVerification, TellsRowsFromColumns) {
+TEST(BenchVerification, FindsExchangedRowsAndColumns) {
   const Frequencies spec = *make_frequencies(
       RotarySpec{.head_dim = 8,
                  .base = 10'000.0,
@@ -146,7 +146,7 @@ TEST(BenchVerification, SamplesTheFirstAndTheLastToken) {
   EXPECT_EQ(many.back(), 4095);
 }
 
-TEST(BenchMeasure, TimesNothingThatIsWrong) {
+TEST(BenchMeasure, DoesNotTimeAWrongResult) {
   std::int64_t ran = 0;
   const auto job = [&ran](std::int64_t wrong) {
     return Job{.verify = [=] { return Verification{.elements = 2, .wrong = wrong}; },
@@ -166,7 +166,7 @@ TEST(BenchMeasure, TimesNothingThatIsWrong) {
   EXPECT_FALSE(timed->timing->roofline_ns_per_call);
 }
 
-TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
+TEST(BenchInterleave, AlternatesContendersAndStopsAtAnError) {
   std::string order;
   const auto slow = [&order](char name) {
     return [&order, name](std::int64_t calls) {
@@ -200,7 +200,7 @@ using cli::Json;
 using cli::judged;
 using cli::verdict_text;
 
-TEST(BenchReport, SaysWhereTheMachineWasTooBusy) {
+TEST(BenchReport, MarksMissedGoalsOfABusyMachine) {
   const auto verdict = [](bool met, double spread) {
     return verdict_text(judged({{"met", met}}, spread));
   };
@@ -213,7 +213,7 @@ TEST(BenchReport, SaysWhereTheMachineWasTooBusy) {
 }
 
 // A scale by 1 changes no number, but makes a signalling NaN a quiet one.
-TEST(BenchRoofline, ScalesWhatTurnsAndNothingElse) {
+TEST(BenchRoofline, ScalesOnlyRotatedFeatures) {
   constexpr std::uint32_t signalling = 0x7FA00000;
   constexpr std::uint32_t quiet = 0x7FE00000;
   const auto threads = Threads::start(3);
@@ -240,7 +240,7 @@ TEST(BenchRoofline, ScalesWhatTurnsAndNothingElse) {
   }
 }
 
-TEST(BenchRoofline, CopiesEveryByteByAnyNumberOfThreads) {
+TEST(BenchRoofline, CopiesEveryByteWithAnyNumberOfThreads) {
   for (const std::int64_t count : {1, 2, 5}) {
     const auto threads = Threads::start(count);
     ASSERT_TRUE(threads);
@@ -258,7 +258,7 @@ TEST(BenchRoofline, CopiesEveryByteByAnyNumberOfThreads) {
   }
 }
 
-TEST(BenchRoofline, CopiesHeadsIntoACacheByAnyNumberOfThreads) {
+TEST(BenchRoofline, CopiesHeadsIntoACacheWithAnyNumberOfThreads) {
   for (const std::int64_t count : {1, 3}) {
     const auto threads = Threads::start(count);
     ASSERT_TRUE(threads);
@@ -280,7 +280,7 @@ TEST(BenchRoofline, CopiesHeadsIntoACacheByAnyNumberOfThreads) {
   }
 }
 
-TEST(BenchLines, AWishTakesThePlaceOfTheSetsValues) {
+TEST(BenchLines, RequestedValuesReplaceTheSetsValues) {
   const std::vector<Line> lines =
       lines_of({.operations = {&operation("rotate"), &operation("rows")},
                 .tokens = {{3, 5}},
@@ -307,7 +307,7 @@ TEST(BenchLines, EveryOperationIsInEitherSetOnce) {
   }
 }
 
-TEST(BenchGoals, DependOnTheStepAndOnWhatHoldsItsBytes) {
+TEST(BenchGoals, DependOnTheOperationAndItsMemoryLevel) {
   const Caches caches{.l1d = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   struct Case {
     std::string_view operation;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, spoken to by the DevTools protocol over two pipes: no port, no driver; and
-what all tests of pages begin and end with."""
+"""A headless Chromium, controlled by the DevTools protocol over two pipes, without port or driver;
+and setup and checks shared by all tests of pages."""
 
 import json
 import os
@@ -16,17 +16,17 @@ LIMIT_SECONDS = 120  # after which the browser is ended and the test fails
 
 
 class Browser:
-    """One page. events holds what it told and nobody has taken, in order."""
+    """One page. `events` holds its unread events in order."""
 
     def __init__(self):
         self.events = []
         self.last_id = 0
         self.session = None
-        # Its helper processes may write there while they end.
+        # The browser's helper processes may write there while they end.
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.out, from_browser = os.pipe()
-        # The protocol asks for descriptors 3 and 4.
+        # The protocol uses descriptors 3 and 4.
         script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", script, "browser", CHROMIUM, *self.options()],
@@ -119,14 +119,14 @@ class Browser:
                 if event.get("method") == "Network.requestWillBeSent"]
 
     def complaints(self):
-        """What the console, the log and uncaught exceptions said."""
+        """Returns messages of the console and the log, uncaught exceptions and dialogs."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded",
                  "Page.javascriptDialogOpening")
         return [event for event in self.events if event.get("method") in kinds]
 
 
 class PageTest:
-    """To be mixed into a test case, whose pages are opened in one browser."""
+    """A mixin for test cases: all their pages open in one browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -144,7 +144,7 @@ class PageTest:
 
 
 def luminance(colour):
-    """Relative luminance of WCAG 2.1, of rgb(r, g, b) or #rrggbb."""
+    """WCAG 2.1's relative luminance of a colour, rgb(r, g, b) or #rrggbb."""
     if colour.startswith("#"):
         parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     else:

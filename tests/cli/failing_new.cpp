@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded into the tool by LD_PRELOAD: from the beginning of main(), ROTARY_FAILING_NEW allocations
-// succeed and the next one fails, and with ROTARY_FAILING_NEW_LATER all later ones do.
+// Loaded into the tool by LD_PRELOAD. From the beginning of main() ROTARY_FAILING_NEW allocations
+// succeed and the next one fails. With ROTARY_FAILING_NEW_LATER all later ones fail, too.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*
   return start(main_with_failures, count, arguments, init, fini, end, stack);
 }
 
-// The forms that are not replaced here (of arrays, nothrow) call these, as the standard says.
+// The standard's other forms (arrays, nothrow) call these.
 void* operator new(std::size_t bytes) {
   const std::size_t index = allocations++;
   const bool fails = index >= first_to_fail && index <= last_to_fail;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GGUF files of version 3, written as their format says: a header, keys, a list of tensors."""
+"""Writes GGUF files of version 3: a header, keys and a list of tensors."""
 
 import struct
 
-# A key's type by its Python value; of a list, that of its elements.
+# The numbers of GGUF's types. A key's type follows from its Python value; a list has two: its own
+# and that of its elements.
 UINT32, FLOAT32, BOOLEAN, STRING, ARRAY = 4, 6, 7, 8, 9
 FORMATS = {UINT32: "I", FLOAT32: "f", BOOLEAN: "?"}
 
@@ -32,7 +33,7 @@ def encoded_value(value):
 
 
 def encoded(keys, tensors=()):
-    """tensors: names of tensors of one number, whose data are left out."""
+    """tensors: names of tensors with one number each. Their data are left out."""
     parts = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), len(keys))]
     for name, value in keys.items():
         parts += [text(name), struct.pack("<I", type_of(value)), encoded_value(value)]
@@ -42,7 +43,8 @@ def encoded(keys, tensors=()):
 
 
 def llama(**keys):
-    """Keys of Llama 3.1, and these in their place or beside them; "rope__freq_base" is one."""
+    """Keys of Llama 3.1. The given keys replace them or are added; "__" stands for a dot, as in
+    "rope__freq_base"."""
     own = {"block_count": 32, "context_length": 131072, "embedding_length": 4096,
            "attention__head_count": 32, "attention__head_count_kv": 8,
            "rope__freq_base": 500000.0, "rope__dimension_count": 128}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool's output is JSON for any values.
+// Any value is printed as valid JSON.
 #include "cli/json.hpp"
 
 #include <gtest/gtest.h>
@@ -41,13 +41,13 @@ TEST(Json, RoundsToDigits) {
   EXPECT_EQ(rounded_to_digits(0, 7), 0);
 }
 
-TEST(Json, PrintsNullForWhatJsonCannotHold) {
+TEST(Json, PrintsNullForNanAndInfinity) {
   EXPECT_EQ(printed(Json(std::numeric_limits<double>::infinity())), "null\n");
   EXPECT_EQ(printed(Json(-std::numeric_limits<double>::infinity())), "null\n");
   EXPECT_EQ(printed(Json(std::numeric_limits<double>::quiet_NaN())), "null\n");
 }
 
-TEST(Json, EscapesText) {
+TEST(Json, EscapesQuotesAndControlCharacters) {
   EXPECT_EQ(printed(Json("a\"b\\c\x01\x7F/")), "\"a\\\"b\\\\c\\u0001\\u007f/\"\n");
   EXPECT_EQ(printed(Json(std::string_view("\0x", 2))), "\"\\u0000x\"\n");
   EXPECT_EQ(printed(Json("é√😀")), "\"é√😀\"\n");

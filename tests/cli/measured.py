@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time and peak memory of the commands for the largest and oddest files of each kind:
-beside what the same command takes for a plain one. Limits are of the whole corpus, several times
-what it takes today, and a quadratic loop or a table of everything is beyond them. Most files have
-two quantities that grow: keys and layers, axes of an array, pairs and tokens."""
+"""Measures processor time and peak memory of commands for the largest and oddest files of each
+kind, relative to a plain file. Each limit holds for all files and is several times today's largest
+value. A quadratic loop or a table of everything exceeds it. Most files have two quantities that
+grow: keys and layers, axes of an array, pairs and tokens."""
 
 import itertools
 import json
@@ -61,8 +61,8 @@ COMMANDS |= {
 OF_TEXT = ["inspect", "table", "explain", "report", "plot wavelengths", "check", "diff",
            "permute --config", "stretch"]
 
-# Commands that read arrays: the shape of a plain one, and the words around it. Where two arrays
-# belong together both are the same.
+# Commands that read arrays: the shape of a plain array, and the command for its name. If a command
+# needs two arrays, both are this one.
 ROTATE = ["rotate", "--config", "plain.json", "--layout", "bthd", "--out-q", "out.npy", "--force"]
 ENCODE = ["encode", "--out", "out.npy", "--force"]
 IDENTIFY = ["identify", "--config", "plain.json"]
@@ -103,7 +103,7 @@ def head(features):
 
 
 def names(count):
-    """Of as many modules, since layers of one are counted together."""
+    """Names of this many modules: layers of one module would be counted together."""
     letters = itertools.product("abcdefghijklmnop", repeat=4)
     return {f"{''.join(next(letters))}.q_proj.weight": [128, 0] for _ in range(count)}
 
@@ -111,13 +111,13 @@ def names(count):
 # Shapes of tensors without data, by name.
 PLAIN_HEADER = names(4_000)
 
-# Times a plain config's. A key that is read costs `explain` some trials of the whole config, and
-# `report` has figures of 100 random vectors each.
+# Limits as multiples of a plain config's. For each key that is read `explain` resolves the whole
+# config a few times; figures of `report` have 100 random vectors each.
 MOST_TIMES_OF_TEXTS = 30
 MOST_TIMES_OF_SIZES = {"explain": 200, "report": 100}
 MOST_TIMES_OF_OTHERS = 80
 MOST_MEMORY = 8
-# A plain config takes the start of a process, 4 to 20 ms as the machine likes: it counts as these.
+# Starting a process takes 4 to 20 ms. A shorter time of a plain config counts as this.
 LEAST_SECONDS = 0.02
 CODES_OF_ANSWERS = {0, 1, 6}
 
@@ -151,7 +151,7 @@ class MeasuredTest(ToolTest):
                 self.assertLessEqual(memory / memory_of_plain, MOST_MEMORY)
 
     def of_plain(self, command, name):
-        """The least of a few runs: what is short varies the most."""
+        """Returns the least time and memory of three runs, since short times vary the most."""
         runs = [self.measured(COMMANDS[command](name)) for _ in range(3)]
         self.assertLessEqual({code for code, _, _ in runs}, CODES_OF_ANSWERS, command)
         seconds = max(min(seconds for _, seconds, _ in runs), LEAST_SECONDS)

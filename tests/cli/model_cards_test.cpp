@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards inside the tool, as functions; test_models.py looks into each of them.
+// Functions that find the cards inside the tool. test_models.py tests the content of each card.
 #include "cli/model_cards.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(ModelCards, AreSortedAndFoundByName) {
   EXPECT_EQ(find_model_card("zzz"), nullptr);
 }
 
-TEST(ModelCards, HoldTheFileAndWhatIsTakenFromIt) {
+TEST(ModelCards, HoldTheFileItsTypeAndItsSource) {
   const ModelCard* card = find_model_card("llama-3.1-8b");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->model_type, "llama");
@@ -58,11 +58,11 @@ TEST(ModelCards, NearNamesAreFewOrNone) {
   EXPECT_EQ(near_card_names_text("kimik2"), "; the nearest names: kimi-k2, kimi-k2.5");
 }
 
-TEST(ReadModel, TakesTheNameOfACard) {
+TEST(ReadModel, AcceptsTheNameOfACard) {
   EXPECT_EQ(read_model("llama-3.1-8b", {}).layers.size(), 32u);
 }
 
-TEST(ReadModel, SaysWhichNamesAreNear) {
+TEST(ReadModel, NamesTheNearestCards) {
   try {
     static_cast<void>(read_model("kimik2", {}));
     ADD_FAILURE() << "was accepted";

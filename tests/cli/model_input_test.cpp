@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection of the rotary embedding of a model that a command uses.
+// A command chooses one of a model's rotary embeddings.
 #include "cli/model_input.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(ChooseRotary, FollowsTheLayerOrItsType) {
   EXPECT_EQ(choose_rotary(model, {.layer = {}, .layer_type = "sliding"}), 1u);
 }
 
-TEST(ChooseRotary, SaysWhatExists) {
+TEST(ChooseRotary, NamesTheChoicesThatExist) {
   const ModelSpec model = two_rotaries();
   EXPECT_EQ(refusal_of(model, {}),
             "the model has 2 rotary embeddings: choose one with --layer-type (full, sliding)");

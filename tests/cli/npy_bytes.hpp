@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files put together by hand, right or wrong in any one part.
+// Puts NPY files together from parts, each of which may be wrong.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace rotary::cli::test {
   return text;
 }
 
-// The version's length field says header.size().
+// The length field has the width of the version and the value header.size().
 [[nodiscard]] inline std::string npy_file(std::string_view header, std::string_view data,
                                           int major_version = 1) {
   return std::string("\x93NUMPY") + static_cast<char>(major_version) + '\0' +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files with false content, or with content that looks false: fuzz/corpus/npy.
+// The files of fuzz/corpus/npy: false NPY files, and valid ones that look false.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,7 +40,7 @@ void expect_refusals(const std::vector<rotary::test::CorpusRefusal>& refusals) {
       "npy", ".npy", [](const std::string& bytes) { return test::read_text(bytes); }, refusals);
 }
 
-TEST(NpyCorpus, BeginningAndLengths) {
+TEST(NpyCorpus, WrongMagicVersionsAndLengthsAreRefused) {
   expect_refusals({
       {"empty", malformed, {"must begin with"}},
       {"zip", malformed, {"must begin with"}},
@@ -59,7 +59,7 @@ TEST(NpyCorpus, BeginningAndLengths) {
   });
 }
 
-TEST(NpyCorpus, Shapes) {
+TEST(NpyCorpus, WrongShapesAreRefused) {
   for (const std::string_view overflow : {"product_overflows_to_0", "product_overflows_to_4",
                                           "product_2_64", "bytes_overflow", "overflow_behind_0"}) {
     expect_refusals({{overflow, malformed, {"fewer than 2^63 bytes, got ["}}});
@@ -74,12 +74,12 @@ TEST(NpyCorpus, Shapes) {
   expect_refusals({{"33_dimensions", malformed, {"at most 32 dimensions"}}});
 }
 
-TEST(NpyCorpus, Types) {
+TEST(NpyCorpus, WrongTypesAreRefused) {
   for (const std::string_view descr : {"descr_ixy", "descr_empty", "descr_one_letter"}) {
     expect_refusals({{descr, malformed, {"must have a descr such as '<f4', got '"}}});
   }
   expect_refusals({
-      // Bytes that are not text, or that control a terminal, are not passed on.
+      // Messages do not repeat bytes that are not text or that control a terminal.
       {"descr_no_utf8", malformed, {"got '<?", "?'"}},
       {"descr_control_characters", malformed, {"got '<?[31m'"}},
       {"key_no_utf8", malformed, {"once each, got '?'"}},
@@ -101,7 +101,7 @@ TEST(NpyCorpus, MessagesStayShort) {
   EXPECT_LE(array.error().message.size(), 200U);
 }
 
-TEST(NpyCorpus, Dicts) {
+TEST(NpyCorpus, WrongDictsAreRefused) {
   expect_refusals({
       {"duplicate_key", malformed, {"once each, got 'descr'"}},
       {"more_keys", malformed, {"once each, got 'more'"}},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// False NPY files that a test makes in a loop or a table. Those of fuzz/corpus/npy are in
-// npy_corpus_test.cpp.
+// False NPY files that tests make in loops and tables. npy_corpus_test.cpp reads fuzz/corpus/npy.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,7 +33,7 @@ TEST(HostileNpy, EveryTruncationIsRefused) {
   }
 }
 
-// Any single wrong byte gives an error or another valid array.
+// Any single wrong byte must give an error or another valid array.
 TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
   const std::string file = npy_file(npy_header("<f4", "(2, 3)"), std::string(24, 'x'));
   const std::size_t header_end = file.size() - 24;
@@ -48,7 +47,7 @@ TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
   }
 }
 
-TEST(HostileNpy, ShapesThatOverflow) {
+TEST(HostileNpy, OverflowingShapesAreRefused) {
   constexpr auto exactly_2_63_bytes = "(2305843009213693952,)";
   for (const char* shape : {exactly_2_63_bytes, "(9223372036854775807, 4, 0)"}) {
     refused(read_text(npy_file(npy_header("<f4", shape), "")), {"fewer than 2^63 bytes"},
@@ -56,7 +55,7 @@ TEST(HostileNpy, ShapesThatOverflow) {
   }
 }
 
-TEST(HostileNpy, DimensionsThatAreNone) {
+TEST(HostileNpy, WrongDimensionsAreRefused) {
   for (const char* shape : {"(-1,)",
                             "(1.0,)",
                             "(1e3,)",
@@ -81,7 +80,7 @@ TEST(HostileNpy, DimensionsThatAreNone) {
   }
 }
 
-TEST(HostileNpy, TypesThatAreRefused) {
+TEST(HostileNpy, UnsupportedAndMalformedTypesAreRefused) {
   const auto read_type = [](std::string_view descr) {
     return read_text(npy_file(npy_header(descr, "(1,)"), "abcdefgh"));
   };
@@ -94,7 +93,7 @@ TEST(HostileNpy, TypesThatAreRefused) {
   }
 }
 
-TEST(HostileNpy, StructuredTypes) {
+TEST(HostileNpy, StructuredTypesAreRefused) {
   for (const char* descr : {"[('a', '<f4')]", "('<f4', (2,))", "[["}) {
     const std::string header =
         "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
@@ -102,7 +101,7 @@ TEST(HostileNpy, StructuredTypes) {
   }
 }
 
-TEST(HostileNpy, DictsThatAreWrong) {
+TEST(HostileNpy, WrongDictsAreRefused) {
   for (const char* header : {
            "",
            "{}",
@@ -129,7 +128,7 @@ TEST(HostileNpy, DictsThatAreWrong) {
   }
 }
 
-TEST(HostileNpy, DeepNestingNeedsNoStack) {
+TEST(HostileNpy, DeepNestingIsRefused) {
   for (const char bracket : {'(', '[', '{'}) {
     const std::string deep(60000, bracket);
     EXPECT_FALSE(read_text(npy_file(deep, "")));

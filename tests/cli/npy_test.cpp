@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files as NumPy writes them, read and written.
+// Reads and writes NPY files in NumPy's forms.
 #include "cli/npy/npy.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(ReadNpy, ReadsEachType) {
   }
 }
 
-TEST(ReadNpy, TakesTheDictInAnyOrderQuotesAndSpacing) {
+TEST(ReadNpy, AcceptsTheDictInAnyOrderQuotesAndSpacing) {
   for (const char* header : {
            "{'shape':(2,),'descr':'<f4','fortran_order':False}",
            "  { \"fortran_order\" : False , \"shape\" : ( 2 , ) , \"descr\" : \"<f4\" }  \n",
@@ -65,7 +65,7 @@ TEST(ReadNpy, ReadsScalarsAndEmptyArrays) {
   EXPECT_TRUE(empty.data.empty());
 }
 
-TEST(WriteNpy, GivesBackWhatWasWritten) {
+TEST(WriteNpy, WritesFilesThatReadBackEqual) {
   for (const Shape& shape : {Shape{}, Shape{6}, Shape{2, 3}, Shape{1, 2, 3, 1}, Shape{0, 4}}) {
     std::int64_t count = 1;
     for (const std::int64_t dimension : shape) count *= dimension;
@@ -82,7 +82,7 @@ TEST(WriteNpy, GivesBackWhatWasWritten) {
   }
 }
 
-// A source whose end is known only to its reader.
+// A source whose size is unknown until its end.
 class Pipe : public ByteStream {
  public:
   explicit Pipe(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -100,7 +100,7 @@ class Pipe : public ByteStream {
   std::size_t at_ = 0;
 };
 
-// More than is read at once.
+// A file larger than one read.
 std::string large_file() {
   std::string data(3'500'000, '\0');
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i % 251);
@@ -113,7 +113,7 @@ TEST(ReadNpy, ReadsAPipe) {
             value_of(test::read_text(large_file())).data);
 }
 
-TEST(ReadNpy, KnowsAPipeThatEndsTooEarlyOrTooLate) {
+TEST(ReadNpy, RefusesAPipeThatEndsTooEarlyOrTooLate) {
   const std::string file = large_file();
   Pipe shorter(file.substr(0, file.size() - 1));
   refused(read_npy(shorter, test::any_number), {"must have 3500000 bytes, got 3499999: truncated?"},
@@ -124,7 +124,7 @@ TEST(ReadNpy, KnowsAPipeThatEndsTooEarlyOrTooLate) {
   EXPECT_EQ(longer.taken(), file.size() + 1);
 }
 
-TEST(ReadNpy, TakesNoElementBeyondTheLimit) {
+TEST(ReadNpy, ReadsNoDataBeyondTheLimit) {
   Pipe pipe(large_file());
   refused(read_npy(pipe, {.elements = 874'999}),
           {"at most 874999 elements here, got the shape [875000]"}, ErrorCode::unsupported);
@@ -136,7 +136,7 @@ TEST(ReadNpy, TakesNoElementBeyondTheLimit) {
   EXPECT_FALSE(test::read_text(rows, {.elements = 999}));
 }
 
-TEST(ReadNpy, TakesNoMoreThanItUnderstands) {
+TEST(ReadNpy, StopsAtAWrongBeginning) {
   Pipe archive("PK\x03\x04" + large_file());
   EXPECT_FALSE(read_npy(archive, test::any_number));
   EXPECT_EQ(archive.taken(), 8u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The archive that the tool writes, opened again with libzip.
+// libzip opens the archives that the tool writes.
 #include "cli/npz/npz.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string content_of(zip_t* archive, const std::string& name, std::size_t size
   return content;
 }
 
-TEST(WriteNpz, HoldsTheEntriesStored) {
+TEST(WriteNpz, StoresTheEntriesWithoutCompression) {
   const std::string bytes = write_npz(entries);
   zip_error_t error;
   zip_error_init(&error);

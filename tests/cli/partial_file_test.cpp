@@ -40,8 +40,8 @@ class PartialFileTest : public testing::Test {
   fs::path folder_;
 };
 
-// One of two outputs, so that the other, which is right, does not appear either.
-TEST_F(PartialFileTest, AFileThatIsFoundWrongGetsNoName) {
+// If the check of one output fails, the other one does not appear either.
+TEST_F(PartialFileTest, AFailedCheckKeepsTheOldFiles) {
   std::ofstream(path("old")) << "old";
   std::string checked;
   const auto fill = [](const auto& write) { write("new"); };
@@ -65,7 +65,7 @@ void write_no_core() {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// Two files, of which one replaces another, and a signal in the middle.
+// Raises the signal after one file is complete and another is begun.
 void write_and_raise(const std::string& one, const std::string& other, int signal) {
   write_no_core();
   const RemovalBySignals removal;
@@ -98,8 +98,8 @@ void exchange_and_raise(const std::string& target) {
   file.take_place();
 }
 
-// The signal waits until the names are exchanged, and then removes the old file.
-TEST_F(PartialFileDeathTest, ASignalWhileNamesChangeComesAfter) {
+// The signal is blocked until the names are exchanged. Then it removes the old file.
+TEST_F(PartialFileDeathTest, ASignalDuringAnExchangeIsDeliveredAfterIt) {
   std::ofstream(path("target")) << "old";
   EXPECT_EXIT(exchange_and_raise(path("target")), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EQ(files(), 1);
@@ -137,12 +137,12 @@ void write_then_raise(const std::string& target) {
   static_cast<void>(std::raise(SIGTERM));
 }
 
-TEST_F(PartialFileDeathTest, AfterwardsSignalsRemoveNothing) {
+TEST_F(PartialFileDeathTest, LaterSignalsRemoveNothing) {
   EXPECT_EXIT(write_then_raise(path("target")), testing::KilledBySignal(SIGTERM), "");
   EXPECT_TRUE(fs::exists(path("target")));
 }
 
-TEST_F(PartialFileTest, TargetsAreGivenBack) {
+TEST_F(PartialFileTest, GiveBackRestoresTheTarget) {
   std::ofstream(path("old")) << "old";
   for (const char* name : {"old", "new"}) {
     PartialFile file(path(name));

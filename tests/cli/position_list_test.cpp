@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on the command line: the ends of int64, and sizes refused before they are allocated.
+// Positions on the command line reach both ends of int64; too many are refused before allocation.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using Positions = std::vector<std::int64_t>;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-// An answer as text has room for 100 positions here.
+// Parses with a size of the answer that allows 100 positions.
 Positions parsed(std::string_view text) {
   const std::optional<std::string> none;
   return PositionList("--positions", text).numbers({(std::uint64_t{1} << 22) / 100, none});
@@ -51,7 +51,7 @@ TEST(PositionList, ReachesBothEndsOfInt64) {
   EXPECT_EQ(parsed("9223372036854775807"), (Positions{highest}));
 }
 
-TEST(PositionList, RefusesWhatIsNoList) {
+TEST(PositionList, RefusesTextThatIsNoList) {
   for (const std::string_view text :
        {"", ",", "1,", "a", "1.5", "0x10", "1 2", "1:", ":1", "1:2:3", "9223372036854775808",
         "-9223372036854775809", "1e3", "--1"}) {
@@ -64,7 +64,7 @@ TEST(PositionList, RefusesEmptyRanges) {
   EXPECT_NE(refusal_of("4:3").find("START < STOP"), std::string::npos);
 }
 
-TEST(PositionList, CountsBeforeItAllocates) {
+TEST(PositionList, RefusesTooManyPositionsBeforeItAllocates) {
   EXPECT_EQ(parsed("0:100").size(), 100u);
   EXPECT_NE(refusal_of("0:101").find("at most 100 here"), std::string::npos);
   EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 here"), std::string::npos);
@@ -72,7 +72,7 @@ TEST(PositionList, CountsBeforeItAllocates) {
             std::string::npos);
 }
 
-TEST(PositionList, AnAnswerHasSoManyNumbersOfAllPositions) {
+TEST(PositionList, TheSizeOfTheAnswerLimitsThePositions) {
   const std::optional<std::string> file = "a.npy";
   const std::optional<std::string> none;
   const auto refused = [](std::string_view text, const AnswerSize& answer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Escapes of each kind, and what stays.
+// printable() escapes characters that a terminal obeys, and keeps others.
 #include "cli/printable.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace rotary::cli {
 namespace {
 
-TEST(Printable, KeepsWhatIsOnlySeen) {
+TEST(Printable, KeepsVisibleText) {
   for (const std::string_view text : {"", "plain text ~", "\\x1b \\u202e", "\xC3\xA9\xE2\x82\xAC",
                                       "\xF0\x9F\x98\x80", "\xC2\xA0\xE3\x80\x80"}) {
     EXPECT_EQ(printable(text), text);
@@ -18,7 +18,7 @@ TEST(Printable, KeepsWhatIsOnlySeen) {
   }
 }
 
-TEST(Printable, EscapesWhatIsObeyed) {
+TEST(Printable, EscapesControlAndFormatCharacters) {
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\u0000");
   EXPECT_EQ(printable("a\tb\r\nc\x1b[31m\x7F"), "a\\u0009b\\u000d\\u000ac\\u001b[31m\\u007f");
   EXPECT_EQ(printable("\xC2\x85\xC2\x9B\xC2\xAD"), "\\u0085\\u009b\\u00ad");
@@ -37,8 +37,8 @@ TEST(Printable, LinesKeepTheirEnds) {
   EXPECT_EQ(printable_lines("one\ntwo\r\n\x1b\n"), "one\ntwo\\u000d\n\\u001b\n");
 }
 
-// Neighbours of each range of the table.
-TEST(Printable, EdgesOfCategories) {
+// The first and last characters of each range of the table, and their neighbours outside.
+TEST(Printable, TheEdgesOfCategoriesAreExact) {
   for (const char32_t code_point : std::initializer_list<char32_t>{
            0x00, 0x1F, 0x7F, 0x9F, 0xAD, 0x200B, 0x200F, 0x2028, 0x202E, 0x2066, 0xFDD0, 0xFDEF,
            0xFFFF, 0x1FFFE, 0x10FFFF, 0xE007F}) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Safetensors files, written and read as their format says: a size, a JSON header, data."""
+"""Writes and reads safetensors files: a size, a JSON header, data."""
 
 import json
 import struct
@@ -37,7 +37,7 @@ def save(path, tensors, metadata=None, dtype=None):
 
 
 def save_bytes(path, dtype, tensors):
-    """Tensors of one dtype: name to shape and bytes."""
+    """Saves tensors of one dtype. tensors: name to (shape, bytes)."""
     header, data = {}, b""
     for name, (shape, content) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded into the tool by LD_PRELOAD: before and after each call that makes, writes, renames or
-// removes something is a moment, and at that of the number ROTARY_MOMENT comes ROTARY_SIGNAL.
+// Loaded into the tool by LD_PRELOAD. Each call that makes, writes, renames or removes a file has
+// two moments, before and after it. The process gets ROTARY_SIGNAL at moment ROTARY_MOMENT.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>

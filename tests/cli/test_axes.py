@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of several coordinates: rotated arrays, tables and the figure, against NumPy in double
-with the axis and the frequency of each pair written out."""
+"""Positions with several coordinates: rotated arrays, tables and the figure. NumPy computes the
+expected values in double from the axis and frequency of each pair."""
 
 import json
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tool import LLAMA, ToolTest
 
-# The value of --set; the axis of each pair, and its frequency.
+# Each is (value of --set, axis of each pair, frequency of each pair).
 VISION = ({"pairs": [2, 2], "exponents": "own"}, [0, 0, 1, 1], [1, 0.01, 1, 0.01])
 VIDEO = ({"pairs": [2, 1, 1], "exponents": "shared", "arrangement": "interleaved"},
          [0, 1, 2, 0], [1, 0.1, 0.01, 0.001])
@@ -22,7 +22,7 @@ def numbers(layout, head_dim=8):
 
 
 def angles(layout, positions):
-    """positions [axes, ...]; [..., pairs]: the coordinate of the pair's axis times ω."""
+    """For positions [axes, ...]: angles [..., pairs], the coordinate of the pair's axis times ω."""
     _, axis, inv_freq = layout
     return np.moveaxis(np.asarray(positions, np.float64)[axis], 0, -1) * inv_freq
 
@@ -55,8 +55,8 @@ class RotateAxesTest(ToolTest):
                 self.assertEqual(document["axes"], axes)
                 self.assert_rotated(x, angles(layout, positions))
 
-    def test_two_dimensions_are_axes_and_tokens(self):
-        # Also where there are as many batch rows as axes.
+    def test_positions_of_two_dimensions_are_axes_and_tokens(self):
+        # x has as many batch rows as axes: [axes, tokens] must not be read as [batch, tokens].
         for layout in (VISION, VIDEO):
             axes = len(layout[0]["pairs"])
             x = self.random.standard_normal((axes, 5, 3, 8)).astype(np.float32)
@@ -67,7 +67,7 @@ class RotateAxesTest(ToolTest):
                 self.run_ok(*self.arguments(layout, order), "--positions", "p.npy")
                 self.assert_rotated(held, angles(layout, positions))
 
-    def test_a_text_has_one_position_for_all_axes(self):
+    def test_text_positions_hold_for_all_axes(self):
         x = self.random.standard_normal((1, 5, 3, 8)).astype(np.float32)
         self.save("q.npy", x)
         wanted = angles(VIDEO, [np.arange(5) + 7] * 3)
@@ -79,7 +79,7 @@ class RotateAxesTest(ToolTest):
                       self.run_ok(*self.arguments(VIDEO), "--first-position", 7))
         self.assert_rotated(x, wanted)
 
-    def test_mismatches_are_refused(self):
+    def test_positions_of_another_shape_are_refused(self):
         self.save("q.npy", np.zeros((2, 5, 1, 8), np.float32))
         wanted = ("[tokens] = [5], the same on all axes, or [axes, tokens] = [3, 5] or "
                   "[axes, batch, tokens] = [3, 2, 5], got ")
@@ -97,7 +97,7 @@ class RotateAxesTest(ToolTest):
                           *self.arguments(VIDEO)[-7:])
 
 
-    def test_a_config_of_a_model(self):
+    def test_a_config_with_mrope_sections_rotates_by_three_axes(self):
         sections = {"type": "mrope", "mrope_section": [4, 1, 3]}
         self.write_config(LLAMA | {"model_type": "qwen2_vl", "rope_scaling": sections})
         layout = ({}, [0, 0, 0, 0, 1, 2, 2, 2], 1e4 ** (-np.arange(8) / 8))
@@ -117,7 +117,7 @@ class TableAxesTest(ToolTest):
     def table(self, layout, positions, *more):
         return ["table", "rope", *numbers(layout), "--positions", positions, *more]
 
-    def test_coordinates_between_slashes(self):
+    def test_slashes_separate_the_coordinates_of_axes(self):
         for layout, text, tokens in (
             (VISION, "3/-5", [[3, -5]]),
             (VISION, "0:2/7:10,100,-1/4", [[0, 7], [0, 8], [0, 9], [1, 7], [1, 8], [1, 9],
@@ -131,13 +131,13 @@ class TableAxesTest(ToolTest):
             np.testing.assert_allclose(document["cos"], np.cos(angle), rtol=0, atol=1e-7)
             np.testing.assert_allclose(document["sin"], np.sin(angle), rtol=0, atol=1e-7)
 
-    def test_without_slashes_as_on_one_axis(self):
+    def test_a_position_without_slashes_holds_for_all_axes(self):
         document = self.run_json("table", *self.table(VIDEO, "3:5"))
         self.assertEqual(document["positions"], [3, 4])
         np.testing.assert_allclose(document["cos"], np.cos(angles(VIDEO, [[3, 4]] * 3)),
                                    rtol=0, atol=1e-7)
 
-    def test_the_text_has_coordinates(self):
+    def test_the_text_lists_the_coordinates(self):
         lines = self.run_ok(*self.table(VISION, "0:2/0:2")).splitlines()
         self.assertEqual([line.split()[:2] for line in lines[1::4]],
                          [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
@@ -157,7 +157,8 @@ class PlotAxesTest(ToolTest):
         return self.run_json("plot", "plot", "axes", *arguments)["figure"]["panels"]
 
     def assert_panels(self, layout, panels, grid_axes, last):
-        """Points of each axis; and maps of a fast pair, a slow pair, a half and all pairs."""
+        """Checks the points of each axis, then maps of a fast pair, a slow pair, the pairs of the
+        rows and all pairs."""
         _, axis, inv_freq = (np.array(part) for part in layout)
         strip, *maps = panels
         self.assertEqual(len(strip["series"]), axis.max() + 1)
@@ -178,18 +179,18 @@ class PlotAxesTest(ToolTest):
         self.assertIn(f"pair {fast}: rows", maps[0]["title"])
         self.assertIn(f"pair {slow}: columns", maps[1]["title"])
 
-    def test_scores_of_a_grid(self):
+    def test_the_maps_show_the_scores_of_a_grid(self):
         for layout, grid_axes in ((VISION, (0, 1)), (VIDEO, (1, 2)), (SWAPPED, (0, 1))):
             for last in (1, 6, 7):
                 panels = self.panels("rope", *numbers(layout), "--last", last)
                 self.assert_panels(layout, panels, grid_axes, last)
 
-    def test_without_a_config_patches(self):
+    def test_the_default_figure_has_20_pairs_for_each_of_two_axes(self):
         own = 1e4 ** (-np.arange(20) / 20)
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
 
-    def test_coordinates_between_minus_one_and_one(self):
-        """A fastest pair of one turn a unit is of fractions (DINOv3): centres of equal parts."""
+    def test_a_fastest_pair_of_one_turn_a_unit_puts_coordinates_between_minus_one_and_one(self):
+        """As in DINOv3: coordinates are the centres of equal parts of [-1, 1]."""
         turn = 2 * np.pi
         layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},
                   [0, 0, 1, 1], [turn, turn / 100, turn, turn / 100])

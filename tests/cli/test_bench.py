@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rotary bench` says of tiny runs. Nothing here depends on how fast anything was."""
+"""The output of `rotary bench` for tiny runs. No check depends on a time."""
 
 import json
 import os
@@ -12,7 +12,7 @@ TINY = ["bench", "--seconds", "0.001"]
 
 
 def everything(terminal):
-    """What was written to a terminal whose other end is closed."""
+    """Reads a terminal until its other end is closed."""
     shown = b""
     while True:
         try:
@@ -22,7 +22,7 @@ def everything(terminal):
 
 
 def run_on_terminal(*arguments):
-    """(exit code, what a terminal shows of standard error)"""
+    """Returns (exit code, standard error as a terminal gets it)."""
     ours, theirs = pty.openpty()
     result = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
     os.close(theirs)
@@ -67,7 +67,7 @@ class BenchTest(ToolTest):
         self.assertEqual({line["pairing"] for line in document["lines"]},
                          {"half", "interleaved", "interleaved_to_half", None})
 
-    def test_the_lines_asked_for_run(self):
+    def test_only_the_lines_asked_for_run(self):
         arguments = ["--operations", "partial,rotate", "--tokens", "2,70", "--dtypes", "f16,f32"]
         arguments += ["--pairings", "interleaved,interleaved_to_half", "--threads", "2"]
         document = self.run_json("bench", *TINY, *arguments)
@@ -79,7 +79,7 @@ class BenchTest(ToolTest):
         self.assertEqual(pairings, {"interleaved", "interleaved_to_half"})
         self.assertEqual({line["clock"] for line in lines}, {"steady"})
 
-    def test_the_machine_the_build_and_the_instruction_set(self):
+    def test_the_report_names_machine_build_and_instruction_set(self):
         tiny = [*TINY, "--operations", "rows", "--tokens", "1"]
         document = self.run_json("bench", *tiny)
         self.assertTrue(document["machine"]["cpu"])
@@ -93,7 +93,7 @@ class BenchTest(ToolTest):
         arguments = [*tiny, "--instruction-set", document["instruction_set"]]
         self.assertEqual(self.run_json("bench", *arguments)["lines"][0]["tokens"], 1)
 
-    def test_the_table(self):
+    def test_the_table_shows_times_goals_and_a_summary(self):
         text = self.run_ok(*TINY, "--operations", "rotate,rows", "--tokens", "1,16")
         self.assertIn("rotate: rows made, then q and k rotated in place", text)
         self.assertRegex(text, r"\n +\d+\.\d\d +\+\d+ %  <= 1\.8 +(met|MISSED|busy) +"
@@ -138,7 +138,7 @@ class BenchTest(ToolTest):
                 self.assert_fails(2, [part], "bench", *arguments)
         self.assert_fails(5, ["one of", "got 'BOGUS'"], "bench", "--instruction-set", "BOGUS")
 
-    def test_progress_on_a_terminal_alone(self):
+    def test_progress_is_shown_only_on_a_terminal(self):
         code, shown = run_on_terminal("bench", "--operations", "rows", "--tokens", "1,2,3",
                                       "--seconds", "0.6")
         self.assertEqual(code, 0)
@@ -146,8 +146,8 @@ class BenchTest(ToolTest):
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
         self.assertEqual(self.run_tool(*TINY, "--operations", "rows").stderr, b"")
 
-    def test_a_terminal_that_goes_away(self):
-        """Before the last line of progress is taken back."""
+    def test_a_closed_terminal_does_not_stop_the_run(self):
+        """The terminal closes before the last line of progress is erased."""
         command = [TOOL, "bench", "--seconds", "0.4", "--operations", "rotate", "--dtypes", "f32",
                    "--pairings", "half", "--tokens", "1,2,4,8,16", "--threads", "1"]
         ours, theirs = pty.openpty()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rotary bench attention` says of tiny runs. Nothing here depends on a time."""
+"""The output of `rotary bench attention` for tiny runs. No check depends on a time."""
 
 import json
 
@@ -49,7 +49,7 @@ class BenchAttentionTest(ToolTest):
             self.assertIsNone(line["goal"])
             self.assertGreater(line["verified"]["elements"], 0)
 
-    def test_the_encodings_asked_for_run_beside_none(self):
+    def test_the_chosen_encodings_run_once_beside_none(self):
         shape = ["--heads", "6", "--kv-heads", "3", "--head-dim", "16", "--dtype", "bf16"]
         document = self.run_report(*TINY, *shape, "--tokens", "8",
                                    "--encodings", "kerple_power,rope,kerple_power")
@@ -76,14 +76,14 @@ class BenchAttentionTest(ToolTest):
         decode = self.run_ok(*SMALL, "--decode", "9", "--encodings", "none", "--threads", "2")
         self.assertIn("decode, one query and 9 keys, 2 threads, ", decode)
 
-    def test_memory_does_not_grow_as_the_scores_do(self):
+    def test_memory_grows_more_slowly_than_the_scores(self):
         document = self.run_report(*SMALL, "--tokens", "600,1200", "--encodings", "rope")
         first, second = document["groups"]
         self.assertEqual(second["scores_bytes"], 4 * first["scores_bytes"])
         for before, after in zip(first["lines"], second["lines"]):
             self.assertLess(after["memory_bytes"], 2 * before["memory_bytes"])
 
-    def test_the_table(self):
+    def test_the_table_shows_ratios_and_goals(self):
         text = self.run_ok(*SMALL, "--tokens", "512", "--encodings", "rope,fire")
         self.assertIn("prefill of 512 tokens, one thread; multiply-adds in registers: ", text)
         self.assertRegex(text, r"\n  rope +\d+\.\d{3}  <= 1\.03 (met|MISSED|busy) ")
@@ -121,7 +121,7 @@ class BenchAttentionTest(ToolTest):
         self.assert_fails(5, ["one of", "got 'BOGUS'"],
                           "bench", "attention", "--instruction-set", "BOGUS")
 
-    def test_progress_on_a_terminal_alone(self):
+    def test_progress_is_shown_only_on_a_terminal(self):
         code, shown = run_on_terminal("bench", "attention", "--tokens", "64", "--encodings", "none",
                                       "--seconds", "1.5")
         self.assertEqual(code, 0)

@@ -18,7 +18,7 @@ class BiasTest(ToolTest):
     def bias(self, *arguments):
         return np.array(self.run_json("bias", "bias", *arguments)["bias"])
 
-    def test_alibi(self):
+    def test_alibi_equals_its_formula(self):
         got = self.bias(*ALIBI, "--heads", "4", "--rows", "2:6", "--cols", "0:6")
         slopes = 2.0 ** (-2 * np.arange(1, 5))
         wanted = -slopes[:, None, None] * np.subtract.outer(np.arange(2.0, 6), np.arange(6.0))
@@ -27,7 +27,7 @@ class BiasTest(ToolTest):
                          "--rows", "2:6", "--cols", "0:6")
         np.testing.assert_array_equal(part, wanted[2:])
 
-    def test_alibi_lists_its_slopes(self):
+    def test_list_prints_the_slopes_of_alibi(self):
         arguments = ["bias", *ALIBI, "--heads", "12", "--list"]
         slopes = self.run_json("bias", *arguments)["slopes"]
         np.testing.assert_allclose(slopes[:8], 2.0 ** -np.arange(1, 9))
@@ -37,7 +37,7 @@ class BiasTest(ToolTest):
         self.assertEqual([line.split()[0] for line in lines], list(map(str, range(12))))
         self.assertEqual([float(line.split()[1]) for line in lines], slopes)
 
-    def test_t5(self):
+    def test_t5_reads_its_buckets_from_the_table(self):
         table = np.random.default_rng(1).standard_normal((32, 3)).astype(np.float32)
         np.save(self.path / "table.npy", table)
         arguments = ["t5", "--set", "direction=causal", "--parameters", "table.npy"]
@@ -47,7 +47,7 @@ class BiasTest(ToolTest):
         np.testing.assert_array_equal(got[:, 0, 2], table[0])
         np.testing.assert_array_equal(got[:, 2, 0], table[31])
 
-    def test_t5_lists_its_buckets(self):
+    def test_list_prints_the_buckets_of_t5(self):
         arguments = ["bias", "t5", "--set", "direction=causal", "--list"]
         buckets = self.run_json("bias", *arguments)["buckets"]
         self.assertEqual(buckets[0], {"bucket": 31, "first": None, "last": -113})
@@ -57,7 +57,7 @@ class BiasTest(ToolTest):
         self.assertEqual(lines[1].split(), ["31", "...", "to", "-113"])
         self.assertEqual(lines[-2].split(), ["1", "-1"])
 
-    def test_kerple(self):
+    def test_kerple_equals_its_formula(self):
         d = distances([4095], [0, 4094, 4095])
         where = ["--heads", "2", "--rows", "4095", "--cols", "0,4094,4095"]
         got = self.bias("kerple_log", *where, "--set", "p=1.5", "--set", "a=0.5,2")
@@ -67,7 +67,7 @@ class BiasTest(ToolTest):
         got = self.bias("kerple_power", *where, "--parameters", "p.npy")
         np.testing.assert_allclose(got, [-0.1 * d, -0.2 * d**1.5], rtol=1e-14)
 
-    def test_a_file_says_how_many_heads_and_may_be_standard_input(self):
+    def test_a_parameter_file_gives_the_heads_and_may_be_standard_input(self):
         np.save(self.path / "two.npy", np.array([3.0, 5.0]))
         np.save(self.path / "four.npy", np.array([1.0, 2, 0.5, 1.5]))
         where = ["--rows", "4", "--cols", "0,4"]
@@ -82,7 +82,7 @@ class BiasTest(ToolTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             np.testing.assert_array_equal(json.loads(done.stdout)["bias"], wanted)
 
-    def test_fire_and_sandwich(self):
+    def test_fire_and_sandwich_equal_their_formulas(self):
         rows, cols = np.arange(600, 603.0), np.arange(4.0)
         w1, b1 = np.array([1, -2.0]), np.array([0.1, 3])
         w2, b2 = np.array([[1, 2], [3, -4.0]]), [5, 6]
@@ -98,7 +98,7 @@ class BiasTest(ToolTest):
         got = self.bias("sandwich", *where, "--set", "dim=8")
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
 
-    def test_text_tells_neighbours_apart_and_keeps_its_columns(self):
+    def test_text_has_enough_digits_and_aligned_columns(self):
         far = 2**62
         for where in (["--rows", "1000000:1000003", "--cols", "0:3"],
                       ["--rows", far, "--cols", f"{1 - far},0"]):
@@ -111,7 +111,7 @@ class BiasTest(ToolTest):
                 got = [list(map(float, line.split()[1:])) for line in block[1:]]
                 np.testing.assert_allclose(got, numbers, rtol=1e-8)
 
-    def test_files_and_text(self):
+    def test_text_and_files_of_each_dtype_have_the_same_bias(self):
         arguments = ["bias", *ALIBI, "--heads", "2", "--rows", "0:3", "--cols", "0:3"]
         document = self.run_json("bias", *arguments)
         text = self.run_ok(*arguments).split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary check: findings of configs, one line each, and what fails."""
+"""rotary check prints one line for each finding, and its exit code says if a file failed."""
 
 import json
 
@@ -8,13 +8,13 @@ import numpy as np
 from safetensors_files import save
 from tool import LLAMA, YARN, ToolTest, validate
 
-# The ratio of the lengths is 4, as the factor says, but for a factor of 8.
+# The lengths have the ratio 4, but the factor says 8.
 SUSPICIOUS = YARN | {"rope_scaling": YARN["rope_scaling"] | {"factor": 8.0}}
 
 
 class CheckTest(ToolTest):
     def check(self, *arguments):
-        """(exit code, lines, document)"""
+        """Returns (exit code, lines, document)."""
         text = self.run_tool("check", *arguments)
         as_json = self.run_tool("check", *arguments, "--json")
         self.assertEqual(text.returncode, as_json.returncode)
@@ -24,7 +24,7 @@ class CheckTest(ToolTest):
         self.assertRegex(summary, f"^{len(document['files'])} files?, (no|{len(lines)}) finding")
         return text.returncode, lines, document
 
-    def test_nothing_to_say(self):
+    def test_good_configs_have_no_findings(self):
         code, lines, document = self.check(self.write_config(LLAMA), "llama-3.1-8b")
         self.assertEqual((code, lines), (0, []))
         self.assertEqual([file["passed"] for file in document["files"]], [True, True])
@@ -48,31 +48,32 @@ class CheckTest(ToolTest):
         self.assertTrue(line.startswith("bad.json: error: "), line)
         self.assertEqual([file["passed"] for file in document["files"]], [False, True])
 
-    def test_a_family_that_nobody_knows(self):
+    def test_an_unknown_family_fails_unless_skipped(self):
         name = self.write_config(LLAMA | {"model_type": "never_seen"})
         code, [line], _ = self.check(name)
         self.assertEqual(code, 1)
         self.assertTrue(line.startswith("config.json: unsupported: model_type must be"), line)
         self.assertEqual(self.check(name, "--skip-unsupported")[0], 0)
 
-    def test_a_file_that_is_not_there(self):
+    def test_a_missing_file_is_a_finding_with_exit_code_4(self):
         code, [line], _ = self.check(self.write_config(LLAMA), "gone.json")
         self.assertEqual(code, 4)
         self.assertTrue(line.startswith("gone.json: error: No such file"), line)
 
-    def test_a_folder(self):
+    def test_a_folder_is_checked_by_its_config(self):
         (self.path / "model").mkdir()
         self.write_config(SUSPICIOUS, "model/config.json")
         code, [line], _ = self.check("model", "--strict")
         self.assertEqual(code, 1)
         self.assertTrue(line.startswith("model: warning: "), line)
 
-    def test_usage(self):
+    def test_a_missing_file_argument_and_two_standard_inputs_are_refused(self):
         self.assert_fails(2, ["FILE is required"], "check")
         self.assert_fails(2, ["once"], "check", "-", "-")
 
     def checkpoint(self, tensors, others=()):
-        """A folder with a config, weights and other files; its findings without the folder."""
+        """Checks a folder with a config, weights and other files. Returns the exit code and the
+        findings without the folder's name."""
         folder = self.path / "model"
         folder.mkdir(exist_ok=True)
         for file in folder.iterdir():
@@ -85,7 +86,7 @@ class CheckTest(ToolTest):
         code, lines, _ = self.check("model")
         return code, [line.removeprefix("model: ") for line in lines]
 
-    def test_frequencies_in_the_weights(self):
+    def test_wrong_frequencies_in_the_weights_are_found(self):
         right = (1e4 ** (-np.arange(8) / 8)).astype(np.float32)
         wrong = (5e5 ** (-np.arange(8) / 8)).astype(np.float32)
         name = "model.layers.{}.self_attn.rotary_emb.inv_freq".format
@@ -104,7 +105,7 @@ class CheckTest(ToolTest):
                                      "b.safetensors": {name(12): right}})
         self.assertIn("model.layers.0.self_attn.rotary_emb.inv_freq (and 11 more) is not", line)
 
-    def test_files_beside_the_config_of_a_checkpoint(self):
+    def test_files_that_contradict_the_config_are_found(self):
         params = {"dim": 64, "n_heads": 4, "n_layers": 3, "vocab_size": 9, "norm_eps": 1e-5,
                   "multiple_of": 4}
         self.assertEqual(self.checkpoint({}, {"params.json": params}), (0, []))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts and numbers of rotary claims, against what was published or computed independently."""
+"""Verdicts and numbers of rotary claims, against published or independently computed ones."""
 
 import math
 import re
@@ -28,14 +28,14 @@ class ClaimsTest(ToolTest):
             type(self).document = self.run_json("claims", "claims")
         return {claim["number"]: claim for claim in self.document["claims"]}
 
-    def test_the_verdicts(self):
+    def test_each_claim_has_its_verdict(self):
         got = {verdict: [] for verdict in VERDICTS}
         for number, claim in self.claims().items():
             got[claim["verdict"]].append(number)
         self.assertEqual(got, VERDICTS)
 
-    def test_the_lab_tries_what_training_decides(self):
-        # The lab's own folder: its experiments are named, and nothing of it is included.
+    def test_claims_that_need_training_name_an_experiment_of_the_lab(self):
+        # Reads only the names of the files in the lab's folder.
         there = {path.stem for path in (SCHEMAS.parents[1] / "lab" / "experiments").glob("*.json")}
         named = {number: claim["experiments"] for number, claim in self.claims().items()}
         self.assertEqual([names for names in named.values() if not set(names) <= there], [])
@@ -45,7 +45,7 @@ class ClaimsTest(ToolTest):
             self.assertIn(f"in the lab: rotary-lab run {named[number][0]}", text)
         self.assertEqual(self.run_ok("claims").count("in the lab: rotary-lab run"), 3)
 
-    def test_negative_scores_rise_as_the_orthant_says(self):
+    def test_shares_of_negative_scores_equal_the_orthant_formula(self):
         [evidence] = [
             e for e in self.claims()[10]["evidence"] if "negative" in e["computed"]
         ]
@@ -57,7 +57,7 @@ class ClaimsTest(ToolTest):
         for published, each in zip([0.54, 0.63, 0.66], evidence["numbers"]):
             self.assertAlmostEqual(each["value"], published, delta=0.02)
 
-    def test_the_table(self):
+    def test_the_table_lists_all_claims_within_100_columns(self):
         text = self.run_ok("claims")
         lines = text.splitlines()
         heads = [line for line in lines if re.match(r" ?\d+  ", line)]
@@ -74,7 +74,7 @@ class ClaimsTest(ToolTest):
         for line in lines + self.run_ok("claims", *map(str, range(1, 27))).splitlines():
             self.assertLessEqual(len(line), 100, line)
 
-    def test_some_by_number_and_by_name(self):
+    def test_claims_are_chosen_by_number_or_name(self):
         text = self.run_ok("claims", "14", "norm")
         self.assertTrue(text.startswith("14  clipped-angle\n"))
         self.assertIn("\n8  norm\n", text)
@@ -82,7 +82,7 @@ class ClaimsTest(ToolTest):
         names = self.run_json("claims", "claims", "9", "high-dimension")["claims"]
         self.assertEqual([claim["number"] for claim in names], [9, 10])
 
-    def test_the_same_each_time(self):
+    def test_two_runs_print_the_same_text(self):
         self.assertEqual(self.run_ok("claims", "10", "14"), self.run_ok("claims", "10", "14"))
 
     def test_wrong_arguments_are_refused(self):

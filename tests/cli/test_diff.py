@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary diff: two models beside each other, as text, JSON and exit codes."""
+"""rotary diff compares two models: its text, JSON and exit codes."""
 
 import json
 
@@ -8,7 +8,7 @@ import numpy as np
 from tool import LLAMA, PARTIAL, YARN, ToolTest, spoilt, validate
 
 
-# 8 pairs, as LLAMA's heads of 16 features have.
+# The 8 pairs of LLAMA, whose heads have 16 features.
 INV_FREQ = 10000.0 ** (-np.arange(8) / 8)
 
 
@@ -19,7 +19,7 @@ def rows(inv_freq, tokens=2048, first=0):
 
 class DiffTool(ToolTest):
     def diff(self, *arguments):
-        """(exit code, document)"""
+        """Returns (exit code, document)."""
         result = self.run_tool("diff", *arguments, "--json")
         document = json.loads(result.stdout)
         validate(document, "diff")
@@ -30,16 +30,16 @@ class ModelsTest(DiffTool):
     def configs(self, one, other):
         return self.write_config(one, "one.json"), self.write_config(other, "other.json")
 
-    def test_overrides_are_merged_as_by_vllm(self):
+    def test_overrides_are_merged_like_vllm_merges_them(self):
         one, other = self.configs(LLAMA | {"rope_scaling": YARN["rope_scaling"]}, LLAMA)
-        # A dictionary of the config itself replaces the one that is there.
+        # A dictionary at the top level replaces the config's.
         linear = {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}
         self.configs(LLAMA | linear, LLAMA)
         for config in (LLAMA | {"rope_scaling": YARN["rope_scaling"]}, LLAMA):
             self.write_config(config, "two.json")
             self.assertEqual(self.diff("two.json", one, "--overrides", json.dumps(linear))[0], 0)
         self.assertEqual(self.diff(other, "--overrides", json.dumps(linear))[0], 1)
-        # Members of a config within it are merged, and dictionaries in it.
+        # A nested config is merged, and so are its dictionaries.
         outer = {"model_type": "llava", "text_config": LLAMA | linear}
         nested = {"text_config": {"rope_scaling": {"factor": 8.0}}}
         self.write_config(outer, "outer.json")
@@ -47,7 +47,7 @@ class ModelsTest(DiffTool):
         [field] = [each for each in found["rotary"][0]["fields"] if each["effect"] == "rows"]
         self.assertEqual((code, field["one"], field["other"]), (1, "8", "4"))
 
-    def test_overrides_that_nothing_reads_are_named(self):
+    def test_unread_overrides_are_named(self):
         one, other = self.configs(LLAMA, LLAMA)
         result = self.run_tool("diff", one, other, "--overrides",
                                '{"architectures": ["X"], "rope_thet": 3}')
@@ -60,7 +60,7 @@ class ModelsTest(DiffTool):
         for text in ("[1]", "{", '{"a.b": 1}', '{"": 1}'):
             self.assertEqual(self.run_tool("diff", one, "--overrides", text).returncode, 2, text)
 
-    def test_engines_are_compared_on_keys_that_one_of_them_reads(self):
+    def test_keys_that_one_engine_reads_are_compared(self):
         config = self.write_config(LLAMA | {"rope_scaling": YARN["rope_scaling"] |
                                             {"attn_factor": 0.9}})
         code, found = self.diff(config, "--between", "transformers,sglang")
@@ -69,7 +69,7 @@ class ModelsTest(DiffTool):
         self.assertEqual(rules, [["engine_keys_unread"], ["attn_factor_read"]])
         self.assertEqual(self.run_tool("inspect", config).returncode, 5)
 
-    def test_a_model_is_itself(self):
+    def test_a_model_equals_itself(self):
         code, found = self.diff("llama-3.1-8b", "llama-3.1-8b")
         self.assertEqual((code, found["same"], found["fields"]), (0, True, []))
         self.assertEqual(found["context_tokens"], 131072)
@@ -77,24 +77,24 @@ class ModelsTest(DiffTool):
         self.assertEqual(pair["layers"], list(range(32)))
         self.assertIsNone(pair["rows"]["first_position"])
 
-    def test_a_lost_base(self):
+    def test_another_base_is_a_difference_from_position_1(self):
         code, found = self.diff(*self.configs(LLAMA | {"rope_theta": 500000.0}, LLAMA))
         self.assertEqual((code, found["same"]), (1, False))
         [pair] = found["rotary"]
         self.assertEqual(pair["fields"], [{"field": "base", "one": "500000", "other": "10000",
                                            "effect": "rows"}])
-        # The numbers farthest apart, over 8 pairs of angles 500000^(-i/8) and 10000^(-i/8).
+        # The largest difference of cos and sin over 8 pairs, angles 500000^(-i/8) and 10000^(-i/8).
         self.assertEqual(pair["rows"]["first_position"], 1)
         self.assertAlmostEqual(pair["rows"]["at_first"], 0.118274, 6)
 
-    def test_the_context_decides_what_is_seen(self):
+    def test_a_longer_context_shows_a_smaller_difference(self):
         one, other = self.configs(LLAMA, LLAMA | {"rope_theta": 10000.2})
         code, found = self.diff(one, other, "--context", "500")
         self.assertEqual((code, found["same"]), (0, True))
         code, found = self.diff(one, other, "--context", "100000")
         self.assertEqual((code, found["same"]), (1, False))
 
-    def test_text(self):
+    def test_the_text_names_fields_and_the_first_difference(self):
         one, other = self.configs(LLAMA, YARN)
         result = self.run_tool("diff", one, other)
         text = result.stdout.decode()
@@ -105,7 +105,7 @@ class ModelsTest(DiffTool):
         self.assertIn("rope_type                         default   yarn\n", text)
         self.assertIn("first difference       position 0: 0.1386 apart\n", text)
 
-    def test_fields_that_no_row_shows_are_not_what_differs(self):
+    def test_fields_that_change_no_row_do_not_make_models_differ(self):
         same = self.configs(YARN, YARN | {
             "rope_scaling": YARN["rope_scaling"] | {"attention_factor": 1.138629436111989}})
         text = self.run_tool("diff", *same).stdout.decode()
@@ -113,29 +113,29 @@ class ModelsTest(DiffTool):
         self.assertIn("attention_factor", text)
         self.assertNotIn("What differs", text)
 
-    def test_heads_of_other_sizes_have_no_rows(self):
+    def test_heads_of_different_sizes_are_not_compared_by_rows(self):
         code, found = self.diff(*self.configs(LLAMA, PARTIAL))
         self.assertEqual(code, 1)
         self.assertIsNone(found["rotary"][0]["rows"])
         self.assertIn("no rows in common", found["rotary"][0]["not_comparable"])
 
-    def test_unreadable_files_are_no_difference(self):
+    def test_unreadable_files_are_errors_and_not_differences(self):
         one = self.write_config(LLAMA)
         self.assert_fails(4, ["gone.json", "No such file"], "diff", one, "gone.json")
         self.assert_fails(2, ["standard input"], "diff", "-", "-")
 
 
 class EnginesTest(DiffTool):
-    def test_gpt_oss_in_llama_cpp(self):
+    def test_gpt_oss_differs_between_transformers_and_llama_cpp(self):
         code, found = self.diff("gpt-oss-20b", "--between", "transformers,llama.cpp")
         self.assertEqual((code, found["same"]), (1, False))
         one, other = found["engines"]
         self.assertEqual((one["dialect"], one["rules"]), ("transformers", []))
         self.assertEqual([rule["name"] for rule in other["rules"]], ["yarn_whole_pairs"])
-        # tests/golden/first_positions.json, by a look at every row.
+        # From tests/golden/first_positions.json, for which every row was compared.
         self.assertEqual(found["rotary"][0]["rows"]["first_position"], 14)
 
-    def test_a_release_that_turned_yarn_off(self):
+    def test_a_release_that_ignores_yarn_differs(self):
         config = self.write_config(YARN | {"max_position_embeddings": 512})
         code, found = self.diff(config, "--between", "transformers@4.55,transformers")
         self.assertEqual(code, 1)
@@ -144,16 +144,16 @@ class EnginesTest(DiffTool):
                       pair["fields"])
         self.assertEqual(pair["rows"]["first_position"], 0)
 
-    def test_releases_that_agree(self):
+    def test_agreeing_releases_exit_with_0(self):
         config = self.write_config(LLAMA)
         self.assertEqual(self.diff(config, "--between", "transformers@4.57,vllm")[0], 0)
 
-    def test_a_model_of_another_models_class_is_looked_at(self):
+    def test_a_model_of_another_models_class_has_evidence(self):
         code, found = self.diff("kimi-k2.5", "--between", "transformers,llama.cpp")
         self.assertEqual([each["evidence"] for each in found["engines"]], ["run", "read"])
         self.assertEqual((code, found["verdict"]), (0, "same"))
 
-    def test_without_evidence_there_is_no_verdict(self):
+    def test_an_engine_without_evidence_gives_no_verdict(self):
         config = self.write_config(LLAMA)
         arguments = config, "--between", "transformers@4.46,transformers"
         code, found = self.diff(*arguments)
@@ -166,7 +166,7 @@ class EnginesTest(DiffTool):
         self.assert_fails(2, ["--allow-unknown is for --between"], "diff", config, config,
                           "--allow-unknown")
 
-    def test_a_model_that_an_engine_does_not_have_is_different(self):
+    def test_a_model_that_one_engine_lacks_is_different(self):
         for model, engines, sentence in (
                 ("esm2-650m", "transformers,llama.cpp", "llama.cpp has no esm"),
                 ("esm2-650m", "transformers,mlx", "mlx 0.32 has no esm"),
@@ -178,7 +178,7 @@ class EnginesTest(DiffTool):
             self.assertEqual((code, found["verdict"]), (1, "different"))
             self.assertIn(sentence, refusals)
 
-    def test_an_engine_that_refuses(self):
+    def test_an_engine_that_refuses_the_config_is_a_difference(self):
         config = self.write_config(YARN)
         code, found = self.diff(config, "--between", "transformers@4.40,transformers")
         self.assertEqual((code, found["context_tokens"], found["rotary"]), (1, None, []))
@@ -187,7 +187,7 @@ class EnginesTest(DiffTool):
         text = self.run_tool("diff", config, "--between", "transformers@4.40,mlx").stdout.decode()
         self.assertIn(f"transformers@4.40: does not run it: {refusal}\n", text)
 
-    def test_usage(self):
+    def test_wrong_engines_are_refused(self):
         config = self.write_config(LLAMA)
         self.assert_fails(2, ["--between must name two engines"], "diff", config, "--between",
                           "mlx")
@@ -200,7 +200,7 @@ class DumpsTest(DiffTool):
         np.savez(self.path / name, **arrays)
         return name
 
-    def test_frequencies(self):
+    def test_frequencies_are_compared_with_the_config(self):
         config = self.write_config(LLAMA)
         np.save(self.path / "same.npy", INV_FREQ.astype(np.float32))
         self.assertEqual(self.diff(config, "same.npy")[0], 0)
@@ -209,13 +209,13 @@ class DumpsTest(DiffTool):
         self.assertEqual(code, 1)
         self.assertAlmostEqual(found["rotary"][0]["rows"]["at_first"], 0.118274, 6)
 
-    def test_an_attention_factor_beside_frequencies(self):
+    def test_an_attention_factor_scales_dumped_frequencies(self):
         name = self.save("scaled.npz", inv_freq=INV_FREQ, attention_scaling=np.array(1.25))
         code, found = self.diff(name, self.write_config(LLAMA))
         rows_found = found["rotary"][0]["rows"]
         self.assertEqual((code, rows_found["first_position"], rows_found["at_first"]), (1, 0, 0.25))
 
-    def test_rows_with_each_pair_twice(self):
+    def test_rows_may_hold_each_pair_twice(self):
         config = self.write_config(LLAMA)
         cos, sin = rows(INV_FREQ)
         for form in (lambda x: np.concatenate([x, x], -1)[None], lambda x: np.repeat(x, 2, -1)):
@@ -223,7 +223,7 @@ class DumpsTest(DiffTool):
             code, found = self.diff(config, name)
             self.assertEqual((code, found["context_tokens"]), (0, 2048))
 
-    def test_rows_of_other_positions(self):
+    def test_rows_of_later_positions_differ(self):
         cos, sin = rows(INV_FREQ, first=1)
         name = self.save("late.npz", cos=cos, sin=sin)
         code, found = self.diff(self.write_config(LLAMA), name)
@@ -231,7 +231,7 @@ class DumpsTest(DiffTool):
         self.assertEqual((code, result["first_position"]), (1, 0))
         self.assertAlmostEqual(result["at_first"], np.sin(1), 6)
 
-    def test_rows_beside_rows(self):
+    def test_two_dumps_of_rows_are_compared(self):
         np.save(self.path / "one.npy", np.stack(rows(INV_FREQ)))
         cos, sin = rows(INV_FREQ / 8)
         np.save(self.path / "other.npy", (cos + 1j * sin).astype(np.complex64))
@@ -242,7 +242,7 @@ class DumpsTest(DiffTool):
         apart = np.abs(np.stack(rows(INV_FREQ)) - np.stack([cos, sin])).max((0, 2))
         self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # float32 subtracts here
 
-    def test_arrays_that_are_no_dump_are_refused(self):
+    def test_unusable_arrays_are_refused(self):
         config = self.write_config(LLAMA)
         (self.path / "bad.npz").write_bytes(b"PK but no archive")
         self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", config,
@@ -268,7 +268,8 @@ class DumpsTest(DiffTool):
         self.assert_fails(2, ["[pairs], or cos and sin"], "diff", config, "flat.npy")
 
     def refuses(self, name, array, one, other):
-        """diff of two, of which one has the name and this array, refuses each spoilt element."""
+        """Yields copies of the array with one element spoilt, to be saved as `name`. Then diff must
+        refuse the element."""
         for index, value, spoiled in spoilt(array):
             with self.subTest(name=name, index=index, value=value):
                 yield spoiled

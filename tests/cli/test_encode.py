@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary encode: against NumPy in double, and what it refuses."""
+"""rotary encode against NumPy in double, and its refusals."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ LIKE["fairseq"] = ["--padding-idx", "1"]
 
 
 class EncodeTest(ToolTest):
-    def test_rows_of_each_model(self):
+    def test_each_model_has_its_rows(self):
         for like, more in LIKE.items():
             out = f"{like}.npy"
             self.run_ok("encode", "--like", like, *more, "--dim", 8, "--positions",
@@ -42,7 +42,7 @@ class EncodeTest(ToolTest):
             self.assertEqual(got.dtype, np.float32)
             np.testing.assert_allclose(got, rows(like, POSITIONS, 8), rtol=0, atol=2**-24)
 
-    def test_rows_as_json_and_text(self):
+    def test_json_and_text_have_the_rows(self):
         command = ["encode", "--like", "whisper", "--dim", 6, "--positions", POSITIONS_TEXT]
         document = self.run_json("encode", *command, "--dtype", "f64")
         np.testing.assert_allclose(document["rows"], rows("whisper", POSITIONS, 6), atol=1e-12)
@@ -61,7 +61,7 @@ class EncodeTest(ToolTest):
         self.assertEqual(bits.dtype, np.uint16)
         np.testing.assert_allclose(of_bf16(bits), rows("marian", range(50), 64), rtol=0, atol=2**-9)
 
-    def test_embeddings_of_each_type(self):
+    def test_embeddings_of_each_dtype_are_scaled_and_encoded(self):
         random = np.random.default_rng(3)
         for dtype, atol in ((np.float64, 1e-13), (np.float32, 2**-22), (np.float16, 2**-9)):
             x = random.standard_normal((2, 5, 16)).astype(dtype)
@@ -74,7 +74,7 @@ class EncodeTest(ToolTest):
             self.assertEqual(document["positions"], {"first": 7, "file": None})
             self.assertEqual(document["input"], "x.npy")
 
-    def test_positions_of_a_file(self):
+    def test_positions_are_read_from_a_file(self):
         x = np.zeros((2, 3, 8), np.float32)
         positions = np.array([[0, 1.5, -1], [4, -1, 0]])
         self.save("x.npy", x)
@@ -84,14 +84,14 @@ class EncodeTest(ToolTest):
         np.testing.assert_allclose(self.load("y.npy"), rows("fairseq", positions, 8), rtol=0,
                                    atol=2**-23)
 
-    def test_no_batch_rows(self):
+    def test_a_batch_without_rows_gives_an_empty_output(self):
         self.save("x.npy", np.zeros((0, 3, 8), np.float32))
         self.save("p.npy", np.zeros((0, 3), np.int64))
         self.run_ok("encode", "--like", "marian", "--x", "x.npy", "--positions", "p.npy", "--out",
                     "y.npy")
         self.assertEqual(self.load("y.npy").shape, (0, 3, 8))
 
-    def test_a_learned_table(self):
+    def test_rows_of_a_learned_table_are_added(self):
         random = np.random.default_rng(4)
         x = random.standard_normal((3, 8)).astype(np.float32)
         table = random.standard_normal((10, 8)).astype(np.float32)
@@ -104,7 +104,7 @@ class EncodeTest(ToolTest):
         self.assert_fails(2, ["0 <= row < 10", "index 8 and offset 2", "token 2"], *command,
                           "--first-position", 6, "--out", "z.npy")
 
-    def test_refusals(self):
+    def test_wrong_arguments_are_refused(self):
         self.save("x.npy", np.zeros((3, 8), np.float32))
         like = ["encode", "--like", "marian"]
         short = [*like, "--dim", 8, "--positions", "0:2"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each topic's numbers, against numbers computed here with Python's math in double."""
+"""The numbers of each topic, against numbers computed here in double with Python's math."""
 
 import cmath
 import math
@@ -52,7 +52,7 @@ class Numbers(ToolTest):
 
 
 class RotationTest(Numbers):
-    def test_the_example_of_the_documents(self):
+    def test_the_documented_example_has_its_numbers(self):
         text = self.run_ok(*self.explain([0.5, -1, 1.5, 2], 3, "interleaved"))
         self.assertIn("Result   [-0.353876, 1.060553, 1.439334, 2.044093]\n", text)
         self.assertIn("Norm     2.738613 before, 2.738613 after", text)
@@ -62,7 +62,7 @@ class RotationTest(Numbers):
         half = self.run_ok(*self.explain([0.5, -1, 1.5, 2], 3, "half"))
         self.assertIn("[-0.706676, -1.059541, -1.414429, 1.969105]", half)
 
-    def test_other_values(self):
+    def test_any_values_rotate_by_the_definition(self):
         cases = [
             ([1.0, 2.0], 1, "half", 10000.0),
             ([0.25, -3.0, 7.5, 0.0, -0.125, 1e-3], -17, "half", 500000.0),
@@ -84,7 +84,7 @@ class RotationTest(Numbers):
                 for a, b in zip(document["library_result_f32"], document["result"]):
                     self.assertAlmostEqual(a, b, delta=1e-5)
 
-    def test_positions_beyond_double(self):
+    def test_positions_beyond_double_stay_exact(self):
         document = self.run_json("explain", *self.explain([1.0, 0.0], 2**62 + 1, "half"))
         self.assertEqual(document["position"], 2**62 + 1)
         self.assertAlmostEqual(document["result"][0], document["library_result_f32"][0], 6)
@@ -125,7 +125,7 @@ class RotationTest(Numbers):
         self.assertNotIn("result_of_exponent_i_over_d", document)
         self.assertEqual(document["rope_type"], "yarn")
 
-    def test_topics_refuse_what_they_cannot_use(self):
+    def test_topics_refuse_arguments_that_they_do_not_take(self):
         config = self.write_config(LLAMA)
         two = self.write_config(TWO_TYPES, "two.json")
         cases = [
@@ -159,7 +159,7 @@ class FormsTest(Numbers):
         arguments = self.explain(values, position, pairing)
         return self.run_json("explain", "explain", "forms", *arguments[1:])
 
-    def test_all_forms_are_the_rotation(self):
+    def test_all_forms_equal_the_rotation(self):
         for values in [[1.0, -2.0], SIX, [math.cos(i) for i in range(64)]]:
             for pairing in PAIRINGS:
                 document = self.forms(values, -17, pairing)
@@ -172,7 +172,7 @@ class FormsTest(Numbers):
                     self.assertAlmostEqual(a, b, delta=1e-5)
                 self.assertLessEqual(document["library_deviation"], document["library_bound"])
 
-    def test_the_other_pairing(self):
+    def test_the_other_pairing_gives_its_rotation(self):
         for pairing, other in zip(PAIRINGS, ["interleaved", "half", "half"]):
             document = self.forms(SIX, 5, pairing)["other_pairing"]
             self.assertEqual(document["pairing"], other)
@@ -187,19 +187,19 @@ class FormsTest(Numbers):
         one_pair = self.forms([1.0, 2.0], 5, "half")["other_pairing"]
         self.assertEqual(one_pair["largest_difference"], 0)
 
-    def test_the_matrix_is_shown_while_it_fits(self):
+    def test_a_matrix_is_printed_only_for_small_heads(self):
         text = self.run_ok("explain", "forms")
         self.assertIn("| -0.989992 -0.141120  0.000000  0.000000 |", text)
         text = self.run_ok("explain", "forms", self.write_config(LLAMA))
         self.assertIn("16 x 16 entries", text)
 
-    def test_the_contract_bounds_exact_numerics_alone(self):
+    def test_only_exact_numerics_have_a_bound(self):
         document = self.run_json(
             "explain", "explain", "forms", self.write_config(LLAMA), "--numerics", "transformers"
         )
         self.assertIsNone(document["library_bound"])
 
-    def test_the_part_that_turns_is_shown_alone(self):
+    def test_only_rotated_features_are_shown(self):
         document = self.run_json("explain", "explain", "forms", self.write_config(PARTIAL))
         self.assertEqual(len(document["forms"][0]["result"]), 8)
         self.assert_close(
@@ -211,7 +211,7 @@ class DerivationTest(ToolTest):
     def derivation(self, *arguments):
         return self.run_json("explain", "explain", "derivation", *arguments)
 
-    def test_the_steps_of_the_example(self):
+    def test_the_steps_of_the_example_have_their_numbers(self):
         steps = {step["number"]: step for step in self.derivation()["steps"]}
         headings = re.findall(r"(?m)^### (\d+)\. ", THEORY.read_text())
         self.assertEqual(list(steps), [int(number) for number in headings][:12])
@@ -253,7 +253,7 @@ class DerivationTest(ToolTest):
             self.assertAlmostEqual(got, added.real)
         self.assertAlmostEqual(counter[12][0], 20 * math.pi)
 
-    def test_a_config_with_a_factor(self):
+    def test_a_config_with_an_attention_factor_scales_the_norm(self):
         document = self.derivation(self.write_config(YARN), "--position", -1000)
         steps = {step["number"]: step for step in document["steps"]}
         factor = 0.1 * math.log(4) + 1
@@ -263,7 +263,7 @@ class DerivationTest(ToolTest):
         slowest = self.run_json("inspect", "inspect", "config.json")["rotary"][0]["inv_freq"][-1]
         self.assertEqual(steps[12]["values"][2]["value"], slowest)
 
-    def test_every_pairing_and_hard_numbers(self):
+    def test_every_pairing_derives_extreme_numbers(self):
         for pairing in PAIRINGS:
             for values in ["1e30,-1e30,1e-30,3", "0,1,1,2"]:
                 for position in [-(2**61), 0, 2**61]:
@@ -274,7 +274,7 @@ class DerivationTest(ToolTest):
 
 
 class RelativeTest(ToolTest):
-    def test_same_distance_same_score(self):
+    def test_equal_distances_have_equal_scores(self):
         key = [1.0, 0.0, -2.0, 0.25, 3.0, 0.5]
         for pairing in PAIRINGS:
             document = self.run_json(
@@ -307,8 +307,8 @@ class MistakesTest(Numbers):
         document = self.run_json("explain", "explain", "mistakes", *arguments)
         return document, {each["name"]: each for each in document["mistakes"]}
 
-    def test_the_models_width(self):
-        """The exponent's D is the config's hidden size, which heads times features need not be."""
+    def test_the_exponents_width_is_the_configs_hidden_size(self):
+        """D is the config's hidden size, which may differ from heads times features."""
         config = self.write_config(LLAMA | {"head_dim": 32})
         for arguments, width in (([config], "D = 64, the model's width"),
                                  ([config, "--set", "hidden_size=96"], "D = 96, the model's width"),
@@ -324,7 +324,7 @@ class MistakesTest(Numbers):
         one_head = self.write_config(LLAMA | {"num_attention_heads": 1})
         self.assertNotIn("model_width_for_d", self.mistakes(one_head)[1])
 
-    def test_the_example(self):
+    def test_each_mistake_breaks_its_properties(self):
         document, mistakes = self.mistakes()
         checks = ["norm_kept", "same_distance_same_score", "distance_seen"]
         found = {name: tuple(each[check] for check in checks) for name, each in mistakes.items()}
@@ -355,7 +355,7 @@ class MistakesTest(Numbers):
             self.assertEqual(each["largest_difference"], wanted)
             self.assertEqual(len(each["scores_at_same_distance"]), len(document["shifts"]))
 
-    def test_scaled_frequencies(self):
+    def test_mistakes_of_scaled_frequencies_include_ignored_scaling(self):
         _, mistakes = self.mistakes(self.write_config(YARN), "--position", 100)
         self.assertNotIn("exponent_i_over_d", mistakes)
         self.assertNotIn("last_pair_misprinted", mistakes)
@@ -366,7 +366,7 @@ class MistakesTest(Numbers):
 
 
 class PrintedExampleTest(Numbers):
-    def test_as_printed_and_right(self):
+    def test_the_example_is_shown_as_printed_and_corrected(self):
         document = self.run_json("explain", "explain", "example")
         rows = {row["name"]: row for row in document["four"]["rows"]}
         wanted = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of each key, against what `rotary inspect` makes of the config without it."""
+"""explain's facts of each key, against `rotary inspect` for the config without the key."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ def key_names(config):
 
 
 def values_of(document):
-    """What inspect says, but for warnings and for where each value comes from."""
+    """inspect's document without warnings and sources."""
     if isinstance(document, list):
         return [values_of(each) for each in document]
     if not isinstance(document, dict):
@@ -60,7 +60,7 @@ class ExplainConfigTest(ToolTest):
         return json.loads(self.run_ok("inspect", "changed.json", "--json"))
 
     def assert_changes(self, changes, before, after):
-        """What inspect says of both."""
+        """Each change must go from inspect's value before to its value after."""
         for change in changes:
             if change["name"] not in before["rotary"][0]:
                 continue
@@ -72,7 +72,7 @@ class ExplainConfigTest(ToolTest):
                 if change[side] is not None and change["name"] != "inv_freq":
                     self.assertEqual(change[side], rotary[0][change["name"]], change)
 
-    def test_each_key_is_what_inspect_makes_of_it(self):
+    def test_each_key_changes_what_inspect_prints(self):
         shown = set()
         for config in [LLAMA3, PARTIAL, INTERLEAVED, YARN, TWO_TYPES]:
             _, keys = self.keys_of(config)
@@ -94,7 +94,7 @@ class ExplainConfigTest(ToolTest):
                     self.assert_changes(key["without"]["changes"], before, after)
         self.assertEqual(shown, {"required", "used", "no_effect", "unread"})
 
-    def test_biases_and_tables_have_facts(self):
+    def test_keys_of_biases_and_tables_name_their_changes(self):
         t5 = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
               "relative_attention_num_buckets": 16}
         _, keys = self.keys_of(t5)
@@ -106,7 +106,7 @@ class ExplainConfigTest(ToolTest):
         self.assertEqual((change["name"], change["from"], change["to"]),
                          ("sinusoidal.position_offset", 4, 2))
 
-    def test_the_base_in_numbers(self):
+    def test_without_rope_theta_the_base_and_wavelengths_change(self):
         document, keys = self.keys_of(LLAMA3)
         changes = {each["name"]: each for each in keys["rope_theta"]["without"]["changes"]}
         self.assertEqual((changes["base"]["from"], changes["base"]["to"]), (500000, 10000))
@@ -123,7 +123,7 @@ class ExplainConfigTest(ToolTest):
         assumed = {each["name"]: each["value"] for each in document["assumed"]}
         self.assertEqual(assumed, {"pairing": "half"})
 
-    def test_another_value(self):
+    def test_a_key_with_the_default_value_is_shown_with_another_value(self):
         _, keys = self.keys_of(LLAMA)
         base = keys["rope_theta"]
         self.assertEqual((base["use"], base["other_value"]), ("no_effect", 20000))
@@ -136,7 +136,7 @@ class ExplainConfigTest(ToolTest):
         }
         self.assertEqual(heads["head_dim"], 8)
 
-    def test_a_key_of_another_family(self):
+    def test_a_key_of_another_family_is_ignored_with_a_warning(self):
         _, keys = self.keys_of(LLAMA | {"rotary_pct": 0.25, "alibi": None})
         self.assertEqual(keys["rotary_pct"]["use"], "ignored")
         self.assertIn("rotary_pct is ignored", keys["rotary_pct"]["warnings"][0])
@@ -145,28 +145,28 @@ class ExplainConfigTest(ToolTest):
         self.assertIn(b"warning: rotary_pct is ignored", text.stderr)
         self.assertIn(b"\nWithout effect, and warned about\n  rotary_pct = 0.25\n", text.stdout)
 
-    def test_a_position_map(self):
+    def test_keys_of_a_position_map_are_explained(self):
         config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
         text = self.run_ok("explain", self.write_config(config))
         self.assertIn("dual_chunk_attention_config.chunk_size", text)
         self.assertIn("the tokens beyond which distances change", text)
         self.assertIn("dual_chunk.chunk 1024 -> 2048", text)
 
-    def test_objects_that_nothing_reads_are_one_key(self):
+    def test_an_unread_object_is_one_key(self):
         labels = {str(i): f"label {i}" for i in range(5000)}
         _, keys = self.keys_of(LLAMA | {"id2label": labels, "a.b": 1, "empty": {}})
         self.assertEqual((keys["id2label"]["use"], keys["id2label"]["value"]), ("unread", None))
         for path in ["a.b", "empty"]:
             self.assertEqual(keys[path]["use"], "unread")
 
-    def test_a_config_within(self):
+    def test_keys_of_a_nested_config_have_their_paths(self):
         wrapped = {"model_type": "gemma3", "text_config": LLAMA | {"model_type": "gemma3_text"}}
         _, keys = self.keys_of(wrapped)
         self.assertEqual(keys["text_config.num_hidden_layers"]["use"], "used")
         changes = keys["text_config.rope_theta"]["without"]["changes"]
         self.assertIn("full_attention", {each["layer_type"] for each in changes})
 
-    def test_settings_come_first(self):
+    def test_settings_override_the_config(self):
         _, keys = self.keys_of(
             LLAMA,
             "--set", "rope_theta=5e5",
@@ -178,7 +178,7 @@ class ExplainConfigTest(ToolTest):
         self.assertEqual(keys["rope_scaling.type"]["value"], "linear")
         self.assertEqual(keys["rope_scaling.factor"]["use"], "required")
 
-    def test_pairing_as_asked(self):
+    def test_a_requested_pairing_is_listed_as_assumed(self):
         unknown = {name: value for name, value in LLAMA.items() if name != "model_type"}
         document, keys = self.keys_of(unknown, "--pairing", "interleaved")
         self.assertIsNone(document["model_type"])
@@ -187,7 +187,7 @@ class ExplainConfigTest(ToolTest):
         )
 
     def test_keys_of_cards_have_meanings(self):
-        """As few cards as show every name of a key that some card has."""
+        """Explains few cards that together have every key of all cards."""
         cards = {
             path.name: set(key_names(json.loads(path.read_text())))
             for path in sorted(CARDS.glob("*.json"))

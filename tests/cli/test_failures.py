@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every exit code, and no output touched by anything that fails."""
+"""Every exit code. A failed command must leave all output files unchanged."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tool import LLAMA, TOOL, ToolTest
 
 
 class InputOutputTest(ToolTest):
-    def test_files_that_cannot_be_read(self):
+    def test_unreadable_files_exit_with_4(self):
         self.assert_fails(4, ["gone.json", "No such file"], "inspect", "gone.json")
         self.assert_fails(4, [".: the folder must have a config.json"], "inspect", ".")
         with open("/dev/zero", "rb") as endless:
@@ -20,8 +20,8 @@ class InputOutputTest(ToolTest):
         self.assertEqual(result.returncode, 4)
         self.assertIn(b"standard input: must have at most", result.stderr)
 
-    def test_messages_have_ends_of_long_text(self):
-        """Of arguments, of files' names and of names in files, by every way out."""
+    def test_messages_shorten_long_text_to_its_ends(self):
+        """Long arguments, names of files and names in files, in text and JSON."""
         long = "n" * 100_000
         with zipfile.ZipFile(self.path / "a.npz", "w") as archive:
             archive.writestr(f"{long[:60_000]}.npy", b"no array")
@@ -36,13 +36,13 @@ class InputOutputTest(ToolTest):
                     self.assertIn(b"bytes)...nnn", result.stderr + result.stdout)
                     self.assertLess(len(result.stderr + result.stdout), 20_000)
 
-    def test_names_that_are_not_utf8(self):
+    def test_file_names_need_not_be_utf8(self):
         self.assert_fails(4, ["No such file"], "inspect", os.fsdecode(b"gone-\xff.json"))
         name = self.write_config(LLAMA)
         (self.path / name).rename(self.path / os.fsdecode(b"\xff.json"))
         self.run_ok("inspect", os.fsdecode(b"\xff.json"))
 
-    def test_standard_output_that_cannot_be_written(self):
+    def test_an_unwritable_standard_output_exits_with_4(self):
         with open("/dev/full", "wb") as full:
             result = subprocess.run(
                 [TOOL, "--version"], stdout=full, stderr=subprocess.PIPE, timeout=60
@@ -50,7 +50,7 @@ class InputOutputTest(ToolTest):
         self.assertEqual(result.returncode, 4)
         self.assertIn(b"standard output", result.stderr)
 
-    def test_an_instruction_set_that_does_not_exist(self):
+    def test_an_unknown_instruction_set_exits_with_5(self):
         arguments = ["explain", "--values", "1,2", "--position", "1", "--pairing", "half"]
         environment = {"ROTARY_INSTRUCTION_SET": "ABACUS"}
         self.assert_fails(5, ["ABACUS"], *arguments, environment=environment)
@@ -69,12 +69,12 @@ class RotateFailureTest(ToolTest):
         self.assert_fails(code, parts, *command)
 
     def check_q(self, code, parts, array, *arguments, **options):
-        """array as --q, with an output that would be replaced."""
+        """Passes the array as --q. The output exists and would be replaced."""
         np.save(self.path / "x.npy", array)
         outputs = ["--out-q", "old.npy", "--force"]
         self.check(code, parts, "--q", "x.npy", *outputs, *arguments, **options)
 
-    def test_arguments(self):
+    def test_wrong_arguments_are_refused(self):
         q = ["--q", "q.npy", "--out-q", "o.npy"]
         self.check(2, ["at least one of --q and --k"])
         self.check(2, ["--q and --out-q"], "--q", "q.npy")
@@ -91,11 +91,11 @@ class RotateFailureTest(ToolTest):
         self.check(2, ["--layer-type"], *q, "--layer-type", "sliding")
         self.check(2, ["--first-position"], *q, "--first-position", "1.0")
 
-    def test_positions_that_leave_int64(self):
+    def test_positions_beyond_int64_are_refused(self):
         self.check(2, ["position"], "--q", "q.npy", "--out-q", "o.npy",
                    "--first-position", 2**63 - 2)
 
-    def test_shapes_and_types(self):
+    def test_wrong_shapes_and_dtypes_are_refused(self):
         ones = np.ones((1, 4, 2, 16), np.float32)
         self.check_q(2, ["[batch, tokens, heads, features]", "[4, 2, 16]"], ones[0])
         self.check_q(2, ["16", "15"], np.ascontiguousarray(ones[..., :15]))
@@ -122,7 +122,7 @@ class RotateFailureTest(ToolTest):
         np.save(self.path / "k.npy", np.ones((1, 4, 1, 12), np.float32))
         self.check(2, ["--k", "12"], "--q", "q.npy", "--k", "k.npy", *outputs)
 
-    def test_position_files(self):
+    def test_wrong_position_files_are_refused(self):
         q = ["--q", "q.npy", "--out-q", "old.npy", "--force", "--positions", "p.npy"]
         for positions, code, part in [
             (np.arange(5), 2, "[tokens] = [4] or [batch, tokens] = [1, 4], got [5]"),
@@ -136,7 +136,7 @@ class RotateFailureTest(ToolTest):
             np.save(self.path / "p.npy", positions)
             self.check(code, [part], *q)
 
-    def test_configs_that_fail(self):
+    def test_unusable_configs_touch_no_output(self):
         q = ["--q", "q.npy", "--out-q", "old.npy", "--force"]
         for name, config, code in [
             ("deep.json", "[" * 100000, 3),
@@ -151,7 +151,7 @@ class RotateFailureTest(ToolTest):
                 self.write_config(config, name)
             self.check(code, [f"{name}: "], *q, config=name)
 
-    def test_outputs_that_cannot_be_written(self):
+    def test_unwritable_outputs_exit_with_4(self):
         self.check(4, ["old.npy: exists", "--force"], "--q", "q.npy", "--out-q", "old.npy")
         self.check(4, ["none/o.npy"], "--q", "q.npy", "--out-q", "none/o.npy")
         both = ["--q", "q.npy", "--k", "k.npy"]
@@ -161,7 +161,7 @@ class RotateFailureTest(ToolTest):
         (self.path / "folder").mkdir()
         self.check(4, ["regular file"], "--q", "q.npy", "--out-q", "folder", "--force")
 
-    def test_a_write_that_runs_out_of_space(self):
+    def test_a_write_without_space_leaves_the_old_file(self):
         """A limit on file sizes stands in for a full disk."""
         np.save(self.path / "q.npy", np.ones((1, 64, 2, 16), np.float32))
         before = self.contents()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GGUF files where commands take a config: the vocabulary files of tests/golden/gguf."""
+"""Commands read GGUF files in place of configs: the vocabulary files of tests/golden/gguf."""
 
 import json
 import pathlib
@@ -31,7 +31,7 @@ class GgufTest(ToolTest):
                 self.assertIsNotNone(self.inspected(file)["gguf"])
                 self.run_ok("inspect", file)
 
-    def test_inspect_says_whose_pairing_it_is(self):
+    def test_inspect_names_the_pairings_of_file_and_checkpoint(self):
         text = self.run_ok("inspect", "llama.gguf")
         self.assertIn("the pairing is that of this file's q and k (rope type norm)", text)
         self.assertIn("the checkpoint's is half: llama.cpp's converter permutes rows", text)
@@ -45,12 +45,12 @@ class GgufTest(ToolTest):
         self.write_config(LLAMA)
         self.assertIsNone(self.inspected("config.json")["gguf"])
 
-    def test_a_pipe_and_a_redirected_file(self):
+    def test_standard_input_gives_the_answer_of_the_file(self):
         expected = self.run_ok("inspect", "llama.gguf")
         whole = (self.path / "llama.gguf").read_bytes()
         self.assertEqual(self.run_ok("inspect", "-", stdin=whole), expected)
 
-    def test_table_and_rotate(self):
+    def test_table_and_rotate_read_gguf_files(self):
         self.assertIn("0.841470", self.run_ok("table", "llama.gguf", "--positions", "0:4"))
         q = np.zeros((1, 2, 128), np.float32)
         q[:, :, 0] = 1
@@ -60,14 +60,14 @@ class GgufTest(ToolTest):
         out = np.load(self.path / "out.npy")
         self.assertAlmostEqual(out[0, 0, 1], np.sin(1), places=6)  # neighbours turn together
 
-    def test_explain_plot_and_report(self):
+    def test_explain_plot_and_report_read_gguf_files(self):
         self.assertIn("llama.rope.freq_base", self.run_ok("explain", "llama.gguf"))
         numbers = self.run_ok("plot", "wavelengths", "llama.gguf", "--csv")
         self.assertIn("llama.gguf,63,2559195.5", numbers)
         self.run_ok("report", "llama.gguf", FILES / "vocab-gemma-4.gguf", "-o", "page.html")
         self.assertIn("llama.rope.freq_base", (self.path / "page.html").read_text())
 
-    def test_diff_beside_the_config(self):
+    def test_converted_files_agree_with_their_configs(self):
         pairs = sorted((FILES / "pairs").glob("*.gguf"))
         self.assertGreaterEqual(len(pairs), 12)
         for file in pairs:
@@ -75,17 +75,17 @@ class GgufTest(ToolTest):
                 result = self.run_tool("diff", file.with_suffix(".json"), file, "--json")
                 document = json.loads(result.stdout)
                 validate(document, "diff")
-                differs = file.stem == "gpt-oss"  # YaRN's ramp, for which there is no key
+                differs = file.stem == "gpt-oss"  # GGUF has no key for YaRN's ramp
                 self.assertEqual(result.returncode, 1 if differs else 0, document)
         text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
         self.assertIn("permuted by the converter, interleaved", text)
 
-    def test_engines_read_configs_alone(self):
+    def test_engines_refuse_gguf_files(self):
         result = self.run_tool("diff", "llama.gguf", "--between", "transformers,llama.cpp")
         self.assertEqual(result.returncode, 2)
         self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
 
-    def test_check(self):
+    def test_check_accepts_a_whole_file_and_reports_a_truncated_one(self):
         self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "1 file, no findings\n")
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
@@ -106,7 +106,7 @@ class GgufTest(ToolTest):
         text = self.run_ok("inspect", "llama.gguf", "--numerics", "ggml", "--context", "4096")
         self.assertIn("ggml", text)
 
-    def test_flags_are_those_of_the_run(self):
+    def test_flags_change_what_a_run_computes(self):
         flags = "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 8192"
         document = json.loads(self.run_ok("inspect", "llama.gguf", "--flags", flags, "--json"))
         validate(document, "inspect")
@@ -122,7 +122,7 @@ class GgufTest(ToolTest):
         key = self.run_ok("inspect", "llama.gguf", "--set", "rope.freq_base=1e6")
         self.assertIn("base              1000000\n", key)
 
-    def test_diff_of_a_file_and_what_a_run_makes_of_it(self):
+    def test_diff_compares_a_file_with_a_run_by_flags(self):
         result = self.run_tool("diff", "llama.gguf", "--flags", "--rope-scale 2")
         self.assertEqual(result.returncode, 1)
         self.assertIn("llama.gguf (changed) and llama.gguf", result.stdout.decode())
@@ -135,9 +135,9 @@ class GgufTest(ToolTest):
                     "--overrides", scaled, "--flags", "--rope-scale 2")
         other = self.run_tool("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"),
                               "--flags", "--rope-scale 2")
-        self.assertEqual(other.returncode, 1)  # the first of two alone
+        self.assertEqual(other.returncode, 1)  # --flags change only the first file
 
-    def test_flags_that_are_none(self):
+    def test_wrong_flags_are_refused(self):
         for flags, words in (("--rope-scael 2", "did you mean --rope-scale?"),
                              ("--rope-scale", "must have a value after --rope-scale"),
                              ("rope-scale 2", "names and values"),
@@ -153,7 +153,7 @@ class GgufTest(ToolTest):
             self.assertEqual(result.returncode, 2, call)
             self.assertIn("a GGUF file", result.stderr.decode())
 
-    def test_check_names_what_nothing_reads(self):
+    def test_check_names_unread_keys(self):
         keys = llama(rope__wobble_factor=3.0)
         (self.path / "odd.gguf").write_bytes(encoded(keys))
         result = self.run_tool("check", "odd.gguf", "--strict")
@@ -163,7 +163,7 @@ class GgufTest(ToolTest):
         for call in (["inspect", "odd.gguf"], ["diff", "odd.gguf", "llama.gguf"]):
             self.assertIn("llama.rope.wobble_factor", self.run_tool(*call).stderr.decode())
 
-    def test_bad_files(self):
+    def test_truncated_and_unknown_files_are_refused(self):
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
         result = self.run_tool("inspect", "short.gguf")

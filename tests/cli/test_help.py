@@ -11,7 +11,7 @@ COMMANDS = ["inspect", "check", "diff", "table", "rotate", "encode", "bias", "po
             "explain", "claims", "plot", "report", "models", "permute",
             "identify", "trace", "stretch", "bench", "help",
             "completions"]
-# With those that stand within another.
+# All commands, with subcommands.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 
 
@@ -51,22 +51,22 @@ class HelpTest(ToolTest):
             self.assertLessEqual(set(re.findall(r"--[a-z-]+", own)), listed, command)
             self.assertIn("--json", listed)
 
-    def test_the_version(self):
+    def test_version_prints_number_and_instruction_sets(self):
         self.assertRegex(
             self.run_ok("--version"),
             r"^rotary \d+\.\d+\.\d+\ninstruction sets here, best first: \w+(, \w+)*\n$")
         self.assertEqual(self.run_ok("-V"), self.run_ok("--version"))
 
-    def test_help_of_a_command_is_what_its_option_prints(self):
+    def test_help_and_the_option_print_the_same(self):
         self.assertEqual(self.run_ok("help"), self.run_ok("--help"))
         for command in ALL:
             self.assertEqual(self.run_ok("help", *command), self.run_ok(*command, "--help"))
 
-    def test_the_documentation_is_what_the_tool_prints(self):
+    def test_the_documentation_equals_the_printed_help(self):
         page = (SCHEMAS.parent / "tool.md").read_text()
         self.assertEqual(self.run_ok("help", "--form", "markdown"), page)
 
-    def test_manual_pages(self):
+    def test_manual_pages_have_all_sections(self):
         (self.path / "man").mkdir()
         self.run_ok("help", "--man-pages", "man")
         pages = {path.name for path in (self.path / "man").iterdir()}
@@ -78,7 +78,7 @@ class HelpTest(ToolTest):
                 self.assertIn(f"\n.SH {section}\n", page)
             self.assertEqual(page, self.run_ok("help", *command, "--form", "man"))
 
-    def test_bash_completes(self):
+    def test_bash_completes_commands_options_values_and_files(self):
         def completed(*words):
             line = f"""source <({TOOL} completions bash); COMP_WORDS=(rotary {' '.join(words)})
                 COMP_CWORD={len(words)}; _rotary rotary "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
@@ -99,7 +99,7 @@ class HelpTest(ToolTest):
         self.assertIn("mine.json", completed("inspect", "mi"))
 
     def test_bash_completes_any_name_as_one_word(self):
-        """At a terminal, which types the beginning of the name, bare or in quotes, and a tab."""
+        """Types the beginning of a name at a terminal, bare or quoted, then a tab."""
         names = ["A b.json", "B*.json", "C$x.json", "D'q.json", 'E"q.json', "F;g&h.json",
                  "G\\j.json", "H`l`.json", "I[m].json", "J~n.json", "K #o.json", "L(p).json",
                  "M:u.json", "N=w.json", "O?.json", "é b.json", "*.json", "$HOME.json"]
@@ -123,7 +123,7 @@ class HelpTest(ToolTest):
         os.close(keyboard)
         self.assertEqual((self.path / "words").read_text().splitlines(), expected, said.decode())
 
-    def test_other_shells_have_scripts(self):
+    def test_zsh_and_fish_have_scripts(self):
         for shell in ["zsh", "fish"]:
             document = self.run_json("completions", "completions", shell)
             self.assertEqual(document["script"], self.run_ok("completions", shell))
@@ -131,5 +131,5 @@ class HelpTest(ToolTest):
             self.assertIn(f" -f -a {command} ", document["script"])
         self.assert_fails(2, ["bash, zsh, fish", "'tcsh'"], "completions", "tcsh")
 
-    def test_a_mistyped_subcommand_is_found(self):
+    def test_a_mistyped_subcommand_is_suggested(self):
         self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "atention")

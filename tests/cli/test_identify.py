@@ -28,7 +28,7 @@ class IdentifyTool(ToolTest):
         self.config = self.write_config(LLAMA)
 
     def identify(self, *arguments, first=None):
-        """(exit code, document), by the config, with the first position where it is given."""
+        """Passes the config, and the first position if given. Returns (exit code, document)."""
         where = [] if first is None else ["--first-position", first]
         result = self.run_tool("identify", *arguments, "--config", self.config, *where, "--json")
         document = json.loads(result.stdout)
@@ -44,14 +44,14 @@ class IdentifyTool(ToolTest):
 
 
 class IdentifyTest(IdentifyTool):
-    def test_as_configured(self):
+    def test_a_right_rotation_is_as_configured(self):
         x = heads()
         y = turned(x, np.arange(5, 14))
         code, found = self.identify(*self.files(x, y), first=5)
         self.assertEqual((code, found["verdict"]), (0, "as_configured"))
         self.assertEqual((found["layout"], found["tokens"], found["heads"]), ("thd", 9, 2))
 
-    def test_another_pairing_and_another_base(self):
+    def test_a_wrong_pairing_and_a_wrong_base_are_found_together(self):
         x = heads()
         y = turned(x, np.arange(9), base=500000.0, half=False)
         code, found = self.identify(*self.files(x, y), first=0)
@@ -68,8 +68,8 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*files)
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
-    # Turned by the index of the head: with tokens and heads exchanged that is as configured.
-    def test_the_choice_of_axes_clears_no_dump(self):
+    # The dump turns by the head's index, so it looks right if tokens and heads are exchanged.
+    def test_a_dump_right_only_with_other_axes_is_not_cleared(self):
         x = heads(tokens=4, count=6)
         y = turned(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).copy()
         files = self.files(x, y)
@@ -99,14 +99,14 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*table)
         self.assertEqual((code, found["first_position"]), (0, 4000))
 
-    def test_nothing_explains_numbers_of_something_else(self):
+    def test_unrelated_numbers_are_unexplained(self):
         x = heads()
         y = heads(seed=2)
         code, found = self.identify(*self.files(x, y), first=0)
         self.assertEqual((code, found["verdict"], found["explanations"]), (6, "unexplained", []))
         self.assertGreater(found["closest"][0]["residual"], 0.5)
 
-    def test_lengths_that_no_rotation_changes_are_named(self):
+    def test_changed_lengths_of_pairs_are_named(self):
         x = heads()
         rng = np.random.default_rng(3)
         weights = 1 + 0.3 * rng.standard_normal(WIDTH).astype(np.float32)
@@ -125,7 +125,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual(result.returncode, 6)
         self.assertNotIn(b"Lengths", result.stdout)
 
-    def test_bf16_as_uint16_and_as_float32(self):
+    def test_bf16_is_accepted_as_uint16_and_as_float32(self):
         x = bf16(heads())
         wide = of_bf16(x)
         y = bf16(rotated(wide, np.arange(1000, 1009), half=True))
@@ -133,13 +133,13 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
         code, found = self.identify(*self.files(wide, of_bf16(y)), first=1000)
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
-        # The reader does not guess what uint16 is.
+        # Without --dtype uint16 is refused.
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config)
         self.assertEqual(result.returncode, 2)
         self.assertIn("--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for bf16 held "
                       "as uint16 pass --dtype bf16", result.stderr.decode())
 
-    def test_two_programs_that_round_otherwise(self):
+    def test_two_programs_may_differ_by_rounding_alone(self):
         x = narrow(heads(count=4))
         one, other = np.split(x, 2, -1)
         inv_freq = np.float32(10000.0 ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))
@@ -162,7 +162,7 @@ class IdentifyTest(IdentifyTool):
             code, found = self.identify(*files, first=1000)
             self.assertEqual((code, found["other"]["difference"]), wanted)
 
-    def test_ties_say_what_would_tell_them_apart(self):
+    def test_ties_name_the_position_that_separates_them(self):
         x = heads()
         y = turned(x, np.arange(9))
         _, found = self.identify(*self.files(x, y), "--layout", "thd", first=0)
@@ -171,7 +171,7 @@ class IdentifyTest(IdentifyTool):
                 for cause in each["causes"] if cause["name"] == "rounded_positions"}
         self.assertEqual(ties, {"bf16": 257, "f16": 2049})
 
-    def test_tables_and_frequencies(self):
+    def test_tables_and_frequencies_are_identified(self):
         inv_freq = 10000.0 ** (-np.arange(8) / 8)
         angles = np.outer(np.arange(9), inv_freq)
         table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
@@ -188,7 +188,7 @@ class IdentifyTest(IdentifyTool):
             "--inv-freq", frequencies, "--set", 'rope_scaling={"rope_type": "linear", "factor": 4}')
         self.assertEqual((code, self.causes(found)[0]), (1, ("scaling", "rope_type", "default")))
 
-    def test_two_caches(self):
+    def test_an_offset_between_two_caches_is_found(self):
         x = heads()
         positions = np.arange(30, 39)
         ours = self.save("k.npy", turned(x, positions))
@@ -197,7 +197,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, self.causes(found)), (1, [("position_offset", "positions",
                                                            "p + 1")]))
 
-    def test_a_trace_of_safetensors(self):
+    def test_a_safetensors_trace_is_read(self):
         x = heads()
         y = turned(x, np.arange(9))
         arrays = {"0.q.before": x, "0.q.after": y, "0.positions": np.arange(9, dtype=np.int64)}
@@ -225,7 +225,7 @@ class IdentifyTest(IdentifyTool):
             code, found = self.identify("trace.safetensors", "--layer", 1 - layer)
             self.assertEqual(code, 1, layer)
 
-    def test_wrong_ids_of_the_caller_of_a_trace_are_noted(self):
+    def test_wrong_ids_given_by_a_traces_caller_are_noted(self):
         for first, given, past, part in ((17, 17, 16, "16 cached tokens: row 0, token 0: 17, "
                                                       "where it must be 16: all are off by +1"),
                                          (0, 5, 5, "other ids than the rotary module got"),
@@ -237,7 +237,7 @@ class IdentifyTest(IdentifyTool):
             self.assertEqual(len(found["notes"]), 1 if part else 0)
             self.assertIn(part or "", " ".join(found["notes"]))
 
-    def test_a_gguf_file_beside_a_trace_of_transformers_is_noted(self):
+    def test_a_gguf_config_for_a_trace_of_transformers_is_noted(self):
         keys = gguf_files.llama(block_count=2, embedding_length=64, attention__head_count=4,
                                 attention__head_count_kv=2, rope__freq_base=10000.0,
                                 rope__dimension_count=WIDTH)
@@ -248,7 +248,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, self.causes(found)), (1, [("pairing", "pairing", "half")]))
         self.assertIn("needs its config.json", " ".join(found["notes"]))
 
-    def test_mistakes_of_the_command_line(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments, message in (
                 ([], "identify needs numbers of one kind"),
                 (["--before", "q.npy"], "--before and --after go together"),
@@ -257,7 +257,7 @@ class IdentifyTest(IdentifyTool):
             self.assertEqual(result.returncode, 2)
             self.assertIn(message, result.stderr.decode())
 
-    def test_text(self):
+    def test_the_text_names_cause_and_next_step(self):
         x = heads()
         y = turned(x, np.arange(1000, 1009), half=False)
         result = self.run_tool("identify", *self.files(x, y), "--config", self.config,
@@ -281,7 +281,7 @@ DROPPED = ("attention_factor", "attention_factor", "1")
 
 
 class NonFiniteTest(IdentifyTool):
-    """A comparison with NaN is false, so a NaN that is looked at may pass one."""
+    """Comparisons with NaN are false, so a NaN could pass a check unnoticed."""
 
     def assert_refuses(self, name, message, *arguments):
         result = self.run_tool("identify", *arguments, "--config", self.config)
@@ -314,7 +314,7 @@ class NonFiniteTest(IdentifyTool):
                 self.assert_refuses("--inv-freq", f"{value} at {index}", "--inv-freq",
                                     self.save("inv_freq.npy", spoiled))
 
-    def test_tokens_and_heads_that_nobody_looks_at_count(self):
+    def test_elements_outside_the_sample_must_be_finite(self):
         x = heads(100, 9)
         y = turned(x, np.arange(100))
         for index in ([17, 0, 3], [99, 8, 15], [50, 4, 0]):
@@ -323,7 +323,7 @@ class NonFiniteTest(IdentifyTool):
             self.assert_refuses("--after", f"nan at {index}", *self.files(x, spoiled),
                                 "--first-position", "0")
 
-    def test_each_type_is_looked_at(self):
+    def test_each_dtype_must_be_finite(self):
         x = heads(3, 1)
         spoiled = x.copy()
         spoiled[2, 0, 5] = np.nan
@@ -349,7 +349,7 @@ class OtherProgramsTest(IdentifyTool):
         "mlx_traditional_f32": ({}, [INTERLEAVED]),
         "onnxruntime_interleaved_0": ({}, []),
         "onnxruntime_interleaved_1": ({}, [INTERLEAVED]),
-        # Positions are made in the dtype of q: bf16 has 1000 and 1004 and nothing between.
+        # Positions are rounded to the dtype of q: bf16 has no number between 1000 and 1004.
         "rotary_embedding_torch_bf16": ({}, [INTERLEAVED,
                                              ("rounded_positions", "positions", "bf16")]),
         "rotary_embedding_torch_f32": ({}, [INTERLEAVED]),
@@ -371,17 +371,17 @@ class OtherProgramsTest(IdentifyTool):
         path = GOLDEN / f"{name}.npz"
         return ["--before", f"{path}:before", "--after", f"{path}:after"]
 
-    def test_every_dump_is_there(self):
+    def test_every_dump_has_its_expected_causes(self):
         self.assertEqual(sorted(path.stem for path in GOLDEN.glob("*.npz")), sorted(self.DUMPS))
 
-    def test_each_is_named(self):
+    def test_the_causes_of_each_dump_are_named(self):
         for name, (rope, causes) in self.DUMPS.items():
             with self.subTest(name):
                 self.set_rope(rope)
                 code, found = self.identify(*self.dump(name), first=1000)
                 self.assertEqual((code, self.causes(found)), (1 if causes else 0, causes))
 
-    def test_first_positions_are_found(self):
+    def test_the_first_positions_of_dumps_are_found(self):
         for name in ("ggml_neox", "mlx_plain_f32", "transformers_cohere_bf16",
                      "onnxruntime_interleaved_1"):
             with self.subTest(name):
@@ -391,7 +391,7 @@ class OtherProgramsTest(IdentifyTool):
 
 
 class TraceTest(ToolTest):
-    def test_the_adapter_is_that_of_the_examples(self):
+    def test_trace_prints_the_adapter_of_the_examples(self):
         adapter = pathlib.Path(__file__).parents[2] / "examples" / "trace_rope.py"
         self.assertEqual(self.run_tool("trace").stdout.decode(), adapter.read_text())
         document = json.loads(self.run_tool("trace", "--json").stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is no file where a command takes one: refused at once, whatever option names it."""
+"""Pipes, sockets, folders and devices are refused at once as inputs, by every option."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import safetensors_files
 from tool import LLAMA, TOOL, ToolTest
 
 ROTATE = "rotate --config c.json --layout bthd"
-# Calls that read each input of each command at the place of "?"; several where the ending of its
-# name says how it is read.
+# For each input of each command: calls that read it in place of "?". There are several if the
+# ending of the name decides how it is read.
 CALLS = {
     ("inspect", "CONFIG"): ["inspect ?"],
     ("check", "FILE"): ["check ?", "check c.json ? c.json"],
@@ -62,7 +62,7 @@ def make_socket(path):
         server.bind(os.path.relpath(path))
 
 
-# How each is made, and what is said of it.
+# kind: (function that makes it, pattern of the error)
 KINDS = {
     "pipe": (os.mkfifo, "must be a regular file, got a named pipe"),
     "socket": (make_socket, "must be a regular file, got a socket"),
@@ -97,8 +97,8 @@ class NoFileTest(ToolTest):
         self.assertRegex(said, f"{re.escape(path)}: (error: )?({words})")
         self.assertEqual(sorted(os.listdir()), before)
 
-    def test_every_input_of_every_command_refuses_it(self):
-        """Where several calls read an input, they take the kinds by turns."""
+    def test_every_input_refuses_what_is_no_file(self):
+        """If several calls read an input, the kinds are spread over them in turn."""
         for first, calls in enumerate(CALLS.values()):
             for number, (kind, (_, words)) in enumerate(KINDS.items(), first):
                 arguments = calls[number % len(calls)].replace("?", kind).split()
@@ -120,7 +120,7 @@ class NoFileTest(ToolTest):
         self.assertEqual({(command, name) for command, name in inputs
                           if not name.startswith("--out")}, set(CALLS))
 
-    def test_a_folder_whose_config_is_no_file(self):
+    def test_a_folder_with_an_unusable_config_is_refused(self):
         for kind in KINDS.keys() - {"dangling", "to-pipe"}:
             make, words = KINDS[kind]
             os.mkdir(f"of-{kind}")
@@ -129,7 +129,7 @@ class NoFileTest(ToolTest):
                 with self.subTest(kind=kind, command=command):
                     self.check([*command, f"of-{kind}"], "config.json", words)
 
-    def test_an_index_that_names_it(self):
+    def test_an_index_that_names_no_file_is_refused(self):
         for kind, (_, words) in KINDS.items():
             with open("all.index.json", "w") as file:
                 json.dump({"weight_map": {"a.q_proj.weight": kind}}, file)
@@ -139,7 +139,7 @@ class NoFileTest(ToolTest):
 
 
 class PipeOfTheShellTest(ToolTest):
-    def test_its_answer_is_that_of_the_file(self):
+    def test_a_pipe_gives_the_answer_of_the_file(self):
         self.write_config(LLAMA, "c.json")
         np.save(self.path / "q.npy", np.random.default_rng(1).standard_normal((5, 4, 16)))
         expected = self.run_ok("inspect", "c.json")

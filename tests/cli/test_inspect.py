@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What inspect says about small configs, as text and as JSON."""
+"""inspect's text and JSON for small configs."""
 
 import json
 import re
@@ -14,13 +14,13 @@ class InspectTest(ToolTest):
         return self.run_json("inspect", "inspect", self.write_config(config), *arguments)
 
     def shows(self, config, *parts):
-        """The text, which has the parts."""
+        """Returns the text, which must have the parts."""
         text = self.run_ok("inspect", self.write_config(config))
         for part in parts:
             self.assertIn(part, text)
         return text
 
-    def test_a_plain_model(self):
+    def test_a_plain_model_has_its_rotary_values(self):
         document = self.inspect(LLAMA)
         self.assertEqual(document["model_type"], "llama")
         [rotary] = document["rotary"]
@@ -32,21 +32,21 @@ class InspectTest(ToolTest):
         self.assertEqual(document["layers"], [{"encoding": "rotary", "rotary": 0}] * 3)
         self.assertEqual(document["warnings"], [])
 
-    def test_partial_and_interleaved(self):
+    def test_partial_width_and_interleaved_pairing_are_read(self):
         [partial] = self.inspect(PARTIAL)["rotary"]
         self.assertEqual((partial["head_dim"], partial["rotary_dim"]), (32, 8))
         [interleaved] = self.inspect(INTERLEAVED)["rotary"]
         self.assertEqual((interleaved["head_dim"], interleaved["rotary_dim"]), (16, 8))
         self.assertEqual(interleaved["pairing"], "interleaved")
 
-    def test_turns_within_a_context(self):
+    def test_pairs_that_turn_within_the_context_are_counted(self):
         [rotary] = self.inspect(LLAMA, "--context", 64)["rotary"]
         turns = 10000.0 ** (-np.arange(8) / 8) / (2 * np.pi)
         self.assertEqual(rotary["context_tokens"], 64)
         self.assertEqual(rotary["pairs_turning_in_context"], np.sum(turns * 64 >= 1))
         self.assertEqual(rotary["pairs_turning_in_trained_context"], np.sum(turns * 2048 >= 1))
 
-    def test_several_rotary_embeddings(self):
+    def test_layers_name_their_rotary_embedding(self):
         document = self.inspect(TWO_TYPES)
         types = [rotary["layer_type"] for rotary in document["rotary"]]
         self.assertEqual(sorted(types), ["full_attention", "sliding_attention"])
@@ -54,7 +54,7 @@ class InspectTest(ToolTest):
         self.assertEqual(used, TWO_TYPES["layer_types"])
         self.shows(TWO_TYPES, "full_attention: layers 0, 2\n", "sliding_attention: layers 1\n")
 
-    def test_layers_that_do_not_rotate(self):
+    def test_layers_without_rotation_are_listed(self):
         config = LLAMA | {"model_type": "llama4_text", "head_dim": 16, "num_hidden_layers": 48}
         document = self.inspect(config)
         self.assertEqual(document["layers"][0], {"encoding": "rotary", "rotary": 0})
@@ -71,14 +71,14 @@ class InspectTest(ToolTest):
         for line in text.splitlines():
             self.assertLessEqual(len(line), 88, line)
 
-    def test_layers_without_attention(self):
+    def test_layers_without_attention_are_listed(self):
         config = LLAMA | {"model_type": "qwen3_next", "num_hidden_layers": 4}
         kinds = [layer["encoding"] for layer in self.inspect(config)["layers"]]
         self.assertEqual(kinds, ["no_attention"] * 3 + ["rotary"])
         self.shows(config, "  no attention      layers 0-2 [class default]\n"
                    "  rotary            layers 3 [class default]\n")
 
-    def test_a_model_that_does_not_rotate(self):
+    def test_a_model_without_rotation_lists_its_biases(self):
         config = {"model_type": "bloom", "n_layer": 2}
         document = self.inspect(config)
         self.assertEqual(document["rotary"], [])
@@ -91,7 +91,7 @@ class InspectTest(ToolTest):
             "  [family]          no key says it: what the code of this family does\n",
         )
 
-    def test_queries_that_grow_with_the_logarithm(self):
+    def test_a_logarithmic_query_temperature_is_shown(self):
         config = LLAMA | {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048}
         del config["rope_theta"]
         document = self.inspect(config)
@@ -100,7 +100,7 @@ class InspectTest(ToolTest):
                                                  "query_temperature": temperature})
         self.shows(config, "queries times max(1, ln(position + 1) / ln 2048)\n")
 
-    def test_latent_attention(self):
+    def test_latent_attention_has_two_widths_and_a_softmax_factor(self):
         config = LLAMA | {
             "model_type": "deepseek_v2",
             "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
@@ -112,7 +112,7 @@ class InspectTest(ToolTest):
         self.shows(config, "all 64 turn, after 128 of the head that do not\n"
                    "                    [family, class default]\n", "softmax scale times 1.58963\n")
 
-    def test_axes_of_images(self):
+    def test_the_axes_of_an_image_model_are_shown(self):
         config = LLAMA | {
             "model_type": "qwen2_vl",
             "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
@@ -124,7 +124,7 @@ class InspectTest(ToolTest):
         self.assertEqual(rotary["sense"], "positive")
         self.shows(config, "2, 3, 3 pairs in blocks, exponents shared")
 
-    def test_parts(self):
+    def test_a_vision_tower_is_a_part_with_its_own_axes(self):
         config = LLAMA | {
             "model_type": "qwen2_vl",
             "vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2},
@@ -143,20 +143,20 @@ class InspectTest(ToolTest):
         self.assertIn("the config of the vision tower\n",
                       self.run_ok("inspect", path, "--part", "vision"))
 
-    def test_a_part_that_no_spec_describes(self):
+    def test_an_unknown_part_is_not_described(self):
         config = LLAMA | {"vision_config": {"model_type": "mystery"}}
         [part] = self.inspect(config)["parts"]
         self.assertIn("got 'mystery'", part["error"])
         self.assertIn("not described: ", self.run_ok("inspect", self.write_config(config)))
 
-    def test_a_part_that_is_not_there(self):
+    def test_a_missing_part_is_refused(self):
         path = self.write_config(LLAMA)
         self.assert_fails(2, ["did you mean vision?"], "inspect", path, "--part", "visoin")
         self.assert_fails(2, ["part must be one that the config has, text; got vision"],
                           "inspect", path, "--part", "vision")
 
-    def test_a_position_map(self):
-        """Qwen2.5-1M's, which servers apply and Transformers does not."""
+    def test_a_position_map_is_shown_with_a_warning(self):
+        """The map of Qwen2.5-1M. Servers apply it; Transformers does not."""
         config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
         document = self.inspect(config)
         self.assertEqual(document["position_map"],
@@ -165,7 +165,7 @@ class InspectTest(ToolTest):
         self.assertIsNone(self.inspect(LLAMA)["position_map"])
         self.shows(config, "dual chunk (1024 tokens, 64 local): other distances beyond 1024")
 
-    def test_a_config_within_a_config(self):
+    def test_a_nested_config_is_read_and_named_in_errors(self):
         document = self.inspect({"model_type": "llava", "text_config": LLAMA})
         self.assertEqual(document["model_type"], "llama")
         wrong = LLAMA | {"rope_theta": "x"}
@@ -201,7 +201,7 @@ class InspectTest(ToolTest):
         self.assertIn("448 to 511; the others pass unchanged [family]\n", trailing)
         self.assertNotIn(" \n", trailing)
 
-    def test_a_softcap_of_the_class(self):
+    def test_a_softcap_may_come_from_the_class(self):
         gemma = {"model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26,
                  "num_attention_heads": 8, "head_dim": 256, "max_position_embeddings": 8192}
         document = self.inspect(gemma)
@@ -212,7 +212,7 @@ class InspectTest(ToolTest):
                       self.run_ok("inspect", self.write_config(gemma)))
         self.assertIsNone(self.inspect(LLAMA)["softcap"])
 
-    def test_an_encoder_with_sinusoids(self):
+    def test_an_encoder_with_sinusoids_has_its_own_entry(self):
         config = {"model_type": "whisper", "d_model": 384, "encoder_layers": 4,
                   "decoder_layers": 2}
         document = self.inspect(config)
@@ -228,7 +228,7 @@ class InspectTest(ToolTest):
                    "positions         1500 [class default]\n")
         self.assertIsNone(self.inspect(LLAMA)["encoder"])
 
-    def test_sinusoids_of_all_layers(self):
+    def test_sinusoidal_tables_have_width_layout_and_offset(self):
         config = {"model_type": "m2m_100", "d_model": 1024, "encoder_layers": 2}
         table = self.inspect(config)["sinusoidal"]
         self.assertEqual((table["dim"], table["layout"], table["spacing"]),
@@ -246,7 +246,7 @@ class InspectTest(ToolTest):
                    "even: angles of position x base^(-2k / 768), k = 0 to 383")
         self.assertIsNone(self.inspect(LLAMA)["sinusoidal"])
 
-    def test_linear_biases(self):
+    def test_linear_biases_have_the_slopes_of_transformers(self):
         config = {"model_type": "mpt", "n_layers": 2, "n_heads": 12}
         bias = self.inspect(config)["relative_bias"]
         self.assertEqual((bias["bias"], bias["form"]), ("alibi", "key_position"))
@@ -257,7 +257,7 @@ class InspectTest(ToolTest):
                       self.run_ok("inspect", self.write_config(config)))
         self.assertIsNone(self.inspect(LLAMA)["relative_bias"])
 
-    def test_buckets(self):
+    def test_t5_buckets_are_shown(self):
         config = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
                   "relative_attention_num_buckets": 32}
         self.assertEqual(self.inspect(config)["relative_bias"],
@@ -267,7 +267,7 @@ class InspectTest(ToolTest):
                    "last bucket       from a distance of 91 on; in a decoder of 113 "
                    "[class default]\n")
 
-    def test_without_a_count_of_layers(self):
+    def test_a_config_without_a_count_of_layers_lists_none(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
         document = self.inspect(config)
         self.assertEqual(document["layers"], [])
@@ -281,11 +281,11 @@ class InspectTest(ToolTest):
         self.assertIn(b"100000", result.stderr)
         self.assertEqual(len(json.loads(result.stdout)["warnings"]), 1)
 
-    def test_standard_input(self):
+    def test_a_config_is_read_from_standard_input(self):
         text = self.run_ok("inspect", "-", stdin=json.dumps(LLAMA).encode())
         self.assertTrue(text.startswith("llama, 3 layers, one rotary embedding\n"))
 
-    def test_the_text(self):
+    def test_the_text_shows_each_value_within_88_columns(self):
         text = self.shows(YARN, "half [family]\n",
                           "features i and i + 8 turn together (rotate_half)\n",
                           "all 16 turn [family]\n", "head_dim          16 [rule]\n", "yarn\n",
@@ -303,7 +303,7 @@ class InspectTest(ToolTest):
             text = self.run_json("inspect", "inspect", name, "--pairing", "interleaved")
             self.assertEqual(text["rotary"][0]["pairing"], "interleaved")
 
-    def test_refusals_of_an_unknown_family_print_the_options_that_mend_them(self):
+    def test_refusals_of_an_unknown_family_print_options_that_succeed(self):
         own_names = {"model_type": "novel", "d_model": 64, "n_heads": 4, "n_layer": 3,
                      "rope_base": 5e5, "rope_twist": 1}
         name, options = self.write_config({"text_config": own_names, "model_type": "vl"}), []
@@ -320,7 +320,7 @@ class InspectTest(ToolTest):
         self.assertEqual((rotary["head_dim"], rotary["base"]), (16, 5e5))
         self.assertEqual(len(document["layers"]), 3)
 
-    def test_a_key_by_another_name_is_checked(self):
+    def test_wrong_names_of_keys_are_refused(self):
         name = self.write_config(LLAMA | {"width": 64})
         for part, value in (("KEY=NAME", "rope_theta"), ("KEY=NAME", "a.b=width"),
                             ("config has both", "hidden_size=width"),
@@ -328,12 +328,12 @@ class InspectTest(ToolTest):
             self.assert_fails(2, ["--key" if "KEY" in part else "", part], "inspect", name,
                               "--key", value)
 
-    def test_text_that_is_not_utf8_or_needs_escapes(self):
+    def test_text_with_quotes_and_control_characters_survives_json(self):
         config = json.dumps(LLAMA | {"model_type": 'q"\\\n\u0001é'})
         document = self.inspect(config, "--pairing", "half")
         self.assertEqual(document["model_type"], 'q"\\\n\u0001é')
 
-    def test_readers_must_ignore_what_they_do_not_know(self):
+    def test_the_schema_allows_unknown_members(self):
         document = self.inspect(LLAMA)
         document["rotary"][0]["new"] = document["new"] = {"a": 1}
         validate(document, "inspect")

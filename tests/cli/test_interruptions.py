@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals at each moment of a command that writes: before and after each call that makes, writes,
-renames or removes something."""
+"""A signal arrives before or after each call of a command that makes, writes, renames or removes
+a file."""
 
 import itertools
 import json
@@ -42,7 +42,8 @@ class InterruptionTest(ToolTest):
             (self.path / name).write_bytes(content)
 
     def interrupted(self, command, *signals):
-        """What each moment leaves, the signals by turns; ends where the command does."""
+        """Yields (moment, files left) for a signal at each moment of the command. The signals take
+        turns."""
         for moment in itertools.count():
             self.start_again()
             number = signals[moment % len(signals)]
@@ -60,7 +61,7 @@ class InterruptionTest(ToolTest):
         self.run_ok(*command)
         return self.contents()
 
-    def test_signals_leave_all_or_nothing(self):
+    def test_signals_leave_every_output_or_none(self):
         for command in self.COMMANDS:
             complete = self.expected(command)
             for moment, left in self.interrupted(
@@ -68,7 +69,7 @@ class InterruptionTest(ToolTest):
                 with self.subTest(command[0], moment=moment):
                     self.assertIn(left, (self.inputs, complete))
 
-    def test_the_next_run_is_not_disturbed_by_what_a_kill_left(self):
+    def test_a_kill_leaves_files_that_do_not_disturb_the_next_run(self):
         for command in self.COMMANDS:
             complete = self.expected(command)
             seen = []

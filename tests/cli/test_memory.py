@@ -33,7 +33,7 @@ class MemoryTest(ToolTest):
         self.before = self.contents()
 
     def run_once(self, arguments, **options):
-        """Whether it had the memory that it needed."""
+        """Returns if the memory was enough; otherwise checks the failure."""
         result = subprocess.run([TOOL, *arguments], cwd=self.path, capture_output=True, timeout=60,
                                 **options)
         if result.returncode == 0:
@@ -49,9 +49,9 @@ class MemoryTest(ToolTest):
         return self.run_once(arguments, env=os.environ | environment | {
             "LD_PRELOAD": FAILING_NEW, "ROTARY_FAILING_NEW": str(allowed)})
 
-    def test_allocations_that_fail(self):
-        """From each of some 10 on, or that one alone; commands share their beginnings, so each has
-        others."""
+    def test_failed_allocations_exit_with_70(self):
+        """Fails about 10 allocations of each command: one alone, or it and all later ones. Commands
+        begin alike, so each has other allocations."""
         for shift, arguments in enumerate(COMMANDS):
             enough = 1
             while not self.with_failures(arguments, enough, ROTARY_FAILING_NEW_LATER="1"):
@@ -62,8 +62,8 @@ class MemoryTest(ToolTest):
                     self.with_failures(arguments, allowed)
                     self.with_failures(arguments, allowed, ROTARY_FAILING_NEW_LATER="1")
 
-    def test_limits_of_the_address_space(self):
-        """From what it takes to load the program and its libraries, in some 10 steps."""
+    def test_small_address_spaces_exit_with_70(self):
+        """About 10 limits, from the least that loads the program to the least that suffices."""
         def limited(limit):
             return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people mistype: each answer names the mistake and the next step."""
+"""For mistyped commands each answer names the mistake and the next step."""
 
 import json
 import os
@@ -88,7 +88,7 @@ class MistakesTest(ToolTest):
         (self.path / "broken.json").write_text('{"model_type": "llama",}')
         np.save(self.path / "q.npy", np.ones((1, 3, 4, 16), np.float32))
 
-    def test_mistakes(self):
+    def test_each_mistake_is_named_with_the_next_step(self):
         self.assertGreaterEqual(len(MISTAKES), 30)
         for arguments, code, parts in MISTAKES:
             with self.subTest(arguments=arguments):
@@ -116,7 +116,7 @@ class NamesOfModelsTest(ToolTest):
         self.assertEqual(self.run_ok("inspect", "model"),
                          self.run_ok("inspect", "model/config.json"))
 
-    def test_a_file_wins(self):
+    def test_a_file_is_preferred_to_a_card(self):
         (self.path / "Qwen").mkdir()
         self.write_config(LLAMA, "Qwen/Qwen2.5-7B")
         document = json.loads(self.run_ok("inspect", "Qwen/Qwen2.5-7B", "--json"))
@@ -124,7 +124,7 @@ class NamesOfModelsTest(ToolTest):
 
 
 class ColourTest(ToolTest):
-    def test_only_where_it_is_asked_for(self):
+    def test_colours_appear_only_on_request(self):
         self.write_config(LLAMA)
         for arguments in (["help", "inspect"], ["help", "inspect", "--color", "never"]):
             self.assertNotIn("\x1b", self.run_ok(*arguments))

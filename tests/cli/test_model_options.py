@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every command that reads a config takes: --set, --context, --numerics, params.json."""
+"""Every command that reads a config takes --set, --context, --numerics and params.json."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class ModelOptionsTest(ToolTest):
         name = self.write_config(config)
         return self.run_json("table", "table", name, "--positions", "3,70000", *arguments)
 
-    def test_set_is_an_edit_of_the_file(self):
+    def test_set_acts_like_an_edit_of_the_file(self):
         edited = YARN | {"rope_theta": 30000, "rope_scaling": YARN["rope_scaling"] | {"factor": 8}}
         by_option = self.table(YARN, "--set", "rope_scaling.factor=8", "--set", "rope_theta=3e4")
         by_file = self.table(edited)
@@ -32,12 +32,12 @@ class ModelOptionsTest(ToolTest):
         self.assertEqual(by_option["attention_factor"], by_file["attention_factor"])
         self.assertNotEqual(by_option["cos"], self.table(YARN)["cos"])
 
-    def test_set_takes_one_value(self):
+    def test_set_takes_exactly_one_value(self):
         name = self.write_config(LLAMA, "last.json")
         document = self.run_json("inspect", "inspect", "--set", "rope_theta=5", name)
         self.assertEqual(document["rotary"][0]["base"], 5)
 
-    def test_set_must_be_a_key_and_a_value(self):
+    def test_set_without_key_and_value_is_refused(self):
         for text in ("=5", ""):
             self.assert_fails(
                 2, ["KEY=VALUE"], "inspect", self.write_config(LLAMA), "--set", text)
@@ -45,7 +45,7 @@ class ModelOptionsTest(ToolTest):
             2, ["must be an object"], "inspect", self.write_config(LLAMA), "--set",
             "hidden_size.x=1")
 
-    def test_params_json(self):
+    def test_params_json_is_read_as_interleaved_llama3(self):
         document = self.inspect(PARAMS)
         [rotary] = document["rotary"]
         self.assertEqual(rotary["pairing"], "interleaved")
@@ -53,13 +53,13 @@ class ModelOptionsTest(ToolTest):
         encodings = [layer["encoding"] for layer in document["layers"]]
         self.assertEqual(encodings, ["rotary"] * 3 + ["none"])
 
-    def test_a_layer_without_rotary_embedding(self):
+    def test_a_layer_without_rotary_embedding_is_refused(self):
         self.assert_fails(
             5, ["layer 3 has no rotary embedding: none"], "rotate", "--config",
             self.write_config(PARAMS), "--layout", "thd", "--layer", "3", "--q", "q.npy",
             "--out-q", "out.npy")
 
-    def test_numerics_are_named(self):
+    def test_unknown_numerics_are_refused_and_exact_is_the_default(self):
         self.assert_fails(
             2, ["transformers"], "inspect", self.write_config(LLAMA), "--numerics", "torch")
         self.assertEqual(
@@ -70,7 +70,7 @@ class ModelOptionsTest(ToolTest):
         name = self.write_config(config)
         says = ["--context is required", "dynamic"]
         self.assert_fails(2, says, "table", name, "--positions", "1")
-        # 70000 lies beyond: a context of 2048 cannot have it.
+        # A context of 2048 has no position 70000.
         self.assert_fails(
             2, ["positions must be below 2048", "got 70000"], "table", name, "--context", 2048,
             "--positions", "3,70000")
@@ -81,7 +81,7 @@ class ModelOptionsTest(ToolTest):
         [rotary] = self.inspect(config, "--context", 5000)["rotary"]
         self.assertEqual(rotary["contexts"], {"first": 5000, "last": 5000})
 
-    def test_rows_of_transformers_are_numbers_of_the_dtype(self):
+    def test_rows_of_transformers_are_rounded_to_the_dtype(self):
         rows = np.array(self.table(LLAMA, "--numerics", "transformers", "--dtype", "bf16")["cos"])
         bits = rows.astype(np.float32).view(np.uint32)
         self.assertTrue(np.all(bits & 0xFFFF == 0))
@@ -89,7 +89,7 @@ class ModelOptionsTest(ToolTest):
         np.testing.assert_allclose(rows, wide, atol=2.0**-8)
         self.assertFalse(np.all(wide.astype(np.float32).view(np.uint32) & 0xFFFF == 0))
 
-    def test_bf16_as_transformers_rounds(self):
+    def test_bf16_rotation_rounds_each_step_like_transformers(self):
         """rotate_half in bfloat16: cos, sin, both products and their sum are rounded."""
         rounded = lambda values: of_bf16(bf16(values))
         generator = np.random.default_rng(5)

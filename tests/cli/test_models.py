@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model cards: what rotary models says of them, and that each one is what a card must be."""
+"""The output of rotary models, and the form of every model card."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from tool import LLAMA, ToolTest
 
 CARDS = pathlib.Path(os.environ["ROTARY_CARDS"])
 
-# owner/name at a whole commit, then the path.
+# "owner/name at COMMIT, PATH", with a full commit hash.
 SOURCE = re.compile(r"^[\w.-]+/[\w.-]+ at [0-9a-f]{40}, \S+")
 
-# The configs that this version refuses, and a part of each error.
+# Configs that this version refuses: a part of each error.
 REFUSED = {
     "mixtral-8x7b.params": "rope_theta must be given",
 }
@@ -24,7 +24,7 @@ class CardsTest(ToolTest):
     def setUpClass(cls):
         cls.cards = {path.stem: path.read_text() for path in CARDS.glob("*.json")}
 
-    def test_engines_and_when_they_were_looked_at(self):
+    def test_engines_are_listed_with_their_dates(self):
         found = self.run_json("models", "models", "--engines")
         engines = {each["engine"]: each for each in found["engines"]}
         self.assertEqual(list(engines), ["transformers", "llama.cpp", "vllm", "mlx", "onnxruntime",
@@ -35,7 +35,7 @@ class CardsTest(ToolTest):
             self.assertIn(f"{each['looked_at']}  ", self.run_ok("models", "--engines"))
         self.assert_fails(2, ["--engines stands alone"], "models", "search", "x", "--engines")
 
-    def test_the_rules_of_engines(self):
+    def test_rules_of_engines_are_counted_and_searched(self):
         found = self.run_json("models", "models", "rules")["rules"]
         engines = self.run_json("models", "models", "--engines")["engines"]
         for engine in engines:
@@ -61,13 +61,13 @@ class CardsTest(ToolTest):
                 self.assertEqual(next(iter(card)), "_source")
                 self.assertRegex(card["_source"], SOURCE)
 
-    def test_values_from_knowledge_are_named(self):
+    def test_unverified_values_are_keys_of_the_card(self):
         for name, text in self.cards.items():
             with self.subTest(card=name):
                 card = json.loads(text)
                 self.assertLessEqual(set(card.get("_unverified", [])), set(card))
 
-    def test_families(self):
+    def test_families_are_sorted_and_searched(self):
         families = self.run_json("families", "models", "families")["families"]
         names = [family["model_type"] for family in families]
         self.assertEqual(names, sorted(names))
@@ -88,7 +88,7 @@ class CardsTest(ToolTest):
                 else:
                     self.assertIsNone(model["error"])
 
-    def test_the_tool_reads_each_source_and_type(self):
+    def test_the_tool_prints_each_cards_source_and_type(self):
         for model in self.run_json("models", "models")["models"]:
             card = json.loads(self.cards[model["name"]])
             self.assertEqual(model["source"], card["_source"])
@@ -99,7 +99,7 @@ class ModelsTest(ToolTest):
     def names(self, *arguments):
         return [model["name"] for model in self.run_json("models", "models", *arguments)["models"]]
 
-    def test_the_table(self):
+    def test_the_table_has_aligned_columns(self):
         lines = self.run_ok("models").splitlines()
         self.assertEqual(
             lines[0].split(), ["name", "model_type", "context", "base", "rope_type", "layers"]
@@ -110,7 +110,7 @@ class ModelsTest(ToolTest):
         )
         self.assertEqual(len({len(line) for line in lines}), 1, "the last column is aligned right")
 
-    def test_a_summary(self):
+    def test_show_as_json_summarizes_a_card(self):
         [model] = self.run_json("models", "models", "show", "llama-3.1-8b")["models"]
         self.assertEqual(model["trained_context_tokens"], 131072)
         self.assertEqual(model["layers"], 32)
@@ -124,7 +124,7 @@ class ModelsTest(ToolTest):
         text = self.run_ok("models", "show", "llama-3.1-8b")
         self.assertEqual(text, (CARDS / "llama-3.1-8b.json").read_text())
 
-    def test_search_looks_into_names_types_and_sources(self):
+    def test_search_finds_names_types_and_sources(self):
         every = self.names()
         for part, some in [("LLAMA-3.1", "llama-3.1-70b"), ("gpt_NeoX", "redpajama-incite-3b"),
                            ("Model_Preset.py", "codellama-7b"), ("gpt2", "gpt2-medium")]:
@@ -136,7 +136,7 @@ class ModelsTest(ToolTest):
         self.assertEqual(self.names("search", "no such text"), [])
         self.assertEqual(len(self.run_ok("models", "search", "no such text").splitlines()), 1)
 
-    def test_refusals(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments, part in [
             (["list"], "search, show, families, rules, got 'list'"),
             (["search"], "rotary models search TEXT"),
@@ -150,15 +150,15 @@ class ModelsTest(ToolTest):
 
 
 class NamesTest(ToolTest):
-    def test_commands_take_the_name_of_a_card(self):
+    def test_commands_accept_the_name_of_a_card(self):
         self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 32 layers"))
         self.run_ok("table", "llama-3.1-8b", "--positions", "0:2")
 
-    def test_a_file_wins(self):
+    def test_a_file_is_preferred_to_a_card(self):
         self.write_config(LLAMA, name="llama-3.1-8b")
         self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 3 layers"))
 
-    def test_neither_is_refused(self):
+    def test_a_name_of_neither_file_nor_card_is_refused(self):
         self.assert_fails(
             4, ["kimik2: No such file, and no model card", "kimi-k2"], "inspect", "kimik2"
         )

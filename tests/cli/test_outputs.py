@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output files and standard streams: what is left behind when something fails or ends the tool."""
+"""Output files and standard streams after the tool fails or is ended."""
 
 import errno
 import itertools
@@ -36,8 +36,8 @@ class OutputTest(ToolTest):
 
 
 class StandardStreamsTest(OutputTest):
-    def test_descriptors_that_are_closed(self):
-        """No file gets their numbers, and so no message lands in one."""
+    def test_closed_descriptors_leave_output_files_whole(self):
+        """An output must not reuse a closed descriptor's number, or messages would land in it."""
         self.run_ok(*self.table("expected.npy"))
         expected = (self.path / "expected.npy").read_bytes()
         for count in (1, 2, 3):
@@ -49,7 +49,7 @@ class StandardStreamsTest(OutputTest):
                     self.assertEqual((self.path / "table.npy").read_bytes(), expected)
                     (self.path / "table.npy").unlink()
 
-    def test_a_closed_standard_input(self):
+    def test_a_closed_standard_input_exits_with_4(self):
         result = self.run_script('exec "$@" <&-', "inspect", "-")
         self.assertEqual((result.returncode, result.stdout), (4, b""))
         self.assertIn(b"standard input: cannot read it", result.stderr)
@@ -62,7 +62,7 @@ class StandardStreamsTest(OutputTest):
         self.assertEqual(np.load(self.path / "table.npy").shape, (2, 4, 8))
         (self.path / "table.npy").unlink()
 
-    def test_an_answer_that_cannot_be_written(self):
+    def test_an_unwritable_answer_exits_with_4_and_keeps_the_files(self):
         self.check_lost_answer('exec "$@" > /dev/full')
         self.check_lost_answer('exec "$@" >&-')
         self.check_lost_answer('exec "$@" --json > /dev/full')
@@ -74,15 +74,15 @@ class StandardStreamsTest(OutputTest):
         os.close(reader)
         return os.fdopen(writer, "wb", buffering=0)
 
-    def test_a_pipe_that_nobody_reads(self):
-        """As of other filters: ended by SIGPIPE, after the files are written."""
+    def test_a_broken_pipe_ends_the_tool_by_sigpipe_after_the_files(self):
+        """Other filters are ended by SIGPIPE, too."""
         with self.broken_pipe() as pipe:
             result = self.run_script('exec "$@"', *self.table(), stdout=pipe,
                                      restore_signals=True)
         self.assertEqual(result.returncode, -signal.SIGPIPE)
         self.assertEqual(self.names(), ["config.json", "table.npy"])
 
-    def test_a_failure_keeps_its_code(self):
+    def test_a_failure_keeps_its_exit_code_without_streams(self):
         for redirections in ["> /dev/full", ">&-", "2> /dev/full", "2>&-", ">&- 2>&-"]:
             with self.subTest(redirections=redirections):
                 script = f'exec "$@" --json {redirections}'
@@ -92,7 +92,7 @@ class StandardStreamsTest(OutputTest):
                 result = self.run_script(script, "inspect", "malformed.json")
                 self.assertEqual(result.returncode, 3)
 
-    def test_warnings_that_cannot_be_written(self):
+    def test_unwritable_warnings_change_neither_exit_code_nor_answer(self):
         arguments = ["inspect", "llama-3.1-8b", "--context", "1000000"]
         warned = self.run_tool(*arguments)
         self.assertIn(b": warning: ", warned.stderr)
@@ -107,20 +107,20 @@ class PartialFilesTest(OutputTest):
         return ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy",
                 "--out-q", "o.npy"]
 
-    def test_a_signal_while_a_file_is_written(self):
-        """A limit on file sizes sends one in the middle of a write."""
+    def test_a_signal_during_a_write_leaves_no_file(self):
+        """A limit on file sizes sends SIGXFSZ during a write."""
         arguments = self.big_rotation()
         result = self.run_script('ulimit -c 0; ulimit -f 4; exec "$@"', *arguments)
         self.assertEqual(result.returncode, -signal.SIGXFSZ)
         self.assertEqual(self.names(), ["config.json", "q.npy"])
 
-    def test_a_name_that_a_killed_process_left(self):
-        """The process of the shell becomes the tool and keeps its number."""
+    def test_a_leftover_partial_file_does_not_stop_a_write(self):
+        """The shell's process becomes the tool, so $$ is the tool's process number."""
         script = 'touch table.npy.$$.partial; exec "$@"'
         result = self.run_script(script, *self.table())
         self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_the_longest_name(self):
+    def test_files_with_the_longest_name_are_written_and_replaced(self):
         name = 251 * "n" + ".npy"
         self.run_ok(*self.table(name))
         self.run_ok(*self.table(name, "--force"))
@@ -144,7 +144,7 @@ class ReplacedFilesTest(OutputTest):
             self.old.chmod(mode)
             self.assertEqual(self.replace().st_mode & 0o7777, mode)
 
-    def test_new_files_follow_the_mask(self):
+    def test_new_files_have_the_permissions_of_the_umask(self):
         self.old.unlink()
         for mask, mode in [(0o022, 0o644), (0o077, 0o600), (0o000, 0o666)]:
             result = self.run_script(f'umask {mask:o}; exec "$@"', *self.table())
@@ -164,7 +164,7 @@ class ReplacedFilesTest(OutputTest):
                           *self.table("table.npy", "--force"))
 
     def access_list(self, *entries):
-        """Of the kernel: version 2, then tag, permissions and identity of each entry."""
+        """In the kernel's format: version 2, then tag, permissions and identity of each entry."""
         return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
 
     def test_an_access_list_is_kept(self):
@@ -190,7 +190,7 @@ class ReplacedFilesTest(OutputTest):
         self.assertEqual(status.st_mode & 0o7777, 0o640)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
-    def test_a_group_that_cannot_be_kept_has_no_more_than_others(self):
+    def test_an_unkept_group_gets_the_permissions_of_others(self):
         os.chown(self.old, 12345, 23456)
         self.old.chmod(0o664)
         self.path.chmod(0o777)
@@ -212,8 +212,8 @@ class SeveralOutputsTest(OutputTest):
                 "k.npy", "--out-q", out_q, "--out-k", out_k, "--force"]
 
     @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
-    def test_the_second_cannot_be_replaced(self):
-        """In a sticky folder, as /tmp is, a file of somebody else keeps its name."""
+    def test_a_failed_second_replacement_undoes_the_first(self):
+        """In a sticky folder, such as /tmp, users cannot replace the files of others."""
         sticky = self.path / "sticky"
         sticky.mkdir()
         sticky.chmod(0o1777)
@@ -232,8 +232,8 @@ class SeveralOutputsTest(OutputTest):
                 self.assertIn(b"sticky/k.npy: cannot replace it", result.stderr)
                 self.assertEqual(self.contents(), before)
 
-    def test_the_second_becomes_a_folder_meanwhile(self):
-        """Outputs are looked at before the input is read, and again before the first changes."""
+    def test_a_folder_at_the_second_output_stops_both(self):
+        """Outputs are checked before the input is read and again before the first is replaced."""
         arguments = self.rotation("out_q.npy", "out_k.npy")
         arguments[arguments.index("q.npy")] = "-"
         process = subprocess.Popen([TOOL, *arguments], cwd=self.path, stdin=subprocess.PIPE,
@@ -248,10 +248,10 @@ class SeveralOutputsTest(OutputTest):
 
 
 class InputsAsOutputsTest(OutputTest):
-    """No command takes the place of what it reads, by whatever path."""
+    """No command may overwrite its input, by whatever path."""
 
     ROTATE = ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy"]
-    # A command that writes, with the option of its output and the input that is to be that, too.
+    # (command that writes, option of its output, input that the output would overwrite)
     CALLS = [
         (["table", "config.npy", "--positions", "0:4"], "--out", "config.npy"),
         (["table", "alibi", "--parameters", "slopes.npy", "--distances", "-3:1"], "--out",
@@ -286,7 +286,7 @@ class InputsAsOutputsTest(OutputTest):
     def queries(self, layer):
         return {f"model.layers.{layer}.self_attn.q_proj.weight": np.ones((64, 2), np.float32)}
 
-    def test_an_input_is_no_output_by_any_path(self):
+    def test_an_input_is_refused_as_an_output_by_any_path(self):
         for call, option, name in self.CALLS:
             link, second = (self.path / f"{kind}-{name}" for kind in ("link", "second"))
             link.symlink_to(name)
@@ -301,7 +301,7 @@ class InputsAsOutputsTest(OutputTest):
                                   "--force")
             second.unlink()
 
-    def test_every_command_that_writes_is_called(self):
+    def test_every_command_with_outputs_is_tested(self):
         names = self.run_json("help", "help")["commands"]
         names += [f"bench {name}" for name in self.run_json("help", "help", "bench")["commands"]]
         writing = {name for name in names
@@ -309,7 +309,7 @@ class InputsAsOutputsTest(OutputTest):
                           self.run_json("help", "help", *name.split())["options"])}
         self.assertEqual(writing, {call[0] for call, _, _ in self.CALLS} | self.WITHOUT_INPUTS)
 
-    def test_standard_input_is_an_input(self):
+    def test_the_file_of_standard_input_is_refused_as_an_output(self):
         call = [*self.ROTATE[:-1], "-", "--out-q", "q.npy", "--force"]
         before = self.contents()
         result = self.run_script('exec < q.npy; exec "$@"', *call)
@@ -317,8 +317,8 @@ class InputsAsOutputsTest(OutputTest):
         self.assertIn(b"the file of the input 'standard input'", result.stderr)
         self.assertEqual(self.contents(), before)
 
-    def test_a_file_of_an_index_is_not_another_one(self):
-        """The output of the first file is a link to the second."""
+    def test_a_file_of_an_index_is_refused_as_the_output_of_another(self):
+        """The output of the first file is a link to the second input."""
         names = ["a.safetensors", "b.safetensors"]
         for layer, name in enumerate(names):
             safetensors_files.save(self.path / name, self.queries(layer))
@@ -332,7 +332,7 @@ class InputsAsOutputsTest(OutputTest):
 
 class EndlessInputTest(OutputTest):
     def bytes_taken(self, beginning):
-        """How many bytes the tool takes of a stream that begins so and never ends."""
+        """Returns how many bytes the tool reads of an endless stream with this beginning."""
         command = [TOOL, "rotate", "--config", "config.json", "--layout", "thd", "--q", "-",
                    "--out-q", "o.npy"]
         process = subprocess.Popen(command, cwd=self.path, stdin=subprocess.PIPE,
@@ -352,7 +352,7 @@ class EndlessInputTest(OutputTest):
         self.assertEqual(self.names(), ["config.json"])
         return taken, errors
 
-    def test_no_more_is_read_than_the_header_announces(self):
+    def test_reading_stops_at_the_announced_size(self):
         in_a_pipe = 1 << 20
         taken, errors = self.bytes_taken(b"")
         self.assertIn(b"must begin with \\x93NUMPY", errors)
@@ -366,8 +366,8 @@ class EndlessInputTest(OutputTest):
         self.assertIn(b"got 'shade'", errors)
         self.assertLess(taken, in_a_pipe)
 
-    def test_sizes_that_a_file_does_not_have_cost_nothing(self):
-        """Of a file, and of a pipe, where only the end tells."""
+    def test_false_sizes_are_refused_as_truncated(self):
+        """For a file, and for a pipe, whose size is known only at its end."""
         header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,), }\n"
         file = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"data"
         (self.path / "q.npy").write_bytes(file)

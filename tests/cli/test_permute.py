@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary permute: rows of q and k in the other order, and every way in which a file can lie."""
+"""rotary permute reorders rows of q and k, and refuses every kind of false file."""
 
 import json
 
@@ -47,7 +47,7 @@ class PermuteTest(ToolTest):
         return load(self.path / "out.safetensors"), document
 
     def assert_permuted(self, config, tensors, wanted, *options):
-        """Of some tensors; returns the document."""
+        """Checks the wanted tensors; returns the document."""
         out, document = self.permuted(config, tensors, *options)
         for name, array in wanted.items():
             np.testing.assert_array_equal(out[name], array, err_msg=name)
@@ -63,7 +63,7 @@ class PermuteTest(ToolTest):
                 f"{name}.v_proj.weight": self.array(32, 64),
                 f"{name}.o_proj.weight": self.array(64, 64)}
 
-    def test_grouped_heads_and_biases(self):
+    def test_rows_of_grouped_heads_and_biases_are_permuted(self):
         tensors = {"model.embed_tokens.weight": self.array(7, 64)} | self.llama(0) | self.llama(1)
         tensors["model.layers.1.self_attn.q_proj.bias"] = self.array(64)
         tensors["model.layers.1.self_attn.k_proj.bias"] = self.array(32)
@@ -77,7 +77,7 @@ class PermuteTest(ToolTest):
         self.assertIn({"name": "model.layers.*.self_attn.k_proj.weight", "tensors": 2, "heads": 2,
                        "head_dim": 16}, document["permuted"])
 
-    def test_scores_are_those_of_the_other_pairing(self):
+    def test_permuted_weights_score_by_the_other_pairing(self):
         out, _ = self.permuted(GQA, tensors := self.llama(), "--to", "interleaved")
         x, y = self.random.standard_normal((2, 64))
         scores = {}
@@ -90,7 +90,7 @@ class PermuteTest(ToolTest):
         self.assertAlmostEqual(scores[0], scores[1], delta=1e-9)
         self.assertGreater(abs(scores[0] - scores[2]), 1e-3)
 
-    def test_there_and_back_every_bit(self):
+    def test_permuting_there_and_back_keeps_every_bit(self):
         self.write_config(GQA)
         for dtype, type in (("BF16", np.uint16), ("F16", np.float16), ("F8_E4M3", np.uint8)):
             tensors = {name: self.random.integers(0, 255, array.shape).astype(type)
@@ -101,13 +101,13 @@ class PermuteTest(ToolTest):
             self.assertEqual(b, before)
 
     def there_and_back(self):
-        """Bytes of the model, permuted, and permuted back."""
+        """Returns the bytes of the model, the permuted one and the one permuted back."""
         self.run_ok("permute", "model.safetensors", *TO_INTERLEAVED, "--out", "a", "--force")
         self.run_ok("permute", "a", *BACK, "--out", "b", "--force")
         return [(self.path / name).read_bytes() for name in ("model.safetensors", "a", "b")]
 
     def test_every_dtype_and_width_comes_back_or_is_refused(self):
-        """Refused are rows that share a byte, before one is written."""
+        """Rows that share a byte are refused before anything is written."""
         self.write_config(GQA)
         for dtype, bits in BITS.items():
             for width in (1, 2, 3, 4, 7) if bits < 8 else (1, 7):
@@ -133,7 +133,7 @@ class PermuteTest(ToolTest):
                    {"layers.0.self_attn.q_norm.weight": ([16], bytes(8))})
         self.refuses(5, "rows of whole bytes", "got 16 rows of F4 in 8 bytes")
 
-    def test_messages_have_the_beginning_of_a_name(self):
+    def test_messages_shorten_long_names(self):
         long = "n" * 2_000_000
         self.write_config(GQA)
         for words, name in {"neither a weight nor a bias of q_proj": f"{long}.q_proj.qweight",
@@ -147,14 +147,14 @@ class PermuteTest(ToolTest):
                 self.assertIn(words, message)
                 self.assertLess(len(message), 500)
 
-    def test_interleaved_window_of_a_head(self):
-        """GPT-J: 8 of 16 features rotate, neighbours by its config."""
+    def test_only_the_rotated_window_of_a_head_is_permuted(self):
+        """GPT-J: 8 of 16 features rotate, in pairs of neighbours."""
         name = "transformer.h.1.attn.k_proj.weight"
         want = self.array(64, 64)
         self.assert_permuted(INTERLEAVED, {name: to_interleaved(want, 4, window=8)}, {name: want},
                              "--to", "half")
 
-    def test_norms_of_channels(self):
+    def test_norms_of_channels_are_permuted(self):
         config = {"model_type": "qwen3", "hidden_size": 64, "num_attention_heads": 4,
                   "num_key_value_heads": 2, "head_dim": 16, "num_hidden_layers": 1}
         norms = {f"model.layers.0.self_attn.{which}_norm.weight": self.array(16) for which in "qk"}
@@ -162,8 +162,8 @@ class PermuteTest(ToolTest):
                              {name: to_interleaved(norm, 1) for name, norm in norms.items()},
                              *TO_INTERLEAVED)
 
-    def test_fused_head_by_head(self):
-        """GPT-NeoX: [query, key, value] of each head, a quarter of 32 features rotates."""
+    def test_fused_heads_of_gpt_neox_are_permuted(self):
+        """GPT-NeoX has [query, key, value] for each head and rotates a quarter of 32 features."""
         name = "gpt_neox.layers.0.attention.query_key_value.weight"
         weight = self.array(2, 3, 32, 64)
         want = weight.copy()
@@ -174,7 +174,7 @@ class PermuteTest(ToolTest):
                                         {name: want.reshape(192, 64)}, *TO_INTERLEAVED)
         self.assertEqual(document["permuted"][0]["heads"], 4)
 
-    def test_fused_queries_first(self):
+    def test_fused_projections_of_phi3_are_permuted(self):
         config = GQA | {"model_type": "phi3"}
         name = "model.layers.2.self_attn.qkv_proj.weight"
         q, k, v = self.array(64, 8), self.array(32, 8), self.array(32, 8)
@@ -182,8 +182,9 @@ class PermuteTest(ToolTest):
         self.assert_permuted(config, {name: np.concatenate([q, k, v])}, {name: want},
                              *TO_INTERLEAVED)
 
-    def test_fused_group_by_group(self):
-        """Falcon 40B: the queries of a group, its key, its value; 7B: one key of all."""
+    def test_fused_groups_of_falcon_are_permuted(self):
+        """Falcon 40B has the queries of a group, then its key and its value. Falcon 7B has one key
+        for all queries."""
         name = "transformer.h.0.self_attention.query_key_value.weight"
         config = {"model_type": "falcon", "hidden_size": 64, "num_attention_heads": 4,
                   "num_kv_heads": 2, "num_hidden_layers": 1, "alibi": False}
@@ -200,15 +201,15 @@ class PermuteTest(ToolTest):
         self.write_config(config | {"multi_query": "yes"})
         self.refuses(3, "multi_query must be true or false, got JSON of type string")
 
-    def test_latent_attention(self):
-        """DeepSeek: the last 4 rows of a head of q, and of the latent keys, rotate."""
+    def test_only_the_rotated_rows_of_latent_attention_are_permuted(self):
+        """DeepSeek rotates the last 4 rows of each head of q and of the latent keys."""
         q = "model.layers.0.self_attn.q_b_proj.weight"
         k = "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"
         want = {q: self.array(24, 5), k: self.array(10, 5)}
         tensors = {q: to_interleaved(want[q], 2, first=8), k: to_interleaved(want[k], 1, first=6)}
         self.assert_permuted(MLA, tensors, want, "--to", "half")
 
-    def test_other_parts_stay(self):
+    def test_the_vision_tower_and_lora_a_are_not_permuted(self):
         config = {"model_type": "llava", "text_config": GQA,
                   "vision_config": {"model_type": "clip_vision_model"}}
         other = {"vision_tower.encoder.layers.0.self_attn.q_proj.weight": self.array(50, 3),
@@ -219,7 +220,7 @@ class PermuteTest(ToolTest):
         self.assert_permuted(config, tensors, other | {lora: to_interleaved(tensors[lora], 4)},
                              *TO_INTERLEAVED)
 
-    def test_layers_without_rotation_stay(self):
+    def test_layers_without_rotation_are_not_permuted(self):
         config = GQA | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]}
         tensors = self.llama(0) | self.llama(1)
         moves, stays = (f"model.layers.{layer}.self_attn.q_proj.weight" for layer in range(2))
@@ -237,7 +238,7 @@ class PermuteTest(ToolTest):
         self.write_config(GQA)
         return shards, index
 
-    def test_an_index_of_files(self):
+    def test_all_files_of_an_index_are_permuted(self):
         shards, _ = self.write_shards()
         text = self.run_ok("permute", "model.safetensors.index.json", "--to", "interleaved",
                            "--out", "permuted")
@@ -249,7 +250,7 @@ class PermuteTest(ToolTest):
             q = f"model.layers.{i}.self_attn.q_proj.weight"
             np.testing.assert_array_equal(out[q], to_interleaved(tensors[q], 4))
 
-    def test_indexes_that_lie_leave_nothing(self):
+    def test_false_indexes_are_refused_without_output(self):
         shards, index = self.write_shards()
         first = next(iter(index["weight_map"]))
         path = self.path / "model.safetensors.index.json"
@@ -275,7 +276,7 @@ class PermuteTest(ToolTest):
             path.write_text(text)
             self.refuses(3, words, path=path.name)
 
-    def test_refusals(self):
+    def test_wrong_arguments_are_refused(self):
         self.write_config(GQA)
         self.save(self.llama())
         self.refuses(2, "--to must differ from the order in which the rows are, half by",
@@ -290,7 +291,7 @@ class PermuteTest(ToolTest):
                         "weights?")
         self.assertFalse((self.path / "o").exists())
 
-    def test_tensors_that_cannot_be_permuted(self):
+    def test_unknown_and_quantised_tensors_are_refused(self):
         self.write_config(GQA)
         for name, words in (
                 ("layers.0.q_proj.qweight", "before they are quantised"),
@@ -299,8 +300,8 @@ class PermuteTest(ToolTest):
             self.save({name: self.array(64, 64)})
             self.refuses(5, words)
 
-    def test_files_that_lie(self):
-        """Each class of facts that a header can get wrong: one error, no output."""
+    def test_false_headers_are_refused(self):
+        """Each kind of false header gives one error and no output."""
         self.write_config(GQA)
         q = {"dtype": "F32", "shape": [64, 1], "data_offsets": [0, 256]}
         good = encoded({"q_proj.weight": q}, bytes(256))
@@ -341,7 +342,7 @@ class PermuteTest(ToolTest):
             with self.subTest(words):
                 self.refuses(code, words)
 
-    def test_a_pipe_is_no_checkpoint(self):
+    def test_a_pipe_is_refused_as_a_checkpoint(self):
         self.write_config(GQA)
         self.refuses(5, "regular file", path="/dev/stdin",
                      to=["--config", "config.json", *TO_INTERLEAVED, "--out", "o"])

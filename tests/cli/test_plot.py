@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of each figure, against NumPy and against published or derived values."""
+"""The numbers of each figure, against NumPy and published or derived values."""
 
 import json
 import math
@@ -20,7 +20,7 @@ def inv_freq(dim, base=1e4):
 
 class PlotTest(ToolTest):
     def panels(self, *arguments):
-        # Without the schema, which EveryFigureTest reads them by: it is slow for many numbers.
+        # Validation is slow for many numbers. EveryFigureTest does it.
         return json.loads(self.run_ok("plot", *arguments, "--json"))["figure"]["panels"]
 
     def series(self, panel, name):
@@ -29,8 +29,8 @@ class PlotTest(ToolTest):
 
 
 class NumbersTest(PlotTest):
-    def test_decay_is_figure_2_of_roformer(self):
-        # d = 128 and base 10000 fit the figure, whose d and values the paper does not state:
+    def test_decay_equals_the_bound_of_roformers_figure_2(self):
+        # The paper states neither d nor values; d = 128 and base 10000 fit its figure:
         # B(r) = 2/d Σ_j |Σ_{i<j} e^{i r θ_i}|.
         (panel,) = self.panels("decay")
         r, bound = self.series(panel, "d = 128")
@@ -43,8 +43,8 @@ class NumbersTest(PlotTest):
             (panel,) = self.panels("decay", *rope(dim), "--last", 4)
             self.assertAlmostEqual(panel["series"][0]["y"][0], first, delta=1e-12)
 
-    def test_similarity_of_equal_vectors(self):
-        # With the first distance at which a key that equals the query scores below 0.
+    def test_similarity_equals_the_mean_cosine(self):
+        # crossing: the first distance at which a key that equals the query scores below 0.
         for dim, base, last, crossing in ((128, 1e4, 2000, 1707), (64, 1e4, 1000, 725),
                                           (128, 5e5, 20000, None)):
             near, _ = self.panels("similarity", *rope(dim, base), "--last", last)
@@ -56,7 +56,7 @@ class NumbersTest(PlotTest):
                 x, y = self.series(near, "head_dim")
                 self.assertEqual(x[np.argmax(y < 0)], crossing)
 
-    def test_d_model_is_that_of_the_config(self):
+    def test_d_model_comes_from_the_config_or_option(self):
         config = self.write_config(LLAMA)
         wrapped = self.write_config({"model_type": "llava", "text_config": LLAMA}, "wrapped.json")
         (unsaid := LLAMA | {"head_dim": 16}).pop("hidden_size")
@@ -75,7 +75,7 @@ class NumbersTest(PlotTest):
                 (series,) = [s for s in panel["series"] if "d_model" in s["name"]]
                 self.assertIn(name, series["name"])
 
-    def test_bumps_are_those_of_head_dim(self):
+    def test_similarity_of_head_dim_has_125_bumps(self):
         near = self.panels("similarity", "--last", 1000)[0]
         for name, rise, bumps in (("head_dim", 0.25, 125), ("d_model", 0.0003, None)):
             _, y = self.series(near, name)
@@ -84,18 +84,18 @@ class NumbersTest(PlotTest):
             if bumps:
                 self.assertEqual(np.sum((y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])), bumps)
 
-    def test_a_key_can_peak_anywhere_and_random_ones_do_not(self):
+    def test_a_chosen_key_peaks_at_150_and_random_keys_average_0(self):
         near = self.panels("similarity")[0]
         x, y = self.series(near, "peak")
         self.assertEqual(x[np.argmax(y)], 150)
         self.assertAlmostEqual(y.max(), 1, delta=1e-12)
         (band,) = [s for s in near["series"] if s["style"] == "band"]
         lower, upper = np.array(band["lower"]), np.array(band["y"])
-        # N(0, 1): mean 0 and deviation 1/√128 at every distance, of 100 draws.
+        # 100 draws from N(0, 1) have a mean of 0 and a deviation of 1/√128 at every distance.
         self.assertLess(np.abs(lower + upper).max() / 2, 5 / math.sqrt(128 * 100))
         np.testing.assert_allclose((upper - lower) / 2, 1 / math.sqrt(128), rtol=0.35)
 
-    def test_reach_of_pairs(self):
+    def test_the_reach_of_pairs_equals_their_cosines(self):
         alone, halves = self.panels("reach")
         for name, pairs in (("fast", slice(32)), ("slow", slice(32, 64))):
             x, y = self.series(halves, name)
@@ -104,17 +104,17 @@ class NumbersTest(PlotTest):
         self.assertEqual([s["name"] for s in alone["series"]],
                          [f"pair {pair}" for pair in (0, 16, 32, 48, 63)])
         for series, frequency in zip(alone["series"], inv_freq(128)[[0, 16, 32, 48, 63]]):
-            # A turn and a quarter of it, which the slowest one has just room for.
+            # Lines end after a turn and a quarter. The slowest pair just reaches that.
             angles = np.array(series["x"]) * frequency
             drawn = np.array([y is not None for y in series["y"]])
             np.testing.assert_array_equal(drawn, angles <= 2.5 * np.pi)
             np.testing.assert_allclose(np.array(series["y"])[drawn].astype(float),
                                        np.cos(angles[drawn]), atol=1e-11)
 
-    def test_clipping_is_monotone_for_equal_vectors_alone(self):
+    def test_clipping_is_monotone_only_for_equal_vectors(self):
         aligned, others = self.panels("clipped")
         x, y = self.series(aligned, "clipped")
-        # The slowest pair reaches half a turn at π/θ = 27205.2 (d = 128): strict up to there.
+        # The slowest pair reaches half a turn at π/θ = 27205.2 (d = 128); up to there scores fall.
         self.assertTrue(np.all(np.diff(y[x <= 27206]) < 0))
         np.testing.assert_allclose(y[x >= 27206], -1, atol=1e-15)
         self.assertGreater(y[x < 27206][-1], -1)
@@ -122,12 +122,12 @@ class NumbersTest(PlotTest):
             steps = np.diff(series["y"])
             self.assertTrue(np.any(steps > 1e-9) and np.any(steps < -1e-9), series["name"])
 
-    def test_base_against_context(self):
+    def test_the_smallest_base_of_a_context_keeps_sums_positive(self):
         (panel,) = self.panels("base")
         x, y = self.series(panel, "smallest base")
-        # First base, on another grid of 1 %, whose Σ cos(m θ) is nowhere negative below the
-        # context; d = 128, by NumPy in double. Where larger bases fail again the grid decides:
-        # left out are 1k, 2k, and 8k, of which 90.8k to 91.2k would do.
+        # From NumPy in double, d = 128, another grid of 1 %: the first base for which Σ cos(m θ) is
+        # never negative below the context. Contexts of 1k, 2k and 8k are left out: larger bases
+        # fail again there, so the grid decides (for 8k, 90.8k to 91.2k suffice).
         self.assertEqual(x[-1], 131072)
         for context, known in ((4096, 2.88e4), (16384, 2.34e5), (32768, 6.3e5), (131072, 9.2e6)):
             self.assertAlmostEqual(y[x < context][-1] / known, 1, delta=0.02)
@@ -138,50 +138,50 @@ class NumbersTest(PlotTest):
             self.assertGreater(sums[:-1].min(), -1e-4, base)
             self.assertLess(sums[-1], 1e-4, base)
 
-    def test_models_are_points_of_base(self):
+    def test_a_config_is_a_point_in_the_figure_of_bases(self):
         config = self.write_config(LLAMA)
         (panel,) = self.panels("base", config, "--last", 512)
         x, y = self.series(panel, config)
         self.assertEqual((x.tolist(), y.tolist()), ([2048], [10000]))
 
-    def test_base_reaches_as_far_as_the_models(self):
+    def test_the_figure_of_bases_reaches_the_longest_context(self):
         config = self.write_config(LLAMA | {"max_position_embeddings": 140000, "head_dim": 128})
         (panel,) = self.panels("base", config)
         self.assertEqual(self.series(panel, "smallest base")[0][-1], 140000)
         (panel,) = self.panels("base", *rope(1024))
         self.assertEqual(self.series(panel, "smallest base")[0][-1], 32768)
 
-    def test_numerics(self):
+    def test_errors_of_numerics_have_their_known_sizes(self):
         (panel,) = self.panels("numerics")
         x, exact = self.series(panel, "exact")
-        # Both of cos and sin rounded once to float32.
+        # cos and sin are each rounded once to float32.
         self.assertLess(exact.max(), math.sqrt(2) * 2**-25)
         at = np.flatnonzero(x == 100000)[0]
-        # d = 128 at 10^5: float32 pow and product 5.2e-3 to 6.9e-3 by the operations' order, a
-        # running product as in ggml 9.8e-3.
+        # At 10^5 with d = 128, pow and product in float32 err by 5.2e-3 to 6.9e-3, depending on the
+        # order of operations. ggml's running product errs by 9.8e-3.
         self.assertTrue(4e-3 < self.series(panel, "transformers, float32")[1][at] < 8e-3)
         self.assertTrue(8e-3 < self.series(panel, "ggml")[1][at] < 1.1e-2)
         bf16 = self.series(panel, "bfloat16")[1]
         self.assertTrue(np.all((bf16[x < 1e4] > 1e-3) & (bf16[x < 1e4] < math.sqrt(2) * 2**-9)))
 
-    def test_wavelengths(self):
+    def test_wavelengths_equal_their_formula(self):
         for dim, longest in ((64, 47117), (128, 54410), (256, 58470)):
             (panel,) = self.panels("wavelengths", *rope(dim))
             y = np.array(panel["series"][0]["y"])
             np.testing.assert_allclose(y, 2 * np.pi / inv_freq(dim), rtol=1e-13)
             self.assertAlmostEqual(y[-1], longest, delta=1)
 
-    def test_contexts_are_marks_of_wavelengths(self):
+    def test_contexts_are_marked_among_wavelengths(self):
         config = self.write_config(LLAMA)
         (panel,) = self.panels("wavelengths", config, config, "--context", 1024)
         self.assertEqual([(m["direction"], m["at"]) for m in panel["marks"]],
                          [("horizontal", 1024), ("horizontal", 2048)])
 
-    def test_ramps(self):
+    def test_yarns_ramp_is_from_pair_20_to_46_in_code(self):
         lengths, ramps = self.panels("scaling")
         pairs, code = self.series(ramps, "in code")
         paper = self.series(ramps, "in the paper")[1]
-        # Llama 2's numbers: YaRN's ramp is from pair 20 to 46 in code.
+        # For Llama 2, YaRN's code has a ramp from pair 20 to pair 46.
         np.testing.assert_allclose(code, np.clip((46 - pairs) / 26, 0, 1), atol=1e-12)
         self.assertEqual(np.argmax(np.abs(code - paper)), 30)
         self.assertAlmostEqual(np.abs(code - paper).max(), 0.367, delta=5e-4)
@@ -189,14 +189,14 @@ class NumbersTest(PlotTest):
         np.testing.assert_allclose(ntk, 8 ** (np.arange(64) / 63), rtol=1e-12)
         np.testing.assert_allclose(self.series(lengths, "linear")[1], 8, rtol=1e-15)
 
-    def test_the_ramp_of_llama_3_1(self):
+    def test_the_ramp_of_llama_3_1_is_from_pair_29_to_34(self):
         lengths, ramps = self.panels("scaling", "llama-3.1-8b")
         (times,), (share,) = ([s["y"] for s in p["series"]] for p in (lengths, ramps))
         np.testing.assert_allclose(times[:29], 1, rtol=1e-12)
         np.testing.assert_allclose(times[35:], 8, rtol=1e-12)
         self.assertTrue(all(0 < y < 1 for y in share[29:35]))
 
-    def test_tables(self):
+    def test_tables_equal_their_formulas(self):
         sinusoidal, learned, rotary = self.panels("tables", "--last", 9, "--dim", 6)
         angles = np.outer(np.arange(10), inv_freq(6))
         wanted = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(10, 6)
@@ -206,20 +206,20 @@ class NumbersTest(PlotTest):
                                    np.hstack([np.cos(angles), np.sin(angles)]), atol=1e-14)
         self.assertEqual(np.shape(learned["map"]["values"]), (10, 6))
 
-    def test_a_learned_table_of_a_file(self):
+    def test_a_learned_table_is_read_from_a_file(self):
         table = np.arange(6, dtype=np.float32).reshape(3, 2) - 4
         np.save(self.path / "wpe.npy", table)
         learned = self.panels("tables", "--table", "wpe.npy")[1]["map"]
         self.assertEqual(learned["values"], table.tolist())
         self.assertEqual((learned["lowest"], learned["highest"]), (-4, 4))
 
-    def test_windows(self):
+    def test_shaws_window_clips_distances(self):
         matrix, steps = self.panels("shaw", "--dim", 2, "--last", 5)
         self.assertEqual(steps["series"][0]["y"], [0, 0, 0, 0, 1, 2, 3, 4, 4, 4, 4])
         key, query = np.meshgrid(range(6), range(6))
         np.testing.assert_array_equal(matrix["map"]["values"], np.clip(key - query, -2, 2) + 2)
 
-    def test_buckets(self):
+    def test_t5s_last_buckets_begin_at_113_and_91(self):
         (panel,) = self.panels("t5")
         for name, sign, last_bucket, first in (("causal", -1, 31, 113), ("bidir", -1, 15, 91),
                                                ("bidir", 1, 31, 91)):
@@ -228,20 +228,20 @@ class NumbersTest(PlotTest):
             self.assertEqual(set(far), {last_bucket})
             self.assertLess(y[x == sign * (first - 1)][0], last_bucket)
 
-    def test_linear_biases(self):
+    def test_alibis_biases_equal_their_slopes(self):
         panels = self.panels("alibi", "--last", 40)
         heads = [series for panel in panels for series in panel["series"]]
         for head, series in enumerate(heads):
             np.testing.assert_allclose(series["y"], np.array(series["x"]) / 2 ** (head + 1))
         self.assertEqual((len(heads), series["x"]), (8, list(range(-40, 1))))
-        # Paper's slopes for 12 heads: those of 8, then every other one of 16.
+        # The paper's slopes for 12 heads: those for 8 heads, then every other one for 16 heads.
         panels = self.panels("alibi", "--dim", 12)
         self.assertEqual([len(panel["series"]) for panel in panels], [6, 6])
         slopes = [s["y"][0] / s["x"][0] for panel in panels for s in panel["series"]]
         wanted = [2.0**-i for i in range(1, 9)] + [2.0 ** -(i / 2) for i in (1, 3, 5, 7)]
         np.testing.assert_allclose(slopes, wanted)
 
-    def test_sinusoidal_vectors(self):
+    def test_sinusoidal_waves_and_similarity_equal_their_formulas(self):
         waves, likeness = self.panels("sinusoidal", "--dim", 64, "--last", 300)
         position = np.arange(301)
         angles = np.outer(position, inv_freq(64))
@@ -252,7 +252,7 @@ class NumbersTest(PlotTest):
         (series,) = likeness["series"]
         np.testing.assert_allclose(series["y"], np.cos(angles).mean(1), atol=1e-13)
 
-    def test_the_slow_pair_says_where(self):
+    def test_the_caption_says_how_far_the_slow_pair_locates_a_token(self):
         for arguments in ([], ["--last", 30], ["--last", 5000], ["llama-3.1-8b"],
                           ["codellama-7b", "--last", 20000]):
             document = json.loads(self.run_ok("plot", "fast_slow", *arguments, "--json"))["figure"]
@@ -262,7 +262,7 @@ class NumbersTest(PlotTest):
         far = json.loads(self.run_ok("plot", "fast_slow", "--last", 10**7, "--json"))["figure"]
         self.assertIn("goes up and down", far["caption"])
 
-    def test_turning(self):
+    def test_rotated_vectors_stay_on_the_unit_circle(self):
         fast, slow = self.panels("rotation")
         for panel, angle in ((fast, 1), (slow, 0.1)):
             for p in range(6):
@@ -280,12 +280,12 @@ class AttentionTest(PlotTest):
         panels = self.panels("attention", *arguments)
         return {p["title"]: np.array(p["map"]["values"], dtype=float) for p in panels}
 
-    def test_rows_are_causal_and_add_up(self):
+    def test_attention_rows_are_causal_and_sum_to_1(self):
         for weights in self.weights().values():
             self.assertTrue(np.all(np.isnan(weights[np.triu_indices(11, 1)])))
             np.testing.assert_allclose(np.nansum(weights, 1), 1, atol=1e-6)
 
-    def test_equal_words_differ_by_the_encoding_alone(self):
+    def test_equal_words_have_the_softmax_of_their_bias(self):
         weights = self.weights("--words", "so so so so")
         distance = np.arange(3, -1, -1)
         for title, logits in (("no positions", 0 * distance), ("ALiBi, slope 1/2", -distance / 2),
@@ -294,7 +294,7 @@ class AttentionTest(PlotTest):
             np.testing.assert_allclose(weights[title][3], wanted, atol=1e-6)
         self.assertTrue(np.all(np.diff(weights["rotary"][3]) > 0))
 
-    def test_words_decide(self):
+    def test_the_last_word_decides_the_weights(self):
         one, other = (self.weights("--words", f"a b {word}")["no positions"][2]
                       for word in ("a", "b"))
         np.testing.assert_allclose(one, other[[1, 0, 2]], atol=1e-6)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as JSON, CSV and pictures; what is refused; and, where there is gnuplot, that a picture
-comes out. How it looks, people judge."""
+"""Figures as JSON, CSV and pictures, and refusals. Pictures are drawn if there is gnuplot; only
+people can judge how they look."""
 
 import collections
 import csv
@@ -25,7 +25,7 @@ NAMES = ["rotation", "corkscrew", "fast_slow", "axes", "wavelengths", "scaling",
 
 
 class FormsTest(PlotTest):
-    def test_the_list(self):
+    def test_list_names_every_figure(self):
         self.assertEqual([line.split()[0] for line in
                           self.run_ok("plot", "--list").splitlines()], NAMES)
         document = self.run_json("plot", "plot", "--list")
@@ -46,7 +46,7 @@ class FormsTest(PlotTest):
                          for key in ("x", "y", "z", "lower")) for row in rows]
             self.assertTrue(got == wanted, arguments)
 
-    def test_several_embeddings_of_a_config(self):
+    def test_each_embedding_of_a_config_is_a_series(self):
         config = self.write_config(TWO_TYPES)
         (panel,) = self.panels("decay", config)
         self.assertEqual([s["name"] for s in panel["series"]],
@@ -85,7 +85,7 @@ class FormsTest(PlotTest):
             self.assert_fails(code, parts, "plot", *arguments)
         self.assertEqual(self.run_tool("plot", "decay", "--csv", "--json").returncode, 2)
 
-    def test_tables_that_are_none(self):
+    def test_unusable_tables_are_refused(self):
         np.save(self.path / "flat.npy", np.zeros(4, np.float32))
         np.save(self.path / "half.npy", np.zeros((2, 2), np.float16))
         self.assert_fails(2, ["--table must be [positions, features]"], "plot", "tables",
@@ -93,15 +93,15 @@ class FormsTest(PlotTest):
         self.assert_fails(2, ["--table must be of f32 or f64"], "plot", "tables", "--table",
                           "half.npy")
 
-    def test_without_gnuplot(self):
+    def test_a_missing_gnuplot_exits_with_5(self):
         self.assert_fails(5, ["apt-get install gnuplot-nox"], "plot", "decay", "-o", "d.svg",
                           environment={"PATH": str(self.path)})
 
 
 class EveryFigureTest(PlotTest):
-    """The commands of docs/figures.md, which has every figure, and the pictures beside it."""
+    """docs/figures.md has a command for every figure, and its pictures lie beside it."""
 
-    def test_each_as_documented(self):
+    def test_each_documented_command_draws_its_figure(self):
         page = (SCHEMAS.parent / "figures.md").read_text()
         commands = re.findall(r"^rotary plot (.*) -o docs/figures/(\w+).svg$", page, re.MULTILINE)
         self.assertEqual({shlex.split(command)[0] for command, _ in commands}, set(NAMES))
@@ -127,12 +127,12 @@ class EveryFigureTest(PlotTest):
 
 @unittest.skipUnless(HAS_GNUPLOT, "gnuplot is not installed (gnuplot-nox)")
 class PictureTest(PlotTest):
-    def test_the_usual_file_and_no_second_one_over_it(self):
+    def test_a_second_picture_needs_force(self):
         self.assertIn("decay.svg: ", self.run_ok("plot", "decay"))
         self.assert_fails(4, ["decay.svg"], "plot", "decay", "-o", "decay.svg")
         self.run_ok("plot", "decay", "--force")
 
-    def test_png_and_theme(self):
+    def test_png_has_twice_the_pixels_of_svg_in_each_theme(self):
         for theme in ("light", "dark"):
             self.run_ok("plot", "t5", "-o", f"{theme}.png", "--theme", theme)
             picture = (self.path / f"{theme}.png").read_bytes()
@@ -142,7 +142,7 @@ class PictureTest(PlotTest):
             self.assertEqual(struct.unpack(">II", picture[16:24]),
                              tuple(2 * int(pixels) for pixels in size.groups()))
 
-    def test_lines_differ_by_more_than_colour(self):
+    def test_lines_differ_by_dashes_and_point_shapes(self):
         self.run_ok("plot", "rotation", "-o", "lines.svg")
         picture = (self.path / "lines.svg").read_text()
         dashes = set(re.findall(r"stroke-dasharray='([^']*)'", picture))
@@ -150,18 +150,18 @@ class PictureTest(PlotTest):
         config = self.write_config(LLAMA)
         self.run_ok("plot", "wavelengths", config, "llama-3.1-8b", "-o", "points.svg")
         uses = re.findall(r"href='#(gpPt\d+)'", (self.path / "points.svg").read_text())
-        # Each of 8 and of 64 pairs, the legend, and where the picture defines the shape.
+        # Each shape is used for 8 or 64 pairs, and once in the legend.
         self.assertLessEqual({9, 65}, set(collections.Counter(uses).values()))
 
-    def test_text_is_text(self):
-        # Neither quotes nor what gnuplot calls commands leave their label.
+    def test_words_reach_the_picture_unchanged(self):
+        # Quotes and gnuplot's commands must stay text of their label.
         words = "it's \"it\" `id` $(id) \\n x_y {/Bold x} <b> & 'a'"
         self.run_ok("plot", "attention", "--words", words, "-o", "words.svg")
         picture = (self.path / "words.svg").read_text()
         for word in words.replace("'", "\u2019").split():
             self.assertTrue(f"<text>{word}</text>" in html.unescape(picture), word)
 
-    def test_names_that_are_no_text(self):
+    def test_bytes_outside_utf8_are_escaped_in_pictures(self):
         name = self.write_config(LLAMA, os.fsdecode(b"a\xff\nb.json"))
         self.run_ok("plot", "decay", name, "-o", "d.svg")
         self.assertTrue("<text>a\\xff\\u000ab.json</text>" in (self.path / "d.svg").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids of prompts as text, JSON and NPY; the order of options; what is refused."""
+"""Ids of prompts as text, JSON and NPY, the order of options, and refusals."""
 
 import json
 
@@ -21,7 +21,7 @@ class PositionsTest(ToolTest):
         validate(document, "positions")
         return document
 
-    def test_text_image_text(self):
+    def test_an_image_between_texts_has_ids_on_three_axes(self):
         got = self.positions(*PROMPT, "--as", "qwen2.5-vl")
         image = [[5] * 6, [5, 5, 5, 6, 6, 6], [5, 6, 7, 5, 6, 7]]
         self.assertEqual(got["ids"], [[0, 1, 2, 3, 4, *axis, 8, 9, 10] for axis in image])
@@ -29,7 +29,7 @@ class PositionsTest(ToolTest):
         self.assertEqual(got["axes"], ["time", "row", "column"])
         self.assertEqual([each["first_token"] for each in got["groups"]], [0, 5, 11])
 
-    def test_order_is_that_of_the_command_line(self):
+    def test_groups_follow_the_order_of_the_command_line(self):
         text_first = self.positions("--text", "2", "--image", "2x2", "--as", "qwen2-vl")
         image_first = self.positions("--image=2x2", "--as=qwen2-vl", "--text=2")
         kinds = [[each["kind"] for each in got["groups"]] for got in (text_first, image_first)]
@@ -38,7 +38,7 @@ class PositionsTest(ToolTest):
                                   "--as", "qwen2-vl")
         self.assertEqual([each["tokens"] for each in repeated["groups"]], [1, 1, 2, 2])
 
-    def test_text_after_a_long_video_goes_backwards(self):
+    def test_ids_of_text_after_a_long_video_go_backwards(self):
         prompt = ["--text", "3", "--video", "8x4x4@2", "--text", "2"]
         got = self.positions(*prompt, "--as", "qwen2.5-vl")
         self.assertTrue(got["goes_backwards"])
@@ -47,7 +47,7 @@ class PositionsTest(ToolTest):
         self.assertIn("ids go backwards: token 35 (text) stands at 5, after ids up to 31", text)
         self.assertFalse(self.positions(*prompt, "--as", "qwen2.5-vl-4.57")["goes_backwards"])
 
-    def test_text_has_a_line_for_each_frame(self):
+    def test_the_text_has_a_line_for_each_frame(self):
         text = self.run_ok("positions", "--text", "5", "--video", "2x4x6", "--frame-text", "7",
                            "--as", "qwen3-vl")
         rows = [line.split("  ") for line in text.splitlines()]
@@ -60,19 +60,19 @@ class PositionsTest(ToolTest):
         self.assertEqual(text.splitlines()[-1],
                          "qwen3-vl, 24 tokens on 3 axes, delta -6: the next token stands at 18")
 
-    def test_many_frames_are_left_out(self):
+    def test_the_text_leaves_out_most_of_100_frames(self):
         text = self.run_ok("positions", "--video", "100x2x4", "--as", "qwen2-vl")
         self.assertIn("93 more", text)
         self.assertEqual(len(text.splitlines()), 10)
 
-    def test_members_of_a_config(self):
+    def test_options_replace_members_of_the_config(self):
         got = self.positions("--video", "3x3x6@0.5", "--merge", "3", "--ids-per-second", "4",
                              "--as", "qwen2.5-vl")
         self.assertEqual(got["ids"][0], [0, 0, 2, 2, 4, 4])
         merged = self.positions("--video", "6x2x2", "--temporal-merge", "3", "--as", "ernie-4.5-vl")
         self.assertEqual(merged["ids"][0], [0, 1])
 
-    def test_sound(self):
+    def test_ids_of_sound_follow_seconds(self):
         got = self.positions("--video", "2x2x2@2", "--sound", "60", "--as", "qwen2.5-omni")
         self.assertEqual(got["ids"][0][:4], [0, 0, 1, 1])
         self.assertEqual(got["ids"][0][-2:], [61, 61])
@@ -80,13 +80,13 @@ class PositionsTest(ToolTest):
                               "qwen3-omni")
         self.assertEqual(real["ids"][0][2], float(np.float32(1) + np.float32(13) * np.float32(.1)))
 
-    def test_canvas(self):
+    def test_slices_and_newlines_follow_the_thumbnail(self):
         got = self.positions("--text", "2", "--image", "8x8", "--slices", "1x2x8x8", "--newlines",
                              "1", "--text", "1", "--as", "minicpm-v-4.7")
         self.assertEqual(got["groups"][1]["tokens"], 2 + 4 + 2 * (2 + 4) + 1)
         self.assertEqual(got["ids"][2][2:8], [1, 2, 5, 2, 5, 6])
 
-    def test_saved(self):
+    def test_ids_are_saved_with_the_type_of_the_convention(self):
         arguments = [*PROMPT, "--as", "hunyuan-vl", "--out", "ids.npy"]
         got = self.positions(*arguments)
         self.assertNotIn("ids", got)
@@ -99,7 +99,7 @@ class PositionsTest(ToolTest):
         self.run_ok("positions", "--text", "2", "--as", "qwen3-omni", "--out", "real.npy")
         self.assertEqual(np.load(self.path / "real.npy").dtype, np.float64)
 
-    def test_batches_of_text(self):
+    def test_masks_and_lengths_give_the_ids_of_batches(self):
         mask = np.array([[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
         np.save(self.path / "mask.npy", mask)
         self.assertEqual(self.positions("--mask", "mask.npy")["ids"],
@@ -119,7 +119,7 @@ class PositionsTest(ToolTest):
                          "ids.npy: [3, 5] i64\n")
         self.run_ok("positions", "--ids", "ids.npy", "--mask", "mask.npy")
 
-    def test_ids_of_a_program(self):
+    def test_wrong_ids_of_a_program_are_named(self):
         np.save(self.path / "ids.npy", np.arange(5))
         wrong = self.judged(1, "ids.npy", "--lengths", "3,2")
         self.assertEqual([(each["kind"], each["token"]) for each in wrong["findings"]],
@@ -131,7 +131,7 @@ class PositionsTest(ToolTest):
         np.save(self.path / "image.npy", np.arange(6).reshape(3, 1, 2))
         self.assertFalse(self.judged(5, "image.npy")["judged"])
 
-    def test_list(self):
+    def test_list_names_every_convention(self):
         listed = self.positions("--list")["conventions"]
         names = [each["name"] for each in listed]
         self.assertIn("qwen2.5-vl-vllm", names)
@@ -140,7 +140,7 @@ class PositionsTest(ToolTest):
         for name in names:
             self.assertEqual(self.positions("--text", "3", "--as", name)["delta"], 0)
 
-    def test_mistakes(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments, message in (
                 ([*PROMPT], "--as is required: "),
                 ([*PROMPT, "--as", "qwen"], "--as must be one of qwen2-vl, "),
@@ -184,7 +184,7 @@ class PositionsTest(ToolTest):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [message], "positions", *arguments, "--as", convention)
 
-    def test_groups_that_a_convention_does_not_know(self):
+    def test_unsupported_groups_exit_with_5(self):
         for convention, arguments in (("qwen2-vl", ["--image", "8x8", "--slices", "1x1x8x8"]),
                                       ("glm-image", ["--video", "2x4x4"]),
                                       ("qwen3-vl", ["--video", "2x4x4", "--sound", "4"]),

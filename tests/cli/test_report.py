@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of rotary report as files: their data, and what they must not hold."""
+"""The pages of rotary report as files: their data, and no code from elsewhere or from a config."""
 
 import json
 import math
@@ -28,7 +28,7 @@ class ReportTest(ToolTest):
                 return {placed["figure"]["name"]: placed for placed in part["figures"]}
         self.fail(f"no figures for a context of {context}")
 
-    def test_numbers_are_those_of_inspect(self):
+    def test_the_page_has_the_numbers_of_inspect(self):
         name = self.write_config(YARN)
         data = self.data(name, "--context", 4096)
         inspected = self.run_json("inspect", "inspect", name, "--context", 4096)
@@ -44,7 +44,7 @@ class ReportTest(ToolTest):
         for field in subject["fields"]:
             self.assertTrue(field["label"] and field["value"] and field["meaning"], field)
 
-    def test_warnings_are_those_of_inspect(self):
+    def test_the_page_has_the_warnings_of_inspect(self):
         name = self.write_config(LLAMA)
         arguments = (name, "--context", 100000)
         warnings = self.run_json("inspect", "inspect", *arguments)["warnings"]
@@ -53,7 +53,7 @@ class ReportTest(ToolTest):
         result = self.run_tool("report", *arguments, "-o", "page.html", "--force")
         self.assertIn(b"rotary report: warning: config.json: ", result.stderr)
 
-    def test_figures_of_a_rotary_model(self):
+    def test_a_yarn_model_has_five_figures(self):
         figures = self.figures(self.data(self.write_config(YARN))["subjects"][0])
         sections = {name: placed["section"] for name, placed in figures.items()}
         self.assertEqual(
@@ -67,7 +67,7 @@ class ReportTest(ToolTest):
             expected = 2 * math.pi * 10000 ** (pair / 8)
             self.assertAlmostEqual(wavelength / expected, 1, delta=1e-6)
 
-    def test_axes_of_a_tower(self):
+    def test_a_vision_towers_axes_are_described_and_mapped(self):
         data = self.data("qwen2-vl-2b", "--part", "vision")
         [subject] = data["subjects"]
         self.assertTrue(subject["of_patches"])
@@ -86,11 +86,11 @@ class ReportTest(ToolTest):
         self.assertIn("pair k turns by base^(-k/m) radians a step", " ".join(sentences))
         self.assertNotIn("base^(-2i/d)", " ".join(sentences))
         self.assertNotIn("token", " ".join(sentences))
-        # In the middle, where the query stands, all pairs agree.
+        # At the query's own place, in the middle, all pairs have a score of 1.
         maps = [panel["map"] for panel in figures["axes"]["figure"]["panels"][1:]]
         self.assertEqual([each["values"][10][10] for each in maps], [1, 1, 1, 1])
 
-    def test_axes_of_a_text_model(self):
+    def test_a_text_models_axes_are_described(self):
         data = self.data("qwen3-vl-4b")
         [subject] = data["subjects"]
         self.assertFalse(subject["of_patches"])
@@ -101,7 +101,7 @@ class ReportTest(ToolTest):
         self.assertIn("In a text all coordinates are one number.", sentences)
         self.assertIn("base^(-2i/d)", sentences)
 
-    def test_axes_in_turn(self):
+    def test_exponents_in_turn_are_described(self):
         tower = {"model_type": "pixtral", "hidden_size": 32, "num_attention_heads": 4,
                  "num_hidden_layers": 1, "head_dim": 8}
         data = self.data(self.write_config(tower))
@@ -110,7 +110,7 @@ class ReportTest(ToolTest):
         self.assertIn("coordinate a has those of i = a, a + n",
                       " ".join(data["configs"][0]["sentences"]))
 
-    def test_figures_of_models_that_do_not_rotate(self):
+    def test_unrotated_models_have_the_figures_of_their_encoding(self):
         cases = {"bloom-3b": ["alibi"], "t5-small": ["t5"], "gpt2": []}
         data = self.data(*cases)
         for subject in data["subjects"]:
@@ -126,7 +126,7 @@ class ReportTest(ToolTest):
         for distance, product in {0: 256, 1: 249.1, 10: 173.8, 100: 112.0, 499: 66.4}.items():
             self.assertAlmostEqual(256 * series["y"][distance], product, delta=0.05)
 
-    def test_several_encodings(self):
+    def test_each_encoding_is_a_subject_of_the_page(self):
         data = self.data(self.write_config(TWO_TYPES), "qwen2.5-7b")
         self.assertEqual(
             [subject["name"] for subject in data["subjects"]],
@@ -135,7 +135,7 @@ class ReportTest(ToolTest):
         self.assertEqual([config["name"] for config in data["configs"]],
                          ["config.json", "qwen2.5-7b"])
 
-    def test_caches_of_two_configs(self):
+    def test_a_remark_says_if_two_configs_can_share_a_cache(self):
         name, other = self.write_config(LLAMA), self.write_config(LLAMA, "other.json")
         [remark] = self.data(name, other)["remarks"]
         self.assertIn("are right", remark)
@@ -143,7 +143,7 @@ class ReportTest(ToolTest):
         [remark] = self.data(name, other)["remarks"]
         self.assertIn("are wrong", remark)
 
-    def test_two_configs_differ_from_a_position_on(self):
+    def test_the_first_different_position_of_two_configs_is_named(self):
         name = self.write_config(LLAMA)
         self.write_config(LLAMA | {"rope_theta": 500000.0}, "other.json")
         [found] = self.data(name, "other.json")["differences"]
@@ -154,7 +154,7 @@ class ReportTest(ToolTest):
             "In layers 0-2 cos and sin first differ at position 1, by "), sentence)
         self.assertEqual(self.data(name)["differences"], [])
 
-    def test_two_engines_differ_by_a_key(self):
+    def test_the_key_that_makes_engines_differ_is_named(self):
         config = dict(LLAMA, partial_rotary_factor=0.5)
         data = self.data(self.write_config(config), "--between", "transformers@4.57,transformers")
         [found] = data["differences"]
@@ -163,7 +163,7 @@ class ReportTest(ToolTest):
         self.assert_fails(2, ["--between takes one config"], "report", "config.json",
                           "llama-3.1-8b", "--between", "mlx,vllm", "-o", "page.html")
 
-    def test_a_rule_that_depends_on_the_context(self):
+    def test_a_dynamic_rule_has_a_range_for_each_context(self):
         data = self.data(self.write_config(DYNAMIC))
         ranges = data["subjects"][0]["ranges"]
         self.assertEqual((ranges[0]["first"], ranges[0]["last"]), (1, 2048))
@@ -173,7 +173,7 @@ class ReportTest(ToolTest):
         self.assertEqual(slowest, sorted(slowest, reverse=True))
         self.assertEqual(len(self.data(self.write_config(LLAMA))["subjects"][0]["ranges"]), 1)
 
-    def test_keys_and_what_they_do(self):
+    def test_keys_are_listed_with_their_effects(self):
         keys = {key["path"]: key for key in
                 self.data(self.write_config(YARN))["configs"][0]["keys"]}
         self.assertLessEqual({"model_type", "rope_theta", "rope_scaling.factor"}, set(keys))
@@ -183,17 +183,17 @@ class ReportTest(ToolTest):
         self.assertEqual(doubled["change"], "with 8.0")
         self.assertIn("factor 4 -> 8", doubled["results"])
 
-    def test_standard_input(self):
+    def test_a_config_is_read_from_standard_input(self):
         config = json.dumps(LLAMA).encode()
         self.run_ok("report", "-", "-o", "page.html", stdin=config)
         data = json.loads(DATA.findall((self.path / "page.html").read_text())[0])
         self.assertEqual(data["configs"][0]["name"], "standard input")
 
-    def test_nothing_comes_from_elsewhere(self):
+    def test_the_page_loads_nothing(self):
         page = self.page(self.write_config(YARN), "bloom-3b")
         self.assertIn("default-src 'none'", page)
         self.assertIn("Permission is hereby granted", page)
-        # Names in comments, and that of SVG; nothing that a browser would fetch.
+        # These stand in comments, or name SVG. A browser fetches none.
         known = {"https://www.chartjs.org", "https://github.com/kurkle/color#readme",
                  "http://www.w3.org/2000/svg"}
         self.assertLessEqual(set(re.findall(r'https?://[^\s"\'<]+', page)), known)
@@ -213,7 +213,7 @@ class ReportTest(ToolTest):
         self.assertEqual(data["configs"][0]["name"], name)
         self.assertIn(HOSTILE, data["configs"][0]["summary"])
 
-    def test_same_bytes(self):
+    def test_two_runs_write_the_same_bytes(self):
         name = self.write_config(YARN)
         self.assertEqual(self.page(name), self.page(name))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of rotary report as a reader meets them, in headless Chromium."""
+"""The pages of rotary report in headless Chromium."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from tool import LLAMA, TWO_TYPES, ToolTest
 
 SECTIONS = ("context", "scaling", "position", "distance", "accuracy")
 
-# The content of a chart: its axes, its marks, and the points of each line.
+# For each section and chart: its axis, its marks and the points of each line.
 SHOWN = """(() => {
   const charts = {};
   for (const section of document.querySelectorAll("#charts section")) {
@@ -58,7 +58,7 @@ class ReportPageTest(PageTest, ToolTest):
             }})()""")
 
     def changed_by(self, name, value):
-        """The sections whose charts the control changes."""
+        """Sets the control; returns the sections whose charts change."""
         before = self.browser.evaluate(SHOWN)
         self.set_input(name, value)
         after = self.browser.evaluate(SHOWN)
@@ -67,7 +67,7 @@ class ReportPageTest(PageTest, ToolTest):
     def test_controls_change_the_charts(self):
         self.open_two()
         self.assertEqual(tuple(self.browser.evaluate(SHOWN)), SECTIONS)
-        # With a dynamic rule everything follows the context, beyond the original one.
+        # With a dynamic rule every chart changes with a context beyond the original one.
         last = self.browser.evaluate("report.stops.length - 1")
         self.assertEqual(self.changed_by("context", last), set(SECTIONS))
         self.assertEqual(self.changed_by("position", 100), {"position"})
@@ -79,7 +79,7 @@ class ReportPageTest(PageTest, ToolTest):
                                      "'#distance-charts canvas')).scales.x.type")
         self.assertEqual(axes, "logarithmic")
 
-    def test_the_context_in_words(self):
+    def test_the_status_counts_pairs_within_the_context(self):
         self.open("llama-3.1-8b")
         words = "document.querySelector('#context-charts .status').textContent"
         self.assertIn("39 of 64 pairs complete a turn within 131,072 tokens",
@@ -89,14 +89,14 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertIn("That is 4 times the context that it states, 131,072 tokens",
                       self.browser.evaluate(words))
 
-    def test_maps_of_patches(self):
+    def test_a_vision_tower_has_maps_of_its_pairs(self):
         self.open("qwen2-vl-2b", "--part", "vision")
         self.assertEqual(list(self.browser.evaluate(SHOWN)), ["axes", "accuracy"])
         self.assertEqual(self.browser.evaluate(
             "[...document.querySelectorAll('.maps figcaption')].map((each) => each.textContent)"),
             ["pair 0: rows, a turn in 6.28 patches", "pair 23: columns, a turn in 25 patches",
              "all 20 pairs of the rows", "all 40 pairs"])
-        # The query, and along its column the patch whose score of pair 0 is nearest to -1.
+        # In the query's column: the query itself, and the patch whose score is nearest to -1.
         colours = self.browser.evaluate(
             "[...document.querySelector('.maps canvas').getContext('2d')"
             ".getImageData(4, 0, 1, 21).data]")
@@ -107,7 +107,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(self.browser.evaluate(
             "document.querySelectorAll('.maps details[open] tbody tr').length"), 21)
 
-    def test_maps_of_several_encodings(self):
+    def test_maps_follow_the_shown_encodings(self):
         self.open("qwen3-vl-4b", "qwen2.5-7b")
         captions = "[...document.querySelectorAll('.maps figcaption')].map((each) => " \
                    "each.textContent)"
@@ -135,7 +135,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertLessEqual(max(shown), 6)
 
     def test_no_name_is_broken_inside_a_word(self):
-        """A narrow page breaks the names of fields and keys after a dot or underscore alone."""
+        """A narrow page may break names of fields and keys only after a dot or underscore."""
         self.resize(390)
         self.open("llama-3.1-8b", "llama-2-7b-chat")
         self.browser.evaluate("document.querySelectorAll('details').forEach((one) => {"
@@ -161,8 +161,8 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(names, 20)
         self.assertEqual(broken, [])
 
-    def test_no_label_lies_on_a_point(self):
-        """Nothing is written where lines are; what lines across a chart are is listed under it."""
+    def test_labels_stay_outside_the_chart_area(self):
+        """Text would hide lines, so the meanings of marks are listed below the chart."""
         spy = """(() => {
           const written = [];
           const original = CanvasRenderingContext2D.prototype.fillText;
@@ -189,7 +189,7 @@ class ReportPageTest(PageTest, ToolTest):
             self.assertEqual(marks, ["131072 tokens: llama-3.1-8b", "4096 tokens: llama-2-7b-chat",
                                      "chosen context: 131,072"])
 
-    def test_scores_against_distance_begin_with_what_their_text_says(self):
+    def test_the_chart_of_scores_begins_with_its_described_lines(self):
         for configs in (["llama-3.1-8b"], ["llama-3.1-8b", "llama-2-7b-chat"]):
             self.open(*configs)
             sets = self.browser.evaluate(
@@ -203,7 +203,7 @@ class ReportPageTest(PageTest, ToolTest):
                 if "peak" in label:
                     self.assertEqual(best["x"], 300)
 
-    def test_an_exact_position_says_when_it_is_cut(self):
+    def test_a_note_says_when_a_position_is_cut(self):
         self.open("llama-3.1-8b")
         for value, position, note in (
             ("500", 500, ""),
@@ -222,7 +222,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(
             self.browser.evaluate("document.getElementById('position-note').textContent"), "")
 
-    def test_contents(self):
+    def test_the_contents_link_every_heading(self):
         for configs in (["llama-3.1-8b"], ["gpt2", self.write_config(LLAMA)]):
             self.open(*configs)
             links = self.browser.evaluate("[...document.querySelectorAll('#contents a')].map((link)"
@@ -234,7 +234,7 @@ class ReportPageTest(PageTest, ToolTest):
             self.assertEqual(links[0][0], "Field by field" if len(configs) == 2 else "In words")
             self.assertGreater(len(links), 5)
 
-    def test_warnings_only_where_there_are_any(self):
+    def test_the_warnings_appear_only_with_a_warning(self):
         shown = "document.querySelector('#contents').textContent.includes('Warnings')"
         self.open("llama-3.1-8b")
         self.assertFalse(self.browser.evaluate(shown))
@@ -244,7 +244,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(
             self.browser.evaluate("document.querySelectorAll('#warnings .warning').length"), 1)
 
-    def test_the_focus_is_never_under_the_bar(self):
+    def test_the_bar_never_hides_the_focus(self):
         self.resize(1280, 700)
         self.open("llama-3.1-8b", "llama-2-7b-chat")
         self.browser.settle()
@@ -285,7 +285,7 @@ class ReportPageTest(PageTest, ToolTest):
             ".filter((one) => one.tabIndex < 0 && one.id !== 'charts').length")
         self.assertEqual(unreachable, 0)
 
-    def test_names_for_a_screen_reader(self):
+    def test_elements_have_names_for_screen_readers(self):
         self.open_two()
         tree = self.browser.send("Accessibility.getFullAXTree")["nodes"]
         seen = set()
@@ -301,7 +301,7 @@ class ReportPageTest(PageTest, ToolTest):
         for above, below in itertools.pairwise(headings):
             self.assertLessEqual(below, above + 1)
 
-    def test_the_numbers_as_a_table(self):
+    def test_a_table_lists_the_numbers_of_a_chart(self):
         self.open("llama-3.1-8b")
         self.browser.evaluate("document.querySelector('"
                               "#context-charts .marks + details > summary').click()")
@@ -313,7 +313,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(found[0], "06.28319")
         self.assertTrue(found[-1].startswith("63"), found[-1])
 
-    def test_fields_side_by_side(self):
+    def test_differing_fields_are_shown_first(self):
         self.open("llama-3.1-8b", "llama-3.1-70b")
         differing = ("[...document.querySelectorAll('#fields tr.differs')]"
                      ".filter((row) => !row.hidden).map((row) => row.cells[0].firstChild.data)")
@@ -324,7 +324,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(self.browser.evaluate(f"{visible}.length"), 10)
         self.assertEqual(self.browser.evaluate(f"{visible}[0].className"), "differs")
 
-    def test_keys_in_a_table_of_their_own(self):
+    def test_the_table_of_keys_shows_their_effects(self):
         self.open("llama-3.1-8b")
         rows = self.browser.evaluate("[...document.querySelectorAll('#keys tbody tr')]"
                                      ".map((row) => row.textContent)")
@@ -340,8 +340,8 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
         self.assertIn(HOSTILE, self.browser.evaluate("document.body.innerText"))
 
-    def test_names_that_a_browser_would_obey(self):
-        """Text that turns round, hides or breaks lines is shown as escapes, in charts too."""
+    def test_control_characters_are_shown_as_escapes(self):
+        """Characters that reverse, hide or break text are shown as escapes, in charts, too."""
         rope = {"full_attention": {"rope_type": "default", "rope_theta": 1e6},
                 NAME: {"rope_type": "default", "rope_theta": 1e4}}
         config = {key: value for key, value in LLAMA.items() if key != "rope_theta"} | {
@@ -356,7 +356,7 @@ class ReportPageTest(PageTest, ToolTest):
             self.assertIn("\\u202e\\u2066\\u2028\\u2029\\ufeff\\u00ad\\ufffe\\U000e0041'", shown)
             self.assertEqual({each for each in shown if is_obeyed(each)} - {"\n"}, set())
 
-    def test_light_and_dark(self):
+    def test_light_and_dark_schemes_have_enough_contrast(self):
         self.open(self.write_config(TWO_TYPES), "bloom-3b")
         colours = {}
         for scheme in ("light", "dark"):
@@ -377,7 +377,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertNotEqual(colours["light"][1], colours["dark"][1])
         self.browser.send("Emulation.setEmulatedMedia", features=[])
 
-    def test_no_wider_than_the_window(self):
+    def test_the_page_is_no_wider_than_the_window(self):
         self.open_two()
         for width in (1280, 390):
             self.resize(width)

@@ -36,7 +36,7 @@ class ReportSlidersTest(PageTest, ToolTest):
         np.testing.assert_allclose(tried, inspected["inv_freq"], rtol=1e-12)
         np.testing.assert_allclose(drawn, inspected["wavelength_tokens"], rtol=1e-12)
 
-    def test_frequencies_are_those_of_the_tool(self):
+    def test_sliders_compute_the_frequencies_of_inspect(self):
         for config in CONFIGS:
             rule = config.get("rope_scaling", {})
             with self.subTest(rule=rule):
@@ -53,7 +53,7 @@ class ReportSlidersTest(PageTest, ToolTest):
                 self.browser.evaluate("document.getElementById('try-reset').click()")
                 self.assert_tried_as_by_the_tool(config)
 
-    def test_a_rule_that_is_not_computed_is_named_and_has_no_slider(self):
+    def test_a_rule_without_slider_is_named(self):
         self.open(DYNAMIC)
         self.assertIn("without the rule dynamic",
                       self.browser.evaluate("document.getElementById('try').textContent"))

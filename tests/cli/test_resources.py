@@ -32,7 +32,7 @@ def nested(levels):
     return json.dumps(LLAMA)[:-1] + ', "deep": ' + '{"a":' * levels + "1" + "}" * levels + "}"
 
 
-# Much text: its size is all that there is to it.
+# Large only as text: reading them is the work.
 TEXTS = {
     "many unknown keys": LLAMA | {f"k{i}": i for i in range(20_000)},
     "as many keys as are explained": LLAMA | {f"{'key' * 150}{i}": i for i in range(490)},
@@ -46,7 +46,7 @@ TEXTS = {
     "deep": nested(61),
     "too deep": nested(1_000_000),
 }
-# Much to compute.
+# Small as text, but with much to compute.
 SIZES = {
     "all layers that there may be": LLAMA | {"num_hidden_layers": 100_000},
     "layers by turns": LLAMA | {"num_hidden_layers": 100_000, "model_type": "smollm3",
@@ -77,7 +77,7 @@ KEYS_OF_LAYERS = {"block_count": 4_096, "attention__sliding_window": 128,
 
 
 def keys_and_layers(architecture):
-    """Names that are alike, so that each comparison is long."""
+    """Keys with similar names, so that each comparison is long."""
     keys = {f"{architecture}.attention.temperature_{i:05}": True for i in range(65_000)}
     for name, value in gguf_files.llama(**KEYS_OF_LAYERS).items():
         keys[name.replace("llama", architecture)] = value
@@ -111,7 +111,7 @@ INDEXES = {
 
 
 class ResourcesTest(MeasuredTest):
-    def test_limits_say_what_they_are_about(self):
+    def test_limits_name_the_limited_quantity(self):
         name = self.write_config(head(65_536))
         self.assert_fails(2, ["config.json: ", "a head of at most 4096 features, got 65536"],
                           "plot", "similarity", name)
@@ -134,32 +134,32 @@ class ResourcesTest(MeasuredTest):
             self.assert_fails(2, [f"a GGUF file to explain must have at most {limit}"], "explain",
                               "large.gguf")
 
-    def test_the_worst_configs(self):
+    def test_the_worst_configs_stay_within_time_and_memory(self):
         self.write_plain_inputs()
         for name, config in (TEXTS | SIZES).items():
             self.write_config(config, f"{name}.json")
         self.check_all("json", TEXTS, SIZES, OF_MODELS)
 
-    def test_the_worst_gguf_files(self):
+    def test_the_worst_gguf_files_stay_within_time_and_memory(self):
         self.write_plain_inputs()
         self.write_gguf("plain", gguf_files.llama())
         for name, content in (GGUF_TEXTS | GGUF_SIZES).items():
             self.write_gguf(name, *(content if isinstance(content, tuple) else (content,)))
-        # Figures are made from the model, which is as large in the configs.
+        # Figures depend on the model alone, so test_the_worst_configs covers them.
         self.check_all("gguf", GGUF_TEXTS, GGUF_SIZES,
                        [name for name in OF_MODELS if name in OF_TEXT or "plot" not in name])
 
     def write_gguf(self, name, keys, tensors=()):
         (self.path / f"{name}.gguf").write_bytes(gguf_files.encoded(keys, tensors))
 
-    def test_the_worst_headers_of_safetensors(self):
+    def test_the_worst_headers_of_safetensors_stay_within_time_and_memory(self):
         self.write_plain_inputs()
         for name, shapes in HEADERS.items():
             self.write_weights(name, shapes)
         plain = self.of_plain("permute", "plain")
         self.check("permute", HEADERS, plain, MOST_TIMES_OF_TEXTS)
 
-    def test_the_worst_indexes(self):
+    def test_the_worst_indexes_stay_within_time_and_memory(self):
         self.write_plain_inputs()
         (self.path / "index.json").write_text('{"weight_map": {"aaaa.q_proj.weight": "plain"}}')
         for name, text in INDEXES.items():
@@ -167,7 +167,7 @@ class ResourcesTest(MeasuredTest):
         plain = self.of_plain("permute", "index.json")
         self.check("permute", [f"{name}.json" for name in INDEXES], plain, MOST_TIMES_OF_TEXTS)
 
-    def test_an_index_of_many_files(self):
+    def test_an_index_of_many_files_stays_within_time_and_memory(self):
         self.write_config(head(128) | {"num_attention_heads": None}, "plain.json")
         for count in FILES_OF_INDEXES:
             files = {f"{i}.q_proj.weight": f"{i} of {count}" for i in range(count)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worst arrays and prompts, and that every input of the tool is measured: measured.py."""
+"""The worst arrays and prompts, measured by measured.py. Every input of the tool is measured."""
 
 import io
 import itertools
@@ -15,7 +15,7 @@ ENDINGS_OF_ARRAYS = {"diff of rows": ["npy", "npz"], "diff of frequencies": ["np
 HUGE = 1 << 27
 TAKE_LARGE_ARRAYS = {"rotate", "encode"}
 
-# Options whose value names a file that is read, and arguments that may.
+# Values of options and arguments that name a file to read.
 NAMES_OF_FILES = ("FILE", "PATH", "CONFIG", "FOLDER")
 NO_INPUTS = {"bias NAME", "claims CLAIM", "completions SHELL", "help COMMAND", "help --man-pages",
              "models ACTION", "models TEXT"}
@@ -38,7 +38,7 @@ def changed(shape, sizes):
 
 
 def longer(shape, elements):
-    """With more elements than these, on the last axis."""
+    """The shape with a longer last axis, so that it has more elements than these."""
     return (*shape[:-1], elements // int(np.prod(shape[:-1])) + 1)
 
 
@@ -50,7 +50,7 @@ class ResourcesOfArraysTest(MeasuredTest):
         yield facts
 
     def test_every_input_of_every_command_is_measured(self):
-        """Here: a new command, argument or option that reads files has to join them."""
+        """A new command, argument or option that reads files must be added to COMMANDS."""
         measured = {name.split()[0]: [] for name in COMMANDS}
         for make in COMMANDS.values():
             words = make("name")
@@ -71,7 +71,7 @@ class ResourcesOfArraysTest(MeasuredTest):
             named = {f"{command} {name}" for name in [*inputs, *arguments]}
             self.assertLessEqual(named, NO_INPUTS)
 
-    def test_the_worst_arrays(self):
+    def test_the_worst_arrays_stay_within_time_and_memory(self):
         self.write_plain_inputs()
         for command, (shape, _) in ARRAYS.items():
             for ending in ENDINGS_OF_ARRAYS.get(command, ["npy"]):
@@ -109,14 +109,14 @@ class ResourcesOfArraysTest(MeasuredTest):
         else:
             np.savez_compressed(path, **{"0.q.before": array, "0.q.after": array})
 
-    def test_rows_of_a_dump_and_pairs_of_a_config(self):
+    def test_a_narrow_dump_and_a_wide_config_stay_within_limits(self):
         self.write_config(head(1 << 15), "wide.json")
         np.save(self.path / "plain.npy", table(4, 1 << 14))
         np.save(self.path / "narrow.npy", table(1 << 12, 1))
         self.check("diff of both", ["narrow.npy"], self.of_plain("diff of both", "plain.npy"),
                    MOST_TIMES_OF_TEXTS)
 
-    def test_an_array_that_is_written_is_in_memory_once(self):
+    def test_a_written_array_is_in_memory_once(self):
         self.write_plain_inputs()
         np.save(self.path / "large.npy", np.ones((1, 1 << 16, 4, 128), np.float32))
         prompt = ["positions", "--out", "out.npy", "--force", "--text"]
@@ -129,9 +129,9 @@ class ResourcesOfArraysTest(MeasuredTest):
             with self.subTest(words=words):
                 self.assertEqual((before[0], after[0]), (0, 0))
                 size = (self.path / "out.npy").stat().st_size / 1024
-                # The file once, and rotate's rows, a quarter of it.
+                # The file is in memory once; rotate's rows take a quarter of its size.
                 self.assertLess(after[2] - before[2], 1.25 * size + 2048)
 
-    def test_prompts_of_many_tokens(self):
+    def test_a_prompt_of_2_to_the_25_tokens_stays_within_limits(self):
         self.check("positions", [str(1 << 25)], self.of_plain("positions", "8"),
                    MOST_TIMES_OF_TEXTS)

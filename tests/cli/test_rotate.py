@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotated arrays, against the definition computed with NumPy in double."""
+"""Rotated arrays against the definition, computed by NumPy in double."""
 
 import json
 
@@ -8,7 +8,7 @@ import numpy as np
 from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest, bf16, of_bf16, rotated
 
 LAYOUTS = {"bthd": (0, 1, 2, 3), "bhtd": (0, 2, 1, 3), "thd": None}
-MODELS = [  # with the features of a head
+MODELS = [  # (config, features of a head, arguments of rotated())
     (LLAMA, 16, dict(rotary_dim=16, half=True)),
     (PARTIAL, 32, dict(rotary_dim=8, half=True)),
     (INTERLEAVED, 16, dict(rotary_dim=8, half=False)),
@@ -28,7 +28,7 @@ class RotateTest(ToolTest):
         command = ["rotate", "--config", name, "--layout", layout, *arguments]
         return self.run_json("rotate", *command, **options)
 
-    def test_models_and_layouts(self):
+    def test_each_model_and_layout_rotates_by_the_definition(self):
         for config, head_dim, model in MODELS:
             for layout, order in LAYOUTS.items():
                 with self.subTest(model_type=config["model_type"], layout=layout):
@@ -46,7 +46,7 @@ class RotateTest(ToolTest):
                     rest = slice(model["rotary_dim"], None)
                     np.testing.assert_array_equal(got[..., rest], x[..., rest])
 
-    def test_q_and_k_with_different_heads(self):
+    def test_q_and_k_may_have_different_heads(self):
         q, k = self.random_array(2, 7, 4, 16), self.random_array(2, 7, 2, 16)
         names = ["--q", self.save("q.npy", q), "--k", self.save("k.npy", k)]
         outputs = ["--out-q", "q2.npy", "--out-k", "k2.npy"]
@@ -58,7 +58,7 @@ class RotateTest(ToolTest):
             wanted = rotated(x, np.arange(7), half=True)
             np.testing.assert_allclose(self.load(name), wanted, rtol=0, atol=2e-6)
 
-    def test_positions_from_a_file(self):
+    def test_positions_are_read_from_a_file(self):
         x = self.random_array(2, 4, 1, 16)
         self.save("q.npy", x)
         per_batch = np.array([[0, 5, 5, -9], [100000, 1, 2, 3]])
@@ -77,7 +77,7 @@ class RotateTest(ToolTest):
             wanted = rotated(x, positions, half=True)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
-    def test_directions(self):
+    def test_inverse_and_transpose_turn_back(self):
         for config, _, model in (MODELS[0], MODELS[2]):
             x = self.random_array(1, 6, 2, 16)
             self.save("q.npy", x)
@@ -101,7 +101,7 @@ class RotateTest(ToolTest):
                     "--direction", "inverse")
         np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
 
-    def test_bf16(self):
+    def test_bf16_is_within_its_rounding(self):
         x = bf16(self.random_array(2, 5, 3, 16))
         self.save("q.npy", x)
         document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "bf16")
@@ -113,7 +113,7 @@ class RotateTest(ToolTest):
         bound = np.concatenate([pair_norms, pair_norms], axis=-1) * 2.0**-8
         self.assertTrue(np.all(np.abs(of_bf16(got) - wanted) <= bound))
 
-    def test_f16(self):
+    def test_f16_is_within_its_rounding(self):
         x = (self.random_array(2, 5, 3, 16) * 100).astype(np.float16)
         x[0, 0, 0, :2] = 65504, 2.0**-24
         names = ["--q", self.save("q.npy", x), "--k", self.save("k.npy", x[:, :, :1])]
@@ -129,7 +129,7 @@ class RotateTest(ToolTest):
         bound = norms * 2.0**-11 * (1 + 2.0**-8) + 2.0**-25
         self.assertTrue(np.all(np.abs(got.astype(np.float64) - wanted) <= bound))
 
-    def test_f64(self):
+    def test_f64_is_within_1e_15(self):
         x = self.random.standard_normal((2, 5, 3, 16)) * 10.0**self.random.integers(-200, 200)
         self.save("q.npy", x)
         document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "f64")
@@ -140,7 +140,7 @@ class RotateTest(ToolTest):
         scale = np.abs(x).max()
         np.testing.assert_allclose(got / scale, wanted / scale, rtol=0, atol=1e-15)
 
-    def test_layer_and_layer_type(self):
+    def test_layer_and_layer_type_choose_the_base(self):
         x = self.random_array(1, 4, 1, 16)
         self.save("q.npy", x)
         for choice, base in [
@@ -152,8 +152,8 @@ class RotateTest(ToolTest):
             wanted = rotated(x, np.arange(4), True, base)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
-    def test_a_token_axis_of_as_many_as_heads(self):
-        """Of a decode step, [batch, heads, tokens, features] taken for the other layout."""
+    def test_a_token_axis_as_long_as_the_heads_is_warned_about(self):
+        """A decode step [batch, heads, tokens, features] may be passed as bthd by mistake."""
         config = {**LLAMA, "num_key_value_heads": 2}
         for heads, tokens, layout, warned in ((1, 4, "bthd", True), (3, 2, "bthd", True),
                                               (4, 4, "bthd", False), (2, 4, "bthd", False),
@@ -191,7 +191,7 @@ class RotateTest(ToolTest):
         self.rotate(LLAMA, "--q", "o.npy", "--out-q", "back.npy", *back)
         np.testing.assert_allclose(self.load("back.npy"), x, rtol=0, atol=2e-6)
 
-    def test_inputs_from_standard_input(self):
+    def test_config_and_array_are_read_from_standard_input(self):
         self.save("q.npy", self.random_array(1, 4, 1, 16))
         command = ["rotate", "--layout", "bthd", "--out-q", "o.npy", "--force"]
         self.run_ok(*command, "--config", "-", "--q", "q.npy", stdin=json.dumps(LLAMA).encode())
@@ -201,12 +201,12 @@ class RotateTest(ToolTest):
         self.run_ok(*command, "--config", name, "--q", "-", stdin=data)
         np.testing.assert_array_equal(self.load("o.npy"), from_config)
 
-    def test_empty(self):
+    def test_an_array_without_tokens_gives_an_empty_output(self):
         self.save("q.npy", self.random_array(2, 0, 3, 16))
         self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy")
         self.assertEqual(self.load("o.npy").shape, (2, 0, 3, 16))
 
-    def test_the_summary_in_text(self):
+    def test_the_text_names_shape_type_and_output(self):
         self.save("q.npy", self.random_array(1, 2, 1, 16))
         name = self.write_config(LLAMA)
         command = ["rotate", "--config", name, "--layout", "bthd", "--q", "q.npy"]

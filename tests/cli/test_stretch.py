@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of stretch: they resolve to the rates that the formulas of the papers give."""
+"""The settings of stretch resolve to the frequencies of the papers' formulas."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def plain(base, dim):
 
 
 def yarn(base, dim, factor, original):
-    """YaRN's code: a ramp over pairs between 32 turns and 1."""
+    """YaRN's code: a ramp from the pair with 32 turns to the pair with one turn."""
     pair_of = [dim * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(base))
                for turns in (32, 1)]
     low, high = max(np.floor(pair_of[0]), 0), min(np.ceil(pair_of[1]), dim - 1)
@@ -38,7 +38,7 @@ class StretchTest(ToolTest):
                                  tokens)
         return [np.array(rotary["inv_freq"]) for rotary in document["rotary"]]
 
-    def test_candidates_have_the_rates_of_their_formulas(self):
+    def test_candidates_have_the_frequencies_of_their_formulas(self):
         tokens, factor, dim, base = 8192, 4, 16, 10000.0
         wanted = {
             "yarn": yarn(base, dim, factor, 2048),
@@ -57,7 +57,7 @@ class StretchTest(ToolTest):
         grown = candidates[0]["rotary"][0]["score_factor"]
         self.assertAlmostEqual(grown, (0.1 * np.log(factor) + 1) ** 2)
 
-    def test_flags_of_engines_say_what_config_json_says(self):
+    def test_flags_of_engines_give_the_frequencies_of_the_settings(self):
         inner = {"text_config": LLAMA | {"partial_rotary_factor": 0.5, "model_type": "glm"},
                  "model_type": "llava"}
         for config in (LLAMA, YARN, TWO_TYPES, inner):
@@ -74,7 +74,7 @@ class StretchTest(ToolTest):
                 if flags["llama.cpp"]:
                     self.assertTrue(flags["llama.cpp"].endswith("-c 1000000"))
 
-    def test_a_rule_that_the_weights_have_grows(self):
+    def test_the_factor_of_a_trained_rule_grows(self):
         document = self.stretch(YARN, 2**20)
         [candidate] = document["candidates"]
         before = YARN["rope_scaling"]
@@ -84,7 +84,7 @@ class StretchTest(ToolTest):
         self.assertEqual(after["factor"], before["factor"] * 2**20 / held)
         self.assertIn("trained with rope_type yarn", document["remark"])
 
-    def test_settings_that_makers_publish_are_marked(self):
+    def test_published_settings_are_marked(self):
         for card, original in (("qwen2.5-7b", 32768), ("qwen3-4b", 32768)):
             first = self.run_json("stretch", "stretch", card, 131072)["candidates"][0]
             self.assertIn("model cards of Qwen", first["published"])
@@ -94,7 +94,7 @@ class StretchTest(ToolTest):
         beyond = self.run_json("stretch", "stretch", "qwen2.5-7b", 262144)["candidates"][0]
         self.assertIsNone(beyond["published"])
 
-    def test_an_engine_that_computes_something_else_says_so(self):
+    def test_a_remark_names_engines_that_compute_something_else(self):
         candidates = self.run_json("stretch", "stretch", "qwen2.5-7b", 131072)["candidates"]
         remarks = {(each["rule"], engine["engine"]): engine["remark"]
                    for each in candidates for engine in each["engines"]}
@@ -102,7 +102,7 @@ class StretchTest(ToolTest):
         self.assertIn("no flag for dynamic", remarks["dynamic", "llama.cpp"])
         self.assertIsNone(remarks["yarn", "vllm"])
 
-    def test_nothing_to_set_and_drafters(self):
+    def test_a_drafter_with_a_short_context_gets_its_own_command(self):
         name = self.write_config(LLAMA)
         self.assertIn("set nothing for 2048", self.run_ok("stretch", name, 2048))
         text = self.run_ok("stretch", "qwen2.5-7b", 65536, "--drafter", name)
@@ -110,7 +110,7 @@ class StretchTest(ToolTest):
         holds = self.run_json("stretch", "stretch", name, 4096, "--drafter", "qwen2.5-7b")
         self.assertIn("It holds that many tokens.", holds["drafter"])
 
-    def test_refusals(self):
+    def test_wrong_arguments_are_refused(self):
         name = self.write_config({key: value for key, value in LLAMA.items()
                                   if key != "max_position_embeddings"})
         for code, parts, arguments in (

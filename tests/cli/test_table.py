@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows in each form and container, against NumPy in double."""
+"""Tables in each form and file format, against NumPy in double."""
 
 import numpy as np
 
@@ -26,14 +26,14 @@ class TableTest(ToolTest):
         self.assertEqual(got.shape, wanted.shape)
         np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-7)
 
-    def test_half_width(self):
+    def test_rows_have_half_width_by_default(self):
         arrays = self.table(LLAMA, "t.npz")
         self.assertEqual(sorted(arrays.files), ["cos", "sin"])
         self.assertEqual(arrays["cos"].dtype, np.float32)
         self.assert_rows(arrays["cos"], np.cos(angles(16)))
         self.assert_rows(arrays["sin"], np.sin(angles(16)))
 
-    def test_as_transformers_builds_them(self):
+    def test_form_hf_has_the_rows_of_transformers(self):
         half = self.table(PARTIAL, "half.npz", "--form", "hf")
         doubled = np.concatenate([angles(8), angles(8)], axis=-1)
         self.assert_rows(half["cos"], np.cos(doubled))
@@ -43,7 +43,7 @@ class TableTest(ToolTest):
         self.assert_rows(interleaved["cos"], np.cos(repeated))
         self.assert_rows(interleaved["sin"], np.sin(repeated))
 
-    def test_complex(self):
+    def test_form_complex_has_complex_exponentials(self):
         wanted = np.exp(1j * angles(16))
         archive = self.table(LLAMA, "c.npz", "--form", "complex")
         self.assertEqual(archive.files, ["freqs_cis"])
@@ -51,7 +51,7 @@ class TableTest(ToolTest):
         self.assert_rows(archive["freqs_cis"], wanted)
         self.assert_rows(self.table(LLAMA, "c.npy", "--form", "complex"), wanted)
 
-    def test_one_array(self):
+    def test_npy_holds_cos_and_sin_in_one_array(self):
         both = self.table(LLAMA, "t.npy")
         self.assertEqual(both.dtype, np.float32)
         self.assert_rows(both, np.stack([np.cos(angles(16)), np.sin(angles(16))]))
@@ -91,7 +91,7 @@ class TableTest(ToolTest):
         self.assertAlmostEqual(float(cos), np.cos(angles(16)[6, 1]), 7)
         self.assertAlmostEqual(float(sin), np.sin(angles(16)[6, 1]), 7)
 
-    def test_layer_types(self):
+    def test_the_layer_type_chooses_the_frequencies(self):
         rows = self.table(TWO_TYPES, "t.npz", "--layer-type", "full_attention")
         self.assert_rows(rows["cos"], np.cos(angles(16, 1e6)))
         name = self.write_config(TWO_TYPES)

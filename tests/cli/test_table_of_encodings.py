@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary table of encodings that need no config: against rotary encode, rotary bias, and NumPy."""
+"""rotary table for encodings without a config, against rotary encode, rotary bias and NumPy."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ DISTANCES_TEXT = f"-9:10,{-2**31},{2**31},{-FAR},{FAR},{1 - 2**63}"
 
 
 class TableOfPositionsTest(ToolTest):
-    def test_rows_of_each_model(self):
+    def test_table_and_encode_give_the_same_rows(self):
         for name, more in LIKE.items():
             where = [*more, "--dim", 8, "--positions", POSITIONS_TEXT]
             for dtype in ("f32", "f64", "f16", "bf16"):
@@ -28,7 +28,7 @@ class TableOfPositionsTest(ToolTest):
             text = self.run_ok("table", name, *where)
             self.assertEqual(text, self.run_ok("encode", "--like", name, *where))
 
-    def test_any_layout_and_spacing(self):
+    def test_sinusoidal_options_give_the_rows_of_named_models(self):
         where = ["--dim", 8, "--positions", POSITIONS_TEXT]
         for name, layout, spacing in (
             ("transformer", "interleaved", "even"),
@@ -50,7 +50,7 @@ class TableOfPositionsTest(ToolTest):
         np.testing.assert_allclose(shifted["rows"], [[*np.sin(angles), *np.cos(angles)]],
                                    rtol=0, atol=1e-7)
 
-    def test_one_feature(self):
+    def test_one_feature_is_the_sine(self):
         document = self.run_json("table", "table", "transformer", "--dim", 1, "--positions", "-2:3")
         np.testing.assert_allclose(np.ravel(document["rows"]), np.sin(np.arange(-2, 3)), atol=1e-7)
 
@@ -68,7 +68,7 @@ class TableOfDistancesTest(ToolTest):
             "sandwich": [*heads, "--set", "dim=8"],
         }
 
-    def test_each_is_its_bias(self):
+    def test_each_table_equals_the_bias_of_its_distances(self):
         for name, more in self.encodings().items():
             bias = self.run_json("bias", "bias", name, *more, "--rows", "0", "--cols",
                                  DISTANCES_TEXT)
@@ -93,7 +93,7 @@ class TableOfDistancesTest(ToolTest):
             np.testing.assert_array_equal(got[:, 0], np.array(DISTANCES, float))
             np.testing.assert_allclose(got[:, 1:].T, wanted, rtol=1e-7)
 
-    def test_alibi_against_its_formula(self):
+    def test_alibi_equals_its_formula(self):
         part = ["--heads", 2, "--set", "first_head=2", "--set", "model_heads=4"]
         table = self.run_json("table", "table", "alibi", *part, "--distances", DISTANCES_TEXT)
         slopes = 2.0 ** (-2 * np.arange(3, 5))
@@ -112,7 +112,7 @@ class TableOfDistancesTest(ToolTest):
         text = self.run_ok("bias", "kerple_log", *more, "--rows", "0", "--cols", "0")
         self.assertNotIn("-0", text.split())
 
-    def test_rows_of_shaws_window(self):
+    def test_rows_of_shaw_are_clipped_distances(self):
         distances = [*DISTANCES, -(2**63), 2**63 - 1]
         text = f"{DISTANCES_TEXT},{-2**63},{2**63 - 1}"
         for left, right in ((4, 2), (0, 0), (0, 3), (2**40, 2**40)):
@@ -134,7 +134,7 @@ class TableOfDistancesTest(ToolTest):
 class TableOfSpecsTest(ToolTest):
     SPEC = ["--set", "head_dim=16", "--set", "base=10000", "--set", "pairing=half"]
 
-    def test_rope_is_that_of_a_config(self):
+    def test_rope_by_options_equals_rope_by_a_config(self):
         name = self.write_config(LLAMA)
         where = ["--positions", "-3:3,100000"]
         of_config = self.run_json("table", "table", name, *where)
@@ -196,7 +196,7 @@ class TableOfSpecsTest(ToolTest):
 
 
 class NamesTest(ToolTest):
-    def test_a_file_of_that_name_wins(self):
+    def test_a_file_is_preferred_to_an_encoding(self):
         where = ["--heads", 2, "--distances", "0"]
         self.run_ok("table", "alibi", *where)
         self.write_config(LLAMA, "alibi")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, keys and values that a terminal, XML, a script or a spreadsheet would obey: shown as
-escapes by every command, in everything that it writes."""
+"""Every command escapes text that a terminal, XML, a script or a spreadsheet would obey, in all of
+its output: names, keys and values."""
 
 import csv
 import io
@@ -17,8 +17,8 @@ import numpy as np
 from safetensors_files import save
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
-# These end a line, move a cursor, turn text round, hide, or are no XML; then come quotes of shells,
-# of gnuplot and of HTML.
+# Characters that end a line, move a cursor, reverse text, are invisible or not allowed in XML.
+# MARKUP has the quotes of shells, gnuplot and HTML.
 OBEYED = "\x1b[31m\x9b31m\x07\x08\t\r\x7f\x85\u061c\u200f\u202e\u2066\u2028\u2029\ufeff\u00ad\ufffe"
 MARKUP = "'\"`touch hurt`$(touch hurt)\\'<b>&%s{}"
 NAME = f"a\nINJECTED{OBEYED}\U000e0041{MARKUP}é😀"
@@ -41,7 +41,7 @@ class HostileTextTest(ToolTest):
         (self.path / self.file).write_text(json.dumps(config))
 
     def assert_shown(self, written, what):
-        """UTF-8 without a character that is obeyed, but for ends of lines that are the tool's."""
+        """The output must be UTF-8 without obeyed characters, except the tool's own line ends."""
         text = written.decode()
         obeyed = {hex(ord(each)) for each in text if is_obeyed(each) and each != "\n"}
         self.assertEqual(obeyed, set(), what)
@@ -49,7 +49,7 @@ class HostileTextTest(ToolTest):
         return text
 
     def check(self, *arguments, codes=(0,), stdin=b"", forms=((), ("--json",))):
-        """In each form."""
+        """Runs the command in each form and checks all of its output."""
         for form in forms:
             result = self.run_tool(*arguments, *form, stdin=stdin)
             what = (arguments, form, result.returncode)
@@ -60,7 +60,7 @@ class HostileTextTest(ToolTest):
             self.assert_shown(result.stderr, what)
         self.assertFalse((self.path / "hurt").exists())
 
-    def test_every_command_with_a_hostile_config(self):
+    def test_every_command_escapes_hostile_text(self):
         arrays = {"q.npy": np.ones((1, 4, 2, 16), np.float32), "x.npy": np.ones((4, 8), np.float32),
                   "slopes.npy": np.ones(2, np.float32), "positions.npy": np.arange(4),
                   "table.npy": np.ones((4, 8), np.float32),
@@ -121,7 +121,7 @@ class HostileTextTest(ToolTest):
                 codes = (2,) if refused else (0, 1) if command == "identify" else (0,)
                 self.check(*arguments, codes=codes)
 
-    def test_every_option_with_a_hostile_value(self):
+    def test_every_option_escapes_hostile_values(self):
         for command in [*"inspect check diff table rotate encode bias explain claims plot report "
                         "permute".split(),
                         "models", "models search", "models show", "models families", "bench",
@@ -137,7 +137,7 @@ class HostileTextTest(ToolTest):
                 for value in (f"{NAME}={NAME}", f"rope_scaling={NAME}"):
                     self.check(*words, self.file, "--set", value, codes=(0, 2, 3, 5))
 
-    def test_configs_that_fail(self):
+    def test_errors_escape_text_from_configs(self):
         for config in [
             {"model_type": NAME},
             LLAMA | {"model_type": NAME},
@@ -162,7 +162,7 @@ class HostileTextTest(ToolTest):
         (self.path / self.file).write_bytes(b'{"model_type": "\xff\x1b"}')
         self.check("inspect", self.file, codes=(3,))
 
-    def test_names_of_layers(self):
+    def test_names_of_layer_types_are_escaped(self):
         rope = dict(TWO_TYPES["rope_parameters"])
         rope[NAME] = rope.pop("sliding_attention")
         self.config(TWO_TYPES | {"layer_types": ["full_attention", NAME, "full_attention"],
@@ -174,17 +174,17 @@ class HostileTextTest(ToolTest):
             self.check(*arguments)
         self.check("table", self.file, "--positions", "0", codes=(2,))
 
-    def test_npy_files(self):
+    def test_errors_escape_text_from_npy_headers(self):
         for header in [f"{{'descr': '{NAME}', ", f"{{'{NAME}': 1}}", NAME]:
             text = header.encode()
             file = b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text
             self.check("encode", "--like", "whisper", "--x", "-", "--out", "o.npy", stdin=file,
                        codes=(3, 5))
 
-    def test_pictures(self):
-        """Well-formed, with the name in them as people see it, and nothing run."""
+    def test_pictures_escape_hostile_text(self):
+        """Pictures are well-formed and show the escaped name, and no command in it runs."""
         figures = re.findall(r"^(\w+)", self.run_ok("plot", "--list"), re.MULTILINE)
-        of_no_model = {"shaw", "t5", "alibi", "sinusoidal", "axes"}  # axes: of no model of text
+        of_no_model = {"shaw", "t5", "alibi", "sinusoidal", "axes"}  # text models have no axes
         shown = "a\\u000aINJECTED\\u001b[31m\\u009b31m"
         named = set()
         for figure in figures:
@@ -193,14 +193,14 @@ class HostileTextTest(ToolTest):
             out = self.file + figure + ".svg"
             self.check("plot", figure, *takes, *words, "-o", out, "--force")
             written = (self.path / out).read_bytes()
-            self.assert_shown(written.replace(b"\t", b" "), figure)  # gnuplot's own
+            self.assert_shown(written.replace(b"\t", b" "), figure)  # gnuplot writes tabs
             picture = xml.etree.ElementTree.fromstring(written)
             if shown in "".join(picture.itertext()):
                 named.add(figure)
         self.assertEqual(set(figures) - named, {"fast_slow"} | of_no_model)
         self.check("plot", "decay", self.file, "-o", self.file + ".png", "--force")
 
-    def test_csv(self):
+    def test_csv_escapes_control_characters_and_formulas(self):
         for arguments in [["decay", self.file], ["attention", self.file, "--words", f"a {NAME} b"]]:
             text = self.assert_shown(
                 self.run_tool("plot", *arguments, "--csv").stdout, arguments)
@@ -214,13 +214,13 @@ class HostileTextTest(ToolTest):
             rows = list(csv.reader(io.StringIO(text)))
             self.assertEqual(rows[1][1], f"'{start}1+1,\"x\".json")
 
-    def test_pages(self):
+    def test_pages_escape_hostile_text(self):
         out = self.file + ".html"
         self.check("report", self.file, "-o", out, "--force")
         self.assert_shown((self.path / out).read_bytes(), out)
 
     def test_values_of_json_are_exact(self):
-        """Escapes of JSON mean the characters themselves; bytes that are none are replaced."""
+        """JSON's escapes keep the characters themselves. Bytes that are not UTF-8 are replaced."""
         document = self.run_json("explain", "explain", self.file)
         [key] = [key for key in document["keys"] if key["path"] == NAME]
         self.assertEqual(key["value"], NAME)
@@ -239,8 +239,8 @@ class HostileTextTest(ToolTest):
 
 
 class CategoriesTest(ToolTest):
-    def test_every_character_of_unicode(self):
-        """Whatever this interpreter's Unicode knows, in a message of the tool."""
+    def test_every_obeyed_character_of_unicode_is_escaped(self):
+        """Puts every character that this interpreter's Unicode knows into a message of the tool."""
         planes = [range(0x20000), range(0x20000, 0x20100), range(0x2FF00, 0x30100),
                   range(0xE0000, 0xE0200), range(0x10FF00, 0x110000)]
         characters = [chr(each) for plane in planes for each in plane

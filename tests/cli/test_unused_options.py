@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No option does nothing: in each call it is refused, or the answer is another one."""
+"""Every option has an effect in each call: it is refused or changes the answer."""
 
 import json
 import unittest
@@ -15,7 +15,7 @@ BLOCK = ["--rows", "0:2", "--cols", "0:2"]
 SPEC = ["--set", "head_dim=8", "--set", "base=10000", "--set", "pairing=half"]
 LAYOUT = ["--layout", "thd"]
 
-# Files that are written with each call; "--json" is added.
+# The test adds "--json". setUp() writes the files.
 CALLS = (
     ["inspect", "config.json"],
     ["check", "warns.json", "unknown.json"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the real binary in a scratch folder, and small configs to run it on."""
+"""Runs the real binary in a scratch folder, and has small configs for it."""
 
 import json
 import os
@@ -55,8 +55,8 @@ del TWO_TYPES["rope_theta"]
 
 
 def spoilt(array):
-    """(index, value, copy) for each element; the numbers that no comparison may let pass by turns,
-    each at least once."""
+    """Yields (index, value, copy) for each element. The copy has NaN, infinity or -infinity there,
+    in turn and each at least once."""
     for count in range(max(array.size, 3)):
         index = np.unravel_index(count % array.size, array.shape)
         copy = array.copy()
@@ -75,7 +75,7 @@ def of_bf16(bits):
 
 
 def narrow(x):
-    """The nearest numbers of bf16, as float32."""
+    """Rounds to bf16; returns float32."""
     return of_bf16(bf16(x.astype(np.float32)))
 
 
@@ -93,7 +93,7 @@ def rotated(x, positions, half, base=10000.0, rotary_dim=None):
 
 
 class ToolTest(unittest.TestCase):
-    """Each test has a folder of its own, which is also where the tool runs."""
+    """Each test has its own folder, in which the tool runs."""
 
     failed_as_json = set()  # (command, exit code) of this process
 
@@ -144,8 +144,8 @@ class ToolTest(unittest.TestCase):
         }
 
     def assert_fails(self, code, parts, *arguments, **options):
-        """Text: nothing on stdout. JSON: one error object; one call of each command for each exit
-        code, since all errors of a command are printed at one place. No file changes."""
+        """As text stdout is empty, as JSON there is one error object, and no file changes. JSON is
+        checked once for each command and exit code: one place prints all errors of a command."""
         before = self.contents()
         plain = self.run_tool(*arguments, **options)
         message = plain.stderr.decode(errors="replace")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The edges of Unicode 15's table 3-7, inside and outside.
+// Sequences just inside and just outside each row of Unicode 15's table 3-7.
 #include "cli/utf8.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(Utf8, AcceptsTheEdgesOfEachRow) {
   EXPECT_EQ(utf8_sequence_length("\xF4\x8F\xBF\xBF"), 4u);
 }
 
-TEST(Utf8, RefusesWhatIsNotUtf8) {
+TEST(Utf8, RefusesMalformedSequences) {
   for (const std::string_view text : {
            "\x80",              // a continuation alone
            "\xC0\x80",          // overlong
