@@ -128,7 +128,7 @@ Dataset split(Manifest manifest, std::string_view text) {
     first += size;
   }
   if (!dataset.validation.empty()) return dataset;
-  // With fewer than 20 pieces: the last twentieth of the bytes.
+  // With fewer than 20 pieces none validates, so the last twentieth of the bytes is for validation.
   const std::size_t kept = dataset.train.size() - dataset.train.size() / validation_every;
   dataset.validation = dataset.train.substr(kept);
   dataset.train.resize(kept);

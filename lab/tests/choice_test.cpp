@@ -22,8 +22,8 @@
 namespace rotary::lab {
 namespace {
 
-// Each document has its own letters and each folder its own punctuation mark, so a mean over bytes
-// tells them apart.
+// Each document has its own letters and each folder its own punctuation mark, so the mean over a
+// passage's bytes identifies both.
 const Dataset& lettered() {
   static const Dataset data = [] {
     Manifest manifest{.name = "lettered"};
@@ -70,7 +70,7 @@ TEST_P(EveryChoiceTask, GradientsEqualDifferences) {
     cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
     const auto learner = make_learner(cell, lettered());
     {
-      // Both segments start at zero, where their gradients cannot be told apart.
+      // Segments start at zero. Different values make their gradients differ.
       const torch::NoGradGuard no_gradient;
       const at::Tensor segments = learner->model().named_parameters()["segments"];
       segments.copy_(at::arange(32, at::kFloat).view({2, 16}) * 0.001);
@@ -105,7 +105,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
 TEST(Similarity, IsLearned) {
   set_threads(1);
   const TemporaryFolder folder;
-  // The same letters, as words.
+  // Spaces turn the letters into words.
   Dataset data = lettered();
   for (std::string* text : {&data.train, &data.validation}) {
     for (std::size_t n = 0; n < text->size(); ++n) {
@@ -149,7 +149,7 @@ class Starts : public testing::Test {
     return cell;
   }
 
-  // A cell that starts from that one.
+  // A cell that starts from the cell of pre_train().
   Cell fine_tune(std::string_view task, const std::string& encoding) {
     Cell cell = tiny_cells(task, {encoding}, 3)[0];
     cell.experiment = "fine";

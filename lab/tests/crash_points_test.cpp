@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 at every moment that changes a file: the cell is then trained again and ends with the
+// A process is killed before each of its file changes. Training the cell again must end with the
 // same bits as without a kill.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ int close(int file) {
   last_written = -1;
   return static_cast<int>(syscall(SYS_close, file));
 }
-// The first of consecutive writes to a file is a crash point: before it, and halfway through.
+// The first of consecutive writes to a file has two crash points: before it, and halfway through.
 ssize_t write(int file, const void* bytes, std::size_t size) {
   if (file != last_written) {
     if (ends_here()) (void)raise(SIGKILL);

@@ -32,8 +32,8 @@ namespace {
 
 constexpr double unit = 0x1p-24;
 
-// Exact rows [tokens, features], and how far the decoder's may be from them: the largest Euclidean
-// distance of a row.
+// Exact rows [tokens, features], and the largest Euclidean distance that a row of the decoder may
+// have from them.
 struct Tracked {
   at::Tensor exact;
   double error = 0;
@@ -110,7 +110,7 @@ class Tracker {
   std::map<std::string, std::shared_ptr<torch::nn::Module>> modules_;
 };
 
-// The largest factor by which rows of cos and sin lengthen a vector (xPos, attention factors).
+// The largest factor by which a rotation lengthens a vector (xPos, attention factors).
 double growth(const std::shared_ptr<const Rotations>& rotations) {
   double most = 1;
   if (!rotations) return most;
@@ -288,7 +288,7 @@ TEST(Decoder, ContinuesLikeTorchOnTheWholeText) {
   }
 }
 
-// Sharper than through a whole model: attend_mapped()'s own bound, for the same q, k and v.
+// For the same q, k and v the bound is attend_mapped()'s own, smaller than that of a whole model.
 TEST(ClippedAngle, EqualsThePositionMap) {
   torch::manual_seed(5);
   for (const char* pairing : {"half", "interleaved"}) {
@@ -324,7 +324,7 @@ TEST(ClippedAngle, EqualsThePositionMap) {
   }
 }
 
-// Keys after the query turn the other way: as before the query in the reversed text.
+// Reversing a text makes later keys earlier ones, so their angles change sign.
 TEST(ClippedAngle, TurnsTheOtherWayTowardsLaterKeys) {
   torch::manual_seed(6);
   nlohmann::json settings = encoding_settings("clipped-angle");

@@ -19,7 +19,7 @@
 namespace rotary::lab {
 namespace {
 
-// Long enough for two passages: 1760 bytes each.
+// Documents of 1760 bytes: long enough for two passages.
 const Dataset& tagged() {
   static const Dataset data = tagged_documents(200, 160);
   return data;
@@ -129,7 +129,7 @@ TEST(Triplets, AskWhichPassageIsFromTheFirstPassagesDocument) {
   expect_triplets(validation_examples(asked.validation(), 100));
 }
 
-TEST(Triplets, PlacesInDocumentsRevealNothing) {
+TEST(Triplets, PlacesInDocumentsDoNotRevealTheAnswer) {
   const Asked asked = ask(Task::triplets);
   double difference = 0;
   constexpr std::int64_t rows = 2000;
@@ -143,7 +143,8 @@ TEST(Triplets, PlacesInDocumentsRevealNothing) {
     difference += distance_to_middle(2 * row + answer) - distance_to_middle(2 * row + 1 - answer);
   }
   // Distances are 0 to 624. So the difference of two has a standard deviation below 442, and the
-  // mean of 2000 below 10. Uniform strangers would be nearer to the middle by 100.
+  // mean of 2000 below 10. Passages of other documents at uniform places would be nearer to the
+  // middle by 100.
   EXPECT_NEAR(difference / rows, 0, 40);
 }
 
@@ -181,7 +182,7 @@ std::vector<std::string> whole_words(const std::string& text) {
                           : std::vector<std::string>(words.begin() + 1, words.end() - 1);
 }
 
-TEST(Similarity, AnswersHowManyFifthsOfTheWordsAreTheFirstPassages) {
+TEST(Similarity, TheAnswerCountsFifthsOfWordsFromTheFirstPassage) {
   const Dataset data = worded_documents(200, 300);
   const ChoiceDocuments documents = choice_documents(data, Task::similarity, 1024);
   const ChoiceShape shape = choice_shape(Task::similarity, 1024, 0);

@@ -28,7 +28,7 @@ std::string parse_failure(const std::string& text) {
   return failure_of([&] { return parse_experiment(text, "e.json"); });
 }
 
-TEST(Experiment, ReadsItsFile) {
+TEST(Experiment, ReadsPresetsAndArms) {
   const Experiment experiment = parse_experiment(tiny_json("masked_lm"), "e.json");
   const Preset& quick = find_preset(experiment, "quick");
   ASSERT_EQ(quick.arms.size(), named_encodings().size());

@@ -39,7 +39,7 @@ double difference(const auto& loss, double& number) {
   return (8 * near - far) / (12 * step);
 }
 
-// All of an encoding's parameters, or a part if there are many, and a few of the others.
+// All or about 48 of an encoding's parameters, and about two of any other tensor.
 inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, bool of_encoding) {
   const std::int64_t count = parameter.numel();
   const std::int64_t stride =
@@ -54,7 +54,7 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   constexpr double tolerance = 1e-9;
   model.to(at::kDouble);
   {
-    // Initial scores are almost 0, and so is the effect of positions.
+    // Initial scores are almost 0, so positions would have almost no effect.
     const torch::NoGradGuard no_gradient;
     for (auto& parameter : model.named_parameters()) {
       const std::string& name = parameter.key();

@@ -68,8 +68,7 @@ class Functions : public testing::TestWithParam<Task> {
  protected:
   Functions() { torch::manual_seed(1); }
 
-  // Causal models mask scores before the query; biases of causal forms have no meaning there.
-  // forms mean nothing there.
+  // Compares causal biases only for keys up to the query: causal models mask later keys.
   void expect_same_bias(const BiasEncoding& encoding, const Formula& plain,
                         const at::Tensor& numbers) const {
     const BiasCall call{.encoding = encoding,
@@ -112,7 +111,7 @@ TEST_F(Functions, RotationEqualsTheFormula) {
       {qkv});
 }
 
-TEST_F(Functions, XposScoresFadeWithTheDistance) {
+TEST_F(Functions, XposRotationEqualsTheFormula) {
   RotarySpec spec = rope();
   spec.xpos = Xpos{.scale_base = 16};
   const auto zeta = (at::arange(head_dim / 2, f64) * (2.0 / head_dim) + 0.4) / 1.4;

@@ -28,7 +28,8 @@ struct Place {
   std::int64_t offset = 0;  // of the passage's first byte
 };
 
-// The origin of a passage with at least two tags.
+// The origin of a passage. Requires at least 2 * tag_bytes bytes, so that a whole tag follows the
+// first '<'.
 inline Place place_of(std::string_view passage) {
   const std::size_t at = passage.find('<');
   const std::string tag(passage.substr(at, tag_bytes));
@@ -64,7 +65,7 @@ inline Dataset worded_documents(std::int64_t count, std::int64_t words) {
   return split(std::move(manifest), text);
 }
 
-// Lines of words in a made-up language, mostly the first ones.
+// Lines of words in a made-up language, in which a few words are frequent.
 inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   Random random(seed);
   std::string text;
@@ -78,7 +79,8 @@ inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   return text;
 }
 
-// `count` pairs of such lines, each with its words reversed and in capitals; ten make a document.
+// `count` pairs of such lines; ten make a document. A target has the source's words in reverse
+// order, each with a capital letter.
 inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
   Manifest manifest{.name = "pairs", .kind = DataKind::pairs};
   std::istringstream lines(made_text(seed, count * 60));

@@ -101,7 +101,7 @@ def length_of(arm, seed, multiple, rule):
                 "windows": [], "by_position": []}
     positions = [end + 0.3 / (n + 1) + more * max(0, n / 8 - 1) for n in range(8 * multiple)]
     waves = [0.2 * math.sin(3 * n) + 0.01 * math.cos(n + len(arm)) for n in range(WINDOWS)]
-    # Their mean must be the loss: windows have equal numbers of targets.
+    # Windows have equal numbers of targets, so their mean must be the loss.
     windows = [loss + wave - sum(waves) / WINDOWS for wave in waves]
     return {"multiple": multiple, "rule": rule, "loss": loss,
             "last_quarter": loss + more * doublings,

@@ -164,7 +164,7 @@ TEST(Budget, LeavesCostMeasurementsAlone) {
   EXPECT_EQ(cells[1].training.steps, 4);
 }
 
-TEST(Budget, IsKeptBesideTheCells) {
+TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
   const TemporaryFolder folder;
   const auto cells = tiny_cells("causal_lm", {"rope"});
   EXPECT_FALSE(read_budget(folder / "runs", cells[0]));
@@ -187,7 +187,7 @@ TEST(Budget, IsKeptBesideTheCells) {
             std::string::npos);
 }
 
-TEST(CellSize, FollowsFromTheModel) {
+TEST(CellSize, EqualsTheFormulaAndGrowsWithTheLayers) {
   auto cells = tiny_cells("causal_lm", {"rope"});
   // Two layers of 12 · 32² weights, 256 · 32 of logits, 2 · 32 · 32 of scores and sums per token. A
   // product is two operations, done three times, for 256 tokens.

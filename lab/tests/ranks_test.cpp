@@ -160,7 +160,7 @@ TEST_F(Shared, ALostRankIsAnErrorAndEarlierStepsAreKept) {
   EXPECT_EQ(trainer.machines().back()["ranks"], 3);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_TRUE(outcome.has_value());
-  // The machines in order of their work.
+  // The machines in the order in which they worked: three ranks, then one.
   ASSERT_EQ(outcome->machines.size(), 2U);
   EXPECT_EQ(outcome->machines[1]["ranks"], 1);
 }

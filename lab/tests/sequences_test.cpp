@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions with a rule: answers are right, and a model's answers are counted rightly.
+// Tasks of sequences: the answers of the data follow the rule, and right answers of a model are
+// counted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EverySequence,
                          testing::Values(Task::copy, Task::reverse, Task::addition),
                          [](const auto& task) { return std::string(to_string(task.param)); });
 
-TEST_P(EverySequence, HasAQuestionItsAnswerAndEnds) {
+TEST_P(EverySequence, EachQuestionIsFollowedByItsAnswerAndPadding) {
   const SequenceShape shape{.task = GetParam(), .rows = 200, .symbols = 6};
   const Batch batch = sequence_training_batch(shape, 3, 5);
   ASSERT_EQ(batch.shape.tokens, sequence_tokens(shape.task, shape.symbols));
@@ -157,7 +158,7 @@ TEST(Sequences, CountTheDecodersRightAnswers) {
       EXPECT_EQ(exactly_answered(cell, weights, sequence_validation_batch(asked)),
                 metrics.at(metric));
     }
-    // Some must be right, since equal counts of 0 would prove nothing.
+    // Equal counts of 0 would prove nothing.
     EXPECT_GT(metrics.at("exact@1x"), 0);
   }
 }

@@ -51,7 +51,7 @@ class Judge(unittest.TestCase):
                      for n in range(parts + 1)) * at / parts / 3
         return 1 - 2 * inside
 
-    def test_the_bootstrap_repeats_the_published_intervals(self):
+    def test_the_bootstrap_repeats_recorded_intervals(self):
         low, high = bootstrap_interval([math.sin(n) for n in range(32)])
         # From the lab's former program in another language, with the same random numbers.
         self.assertAlmostEqual(low, -0.24615843165857593, 12)

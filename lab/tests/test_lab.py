@@ -141,7 +141,7 @@ class Lab(LabCase):
         self.experiment.write_text(json.dumps(content), encoding="ascii")
         self.assertRegex(self.run_tiny(expect=5), r"needs about [\d.]+ GB of memory")
 
-    def test_irreplaceable_data_are_asked_for(self):
+    def test_missing_pairs_are_named_with_their_command(self):
         self.assertIn("which this experiment needs: ./dev lab data add pairs",
                       self.lab("run", "e6-translation", "--preset", "full", expect=4))
 
@@ -193,7 +193,7 @@ esac
                 for preset in presets:
                     self.assertIn("mirrors:", self.lab("results", str(path), "--preset", preset))
 
-    def test_a_restart_for_a_better_blas_gives_the_same_output(self):
+    def test_a_run_restarts_with_a_better_blas(self):
         plain = {name: value for name, value in os.environ.items()
                  if name != "ROTARY_LAB_STARTED_AGAIN"}
         command = [TOOL, *self.on_book("run", "--runs", "again", "--only", "rope")]

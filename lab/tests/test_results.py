@@ -44,7 +44,7 @@ class Results(MadeRuns):
         self.experiment = made_runs.write_runs(self.path)
 
     def whole(self):
-        """The default runs' results, computed once, since starting takes long."""
+        """The results of the default runs. Computed once, because each start takes long."""
         if Results.document is None:
             [Results.document] = self.results(self.experiment)
         return Results.document
@@ -76,7 +76,7 @@ class Results(MadeRuns):
         self.assertAlmostEqual(claim["interval"][0], statistics.mean(gaps) - reach)
         self.assertAlmostEqual(claim["interval"][1], statistics.mean(gaps) + reach)
 
-    def test_cells_show_their_directories(self):
+    def test_results_hold_the_numbers_of_each_cell(self):
         found = self.whole()
         self.assertEqual(found["cells"]["finished"], 20)
         self.assertEqual(found["machines"],

@@ -141,7 +141,7 @@ class Scale(LabCase):
             process.send_signal(number)
             self.end(process, 130)
         self.assertFalse(self.processes_on("interrupted"))
-        # Kills the process that starts the others: they end too.
+        # If the process that starts the others is killed, they end too.
         before = self.log_bytes("interrupted")
         process = self.start(300, "interrupted", jobs=2)
         self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")

@@ -94,7 +94,7 @@ TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
   }
 }
 
-TEST_F(Training, StretchingChangesLongSequencesAndIsUndone) {
+TEST_F(Training, StretchingChangesTheLossOfLongSequences) {
   const Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   RunDirectory directory = claim("stretched", cell);
   const auto outcome = train_cell(cell, small_data(), directory, {});
@@ -103,7 +103,7 @@ TEST_F(Training, StretchingChangesLongSequencesAndIsUndone) {
   EXPECT_NE(loss("linear"), loss(""));
   EXPECT_NE(loss("yarn"), loss(""));
   EXPECT_NE(loss("yarn"), loss("linear"));
-  // Measured before and after the others.
+  // Both are at the trained length, without a rule.
   EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Training, WatchedStepsAreMeasuredAcrossAnInterruption) {
   EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected->metrics);
 }
 
-TEST_F(Training, AWatchedTrainingMayBreakAsItsResult) {
+TEST_F(Training, AWatchedDivergenceIsAResult) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   cell.training.learning_rate = 1e30;

@@ -104,7 +104,7 @@ TEST(EncoderDecoder, SeesTheWholeSourceAndEarlierTargets) {
 }
 
 TEST(EncoderDecoder, GradientsEqualDifferences) {
-  // Padding by a mask, and by a bias; model_gradient_test.cpp covers all encodings.
+  // rope hides padding by a mask, t5 by its bias. model_gradient_test.cpp covers all encodings.
   const std::set<std::string_view> kinds = {"rope", "t5"};
   for (const NamedEncoding& named : named_encodings()) {
     if (!kinds.contains(named.name)) continue;
@@ -117,7 +117,7 @@ TEST(EncoderDecoder, GradientsEqualDifferences) {
   }
 }
 
-TEST(EncoderDecoder, SmoothsLabels) {
+TEST(EncoderDecoder, EqualLogitsCostTheLogarithmOfThePieces) {
   // Equal logits cost ln(pieces) per piece, smoothed or not.
   const torch::NoGradGuard no_gradient;
   EncoderDecoder model = make_model(named_encodings()[0]);
@@ -126,11 +126,11 @@ TEST(EncoderDecoder, SmoothsLabels) {
   EXPECT_NEAR(loss.sum.item<double>() / static_cast<double>(loss.count), std::log(40.0), 1e-5);
 }
 
-TEST(Translate, WritesUpToTheEndForEachRow) {
+TEST(Translate, RowsAreTranslatedIndependently) {
   EncoderDecoder model = make_model(named_encodings()[0]);
   const auto both = translate(model, batch_of_rows({0, 1}), 7);
   ASSERT_EQ(both.size(), 2U);
-  // Independent of the batch, and of how many rows have ended.
+  // A row's translation does not depend on the other rows of its batch.
   EXPECT_EQ(translate(model, batch_of_rows({0}), 7)[0], both[0]);
   EXPECT_EQ(translate(model, batch_of_rows({1}), 7)[0], both[1]);
   EXPECT_LE(both[0].size(), 7U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner of triplets, sections and same_document: masked_lm's transformer with segments in its
-// input sum and a head over each segment's output.
+// The learner of triplets, sections, same_document and similarity: masked_lm's transformer with
+// segments in its input sum and a head over each segment's output.
 #pragma once
 
 #include <torch/torch.h>
@@ -11,9 +11,10 @@
 
 namespace rotary::lab {
 
-// Metrics: "accuracy" and its 95 % interval "accuracy_low" to "accuracy_high", as if "examples"
-// were independent, although those from one of the "documents" are not; for same_document "f1" of
-// yes.
+// Metrics of similarity: "spearman" with "spearman_low" and "spearman_high". Of other tasks:
+// "accuracy" with its 95 % interval "accuracy_low" to "accuracy_high"; same_document also has "f1"
+// of yes. All have "examples" and "documents". The intervals treat examples as independent, but
+// examples from one document are not.
 [[nodiscard]] std::unique_ptr<Learner> make_choice(const Cell& cell, const Dataset& data);
 
 }  // namespace rotary::lab
