@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A caller's array is never copied unseen, truncated or misread on its way to memory."""
+"""A caller's array is never silently copied, truncated or misread."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,7 @@ def test_empty_arrays_give_empty_results():
 
 
 def immutable(module, cls="Array"):
-    """Like JAX and MLX arrays, whose exports claim to be writable."""
+    """An array like those of JAX and MLX: immutable, but its export claims to be writable."""
     def array_protocol(self, dtype=None, copy=None):
         return self.memory
 

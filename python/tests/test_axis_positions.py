@@ -19,10 +19,10 @@ def test_an_image_between_texts_has_ids_counted_by_hand():
     assert (made.group_ends, made.delta) == ((5, 11, 14), -3)
 
 
-def test_videos_take_seconds_per_frame():
+def test_seconds_per_frame_space_the_ids_of_a_video():
     video = rotary.VideoPatches(3, 2, 2, seconds_per_frame=1.5)
     made = rotary.m_rope_positions([video, TEXT(1)], "qwen2.5-vl")
-    # Text after the video goes backwards: the model's own defect, kept on purpose.
+    # Ids of text after the video go backwards. That is the model's own defect, kept on purpose.
     assert made.positions[0, 0].tolist() == [0, 3, 6, 1]
     assert rotary.m_rope_positions([video], "qwen2.5-vl", ids_per_second=4).positions[
         0, 0].tolist() == [0, 6, 12]
@@ -32,7 +32,7 @@ def test_videos_take_seconds_per_frame():
     assert "qwen3-omni" in rotary.m_rope_conventions()
 
 
-def test_a_thumbnail_with_slices_has_ids_counted_by_hand():
+def test_a_thumbnail_with_slices_has_an_id_for_each_token():
     image = rotary.SlicedImage(4, 4, slices_down=1, slices_across=2, slice_rows=4, slice_columns=4)
     made = rotary.m_rope_positions([TEXT(2), image, TEXT(1)], "minicpm-v-4.7")
     assert made.positions.shape[2] == made.group_ends[-1] > 3

@@ -44,7 +44,7 @@ def test_the_blocks_of_a_document_run_in_order(document, capsys):
                     "./dev python --torch runs them")
 
 
-def test_the_example_prints_what_its_page_says():
+def test_the_example_prints_its_expected_output():
     program = REPOSITORY / "examples/rotate_in_place.py"
     done = subprocess.run([sys.executable, "-B", program], capture_output=True, text=True,
                           check=True)

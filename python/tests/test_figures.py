@@ -25,7 +25,7 @@ def test_notebooks_show_a_table_without_gnuplot(monkeypatch):
     assert html.startswith("<b>Tokens for one turn of each pair</b><table>")
 
 
-def test_configs_need_not_be_files():
+def test_plot_accepts_a_dict_as_config():
     config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
               "num_hidden_layers": 1, "rope_theta": 10000.0, "max_position_embeddings": 128}
     y = rotary.plot("wavelengths", config).panels[0]["series"][0]["y"]

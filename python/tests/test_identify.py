@@ -80,7 +80,7 @@ def test_numbers_are_described_without_a_config():
     assert "RotarySpec(head_dim=16, base=10000.0" in str(result)
 
 
-def test_models_layers_and_cards_are_accepted():
+def test_models_and_cards_are_accepted_with_a_layer():
     model = rotary.resolve("gemma-3-4b")
     x = numbers(9, 256)
     y = model.frequencies(layer=5).rotate(x, positions=POSITIONS, layout="td")

@@ -53,7 +53,7 @@ def test_layers_have_their_own_embeddings():
         model.frequencies(34)
 
 
-def test_models_that_do_not_rotate_say_so():
+def test_frequencies_of_an_unrotated_model_are_refused():
     model = rotary.resolve("gpt2")
     assert model.rotary == () and model.layers[0].encoding == "learned"
     with pytest.raises(rotary.Error, match=r"no layer of this model \(gpt2\) rotates"):
@@ -125,7 +125,7 @@ def test_read_as_reads_a_config_as_an_engine_does():
     assert rotary.resolve(LLAMA).evidence is None
 
 
-def test_any_object_with_to_dict_is_a_pretrained_config():
+def test_any_object_with_to_dict_resolves():
     class Config:
         def to_dict(self):
             return dict(LLAMA, torch_dtype=np.dtype("float32"))

@@ -197,7 +197,7 @@ NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identifica
             "Rotations", "Scaling", "Source", "Watched", "WatchedCall"}
 
 
-# Words by which a message may mean a parameter.
+# Other words by which a message may name a parameter.
 WORDS = {
     "buckets": ("bucket",), "config": ("model_type",), "elements": ("scales",),
     "first_key": ("keys",), "first_query": ("queries",), "inv_freq": ("pairs",), "k": ("layout",),
@@ -206,7 +206,7 @@ WORDS = {
     "text": ("spec", "head_dim"), "v": ("layout",),
     **{name: (name.rpartition("_")[2],) for name in SLICED},
 }
-# Types that parameters annotated Any take besides None.
+# Types, besides None, that parameters with the annotation Any take.
 TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (int,),
          "mask": (bool, np.generic), "max_distance": (int,), "positions": (list, np.ndarray),
          "slots": (int,), "ids": (list, np.ndarray), "lengths": (list, np.ndarray),
@@ -235,7 +235,7 @@ def test_every_public_call_has_a_base_here():
 
 
 def parameters():
-    """(call, parameter, hint, default) of each; **changes counts as each name in the base."""
+    """Yields (call, parameter, hint, default). **changes stands for each of its names in CALLS."""
     for call, function in public_calls().items():
         hints = typing.get_type_hints(inspect.unwrap(function))
         own = inspect.signature(function).parameters
@@ -281,8 +281,8 @@ def fits(hint, value):
 
 
 def is_right(call, parameter, hint, value, result):
-    """Whether the call answers this value rightly for a parameter of this type; NumPy's numbers
-    must act like Python's."""
+    """Returns if the value may be answered for a parameter of this type. NumPy's numbers must act
+    like Python's."""
     if isinstance(value, np.generic) and parameter != "mask":
         plain = float(value) if isinstance(value, np.floating) else value.item()
         kind, expected = outcome(call, {parameter: plain})

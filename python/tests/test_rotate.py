@@ -109,7 +109,7 @@ def test_unusable_positions_are_refused(positions, message):
     np.testing.assert_array_equal(x, before)
 
 
-def test_rotations_serve_every_layer():
+def test_prepared_rotations_equal_single_calls():
     rotations = F.rotations(range(FAR, FAR + 8))
     q, k = numbers(1, 4, 8, 64), numbers(1, 2, 8, 64, seed=3)
     q2, k2 = rotations.rotate(q, k, layout="bhtd")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors, by address and as an operator: gradients are never cut, memory is never misread."""
+"""Calls and operators on tensors never cut a gradient and never misread memory."""
 
 import numpy as np
 import pytest

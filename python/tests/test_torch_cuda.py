@@ -55,7 +55,7 @@ def test_rotate_is_bit_identical_to_the_cpu(name, pairing, direction):
     assert same(part.transpose(1, 2).contiguous(), wanted)
 
 
-def test_gradients_vmap_and_compile_work():
+def test_gradients_vmap_and_compile_equal_plain_calls():
     cos, sin = (row.cuda() for row in rotary.torch.tables(SPEC, torch.arange(5)))
     x = torch.randn(2, 3, 5, 64, device="cuda", requires_grad=True)
     options = {"pairing": "half", "layout": "bhtd"}
