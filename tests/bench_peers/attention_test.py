@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `./dev bench --peers attention` says of a report, and that its verification can fail.
+"""The output of `./dev bench --peers attention` for a report. Its verification must be able to
+fail.
 
 Usage: attention_test.py REPOSITORY
 """
@@ -66,7 +67,7 @@ def report():
 
 
 class Computed:
-    """The definition in float64, rounded to float32; with a mistake where one is planted."""
+    """The definition in float64, rounded to float32. planted: a relative error of the bias."""
 
     def __init__(self, work, encoding, planted=0.0):
         self.work, self.encoding, self.planted = work, encoding, planted
@@ -86,7 +87,7 @@ class Computed:
 
 
 class Verification(unittest.TestCase):
-    def test_the_right_encoding_alone_is_accepted(self):
+    def test_only_the_right_encoding_is_accepted(self):
         encodings = ("none", "rope", "alibi", "t5")
         for work in (AttentionWork(Shape(70, 70)), AttentionWork(GROUPED)):
             for computed in encodings:
@@ -102,7 +103,7 @@ class Verification(unittest.TestCase):
         computed = type("Wrong", (), {"result": lambda self: wrong})()
         self.assertGreater(largest_error(computed, work, "none", Accuracy(cache="int8")), 1)
 
-    def test_numbers_of_bfloat16_stay_what_they_are(self):
+    def test_bfloat16_numbers_survive_a_round_trip(self):
         numbers = in_bfloat16(np.array([1.0, -3.14159, 1e-30, 65280.0], np.float32))
         self.assertEqual(of_bfloat16_bits(bfloat16_bits(numbers)).tolist(), numbers.tolist())
         work = AttentionWork(GROUPED)
@@ -121,8 +122,8 @@ class Verification(unittest.TestCase):
         computed = type("Wrong", (), {"result": lambda self: wrong})()
         self.assertFalse(largest_error(computed, work, "none", Accuracy()) <= 1)
 
-    def test_buckets_of_t5(self):
-        # Single distances, then ever wider ones, the last from 128 on.
+    def test_t5_buckets_widen_from_16_tokens_on(self):
+        # Each distance below 16 has its own bucket. Later buckets widen; the last begins at 113.
         self.assertEqual(t5_buckets(np.array([0, 15, 16, 18, 19, 113, 127, 128, 4096])).tolist(),
                          [0, 15, 16, 16, 17, 31, 31, 31, 31])
 
@@ -135,31 +136,31 @@ class Tables(unittest.TestCase):
         with self.assertRaises(jsonschema.ValidationError):
             validate(wrong, "bench-peers-attention")
 
-    def test_times_beside_the_peak_the_same_engine_and_ours(self):
+    def test_the_table_compares_times_with_the_peak_the_engine_and_ours(self):
         lines = attention_tables.details(report()).splitlines()
         self.assertEqual(len({line.count("|") for line in lines[:7]}), 1)
         # 4 * 8 * 64 * 2048 * 2049 / 2 operations in 45.45 ms are 80 % of 118 GF/s.
         self.assertIn("| 45 (80 %) ×1.01 |", lines[3])
         self.assertIn("| 12 (19 %) ×1.33 [3.96] | 360 (10 %) ×2.00 [7.92] | 3.0 |", lines[5])
 
-    def test_a_form_that_one_size_alone_has(self):
+    def test_a_form_of_one_size_leaves_other_cells_empty(self):
         lines = attention_tables.details(report()).splitlines()
         self.assertIn("| PyTorch SDPA | none |  | 135 (27 %) [3.00] |  |", lines)
         self.assertIn("| MLX | none | 300 (1 %) [100] |  |  |", lines)
 
-    def test_a_decode_step_beside_reading_what_its_dtype_has(self):
+    def test_decode_times_are_compared_with_reading_the_cache(self):
         lines = attention_tables.details(report()).splitlines()
         # 32768 * 8 * 128 * 8 bytes in 20 ms are 84 % of 16 GB/s.
         self.assertIn("| **rotary** | 20 (84 %) |", lines)
         self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)  # 2 + 8 / 128 bytes
-        # Beside ours in 16 bits, in 8 bits, in float32 and without turning.
+        # Ratios are to our times in 16 bits, in 8 bits and in float32, the last without rotation.
         self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
         self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
         self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)
         self.assertIn("| ONNX Runtime GroupQueryAttention | 50 (34 %) [2.50] |", lines)
         self.assertIn("16.0 GB/s read beside 32 heads of 128.", lines[-1])
 
-    def test_goals_from_2048_tokens_on(self):
+    def test_goals_are_judged_from_2048_tokens_on(self):
         self.assertIn("met     >=    3 x PyTorch, prefill f32   smallest 3.00",
                       attention_ratios.goals(report()))
         slower = report()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `./dev bench --peers` says of a report, and that its verification can fail.
+"""The output of `./dev bench --peers` for a report. Its verification must be able to fail.
 
 Usage: report_test.py REPOSITORY
 """
@@ -41,7 +41,7 @@ class Reports(unittest.TestCase):
     def test_the_schema_accepts_the_report_with_its_goals(self):
         self.report["goals"] = goals.evaluate(self.report)
         validate(self.report, "bench-peers")
-        self.line(peer="ggml")["of_bound"] = 1.5  # was not the same result
+        self.line(peer="ggml")["of_bound"] = 1.5  # above 1 the results differ
         with self.assertRaises(jsonschema.ValidationError):
             validate(self.report, "bench-peers")
 
@@ -83,24 +83,24 @@ class Reports(unittest.TestCase):
 class Markers(unittest.TestCase):
     BEGIN, END = documents.markers("peers")
 
-    def test_only_what_stands_between_them_is_replaced(self):
+    def test_only_text_between_markers_is_replaced(self):
         text = f"before\n{self.BEGIN}\nold\n{self.END}\nafter\n"
         self.assertEqual(documents.replaced(text, "new", "it", "peers"),
                          f"before\n{self.BEGIN}\nnew\n{self.END}\nafter\n")
 
-    def test_a_document_without_both_once_is_refused(self):
+    def test_a_document_without_exactly_two_markers_is_refused(self):
         one = f"{self.BEGIN}\n{self.END}\n"
         for text in ("", self.BEGIN, self.END + self.BEGIN, one + one):
             with self.subTest(text=text), self.assertRaises(documents.MarkerError):
                 documents.replaced(text, "new", "it", "peers")
 
-    def test_the_document_has_them(self):
+    def test_the_document_has_both_markers(self):
         documents.replaced((repository / "docs/peers.md").read_text(encoding="utf-8"), "", "it",
                            "peers")
 
 
 class Definition:
-    """Stands for a peer: the definition in float64, rounded once to the dtype."""
+    """In place of a peer: the definition in float64, rounded once to the dtype."""
 
     chain = 1
 
@@ -121,7 +121,7 @@ class Definition:
 
 
 class Workloads(unittest.TestCase):
-    def test_a_contestant_that_writes_nothing_does_not_pass_with_the_last_one_s_output(self):
+    def test_a_contestant_that_writes_nothing_fails(self):
         work = Workload("f32", "half", tokens=2)
         work.q_out[...], work.k_out[...] = Definition(work, work.base).result()
         idle = Definition(work, work.base)
@@ -152,7 +152,7 @@ class Verification(unittest.TestCase):
         runner = Definition(Workload("f32", "interleaved", tokens=3), work.base)
         self.assertFalse(verify.verdict_on(runner, self.recipes[1], work).passed())
 
-    def test_a_number_that_is_none_fails(self):
+    def test_a_nan_fails(self):
         work = Workload("f32", "half", tokens=3)
         runner = Definition(work, work.base)
         q, k = runner.result()

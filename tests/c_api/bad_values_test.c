@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that C alone makes. The fuzz target c_abi holds all others to the text of C++. */
+/* Errors that only the C functions report. The fuzz target c_abi compares all others with C++. */
 #include <math.h>
 #include <string.h>
 

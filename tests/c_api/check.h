@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The least that a test in C needs: a failed check is printed and counted. */
+/* Checks for tests in C. A failed check is printed and counted. */
 #ifndef ROTARY_TESTS_C_API_CHECK_H
 #define ROTARY_TESTS_C_API_CHECK_H
 
 #include "rotary/rotary.h"
 #include "rotary/rotary_kv_cache.h"
 
-/* Prints what went wrong when the condition is 0; returns it. */
+/* Prints the text if the condition is 0. Returns the condition. */
 int check(int condition, const char* file, int line, const char* text);
 int check_count_failed(void);
 
-/* The call must fail with this status and an error text that holds the part. */
+/* The call must fail with this status, and the error text must contain the part. */
 int check_fails(rotary_status got, rotary_status wanted, const char* part, const char* file,
                 int line);
 

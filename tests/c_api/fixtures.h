@@ -5,7 +5,7 @@
 
 #include "rotary/rotary.h"
 
-/* For a spec, or for consecutive positions; NULL after a failed check. */
+/* Return NULL after a failed check. */
 rotary_frequencies* frequencies_of(const char* spec_json);
 rotary_rotations* rotations_of(const rotary_frequencies* frequencies, int64_t first, int64_t tokens,
                                int32_t rows);

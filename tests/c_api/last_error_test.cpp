@@ -16,7 +16,7 @@ void fail_with(const std::string& name) {
   EXPECT_EQ(rotary_force_instruction_set(name.c_str()), ROTARY_UNSUPPORTED);
 }
 
-TEST(LastError, EachThreadHasItsOwn) {
+TEST(LastError, EachThreadHasItsOwnError) {
   fail_with("first");
   std::string other_before = "unset";
   std::string other_after;
@@ -30,7 +30,7 @@ TEST(LastError, EachThreadHasItsOwn) {
   EXPECT_NE(std::string(rotary_last_error()).find("'first'"), std::string::npos);
 }
 
-TEST(LastError, OutlastsSuccess) {
+TEST(LastError, OutlastsASuccessfulCall) {
   fail_with("lasting");
   EXPECT_NE(rotary_instruction_set(), nullptr);
   EXPECT_NE(std::strstr(rotary_last_error(), "'lasting'"), nullptr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a GGUF file or a list to frequencies. The fuzz target c_abi compares models of configs with
+/* Frequencies from a GGUF file or a list. The fuzz target c_abi compares models of configs with
  * C++. */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static const char config[] =
     "{\"model_type\": \"llama\", \"head_dim\": 16, \"rope_theta\": 20000.0}";
 
-/* base^(-2i/d). */
+/* inv_freq must be base^(-2i/d). */
 static void check_inv_freq(const rotary_frequencies* frequencies, double base) {
   rotary_window window = ROTARY_WINDOW_INIT;
   const double* const inv_freq = rotary_frequencies_inv_freq(frequencies);
@@ -108,7 +108,7 @@ static void test_gguf(void) {
   source.read_at = read_nothing;
   CHECK_FAILS(rotary_model_resolve_gguf(&source, NULL, &model), ROTARY_MALFORMED_INPUT,
               "must not change while it is read");
-  /* A config says neither. */
+  /* A config has neither a checkpoint pairing nor unstated facts. */
   CHECK_OK(rotary_model_resolve(config, sizeof config - 1, NULL, &model));
   CHECK(rotary_model_checkpoint_pairing(model) == 0);
   CHECK(rotary_model_unstated_count(model) == 0);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frequencies and positions of several axes. The fuzz target c_abi compares what it reaches with
- * C++; it does not reach these. */
+/* Frequencies and positions of several axes. The fuzz target c_abi does not reach these. */
 #include <string.h>
 
 #include "check.h"
 #include "fixtures.h"
 
-/* Whether two hold the same numbers: compared where rows say that they are. */
+/* Returns 1 if the rows of two rotations have the same 3 cosines and sines for each token. */
 static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
   rotary_cos_sin rows[2] = {ROTARY_COS_SIN_INIT, ROTARY_COS_SIN_INIT};
   if (!CHECK_OK(rotary_rotations_rows(a, &rows[0]))) return 0;
@@ -24,7 +23,7 @@ static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
   return 1;
 }
 
-/* Two axes, by a list and by a spec; then dense ones, and what is refused. */
+/* Two axes by a list must equal two axes by a spec. Then dense frequencies, and refusals. */
 static void test_axes(void) {
   static const int64_t ids[2][3] = {{1, 2, 3}, {7, 5, -6}};
   static const double inv_freq[4] = {1, 0.5, 0.25, 2};

@@ -22,7 +22,7 @@ RULES = {
 }
 # These rules need a rotary_dim of 4.
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
-# Keys of lists, of which there may be too few entries.
+# Keys whose lists may be too short.
 LISTS = ("pairs", "bases", "short_factor", "long_factor", "inv_freq")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
@@ -83,8 +83,8 @@ def accepted(key):
 
 
 def variants(spec):
-    """(spec, key, value) for one key more, one less (None), or another value for one. A value that
-    a key never takes is tried beside the examples of the schema alone, not beside each rule."""
+    """Yields (spec, key, value) for one key less (value None), one key more or another value.
+    Values that a key never takes are tried only with the schema's examples, not with each rule."""
     of_rule = spec not in SCHEMA["examples"]
     for path in ["", *(path for path in ("scaling", "xpos", "axes") if path in spec)]:
         present = spec[path] if path else spec
@@ -147,9 +147,9 @@ class SchemaTest(unittest.TestCase):
             VALIDATOR.validate(spec)
             self.assertEqual(answer, ("ok", ""), spec)
 
-    def test_variants_are_judged_alike(self):
-        """Malformed is what is missing, unknown or of another type; the error names the key, and
-        what it got or accepts."""
+    def test_schema_and_reader_judge_variants_alike(self):
+        """Missing and unknown keys and values of other types are malformed. The error names the
+        key, and what it got or accepts."""
         changes = [change for spec in EXAMPLES for change in variants(spec)]
         taken = 0
         answers = read([spec for spec, _, _ in changes])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct_size: what an older and a newer caller pass. One function for each struct calls something
- * that reads it; the rest is the same for all. */
+/* Older and newer callers pass other values of struct_size. For each struct one function calls a
+ * function that reads it; the tests are the same for all. */
 #include <string.h>
 
 #include "check.h"
@@ -160,7 +160,7 @@ static void test_sizes(const versioned* each) {
   CHECK_FAILS(use_with(each, bytes, SIZE_MAX), ROTARY_INVALID_ARGUMENT, "struct_size");
 }
 
-/* A later version's members, unset and set: the first and the last byte of them. */
+/* Zero bytes of a later version's members are accepted. A nonzero first or last byte is refused. */
 static void test_later_members(const versioned* each) {
   char bytes[most_bytes];
   memset(bytes, 0, sizeof bytes);
@@ -188,8 +188,8 @@ static void test_reserved(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved must be 0");
 }
 
-/* For structs that end with a reserved member, so that a new member does not lie where padding
- * was. */
+/* For structs that end with a reserved member: without it a new member could take the place of
+ * padding, which callers leave unset. */
 static void test_reserved_end(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved_end must be 0");
 }

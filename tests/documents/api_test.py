@@ -121,7 +121,7 @@ class Api(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("undocumented.py", folder).returncode, 1)
 
-    def test_every_header_says_what_it_is(self):
+    def test_every_header_begins_with_a_file_comment(self):
         for header in sorted((repository / "include/rotary").iterdir()):
             with self.subTest(header=header.name):
                 first = run("doxygen_filter.py", header).stdout.splitlines()

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using rotary::ParameterFacts;
 
-// Requirements that the facts lack, as patches to a rule's schema.
+// Patches to schemas of rules: requirements that the headers' facts lack.
 const Json beyond_facts = Json::parse(R"({
   "yarn": {
     "properties": {

@@ -84,7 +84,7 @@ class Documents(unittest.TestCase):
                 seen += 1
         self.assertGreater(seen, 0, "README.md must show the library")
 
-    def test_pages_of_how_to_run_the_programs_that_they_show(self):
+    def test_each_how_to_page_runs_the_programs_that_it_shows(self):
         for page in sorted((repository / "docs/how-to").glob("*.md")):
             above, fence, rest = page.read_text(encoding="utf-8").partition("```cpp\n")
             while fence:

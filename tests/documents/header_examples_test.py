@@ -45,7 +45,7 @@ template <class Value>
 void use(const Value& value);
 void fail(std::string_view message);
 """
-# An example ends a header's or a section's comment.
+# An example is the indented end of the comment of a header or a section.
 EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#ifndef |\n)", re.MULTILINE)
 
 

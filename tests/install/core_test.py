@@ -30,14 +30,14 @@ def listed(path):
 
 
 class Core(unittest.TestCase):
-    def test_it_exports_the_listed_symbols(self):
+    def test_the_core_exports_the_listed_symbols(self):
         (library,) = PREFIX.rglob("librotary.so")
         result = subprocess.run(
             [sys.executable, SYMBOLS / "exported_symbols.py", library,
              SYMBOLS / "exported_symbols_core.txt"], capture_output=True, text=True)
         self.assertEqual((0, ""), (result.returncode, result.stdout))
 
-    def test_the_whole_exports_it_too(self):
+    def test_the_whole_library_exports_the_symbols_of_the_core(self):
         core = listed(SYMBOLS / "exported_symbols_core.txt")
         self.assertEqual(set(), core - listed(SYMBOLS / "exported_symbols.txt"))
         self.assertTrue(core)
@@ -75,7 +75,7 @@ class Core(unittest.TestCase):
             env={**os.environ, "PKG_CONFIG_PATH": str(installed("rotary.pc").parent)}).stdout
         self.assertIn("-DROTARY_CORE_ONLY", flags.split())
 
-    def test_it_loads_only_highway(self):
+    def test_the_core_loads_only_highway(self):
         (library,) = PREFIX.rglob("librotary.so")
         needed = set(dynamic_entries(library, ["NEEDED"])) - SYSTEM
         needed = [name.split(".so")[0] for name in needed if not name.startswith("ld-linux")]

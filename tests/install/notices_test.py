@@ -74,7 +74,7 @@ class Sbom(unittest.TestCase):
             if name in self.packages:
                 self.assertEqual(licence, self.packages[name]["licenseDeclared"])
 
-    def test_every_loaded_library_is_in_it(self):
+    def test_every_loaded_library_is_in_the_document(self):
         loaded = {name for file in elf_files(PREFIX) for name in dynamic_entries(file, ["NEEDED"])}
         loaded = {name.split(".so")[0] for name in loaded - SYSTEM
                   if not name.startswith(("librotary", "ld-linux"))}
@@ -82,7 +82,7 @@ class Sbom(unittest.TestCase):
         for library in loaded:
             self.assertIn(LIBRARIES.get(library, f"the package of {library}"), set(self.packages))
 
-    def test_every_library_whose_headers_are_compiled_is_in_it(self):
+    def test_every_package_of_a_compiled_header_is_in_the_document(self):
         folders = included_folders()
         self.assertTrue(folders)
         for folder in folders:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CMake refuses and names a dependency that is too old. It also refuses the two that may come as
-sources if neither a package nor the sources are found.
+"""CMake refuses and names a dependency that is too old. Two dependencies may come as sources; they
+are refused if neither a package nor the sources are found.
 
 ROTARY_SOURCE: the repository.
 """
@@ -73,7 +73,7 @@ class OldDependencies(unittest.TestCase):
             (self.folder / f"{name}{kind}.cmake").write_text(text)
         folders = {**self.folders, name: self.folder}
         expected = expected or (f'configuration file for package "{name}"', f"version: {version}")
-        # Otherwise CMake would go on to this machine's own package.
+        # Without NO_SYSTEM_PACKAGES CMake would go on to this machine's own package.
         self.refuse(expected, "-DNO_SYSTEM_PACKAGES=ON", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON",
                     *(f"-D{package}_DIR={folder}" for package, folder in folders.items()))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and libraries load no code from the current directory, and installed ones none from
-outside their prefix: RPATH and RUNPATH have no empty and no relative element.
+"""Programs and libraries load no code from the current directory: RPATH and RUNPATH have no empty
+and no relative element. Installed ones load none from outside their prefix.
 
 ROTARY_BUILD: a build tree. ROTARY_PREFIX: the same, installed.
 """
@@ -31,12 +31,12 @@ def faults(file, prefix=None):
 
 
 class SearchPaths(unittest.TestCase):
-    def test_the_build_tree_has_no_fault(self):
+    def test_the_build_tree_has_only_absolute_search_paths(self):
         files = list(elf_files(BUILD / "bin")) + list(elf_files(BUILD / "lib"))
         self.assertIn(BUILD / "bin/rotary", files)
         self.assertEqual([], [fault for file in files for fault in faults(file)])
 
-    def test_the_install_tree_has_no_fault(self):
+    def test_the_install_tree_has_only_search_paths_inside_it(self):
         files = list(elf_files(PREFIX))
         self.assertIn(PREFIX / "bin/rotary", files)
         self.assertEqual([], [fault for file in files for fault in faults(file, PREFIX)])
@@ -56,9 +56,9 @@ class SearchPaths(unittest.TestCase):
 
 
 class CurrentDirectory(unittest.TestCase):
-    """A file with a library's name there stops the loader if it looks at it."""
+    """The loader would fail if it read a planted file with a library's name."""
 
-    def test_the_tool_loads_nothing_from_it(self):
+    def test_the_tool_loads_nothing_from_the_current_directory(self):
         for tool in (BUILD / "bin/rotary", PREFIX / "bin/rotary"):
             with self.subTest(tool=tool), tempfile.TemporaryDirectory() as folder:
                 needed = set(dynamic_entries(tool, ["NEEDED"])) - SYSTEM

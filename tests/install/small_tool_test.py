@@ -21,21 +21,21 @@ def run(*arguments):
 
 
 class SmallTool(unittest.TestCase):
-    def test_it_loads_neither_library(self):
+    def test_the_small_tool_loads_neither_mpfr_nor_libzip(self):
         for name in dynamic_entries(TOOL, ["NEEDED"]):
             self.assertNotRegex(name, "mpfr|gmp|libzip")
 
-    def test_the_notices_name_neither(self):
+    def test_the_notices_name_neither_mpfr_nor_libzip(self):
         (notices,) = TOOL.parent.parent.rglob("THIRD-PARTY-NOTICES.md")
         self.assertNotRegex(notices.read_text(), "MPFR|GNU MP|libzip")
 
-    def test_bench_says_that_it_is_missing(self):
+    def test_bench_is_refused_with_its_build_option(self):
         for arguments in (["bench"], ["bench", "attention", "--tokens", "512"]):
             result = run(*arguments)
             self.assertEqual(UNSUPPORTED, result.returncode)
             self.assertIn("-DROTARY_TOOL_BENCH=ON", result.stderr)
 
-    def test_npz_is_refused_and_npy_is_not(self):
+    def test_npz_is_refused_and_npy_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             table = ["table", "llama-3.1-8b", "--positions", "0:4", "--out"]
             result = run(*table, f"{folder}/rows.npz")

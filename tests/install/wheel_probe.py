@@ -107,7 +107,7 @@ def raised(call):
 
 
 def out_of_memory(core):
-    """Checks that nanobind's runtime catches std::bad_alloc of the module's own vector."""
+    """Makes a vector of the module throw std::bad_alloc, which nanobind's runtime must catch."""
     import resource
 
     groups = [("TextTokenRun", [1], 1.0)] * 500_000
