@@ -324,7 +324,7 @@ class MistakesTest(Numbers):
         one_head = self.write_config(LLAMA | {"num_attention_heads": 1})
         self.assertNotIn("model_width_for_d", self.mistakes(one_head)[1])
 
-    def test_each_mistake_breaks_its_properties(self):
+    def test_each_mistake_has_its_three_properties(self):
         document, mistakes = self.mistakes()
         checks = ["norm_kept", "same_distance_same_score", "distance_seen"]
         found = {name: tuple(each[check] for check in checks) for name, each in mistakes.items()}

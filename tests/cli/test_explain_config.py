@@ -72,7 +72,7 @@ class ExplainConfigTest(ToolTest):
                 if change[side] is not None and change["name"] != "inv_freq":
                     self.assertEqual(change[side], rotary[0][change["name"]], change)
 
-    def test_each_key_changes_what_inspect_prints(self):
+    def test_the_use_of_each_key_agrees_with_inspect(self):
         shown = set()
         for config in [LLAMA3, PARTIAL, INTERLEAVED, YARN, TWO_TYPES]:
             _, keys = self.keys_of(config)
@@ -106,7 +106,7 @@ class ExplainConfigTest(ToolTest):
         self.assertEqual((change["name"], change["from"], change["to"]),
                          ("sinusoidal.position_offset", 4, 2))
 
-    def test_without_rope_theta_the_base_and_wavelengths_change(self):
+    def test_removing_rope_theta_changes_base_and_wavelengths(self):
         document, keys = self.keys_of(LLAMA3)
         changes = {each["name"]: each for each in keys["rope_theta"]["without"]["changes"]}
         self.assertEqual((changes["base"]["from"], changes["base"]["to"]), (500000, 10000))

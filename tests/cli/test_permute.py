@@ -77,7 +77,7 @@ class PermuteTest(ToolTest):
         self.assertIn({"name": "model.layers.*.self_attn.k_proj.weight", "tensors": 2, "heads": 2,
                        "head_dim": 16}, document["permuted"])
 
-    def test_permuted_weights_score_by_the_other_pairing(self):
+    def test_permuted_weights_keep_their_scores_by_the_other_pairing(self):
         out, _ = self.permuted(GQA, tensors := self.llama(), "--to", "interleaved")
         x, y = self.random.standard_normal((2, 64))
         scores = {}

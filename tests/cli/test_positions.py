@@ -72,7 +72,7 @@ class PositionsTest(ToolTest):
         merged = self.positions("--video", "6x2x2", "--temporal-merge", "3", "--as", "ernie-4.5-vl")
         self.assertEqual(merged["ids"][0], [0, 1])
 
-    def test_ids_of_sound_follow_seconds(self):
+    def test_ids_of_sound_and_video_follow_their_seconds(self):
         got = self.positions("--video", "2x2x2@2", "--sound", "60", "--as", "qwen2.5-omni")
         self.assertEqual(got["ids"][0][:4], [0, 0, 1, 1])
         self.assertEqual(got["ids"][0][-2:], [61, 61])

@@ -313,7 +313,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(found[0], "06.28319")
         self.assertTrue(found[-1].startswith("63"), found[-1])
 
-    def test_differing_fields_are_shown_first(self):
+    def test_only_differing_fields_are_shown_at_first(self):
         self.open("llama-3.1-8b", "llama-3.1-70b")
         differing = ("[...document.querySelectorAll('#fields tr.differs')]"
                      ".filter((row) => !row.hidden).map((row) => row.cells[0].firstChild.data)")
