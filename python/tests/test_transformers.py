@@ -126,7 +126,7 @@ def test_three_axes_of_a_vision_language_model_are_patched():
             torch.testing.assert_close(made, expected, rtol=0, atol=3e-6)
 
 
-def test_exact_class_and_mapping_serve_future_models():
+def test_exact_class_and_mapping_patch_later_models():
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
     from transformers.monkey_patching import (
         apply_patches, clear_patch_mapping, register_patch_mapping)

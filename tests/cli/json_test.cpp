@@ -35,7 +35,7 @@ TEST(Json, PrintsDoublesThatReadBackEqual) {
   EXPECT_EQ(printed(Json(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808\n");
 }
 
-TEST(Json, RoundsToDigits) {
+TEST(Json, RoundsToAGivenNumberOfDigits) {
   EXPECT_EQ(printed(Json(rounded_to_digits(1.0 / 3, 7))), "0.3333333\n");
   EXPECT_EQ(rounded_to_digits(-123456, 2), -120000);
   EXPECT_EQ(rounded_to_digits(0, 7), 0);

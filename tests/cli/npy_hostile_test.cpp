@@ -34,7 +34,7 @@ TEST(HostileNpy, EveryTruncationIsRefused) {
 }
 
 // Any single wrong byte must give an error or another valid array.
-TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
+TEST(HostileNpy, AChangedHeaderByteGivesAnErrorOrAValidArray) {
   const std::string file = npy_file(npy_header("<f4", "(2, 3)"), std::string(24, 'x'));
   const std::size_t header_end = file.size() - 24;
   for (std::size_t place = 0; place < header_end; ++place) {
