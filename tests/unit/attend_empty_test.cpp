@@ -26,7 +26,7 @@ class AttendEmpty : public testing::Test, protected test::AttendCall {
     options.sequences = sequences;
   }
 
-  // Zeros, with memory that the call allocates and with the caller's, of which no byte changes.
+  // Expects zeros, with memory of the call's own and with the caller's, which must not change.
   template <class Keys>
   void expect_zeros(const Keys& attend_to, const Result<std::size_t>& bytes) {
     ASSERT_TRUE(bytes) << bytes.error().message;
@@ -65,7 +65,7 @@ std::vector<RelativeBias> biases() {
           Sandwich{.dim = 6, .heads = 4}};
 }
 
-TEST_F(AttendEmpty, WritesNothingButZerosWhateverTheBias) {
+TEST_F(AttendEmpty, WritesZerosForEachBias) {
   for (const RelativeBias& bias : biases()) {
     SCOPED_TRACE(to_string(bias));
     options.encoding.bias = &bias;
@@ -75,7 +75,7 @@ TEST_F(AttendEmpty, WritesNothingButZerosWhateverTheBias) {
 }
 
 // Weights without keys have no address: their strides do not matter.
-TEST_F(AttendEmpty, TakesWeightsOfNoKey) {
+TEST_F(AttendEmpty, IgnoresStridesOfWeightsWithoutKeys) {
   k.extents.tokens = v.extents.tokens = 0;
   for (AttentionSequence& sequence : sequences) sequence.queries = sequence.keys = 0;
   sequences[0].queries = 3;
@@ -85,7 +85,7 @@ TEST_F(AttendEmpty, TakesWeightsOfNoKey) {
 }
 
 // Results without features have no address.
-TEST_F(AttendEmpty, TakesResultsWithoutFeatures) {
+TEST_F(AttendEmpty, AcceptsResultsWithoutFeatures) {
   const HeadsView no_out{.dtype = DType::f32, .extents = {2, 3, 4, 0}};
   const HeadsView no_v{.dtype = DType::f32, .extents = {2, 5, 2, 0}};
   const Status status = attend(no_out, q, k, no_v, options);
@@ -94,7 +94,7 @@ TEST_F(AttendEmpty, TakesResultsWithoutFeatures) {
 }
 
 // A table without sequences is not read.
-TEST_F(AttendEmpty, TakesPagesOfNoSequence) {
+TEST_F(AttendEmpty, DoesNotReadATableWithoutSequences) {
   options.sequences = {};
   pages.table = {.blocks = nullptr, .sequences = 0, .blocks_of_sequence = 1, .stride = 1};
   expect_zeros([&] { return attend(out, q, pages, options); }, attend_bytes(q, pages, options));

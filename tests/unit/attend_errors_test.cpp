@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement stated in attention.hpp, broken once: the error says it and what was got, and
-// no byte has changed. Calls with hostile sizes end at once.
+// Every requirement in attention.hpp, broken once: the error states it and the value, and no byte
+// has changed. Calls with hostile sizes end at once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,17 +28,17 @@ using test::rotations_for;
 
 constexpr ErrorCode unsupported = ErrorCode::unsupported;
 
-TEST_F(AttendErrors, NoneToBeginWith) {
+TEST_F(AttendErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(attend_bytes(c.q, c.k, c.v, c.options));
   accept(c);
 }
 
-TEST_F(PagedAttendErrors, NoneToBeginWith) {
+TEST_F(PagedAttendErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(attend_bytes(c.q, c.pages, c.options));
   accept(c);
 }
 
-TEST_F(AttendErrors, Shapes) {
+TEST_F(AttendErrors, ShapesThatDoNotFitAreRefused) {
   refuse(c.k.extents.features = 5, {"k: features must be those of q, 6", "got 5"});
   refuse(c.k.extents.batch = c.v.extents.batch = 1, {"k: batch must be that of q, 2", "got 1"});
   refuse(c.v.extents.batch = 1,
@@ -50,7 +50,7 @@ TEST_F(AttendErrors, Shapes) {
   refuse(c.q.extents.features = -1, {"q: extents must be >= 0", "features -1"});
 }
 
-TEST_F(AttendErrors, ViewsThatCannotBe) {
+TEST_F(AttendErrors, InvalidViewsAreRefused) {
   refuse(c.k.dtype = DType{}, {"k: dtype must be f32, bf16, f16 or f64", "got value 0"});
   refuse(c.k.dtype = DType::f64, {"k: dtype must be f32, bf16 or f16", "got f64"}, unsupported);
   refuse(c.k.strides.feature = 2, {"k: features must be adjacent", "feature 2"});
@@ -65,7 +65,7 @@ TEST_F(AttendErrors, ViewsThatCannotBe) {
          {"q: a head must have at most 16384 features", "got 16385"});
 }
 
-TEST_F(AttendErrors, Overlaps) {
+TEST_F(AttendErrors, OverlapsOfOutputsAreRefused) {
   refuse(c.out.data = c.v.data, {"out and v must share no element"});
   refuse(c.out.data = static_cast<float*>(c.k.data) + 3, {"out and k must share no element"});
   refuse(c.out.data = static_cast<float*>(c.q.data) + 3, {"out and q must share no element"});
@@ -73,13 +73,13 @@ TEST_F(AttendErrors, Overlaps) {
   refuse(c.options.log_sum_exp->data = c.k.data, {"log_sum_exp and k must share no element"});
 }
 
-TEST_F(PagedAttendErrors, BlocksThatAreOut) {
+TEST_F(PagedAttendErrors, AnOutputOverTheBlockTableIsRefused) {
   std::vector<std::int32_t> bits(2 * 3 * 4 * 7);
   c.out.data = bits.data();
   refuse(c.pages.table.blocks = bits.data(), {"out and blocks must share no element"});
 }
 
-TEST_F(AttendErrors, LogSumExp) {
+TEST_F(AttendErrors, AnInvalidLogSumExpIsRefused) {
   refuse(c.options.log_sum_exp->dtype = DType::f16,
          {"log_sum_exp: must be f32 with batch 2, heads 4, queries 3, keys 1", "got f16"});
   refuse(c.options.log_sum_exp->extents.queries = 4, {"log_sum_exp: must be f32", "queries 4"});
@@ -87,7 +87,7 @@ TEST_F(AttendErrors, LogSumExp) {
          {"log_sum_exp: elements of a destination must be distinct"});
 }
 
-TEST_F(AttendErrors, ScalesAndTemperatures) {
+TEST_F(AttendErrors, InvalidScalesAndTemperaturesAreRefused) {
   for (const double scale : {0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 0x1p-65, -0x1.1p64})
     refuse(c.options.scale = scale, {"scale must be given, of a size from 2^-64 to 2^64", "got"});
   refuse(c.options.q_temperature = StepTemperature{.scale = 0.1, .interval_tokens = 0},
@@ -103,7 +103,7 @@ TEST_F(AttendErrors, ScalesAndTemperatures) {
   accept(c.options.scale = -1);
 }
 
-TEST_F(AttendErrors, Masks) {
+TEST_F(AttendErrors, InvalidMasksAreRefused) {
   refuse(c.options.mask.order = {}, {"mask: order must be bidirectional or causal", "got value 0"});
   refuse(c.options.mask.left = -1,
          {"left, how many earlier keys a query sees, must be >= 0", "got -1"});
@@ -116,7 +116,7 @@ TEST_F(AttendErrors, Masks) {
                              .sinks = highest});
 }
 
-TEST_F(AttendErrors, Sequences) {
+TEST_F(AttendErrors, InvalidSequencesAreRefused) {
   const auto expect_with = [&](const AttentionSequence& second, Parts parts) {
     c.sequences[1] = second;
     refuse(c.options.sequences = c.sequences, parts);
@@ -144,7 +144,7 @@ TEST_F(AttendErrors, Sequences) {
   accept(c.options.sequences = c.sequences);
 }
 
-TEST_F(PagedAttendErrors, BlockTables) {
+TEST_F(PagedAttendErrors, InvalidBlockTablesAreRefused) {
   refuse(c.options.sequences = {},
          {"sequences: there must be one for each of the block table's, 2", "got 0"});
   for (const std::int32_t number : {-1, 2, std::numeric_limits<std::int32_t>::max()})
@@ -159,7 +159,7 @@ TEST_F(PagedAttendErrors, BlockTables) {
   refuse(c.pages.table = {}, {"sequences: there must be one for each of the block table's, 0"});
 }
 
-TEST_F(AttendErrors, Encodings) {
+TEST_F(AttendErrors, InvalidEncodingsAreRefused) {
   const Rotations of_q = rotations_for(6, 3);
   const Rotations of_k = rotations_for(6, 5);
   const Rotations other_head = rotations_for(8, 3);
@@ -193,13 +193,13 @@ TEST_F(AttendErrors, Encodings) {
   refuse(c.options.encoding = {.bias = &broken}, {"bias_max must be > 0", "got -1"});
 }
 
-TEST_F(PagedAttendErrors, RotationsOfKeys) {
+TEST_F(PagedAttendErrors, KeyRotationsOfTheWrongLengthAreRefused) {
   const Rotations of_three = rotations_for(6, 3);
   refuse(c.options.encoding = {.k_rotations = &of_three},
          {"k_rotations: tokens must be those of the longest sequence, 4", "got 3"});
 }
 
-TEST_F(AttendErrors, Memory) {
+TEST_F(AttendErrors, UnusableMemoryIsRefused) {
   const std::size_t bytes = test::value_of(attend_bytes(c.q, c.k, c.v, c.options));
   std::vector<std::byte> room(bytes + 4096);
   const std::span<std::byte> memory = test::aligned_part(room, bytes);
@@ -215,7 +215,7 @@ TEST_F(AttendErrors, Memory) {
   accept(c.options.memory = memory);
 }
 
-TEST_F(AttendErrors, ShawTables) {
+TEST_F(AttendErrors, InvalidShawTablesAreRefused) {
   std::vector<float> numbers(5 * 7 + 1, 0.5F);
   const auto table = [&](const ShawWindow& window, std::int64_t columns) {
     return ShawTable{window, {numbers.data(), DType::f32, window.rows(), columns, columns}};
@@ -268,7 +268,7 @@ TEST_F(AttendErrors, ShawTables) {
   accept(c.options.encoding.shaw_keys = nullptr);
 }
 
-TEST_F(AttendErrors, Weights) {
+TEST_F(AttendErrors, InvalidWeightsAreRefused) {
   const ScoresExtents extents{.batch = 2, .heads = 4, .queries = 3, .keys = 5};
   std::vector<float> numbers(2 * 4 * 3 * 5, 5.0F);
   const std::vector<float> before = numbers;
@@ -293,7 +293,7 @@ TEST_F(AttendErrors, Weights) {
   EXPECT_EQ(numbers, before);
 }
 
-TEST_F(PagedAttendErrors, MoreSlotsThanCanBeCounted) {
+TEST_F(PagedAttendErrors, UncountableSlotsAreRefused) {
   const ScoresExtents extents{.batch = 2, .heads = 4, .queries = 3, .keys = 5};
   std::vector<float> numbers(2 * 4 * 3 * 5, 5.0F);
   c.options.weights = ScoresView{numbers.data(), DType::f32, extents, strides_bhqk(extents)};
@@ -310,7 +310,7 @@ TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   c.q.strides = c.k.strides = c.v.strides = {};
   refuse(c.q.extents.heads = c.k.extents.heads = c.v.extents.heads = huge,
          {"q: heads must be at most 1048576", "got 1099511627776"});
-  // With nothing to write nothing is done, for any number of them.
+  // Without elements to write, the call returns at once, whatever the extents.
   constexpr std::int64_t many = std::int64_t{1} << 59;
   HeadsView q = c.q, k = c.k, v = c.v, out = c.out;
   AttendOptions& options = c.options;
@@ -331,7 +331,7 @@ TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   q.strides.batch = k.strides.batch = 0;
   out.extents = {.batch = many, .tokens = 3, .heads = 4, .features = 0};
   EXPECT_TRUE(attend(out, q, k, v, options));
-  // Bytes alone: as many blocks as anybody asks for.
+  // attend_bytes() accepts extents of any size.
   EXPECT_TRUE(attend_bytes(q, k, v, options));
   q.extents = {.batch = many, .tokens = many, .heads = 1 << 20, .features = 6};
   q.strides = {};

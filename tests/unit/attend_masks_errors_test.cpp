@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of attend() on its softcap and masks of pairs, broken once: the error says it
-// and what was got, and no byte has changed.
+// Each requirement of attend() on its softcap and pair masks, broken once: the error states it and
+// the value, and no byte has changed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,20 +32,20 @@ struct Masked : Call {
 using AttendMasksErrors = test::Refusals<Masked<test::AttendCall>>;
 using PagedAttendMasksErrors = test::Refusals<Masked<test::PagedAttendCall>>;
 
-TEST_F(AttendMasksErrors, NoneToBeginWith) {
+TEST_F(AttendMasksErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(attend_bytes(c.q, c.k, c.v, c.options));
   accept(c);
 }
 
-TEST_F(PagedAttendMasksErrors, NoneToBeginWith) { accept(c); }
+TEST_F(PagedAttendMasksErrors, AValidCallIsAccepted) { accept(c); }
 
-TEST_F(AttendMasksErrors, Softcaps) {
+TEST_F(AttendMasksErrors, InvalidSoftcapsAreRefused) {
   for (const double cap : {0.0, -0.0, -50.0, std::nan(""), HUGE_VAL, 0x1p-65, 0x1.1p64})
     refuse(c.options.softcap = cap,
            {"softcap must be from 2^-64 to 2^64, or absent for none, got"});
 }
 
-TEST_F(AttendMasksErrors, Extents) {
+TEST_F(AttendMasksErrors, WrongExtentsAreRefused) {
   const std::string requirement =
       ": each extent must be 1 or that of the scores, batch 2, heads 4, queries 3, keys 5; got";
   for (std::int64_t ScoresExtents::*extent : {&ScoresExtents::batch, &ScoresExtents::heads,
@@ -57,13 +57,13 @@ TEST_F(AttendMasksErrors, Extents) {
   }
 }
 
-TEST_F(PagedAttendMasksErrors, Extents) {
+TEST_F(PagedAttendMasksErrors, WrongExtentsAreRefused) {
   c.pages.table.stride = 0;
   refuse(c.pages.table.blocks_of_sequence = 2,
          {"additive_mask: each extent must be 1 or", "keys 10", "got", "keys 5"});
 }
 
-TEST_F(AttendMasksErrors, Views) {
+TEST_F(AttendMasksErrors, InvalidViewsAreRefused) {
   refuse(c.additive.dtype = DType{},
          {"additive_mask: dtype must be f32, bf16, f16 or f64", "got value 0"});
   refuse(c.additive.dtype = DType::f64,
@@ -79,7 +79,7 @@ TEST_F(AttendMasksErrors, Views) {
 }
 
 // Strides of axes with one element mean nothing.
-TEST_F(AttendMasksErrors, TakesUnusedStrides) {
+TEST_F(AttendMasksErrors, AnyUnusedStrideIsAccepted) {
   constexpr auto lowest = test::lowest, highest = test::highest;
   c.additive.extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 5};
   c.additive.strides = {lowest, highest, highest, 1};
@@ -93,7 +93,7 @@ TEST_F(AttendMasksErrors, TakesUnusedStrides) {
   accept(c.additive.strides = {lowest, highest, highest, highest});
 }
 
-TEST_F(AttendMasksErrors, Overlaps) {
+TEST_F(AttendMasksErrors, OverlapsWithMasksAreRefused) {
   refuse(c.additive.data = c.out.data, {"out and additive_mask must share no element"});
   refuse(c.boolean.data = static_cast<const std::byte*>(c.out.data) + 3,
          {"out and boolean_mask must share no element"});
@@ -105,7 +105,7 @@ TEST_F(AttendMasksErrors, Overlaps) {
   accept(c.options.memory = room);
 }
 
-TEST_F(AttendMasksErrors, PositionMapsTakeNone) {
+TEST_F(AttendMasksErrors, PositionMapsRefuseMasksAndSoftcaps) {
   const Frequencies frequencies = test::frequencies_of(
       {.head_dim = 6, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half});
   MappedAttention mapped{.map = ClippedAngle{}, .frequencies = &frequencies};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which coordinate and which frequency each feature of a head of 16 has, for every layout of
-// docs/theory/axes.md, as the classes of Transformers 5.23 answer for inputs with marks; and every
+// The coordinate and frequency of each feature of a head of 16, for every layout of
+// docs/theory/axes.md, as read from the classes of Transformers 5.23 with marked inputs. Every
 // requirement of axes.hpp, broken once.
 #include "rotary/axes.hpp"
 
@@ -121,7 +121,7 @@ std::vector<Layout> diffusion_layouts() {
 
 class AxisLayouts : public testing::TestWithParam<Layout> {};
 
-// The entry of its table that a frequency is.
+// The axis of a pair and the index of its frequency, such as h2.
 std::string mark(const Layout& layout, const Frequencies& frequencies, std::size_t pair) {
   const Axes& axes = *layout.spec.axes;
   const auto axis = static_cast<std::size_t>(frequencies.axes.of_pair[pair]);
@@ -179,7 +179,6 @@ INSTANTIATE_TEST_SUITE_P(Text, AxisLayouts, testing::ValuesIn(text_layouts()), n
 INSTANTIATE_TEST_SUITE_P(Vision, AxisLayouts, testing::ValuesIn(vision_layouts()), name_of);
 INSTANTIATE_TEST_SUITE_P(Diffusion, AxisLayouts, testing::ValuesIn(diffusion_layouts()), name_of);
 
-// One axis is none.
 TEST(AxesTest, OneAxisIsTheSpecWithoutAxes) {
   const auto plain = RotarySpec{.head_dim = 16, .base = base, .pairing = Pairing::half};
   for (const AxisExponents exponents : all_axis_exponents) {
@@ -206,7 +205,7 @@ void expect_axes_refused(const RotarySpec& spec, test::Parts parts,
   test::refused(validate(spec), parts, code);
 }
 
-TEST(AxesErrors, Lists) {
+TEST(AxesErrors, InvalidListsAreRefused) {
   expect_axes_refused(spec_of({.pairs = {}, .exponents = own}), {"axes.pairs", "1 to 8", "got 0"});
   expect_axes_refused(spec_of({.pairs = {1, 1, 1, 1, 1, 1, 1, 1, 1}, .exponents = own}), {"got 9"});
   expect_axes_refused(spec_of({.pairs = {8, 0}, .exponents = own}),
@@ -228,7 +227,7 @@ TEST(AxesErrors, Lists) {
                       {"axes.scales must be finite and not 0", "got 0"});
 }
 
-TEST(AxesErrors, Arrangements) {
+TEST(AxesErrors, InvalidArrangementsAreRefused) {
   const auto arranged = [](AxisArrangement arrangement, std::vector<std::int64_t> pairs) {
     return spec_of({.pairs = std::move(pairs), .arrangement = arrangement, .exponents = shared});
   };
@@ -244,7 +243,7 @@ TEST(AxesErrors, Arrangements) {
                       {"equal for all axes", "in_turn"});
 }
 
-TEST(AxesErrors, OtherMembersOfTheSpec) {
+TEST(AxesErrors, IncompatibleMembersAreRefused) {
   RotarySpec spec = spec_of({.pairs = {4, 4}, .exponents = own});
   spec.xpos = Xpos{};
   expect_axes_refused(spec, {"xpos needs positions of one axis, got 2"}, ErrorCode::unsupported);
@@ -256,7 +255,7 @@ TEST(AxesErrors, OtherMembersOfTheSpec) {
   expect_axes_refused(spec, {"axes.scales need numerics exact"}, ErrorCode::unsupported);
 }
 
-TEST(AxesErrors, Blocks) {
+TEST(AxesErrors, WrongNumbersOfBlocksAreRefused) {
   RotarySpec spec = spec_of({.pairs = {4, 4}, .exponents = own});
   for (const std::int64_t blocks : {0, -1, 3, 16}) {
     spec.blocks = blocks;
@@ -267,7 +266,7 @@ TEST(AxesErrors, Blocks) {
   expect_axes_refused(spec, {"blocks must be 1 for pairing interleaved, got 2"});
 }
 
-TEST(AxesErrors, PairAxesByHand) {
+TEST(AxesErrors, InvalidPairAxesAreRefused) {
   const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::half};
   const auto refused = [&](std::vector<double> list, PairAxes axes, test::Parts parts) {
     test::refused(make_frequencies(window, std::move(list), 1, std::move(axes)), parts);
@@ -281,7 +280,7 @@ TEST(AxesErrors, PairAxesByHand) {
   refused({1, 1}, {.count = 2}, {"each pair and axis, 4", "got 2"});
 }
 
-TEST(AxesErrors, Positions) {
+TEST(AxesErrors, PositionsOfAnotherNumberOfAxesAreRefused) {
   const Frequencies two =
       test::value_of(make_frequencies(spec_of({.pairs = {4, 4}, .exponents = own})));
   const std::vector<std::int64_t> ids(12, 1);

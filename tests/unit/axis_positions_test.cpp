@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids, regions and windows of programs, and what they refuse. The fuzz target positions compares
-// any with their definitions.
+// Grids, regions and windows as programs have them, and refusals. The fuzz target positions
+// compares drawn inputs with the definitions.
 #include "rotary/axis_positions.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ void expect_places(const AxisPositions<Number>& got, const std::vector<reference
 }
 
 // vision_utils.get_vision_position_ids(grid (1, 4, 4), 2), the first two blocks.
-TEST(AxisPositions, MergeBlocksAsTransformersHasThem) {
+TEST(AxisPositions, MergedBlocksFollowTransformersOrder) {
   const auto got = value_of(grid_positions({.rows = 4, .columns = 4}, 2));
   const std::vector<std::int64_t> rows = {0, 0, 1, 1, 0, 0, 1, 1};
   const std::vector<std::int64_t> columns = {0, 1, 0, 1, 2, 3, 2, 3};
@@ -50,7 +50,7 @@ TEST(AxisPositions, CentredGridsCountFromTheCentre) {
   EXPECT_EQ(got.at(2, 19), 1);
 }
 
-TEST(AxisPositions, TextStandsAloneOnEveryAxis) {
+TEST(AxisPositions, TextHasOnePositionOnAllAxes) {
   const auto got = value_of(text_positions({.tokens = 3, .first = -1, .axes = 2}));
   EXPECT_EQ(got, (AxisPositions<std::int64_t>{2, 3, {-1, 0, 1, -1, 0, 1}}));
   EXPECT_EQ(value_of(text_positions({})).numbers.size(), 0U);
@@ -65,7 +65,7 @@ TEST(AxisPositions, ViewHasTheStridesOfTheNumbers) {
                 got.at(axis, token));
 }
 
-TEST(AxisPositions, TheLastRegionIsTheFastest) {
+TEST(AxisPositions, TheLastRegionVariesFastest) {
   const std::array<AxisRegion, 3> regions = {{{2, 0, 1}, {3, 10, 12}, {2, 20, 21}}};
   const auto got = value_of(region_positions(regions));
   ASSERT_EQ(got.tokens, 12);
@@ -78,8 +78,9 @@ TEST(AxisPositions, TheLastRegionIsTheFastest) {
   }
 }
 
-// The share of a patch may have no digits left, the side of one has.
-TEST(AxisPositions, TakeASubnormalArea) {
+// area / patches may underflow and lose its digits; the side of a patch, a quotient of two roots,
+// does not.
+TEST(AxisPositions, ASubnormalAreaKeepsItsDigits) {
   const PatchGrid grid{.frames = 1, .rows = 2, .columns = 5};
   for (const double area : {6.9e-309, 0x1p-1074}) {
     const auto wanted = reference::area_scaled(grid, area);
@@ -88,7 +89,7 @@ TEST(AxisPositions, TakeASubnormalArea) {
   }
 }
 
-TEST(AxisPositions, RefuseWhatIsNoGrid) {
+TEST(AxisPositions, InvalidGridsAreRefused) {
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   for (const PatchGrid& grid : {PatchGrid{0, 1, 1}, PatchGrid{1, -4, 6}, PatchGrid{1, 4, 0},
                                 PatchGrid{huge, huge, huge}, PatchGrid{1, 1 << 20, 1 << 20}}) {
@@ -109,7 +110,7 @@ TEST(AxisPositions, RefuseWhatIsNoGrid) {
   EXPECT_FALSE(text_positions({.tokens = 1, .first = huge}));
 }
 
-TEST(AxisPositions, RefuseWhatIsNoRegion) {
+TEST(AxisPositions, InvalidRegionsAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const AxisRegion& region :
        {AxisRegion{0, 0, 1}, AxisRegion{2, nan, 1}, AxisRegion{2, 0, 0x1p54},

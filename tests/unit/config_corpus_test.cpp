@@ -40,7 +40,7 @@ void expect_refusals(const std::vector<test::CorpusRefusal>& refusals) {
       "config", ".json", [](const std::string& bytes) { return resolve(bytes); }, refusals);
 }
 
-TEST(ConfigCorpus, Numbers) {
+TEST(ConfigCorpus, InvalidNumbersAreRefused) {
   for (const std::string_view number :
        {"1e400", "minus_1e400", "hexadecimal", "leading_zero", "plus_sign"}) {
     expect_refusals({{number, malformed, {"valid JSON with numbers that a double holds", "byte"}}});
@@ -58,7 +58,7 @@ TEST(ConfigCorpus, Numbers) {
   });
 }
 
-TEST(ConfigCorpus, HeadDim) {
+TEST(ConfigCorpus, InvalidHeadSizesAreRefused) {
   expect_refusals({
       {"head_dim_negative", malformed, {"head_dim", "got -64"}},
       {"head_dim_zero", malformed, {"head_dim", "got 0"}},
@@ -85,7 +85,7 @@ TEST(ConfigCorpus, HeadDim) {
   });
 }
 
-TEST(ConfigCorpus, ScalingRules) {
+TEST(ConfigCorpus, InvalidScalingParametersAreRefused) {
   expect_refusals({
       {"factor_zero", malformed, {"factor", "> 0", "got 0"}},
       {"factor_negative", malformed, {"factor", "> 0", "got -2"}},
@@ -117,7 +117,7 @@ TEST(ConfigCorpus, ScalingRules) {
 }
 
 // An unknown rule is refused by its name, and so is a rule that exists but that no config can name.
-TEST(ConfigCorpus, RulesThatAreNotKnown) {
+TEST(ConfigCorpus, UnknownRulesKeysAndFamiliesAreRefused) {
   expect_refusals({
       {"ntk", unsupported, {"rope_type must be one of", "ntk"}},
       {"rope_type_unknown", unsupported, {"rope_type must be one of", "mystery"}},
@@ -134,7 +134,7 @@ TEST(ConfigCorpus, RulesThatAreNotKnown) {
   });
 }
 
-TEST(ConfigCorpus, Layers) {
+TEST(ConfigCorpus, InvalidLayersAreRefused) {
   expect_refusals({
       {"layers_zero", malformed, {"num_hidden_layers must be in 1..100000", "got 0"}},
       {"layers_1e12", malformed, {"num_hidden_layers", "got 1000000000000"}},
@@ -147,7 +147,7 @@ TEST(ConfigCorpus, Layers) {
   });
 }
 
-TEST(ConfigCorpus, Json) {
+TEST(ConfigCorpus, InvalidJsonIsRefused) {
   for (const std::string_view text :
        {"empty", "only_spaces", "truncated", "trailing_comma", "trailing_text", "two_documents",
         "comment", "single_quotes", "invalid_utf8", "overlong_utf8", "lone_surrogate"}) {

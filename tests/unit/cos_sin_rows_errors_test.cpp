@@ -41,7 +41,7 @@ struct RowsCall {
   [[nodiscard]] Status run() const { return test::called::rows(window, view); }
 };
 
-// Refused, with own memory and with the caller's, which stays as it was.
+// Expects a refusal with own memory and with the caller's, which must not change.
 class CosSinRowsErrors : public test::Refusals<RowsCall> {
  protected:
   template <class Change>
@@ -55,10 +55,11 @@ class CosSinRowsErrors : public test::Refusals<RowsCall> {
 
 using CosSinRowsErrorsOfTheCpuAlone = CosSinRowsErrors;
 
-TEST_F(CosSinRowsErrors, NoneInTheSourceItself) { EXPECT_TRUE(make_rotations(window, c.view)); }
+TEST_F(CosSinRowsErrors, AValidSourceIsAccepted) { EXPECT_TRUE(make_rotations(window, c.view)); }
 
-// Any finite numbers, by a call that says so; what undoes a rotation does not undo these.
-TEST_F(CosSinRowsErrorsOfTheCpuAlone, RowsThatAreNoRotationsAreAskedForByName) {
+// make_unchecked_rotations() accepts any finite numbers. Their inverse is refused, because it would
+// not undo them.
+TEST_F(CosSinRowsErrorsOfTheCpuAlone, UncheckedRowsMayBeAnyFiniteNumbers) {
   const auto others = [&] {
     c.cos[5] = 7;
     c.sin[6] = 0;
@@ -83,7 +84,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, RowsThatAreNoRotationsAreAskedForByName) {
           {"attention_factor must be 1 for unchecked rows, got 1.5"});
 }
 
-TEST_F(CosSinRowsErrors, RefusesWindowsTypesAndCounts) {
+TEST_F(CosSinRowsErrors, InvalidWindowsTypesAndCountsAreRefused) {
   HeadWindow broken = window;
   broken.rotary_dim = 5;
   refused(make_rotations(broken, c.view), {"rotary_dim must be even", "got 5"});
@@ -99,7 +100,7 @@ TEST_F(CosSinRowsErrors, RefusesWindowsTypesAndCounts) {
     refuse(c.view.attention_factor = bad, {"attention_factor must be", "got"});
 }
 
-TEST_F(CosSinRowsErrors, Pointers) {
+TEST_F(CosSinRowsErrors, NullAndMisalignedPointersAreRefused) {
   refuse(c.view.cos = nullptr, {"cos must not be null"});
   refuse(c.view.sin = nullptr, {"sin must not be null"});
   refuse(c.view.sin = reinterpret_cast<const std::byte*>(c.sin.data()) + 2,
@@ -110,7 +111,7 @@ TEST_F(CosSinRowsErrors, Pointers) {
   EXPECT_TRUE(make_rotations(window, c.view));
 }
 
-TEST_F(CosSinRowsErrors, StridesBeyondMemory) {
+TEST_F(CosSinRowsErrors, StridesBeyondMemoryAreRefused) {
   for (const std::int64_t stride : {lowest, highest, lowest / 8, std::int64_t{1} << 60}) {
     refuse(c.view.batch_stride = stride,
            {"cos must span less than 2^62 bytes", std::to_string(stride)});
@@ -127,7 +128,7 @@ TEST_F(CosSinRowsErrors, StridesBeyondMemory) {
   EXPECT_TRUE(make_rotations(one_pair, c.view));
 }
 
-TEST_F(CosSinRowsErrorsOfTheCpuAlone, ElementsThatAreNotFinite) {
+TEST_F(CosSinRowsErrorsOfTheCpuAlone, NonFiniteElementsAreRefused) {
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()}) {
@@ -137,7 +138,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, ElementsThatAreNotFinite) {
 }
 
 // Half precision has Inf and NaN of its own.
-TEST_F(CosSinRowsErrorsOfTheCpuAlone, HalvesThatAreNotFinite) {
+TEST_F(CosSinRowsErrorsOfTheCpuAlone, NonFinite16BitElementsAreRefused) {
   const std::vector<std::uint16_t> sin(3, 0);
   for (const auto& [dtype, one, bad] : {std::tuple{DType::f16, 0x3C00, 0x7C00},
                                         {DType::f16, 0x3C00, 0xFC00},
@@ -152,7 +153,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, HalvesThatAreNotFinite) {
   }
 }
 
-TEST_F(CosSinRowsErrorsOfTheCpuAlone, PairsThatAreNoRotation) {
+TEST_F(CosSinRowsErrorsOfTheCpuAlone, PairsOfTheWrongLengthAreRefused) {
   // cos² + sin² = 1.0259, 1.0129 and 0.9747
   refuse(c.sin[5] = 0.8 * 1.02, {"cos^2 + sin^2 must be attention_factor^2, 1, within 2 %", "got",
                                  "cos 0.6", "batch 0, token 1, pair 2"});
@@ -160,7 +161,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, PairsThatAreNoRotation) {
   EXPECT_TRUE(make_rotations(window, c.view));
   refuse(c.sin[5] = 0.8 * 0.98, {"pair 2"});
   refuse(c.cos[5] = c.sin[5] = 0, {"got 0 from cos 0"});
-  c.sin[5] = 1e300;  // its square is infinite, itself it is not
+  c.sin[5] = 1e300;  // finite, but its square is not
   refuse(c.cos[5] = 0, {"cos^2 + sin^2", "got inf from cos 0 and sin 1e+300"});
   // Angles in place of their cos, and cos and sin of different pairs.
   for (std::size_t i = 0; i < 24; ++i) c.cos[i] = 0.1 * static_cast<double>(i);
@@ -185,7 +186,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, AForgottenFactorIsNamed) {
 }
 
 // Memory may be the rest of the source's buffer, not the source.
-TEST_F(CosSinRowsErrors, MemoryOnTheSource) {
+TEST_F(CosSinRowsErrors, MemoryOverTheSourceIsRefused) {
   const std::size_t needed = test::value_of(row_bytes(window, 2, 4, RowDType::f64)) / 8;
   std::vector<double> buffer(48 + needed + 48, 0.6);
   std::fill(buffer.begin() + 24, buffer.begin() + 48, 0.8);
@@ -207,7 +208,7 @@ TEST_F(CosSinRowsErrors, MemoryOnTheSource) {
 }
 
 // The defaults: every token, or batch row, would silently be rotated as the first one.
-TEST_F(CosSinRowsErrors, ForgottenStrides) {
+TEST_F(CosSinRowsErrors, StridesOfZeroAreRefused) {
   refuse(c.view.token_stride = 0, {"token_stride must not be 0"});
   refuse(c.view.batch_stride = 0, {"batch_stride must not be 0", "batch of 1 serves"});
   refuse(c.view.pair_stride = 0, {"pair_stride must not be 0"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The larger and the smaller of two numbers, of which one may be NaN.
+// The larger and the smaller of two numbers. Either may be NaN.
 #include "base/extremes.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-TEST(Extremes, KeepNanWhereverItStands) {
+TEST(Extremes, ReturnNanIfEitherNumberIsNan) {
   const double nan = std::nan("");
   for (const double number : {-infinity, -1.0, 0.0, 1.0, infinity, nan}) {
     for (const auto& extreme : {larger, smaller}) {
@@ -22,7 +22,7 @@ TEST(Extremes, KeepNanWhereverItStands) {
   }
 }
 
-TEST(Extremes, AreTheLargerAndTheSmaller) {
+TEST(Extremes, ReturnTheLargerAndTheSmallerNumber) {
   for (const double one : {-infinity, -1.0, 0.0, 2.0}) {
     EXPECT_EQ(larger(one, 3), 3);
     EXPECT_EQ(larger(3, one), 3);

@@ -23,7 +23,7 @@ bool is_wrapper(const FamilyInfo& family) {
 
 std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
 
-// Enough for any family to resolve: the count of layers under every name, types where they must be.
+// A config that resolves for any family: the layer count under every name, and types where needed.
 std::string config_of(const FamilyInfo& family) {
   const std::set<std::string_view> with_listed_layers = {
       "jamba",        "kimi_linear", "minimax_m1", "minimax_text_01",
@@ -71,7 +71,7 @@ TEST(Families, EachResolves) {
 }
 
 // default_theta of the config classes of Transformers 5 (c49429ed), where it is not 10000.
-TEST(Families, BasesOfTheClasses) {
+TEST(Families, HaveTheBasesOfTheirClasses) {
   const std::map<std::string_view, double> wanted = {
       {"apertus", 12e6},      {"bitnet", 5e5},        {"cohere", 5e5},      {"csm", 5e5},
       {"ernie4_5", 5e5},      {"ernie4_5_moe", 5e5},  {"flex_olmo", 5e5},   {"llama4_text", 5e5},
@@ -90,8 +90,8 @@ TEST(Families, BasesOfTheClasses) {
   EXPECT_EQ(found, wanted.size());
 }
 
-// Which features turn together, for the families where a rule of thumb fails.
-TEST(Families, Pairings) {
+// The pairings of families for which a rule of thumb fails.
+TEST(Families, HaveThePairingsOfTheirClasses) {
   const std::map<std::string_view, Pairing> wanted = {
       {"llama", Pairing::half},
       {"glm", Pairing::interleaved},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement stated in rotary_spec.hpp and frequencies.hpp, broken once; those of the rules
-// are in scaling/.
+// Every requirement in rotary_spec.hpp and frequencies.hpp, broken once. The rules have their tests
+// in scaling/.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -24,7 +24,7 @@ void expect_refused(const RotarySpec& spec, test::Parts parts) {
   test::refused(validate(spec), parts);
 }
 
-TEST(FrequenciesErrors, Base) {
+TEST(FrequenciesErrors, InvalidBasesAreRefused) {
   for (const double base : {nan, infinity, -infinity, 1.0, 0.5, 0.0, -10000.0}) {
     expect_refused(spec_with(base, NoScaling{}), {"base", "finite and > 1", "got"});
   }
@@ -32,13 +32,13 @@ TEST(FrequenciesErrors, Base) {
   expect_refused(spec_with(0.5, NoScaling{}), {"0.5"});
 }
 
-TEST(FrequenciesErrors, SenseThatDoesNotExist) {
+TEST(FrequenciesErrors, AnUnknownSenseIsRefused) {
   RotarySpec spec = spec_with(10000, NoScaling{});
   spec.sense = static_cast<Sense>(3);
   expect_refused(spec, {"sense must be positive or negative", "got value 3"});
 }
 
-TEST(FrequenciesErrors, WindowOfTheSpec) {
+TEST(FrequenciesErrors, AnInvalidWindowIsRefused) {
   RotarySpec spec = spec_with(10000, NoScaling{});
   spec.rotary_dim = 63;
   expect_refused(spec, {"rotary_dim must be even", "got 63"});
@@ -46,7 +46,7 @@ TEST(FrequenciesErrors, WindowOfTheSpec) {
   expect_refused(spec, {"rotary_dim", "64", "got 66"});
 }
 
-TEST(FrequenciesErrors, ExplicitList) {
+TEST(FrequenciesErrors, InvalidExplicitListsAreRefused) {
   const HeadWindow good{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::half};
   const auto with = [&](const std::vector<double>& list, double factor = 1) {
     return make_frequencies(good, list, factor);
@@ -65,8 +65,8 @@ TEST(FrequenciesErrors, ExplicitList) {
   test::refused(make_frequencies(outside, {1, 1}, 1), {"rotary_dim", "got 4"});
 }
 
-// Frequencies that leave double (a linear factor of 1e-300) are an error, not an infinity.
-TEST(FrequenciesErrors, ResultOutsideTheLegalRange) {
+// A frequency beyond double's range (by a linear factor of 1e-300) is an error, not an infinity.
+TEST(FrequenciesErrors, FrequenciesOutsideTheLegalRangeAreRefused) {
   expect_refused(spec_with(10000, LinearScaling{.factor = 1e-300}), {"inv_freq", "got"});
 }
 

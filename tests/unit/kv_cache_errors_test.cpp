@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement stated in kv_cache.hpp and head_norm.hpp, broken once: the error says it and
-// what was got, and no byte has changed.
+// Every requirement in kv_cache.hpp and head_norm.hpp, broken once: the error states it and the
+// value, and no byte has changed.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -63,7 +63,7 @@ struct AppendCall {
 using AppendErrors = test::Refusals<AppendCall>;
 using AppendErrorsOfTheCpuAlone = AppendErrors;
 
-TEST_F(AppendErrors, NoneToBeginWith) {
+TEST_F(AppendErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(append(c.cache, c.heads, c.slots, c.options));
   EXPECT_TRUE(append(c.cache, c.heads, c.slots));
   c.norm();
@@ -71,7 +71,7 @@ TEST_F(AppendErrors, NoneToBeginWith) {
   EXPECT_TRUE(append(c.cache, c.heads, ConsecutiveSlots{1}, c.options));
 }
 
-TEST_F(AppendErrors, Shapes) {
+TEST_F(AppendErrors, ShapesThatDoNotFitAreRefused) {
   refuse(c.heads.k.extents.tokens = c.heads.v->extents.tokens = 2, {"k: tokens", "3", "got 2"});
   refuse(c.heads.k.extents.heads = 3, {"cache.k: heads and features", "3 and 16", "got 4 and 16"});
   refuse(c.heads.v->extents.features = 5,
@@ -80,19 +80,19 @@ TEST_F(AppendErrors, Shapes) {
   refuse(c.cache.v->extents.batch = 4, {"cache.v: blocks", "5 and 4", "got 4 and 4"});
 }
 
-TEST_F(AppendErrors, ValuesOnOneSideAlone) {
+TEST_F(AppendErrors, ValuesOnOneSideAloneAreRefused) {
   refuse(c.heads.v = {}, {"v in the cache alone"});
   refuse(c.cache.v = {}, {"v in the heads alone"});
 }
 
-TEST_F(AppendErrors, Conversions) {
+TEST_F(AppendErrors, UnsupportedConversionsAreRefused) {
   c.cache.k.dtype = DType::f16;
   refuse(c.heads.k.dtype = DType::bf16, {"cache.k", "f32 to bf16 or f16", "got bf16 to f16"});
   refuse(c.cache.v->dtype = DType::f64, {"cache.v", "got f32 to f64"});
   refuse(c.cache.v->dtype = static_cast<DType>(7), {"cache.v", "dtype must be", "7"});
 }
 
-TEST_F(AppendErrors, Memory) {
+TEST_F(AppendErrors, InvalidViewsAreRefused) {
   refuse(c.cache.k.data = nullptr, {"cache.k", "null"});
   refuse(c.cache.v->data = static_cast<std::byte*>(c.cache.v->data) + 2,
          {"cache.v", "aligned", "4"});
@@ -100,16 +100,16 @@ TEST_F(AppendErrors, Memory) {
   refuse(c.cache.k.extents.tokens = c.cache.v->extents.tokens = -1, {"cache.k", ">= 0", "-1"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, FeaturesApart) {
+TEST_F(AppendErrorsOfTheCpuAlone, FeaturesThatAreNotAdjacentAreRefused) {
   refuse(c.heads.k.strides.feature = 2, {"k: features must be adjacent", "feature 2"});
   refuse(c.cache.v->strides.feature = -1, {"cache.v: features must be adjacent", "feature -1"});
 }
 
-TEST_F(AppendErrors, SharedElements) {
+TEST_F(AppendErrors, SharedElementsAreRefused) {
   for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head})
     refuse(c.cache.k.strides.*axis = 0, {"cache.k", "distinct", " 0"});
   refuse(c.heads.k.data = c.cache.k.data, {"cache.k and k", "overlap"});
-  c.heads.k.data = c.cache.k.data;  // each token where it is to be
+  c.heads.k.data = c.cache.k.data;  // each token at its destination
   refuse(c.heads.k.strides = c.cache.k.strides, {"cache.k and k", "overlap"});
   refuse(c.heads.v->data = c.cache.k.data, {"cache.k and v", "overlap"});
   refuse(c.heads.v->data = c.cache.v->data, {"cache.v and v", "overlap"});
@@ -120,7 +120,7 @@ TEST_F(AppendErrors, SharedElements) {
   refuse(c.slots = TokenArray<std::int32_t>{numbers, 2, 3, 3}, {"cache.v and slots", "overlap"});
 }
 
-TEST_F(AppendErrors, ConsecutiveSlotsOutsideTheBlocks) {
+TEST_F(AppendErrors, ConsecutiveSlotsOutsideTheBlocksAreRefused) {
   for (const std::int64_t first :
        {std::int64_t{-1}, std::int64_t{2}, highest, std::numeric_limits<std::int64_t>::min()}) {
     refuse(c.slots = ConsecutiveSlots{first},
@@ -134,20 +134,20 @@ TEST_F(AppendErrors, ConsecutiveSlotsOutsideTheBlocks) {
          {"as many slots in a block", "3", "got 2"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, SlotsOutsideTheCache) {
+TEST_F(AppendErrorsOfTheCpuAlone, SlotsOutsideTheCacheAreRefused) {
   for (const std::int64_t slot : {std::int64_t{20}, highest})
     refuse(c.numbers[5] = slot,
            {"slots", "below", "20", std::to_string(slot), "token 2 of batch row 1"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, TheSameSlotTwice) {
+TEST_F(AppendErrorsOfTheCpuAlone, ARepeatedSlotIsRefused) {
   refuse(c.numbers[5] = 19, {"slots", "distinct", "got 19 twice"});
   c.options.rotations = nullptr;
   refuse(c.numbers[5] = 19, {"slots", "distinct", "got 19 twice"});
 }
 
 // A stride of 0 gives several tokens one slot: they are padding, or refused.
-TEST_F(AppendErrorsOfTheCpuAlone, OneSlotForMany) {
+TEST_F(AppendErrorsOfTheCpuAlone, AStrideOfZeroIsAcceptedForPaddingAlone) {
   const std::vector<std::int64_t> padding(6, -1);
   for (std::int64_t TokenArray<std::int64_t>::*stride :
        {&TokenArray<std::int64_t>::token_stride, &TokenArray<std::int64_t>::batch_stride}) {
@@ -161,7 +161,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, OneSlotForMany) {
   }
 }
 
-TEST_F(AppendErrors, MapsOfAnotherShape) {
+TEST_F(AppendErrors, MapsOfAnotherShapeAreRefused) {
   using Numbers = TokenArray<std::int64_t>;
   refuse(c.slots = slots_of(c.numbers), {"slots: batch and tokens", "2 and 3", "got 1 and 6"});
   refuse(c.slots = slots_of(c.numbers, 4), {"slots: batch and tokens", "2 and 3", "got 0 and 0"});
@@ -170,17 +170,17 @@ TEST_F(AppendErrors, MapsOfAnotherShape) {
          {"slots", ">= 0", "-2"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfTheQuery) {
+TEST_F(AppendErrorsOfTheCpuAlone, QueryRotationsAreRefused) {
   refuse(c.rotations = rotations_with({.role = Role::query}), {"keys", "role query"});
   accept(c.rotations = rotations_with({.role = Role::key}));
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, RotationsOfAnotherType) {
+TEST_F(AppendErrorsOfTheCpuAlone, RotationsForAnotherTypeAreRefused) {
   refuse(c.rotations = rotations_with({.tensors = DType::bf16}), {"k: dtype", "bf16", "got f32"});
   refuse(c.rotations = rotations_with({.rows = RowDType::f64}), {"k: f32 elements", "f64 rows"});
 }
 
-TEST_F(AppendErrors, NormsThatAreNone) {
+TEST_F(AppendErrors, InvalidNormsAreRefused) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const std::vector<float> weight(63);
   refuse(c.norm().order = {}, {"order", "before_rotation", "0"});
@@ -195,7 +195,7 @@ TEST_F(AppendErrors, NormsThatAreNone) {
   refuse(c.options.k_norm->norm.weight_offset = infinity, {"weight_offset", "2^126", "inf"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, NormsThatCannotBeTaken) {
+TEST_F(AppendErrorsOfTheCpuAlone, UnsupportedNormsAreRefused) {
   c.options.rotations = nullptr;
   refuse(c.norm().order = NormOrder::after_rotation,
          {"before_rotation", "not rotated", "after_rotation"});
@@ -209,7 +209,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, NormsThatCannotBeTaken) {
   refuse(c.norm(), {"k_norm", "products of bf16", "normalize_heads()"});
 }
 
-TEST_F(AppendErrorsOfTheCpuAlone, HeadsTooLongToNormalize) {
+TEST_F(AppendErrorsOfTheCpuAlone, HeadsTooLongToNormalizeAreRefused) {
   const Extents n{.tokens = 1, .heads = 1, .features = 2049};
   Tensor to({.extents = n});
   const Tensor from({.extents = n});
@@ -220,8 +220,8 @@ TEST_F(AppendErrorsOfTheCpuAlone, HeadsTooLongToNormalize) {
   refuse(c.norm(), {"at most 2048", "got 2049"});
 }
 
-// Maps of many tokens over many windows of the check, whose last repeats the first.
-TEST(AppendSlots, TwiceAmongMany) {
+// A map so long that the check needs many windows. Its last slot repeats the first.
+TEST(AppendSlots, ARepeatAmongManySlotsIsRefused) {
   constexpr std::int64_t tokens = 3000;
   constexpr std::int64_t blocks = 700'000;
   const Extents n{.tokens = tokens, .heads = 1, .features = 1};

@@ -34,8 +34,8 @@ Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, std::
       test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), seed));
 }
 
-// The exact sum of doubles, rounded once: of three numbers of at most 24 bits that differ by less
-// than 2^30, which a double holds.
+// Expects `exact`, rounded once. A double holds the sum of three numbers of at most 24 bits whose
+// sizes differ by a factor below 2^30.
 void expect_sum(const Tensor& got, const HeadIndex& at, std::int64_t feature, double exact) {
   const DType dtype = got.view().dtype;
   const double slack = dtype == DType::f64 ? 0x1p-51 * std::abs(exact) + 0x1p-50 : 0;
@@ -69,7 +69,7 @@ TEST_F(LearnedPositionsErrors, NameTheFirstRowThatTheTableLacks) {
   refuse(c.rows.indices = ConsecutivePositions{0, 2}, {"as many as the tokens, 3; got 2"});
 }
 
-TEST_F(LearnedPositionsErrors, AreOfWhatDoesNotFit) {
+TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
   refuse(c.table.features = 3, {"table must have the features of dst, 4; got 3"});
   refuse(c.table.dtype = DType::bf16, {"same dtype, got bf16 and f32"});
   refuse(c.table.dtype = {}, {"table: dtype must be f32, bf16, f16 or f64"});
@@ -81,7 +81,7 @@ TEST_F(LearnedPositionsErrors, AreOfWhatDoesNotFit) {
          {"aligned to its element size, 4 bytes; got", "2 bytes"});
   refuse(c.table = table_of(c.x), {"dst and table must share no element"});
   refuse(c.into.strides.token = 0, {"elements of a destination must be distinct"});
-  // Indices (zeros, which the table has) within what is written.
+  // Indices, zeros that the table has, overlap the written elements.
   c.x = Tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
   c.into = tokens_of(c.x);
   const auto* const within = static_cast<const std::int32_t*>(c.into.data);
@@ -99,7 +99,7 @@ TEST(LearnedPositions, NoTokensNeedNoRows) {
   EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
 }
 
-// With counts beyond any memory: tokens without elements take no time, and consecutive or repeated
+// Counts beyond any memory: tokens without elements take no time, and consecutive or repeated
 // indices are not read one by one.
 TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   constexpr std::int64_t many = std::int64_t{1} << 62;
@@ -123,7 +123,7 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
 }
 
 // BERT: token, segment and position; the padding id is read like any other.
-TEST(SumEmbeddings, IsBertsSumInOnePass) {
+TEST(SumEmbeddings, EqualsBertsSum) {
   const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
   const std::vector<std::int32_t> segments = {0, 0, 1, 0, 1, 1};
   for (const DType dtype : test::all_dtypes) {
@@ -148,7 +148,7 @@ TEST(SumEmbeddings, IsBertsSumInOnePass) {
   }
 }
 
-// Sums that a float32 between the double and the 16 bits would take for a tie, and special values.
+// Sums that would look like ties if rounded to float32 first, and special values.
 TEST(SumEmbeddings, RoundsToNearestEvenOnce) {
   struct Sum {
     DType dtype;
@@ -187,7 +187,7 @@ TEST(SumEmbeddings, RoundsToNearestEvenOnce) {
   }
 }
 
-TEST(SumEmbeddings, NamesTheLookupThatIsWrongAndWritesNothing) {
+TEST(SumEmbeddings, NamesTheWrongLookupAndWritesNothing) {
   Tensor table = random_table(DType::f32, 4, 8, 1);
   const std::vector<std::int64_t> ids = {0, 4, 1};
   const std::array lookups = {Lookup{table_of(table), {ConsecutivePositions{0, 3}}},
@@ -213,7 +213,7 @@ struct GradientCall {
 
 using TableGradientErrors = test::Refusals<GradientCall>;
 
-TEST_F(TableGradientErrors, AreOfWhatDoesNotFit) {
+TEST_F(TableGradientErrors, ViewsThatDoNotFitAreRefused) {
   accept(c);
   refuse(c.into.dtype = DType::f32, {"gradient must be f64", "got f32 for f64"});
   refuse(c.into.dtype = DType::bf16, {"got bf16 for f64"});
@@ -224,7 +224,7 @@ TEST_F(TableGradientErrors, AreOfWhatDoesNotFit) {
          {"upstream: elements that a stride of 0 repeats", "2^36", "17179869184"});
 }
 
-TEST(PositionsFromMask, RefusesWithoutWriting) {
+TEST(PositionsFromMask, RefusesInvalidMasksWithoutWriting) {
   const std::vector<std::uint8_t> mask = {1, 1, 2, 0};
   std::vector<std::int64_t> positions(4, 77);
   refused(positions_from_mask(positions, mask, 2), {"mask must be 0 or 1, got 2 for element 2"});

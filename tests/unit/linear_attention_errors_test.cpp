@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of linear_attend and make_random_features, each with the requirement and what was got, out
-// and state unchanged; and the random features themselves.
+// Errors of linear_attend and make_random_features state the requirement and the value, and leave
+// out and state unchanged. The random features themselves.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,12 +46,12 @@ struct Call {
 
 using LinearAttentionErrors = test::Refusals<Call>;
 
-TEST_F(LinearAttentionErrors, TheCallItselfSucceeds) {
+TEST_F(LinearAttentionErrors, AValidCallIsAccepted) {
   test::require(c.run());
   EXPECT_NE(c.values[0], 0.5);
 }
 
-TEST_F(LinearAttentionErrors, RefusesOptions) {
+TEST_F(LinearAttentionErrors, InvalidOptionsAreRefused) {
   refuse(c.options.mask = {}, {"mask must be", "got value 0"});
   for (const double epsilon : {-1e-6, std::nan(""), std::numeric_limits<double>::infinity()}) {
     refuse(c.options.epsilon = epsilon, {"epsilon", "got"});
@@ -64,7 +64,7 @@ TEST_F(LinearAttentionErrors, RefusesOptions) {
          {"aligned to 64", "got an address 8 bytes off"});
 }
 
-TEST_F(LinearAttentionErrors, RefusesViews) {
+TEST_F(LinearAttentionErrors, InvalidViewsAreRefused) {
   refuse(c.heads.q.dtype = {}, {"q: dtype", "got value 0"});
   refuse(c.heads.v.data = nullptr, {"v: data must not be null"});
   refuse(c.heads.k.strides.feature = 2, {"k: features", "adjacent"});
@@ -90,7 +90,7 @@ TEST_F(LinearAttentionErrors, RefusesViews) {
   refuse(c, {"at most 2147483648 keys can be attended to", "got 2147483649"});
 }
 
-TEST_F(LinearAttentionErrors, RefusesMaps) {
+TEST_F(LinearAttentionErrors, InvalidFeatureMapsAreRefused) {
   const auto random = [](std::size_t count, double scale) {
     static const std::vector<float> numbers(100, 1.0F);
     return PositiveRandomFeatures{std::span(numbers).first(count), scale};
@@ -103,7 +103,7 @@ TEST_F(LinearAttentionErrors, RefusesMaps) {
   }
 }
 
-TEST_F(LinearAttentionErrors, RefusesRotations) {
+TEST_F(LinearAttentionErrors, InvalidRotationsAreRefused) {
   const auto rotations_of = [](const HeadWindow& window, double factor, RowDType rows,
                                std::int64_t tokens) {
     return test::rotations_of(test::frequencies_of(window, factor),
@@ -133,7 +133,7 @@ TEST_F(LinearAttentionErrors, RefusesRotations) {
          {"features in f32", "rotations for bf16"});
 }
 
-TEST_F(LinearAttentionErrors, RefusesSegmentsAndState) {
+TEST_F(LinearAttentionErrors, InvalidSegmentsAndStatesAreRefused) {
   static const std::array<std::int32_t, 12> numbers{};
   refuse(c.options.segments = SegmentMap{.data = numbers.data(), .tokens = 4},
          {"segments", "5 and 2; got 4 and 1"});
@@ -148,7 +148,7 @@ TEST_F(LinearAttentionErrors, RefusesSegmentsAndState) {
          {"state.values and state.keys must share no element"});
 }
 
-TEST_F(LinearAttentionErrors, RefusesMemoryThatIsShared) {
+TEST_F(LinearAttentionErrors, SharedMemoryIsRefused) {
   c.out.data = c.qkv.v.view().data;
   c.out.strides = strides_bthd(c.out.extents);
   refuse(c.out.extents.tokens = 5, {"out and v must share no element"});
@@ -166,7 +166,7 @@ TEST_F(LinearAttentionErrors, RefusesMemoryThatIsShared) {
 }
 
 // Extents without an element may be arbitrarily large.
-TEST_F(LinearAttentionErrors, NothingToDoSucceeds) {
+TEST_F(LinearAttentionErrors, CallsWithoutElementsSucceed) {
   constexpr std::int64_t many = std::int64_t{1} << 40;
   const Extents none{.batch = many, .tokens = 0, .heads = many, .features = 6};
   const ConstHeadsView view{.dtype = DType::f32, .extents = none};
@@ -191,7 +191,7 @@ TEST_F(LinearAttentionErrors, NothingToDoSucceeds) {
   EXPECT_EQ(test::attended(of, qkv).all_bits().size(), 0U);
 }
 
-TEST(RandomFeatures, Errors) {
+TEST(RandomFeatures, InvalidSizesAreRefused) {
   test::refused(make_random_features({.head_dim = 0, .features = 1}),
                 {"head_dim must be in [1, 4096]", "got 0"});
   test::refused(make_random_features({.head_dim = 4097, .features = 1}), {"head_dim", "got 4097"});
@@ -212,8 +212,9 @@ double inner(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-// Directions of a block are orthogonal, those of two blocks are not; lengths are those of normal
-// vectors; each component has the moments of a normal number. Blocks of another seed are others.
+// Directions within a block are orthogonal, those of two blocks are not. Lengths are those of
+// normal vectors, and components have the moments of a normal number. Another seed gives other
+// blocks.
 TEST(RandomFeatures, AreOrthogonalAndNormal) {
   constexpr std::size_t d = 24;
   constexpr std::size_t features = 24 * 400 + 7;
@@ -250,7 +251,7 @@ TEST(RandomFeatures, AreOrthogonalAndNormal) {
 }
 
 // The same bits on every machine.
-TEST(RandomFeatures, AreThoseOfTheSeed) {
+TEST(RandomFeatures, HaveFixedBitsForASeed) {
   const auto made =
       test::value_of(make_random_features({.head_dim = 64, .features = 100, .seed = 2021}));
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a

@@ -28,7 +28,7 @@ void fill_normal(Tensor& tensor, double deviation, std::uint64_t seed) {
   });
 }
 
-// v of columns of the identity: out is the matrix of weights.
+// v holds columns of the identity, so out is the matrix of weights.
 Qkv normal_qkv(const test::LinearShape& shape, double deviation) {
   Qkv qkv = test::random_qkv(shape, 400);
   const std::int64_t v_features = shape.v_features;
@@ -41,7 +41,7 @@ Qkv normal_qkv(const test::LinearShape& shape, double deviation) {
 }
 
 struct Weights {
-  double negative = 0;  // share of all
+  double negative = 0;  // share of negative weights
   double least_sum = 1;
   double largest_sum = -1;
 };
@@ -89,8 +89,8 @@ TEST(LinearAttentionTheory, RotatedNumeratorsTurnNegativeAndShrink) {
   EXPECT_NEAR(plain.largest_sum, 1, 1e-5);
 }
 
-// A common shift of positions changes nothing: the numerator depends on differences only.
-TEST(LinearAttentionTheory, IsRelative) {
+// The numerator depends on position differences only.
+TEST(LinearAttentionTheory, AShiftOfPositionsChangesNothing) {
   LinearCase of{.map = EluPlusOne{},
                 .window = HeadWindow{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half}};
   const Qkv qkv = normal_qkv({.tokens = 70, .head_dim = 64}, 1);
@@ -137,7 +137,7 @@ double error_of_favor(std::int64_t features, std::uint64_t seed) {
 }
 
 // The mean of eight seeds: sixteen times the features, a quarter of the error.
-TEST(LinearAttentionTheory, FavorComesNearSoftmaxAsTheRootOfFeatures) {
+TEST(LinearAttentionTheory, FavorsErrorFallsWithTheRootOfFeatures) {
   const auto mean = [](std::int64_t features) {
     double sum = 0;
     for (std::uint64_t seed = 0; seed < 8; ++seed) sum += error_of_favor(features, seed) / 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of prompts against their definition, the known defect of the rule, and what is refused. The
-// ids of published classes are in tests/golden.
+// Ids of prompts against their definition, the known defect of the rule, and refusals. The ids of
+// published classes are in tests/golden.
 #include "rotary/m_rope.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::vector<TokenGroup> random_prompt(std::mt19937& random, const MRopeConventio
   return groups;
 }
 
-TEST(MRope, EveryConventionIsItsDefinition) {
+TEST(MRope, EachConventionAgreesWithItsDefinition) {
   std::mt19937 random(1);
   std::set<std::string_view> names;
   for (MRopeConvention convention : m_rope_conventions()) {
@@ -75,20 +75,20 @@ TEST(MRope, EveryConventionIsItsDefinition) {
   }
 }
 
-// max(rows, columns) / merge is less than the frames of a long video take.
+// A long video has more frames than max(rows, columns) / merge.
 TEST(MRope, TextAfterALongVideoGoesBackwards) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{3}, VideoPatches{8, 4, 4, 2.0},
                                           TextTokenRun{2}};
   const auto grid = value_of(m_rope_positions(prompt, named("qwen2.5-vl")));
   EXPECT_EQ(grid.positions.at(0, 34), 31);  // the last frame: 3 + 7 * 4
   EXPECT_EQ(grid.positions.at(0, 35), 5);   // the text after it
-  EXPECT_EQ(grid.delta, 32 - 37);           // decoding goes on behind the video
+  EXPECT_EQ(grid.delta, 32 - 37);           // decoding continues after the video
   const auto highest = value_of(m_rope_positions(prompt, named("qwen2.5-vl-4.57")));
   EXPECT_EQ(highest.positions.at(0, 35), 32);
 }
 
 // Transformers 5.3: every frame has the time 15 * 2, and rows are repeated before frames.
-TEST(MRope, AReleaseCountsByItsOwnRow) {
+TEST(MRope, EachReleaseHasItsOwnIds) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{15}, VideoPatches{4, 8, 12, 1.0},
                                           TextTokenRun{10}};
   const auto ids = value_of(m_rope_positions(prompt, named("qwen2.5-vl-5.3"))).positions;
@@ -113,7 +113,7 @@ TEST(MRope, AReleaseCountsByItsOwnRow) {
             "9007199254740993");
 }
 
-// The releases of Qwen2.5-VL differ where a frame takes no whole number of seconds.
+// The releases of Qwen2.5-VL differ if a frame does not last whole seconds.
 TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
   const std::vector<TokenGroup> prompt = {VideoPatches{4, 2, 2, 1.3}};
   const auto times = [&prompt](std::string_view name) {
@@ -129,9 +129,9 @@ TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
   EXPECT_EQ(real.positions.at(2, 2), static_cast<double>(13 * 0.1F + 1));
 }
 
-// Qwen2_5_VLModel and Qwen3-Omni of Transformers 5.23 for the same prompts: products in this order,
-// and the next group behind what remains of the sound, although rows of the video are higher.
-TEST(MRope, OrdersThatChangeIds) {
+// Ids of Qwen2_5_VLModel and Qwen3-Omni in Transformers 5.23 for these prompts. The next group
+// follows the rest of the sound, even if rows of the video have higher ids.
+TEST(MRope, ProductsAndGroupsFollowTransformersOrder) {
   MRopeConvention convention = named("qwen2.5-vl");
   convention.ids_per_second = 25;
   const std::vector<TokenGroup> video = {VideoPatches{7, 2, 2, 0.7}};
@@ -148,8 +148,8 @@ TEST(MRope, OrdersThatChangeIds) {
   EXPECT_EQ(ids.delta, -5);
 }
 
-// Qwen3-Omni of Transformers 5.23: 18 and 1 and 47.56 in float32. Optimised code of gcc 12 once
-// left the last rounding out.
+// Qwen3-Omni of Transformers 5.23: 18 + 1 + 47.56 in float32. Optimised code of gcc 12 once omitted
+// the last rounding.
 TEST(MRope, RealNumbersAreRoundedToFloat32) {
   MRopeConvention convention = named("qwen3-omni");
   convention.ids_per_second = 2;
@@ -176,7 +176,7 @@ TEST(MRope, ThumbnailsAreSpreadAsByTorch) {
   EXPECT_EQ(row_of(5, 9, 4), 8);
 }
 
-TEST(MRope, RealNumbersAreTheIntegers) {
+TEST(MRope, CoordinatesEqualIntegerPositions) {
   std::mt19937 random(2);
   const MRopeConvention convention = named("qwen2.5-vl");
   const auto prompt = random_prompt(random, convention);
@@ -187,7 +187,7 @@ TEST(MRope, RealNumbersAreTheIntegers) {
   EXPECT_EQ(integers.group_ends, real.group_ends);
 }
 
-TEST(MRope, NothingHasNoIds) {
+TEST(MRope, AnEmptyPromptHasNoIds) {
   const auto got = value_of(m_rope_positions({}, named("qwen2-vl")));
   EXPECT_EQ(got.positions.tokens, 0);
   EXPECT_EQ(got.delta, 0);
@@ -198,7 +198,7 @@ ErrorCode refusal(const TokenGroup& group, const MRopeConvention& convention) {
   return got ? ErrorCode{} : got.error().code;
 }
 
-TEST(MRope, RefusesGroups) {
+TEST(MRope, InvalidGroupsAreRefused) {
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   const MRopeConvention qwen = named("qwen2.5-vl");
   for (const TokenGroup& group : std::vector<TokenGroup>{
@@ -222,7 +222,7 @@ TEST(MRope, RefusesGroups) {
     EXPECT_EQ(refusal(image, canvas), ErrorCode::invalid_argument);
 }
 
-TEST(MRope, RefusesConventions) {
+TEST(MRope, InvalidConventionsAreRefused) {
   const TokenGroup text = TextTokenRun{1};
   const auto changed = [](auto change) {
     MRopeConvention convention;
@@ -252,7 +252,7 @@ TEST(MRope, RefusesConventions) {
   EXPECT_TRUE(unknown.error().message.ends_with("such as qwen2.5-vl-5.3; got 'qwen1-vl'"));
 }
 
-TEST(MRope, RefusesIdsThatDoublesDoNotHave) {
+TEST(MRope, IdsAboveTwoToThe53AreRefused) {
   MRopeConvention convention = named("qwen2.5-vl-4.57");
   convention.ids_per_second = 1 << 16;
   const std::vector<TokenGroup> prompt(40, VideoPatches{1 << 16, 2, 2, 65536});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of Numerics::transformers and ggml on a spec, on rotations and on tensors.
+// The requirements of Numerics::transformers and ggml for specs, rotations and tensors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -59,7 +59,7 @@ TEST(Numerics, GgmlPublishesTheRampOfWholePairs) {
   }
 }
 
-TEST(Numerics, UnknownEnumerators) {
+TEST(Numerics, UnknownEnumeratorsAreRefused) {
   refused(make_frequencies(spec_of(static_cast<Numerics>(9))),
           {"numerics must be exact, transformers, ggml or vllm", "got value 9"});
   refused(make_frequencies(spec_of(Numerics::exact, static_cast<Rounding>(0))),
@@ -69,7 +69,7 @@ TEST(Numerics, UnknownEnumerators) {
   refused(make_rotations(frequencies, some), {"numerics", "got value 7"});
 }
 
-TEST(Numerics, TensorsMustBeGivenWhereTheTableIsRoundedToThem) {
+TEST(Numerics, RoundedTablesNeedATensorType) {
   for (const Rounding rounding : {Rounding::every_step, Rounding::table, Rounding::double_angle}) {
     const Frequencies frequencies = frequencies_of(Numerics::transformers, rounding);
     refused(make_rotations(frequencies, some),
@@ -80,7 +80,7 @@ TEST(Numerics, TensorsMustBeGivenWhereTheTableIsRoundedToThem) {
   EXPECT_TRUE(make_rotations(frequencies_of(Numerics::ggml), some));
 }
 
-TEST(Numerics, TensorsAndRowsMustFit) {
+TEST(Numerics, MismatchedTensorsAndRowsAreRefused) {
   const Frequencies exact = frequencies_of(Numerics::exact);
   refused(make_rotations(exact, some, {.tensors = DType::f64}),
           {"rows must be f64 for tensors of f64, got f32"});
@@ -107,7 +107,7 @@ struct Zeros {
   }
 };
 
-TEST(Numerics, RotateTakesTheTensorsThatTheRotationsAreFor) {
+TEST(Numerics, RotateRefusesTensorsOfAnotherType) {
   Zeros zeros;
   for (const Numerics numerics : all_numerics) {
     const Rotations rotations =
@@ -162,7 +162,7 @@ TEST(Numerics, RemakingKeepsTheTensorsAndTakesTheNumerics) {
   EXPECT_EQ(any.numerics(), Numerics::exact);
 }
 
-// Whatever the model's class rounds in Transformers.
+// vLLM rounds the table, whatever the model's class rounds in Transformers.
 TEST(Numerics, VllmIsTransformersWithRoundedTables) {
   const Frequencies table = frequencies_of(Numerics::transformers, Rounding::table);
   for (const Rounding rounding : all_roundings) {
@@ -173,7 +173,7 @@ TEST(Numerics, VllmIsTransformersWithRoundedTables) {
   }
 }
 
-TEST(Numerics, RotateAlike) {
+TEST(Numerics, RotateAlikeComparesNumericsAndUsedRoundings) {
   const auto exact = frequencies_of(Numerics::exact);
   const auto ggml = frequencies_of(Numerics::ggml);
   const auto table = frequencies_of(Numerics::transformers, Rounding::table);
@@ -187,7 +187,7 @@ TEST(Numerics, RotateAlike) {
   EXPECT_FALSE(rotate_alike(ggml, other));
 }
 
-TEST(Numerics, GgmlTakesInt32Positions) {
+TEST(Numerics, GgmlRefusesPositionsBeyondInt32) {
   const Frequencies ggml = frequencies_of(Numerics::ggml);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   EXPECT_TRUE(make_rotations(ggml, ConsecutivePositions{.first = most - 1, .tokens = 2}));
@@ -208,7 +208,7 @@ TEST(Numerics, GgmlTakesInt32Positions) {
   EXPECT_TRUE(make_rotations(ggml, positions_of(whole)));
 }
 
-TEST(Numerics, GgmlRefusesWhatItCannotExpress) {
+TEST(Numerics, GgmlRefusesNumbersBeyondItsTypes) {
   RotarySpec spec = spec_of(Numerics::ggml);
   for (const double base : {1e300, 1 + 1e-12}) {
     spec.base = base;
@@ -232,7 +232,7 @@ TEST(Numerics, GgmlRefusesWhatItCannotExpress) {
   refused(make_rotations(frequencies, some), {"frequencies.ggml", "none"});
 }
 
-TEST(Numerics, VariantsThatARecipeDoesNotHave) {
+TEST(Numerics, RecipesRefuseUnsupportedVariants) {
   constexpr auto unsupported = ErrorCode::unsupported;
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     RotarySpec spec = spec_of(numerics);
@@ -253,7 +253,7 @@ TEST(Numerics, TransformersNeedsAFrequencyForEachPair) {
           {"inv_freq must have one entry for each pair, 4", "got 3"});
 }
 
-// The values of the published bounds: numbers that a user may have copied must not change.
+// Values of the published bounds must not change: a user may have copied them.
 
 TEST(NumericContract, AngleErrorGrowsWithThePosition) {
   EXPECT_EQ(angle_error_bound(0), 0x1p-50);
@@ -305,7 +305,7 @@ TEST(NumericContract, Float64IsTwoRoundingsAndTheRow) {
 }
 
 // The computed value is rounded, here binades above the exact one: its half ulp counts.
-TEST(NumericContract, RowsWhoseAngleErrorIsLargerThanTheRow) {
+TEST(NumericContract, RowsBelowTheAngleErrorStayWithinTheBound) {
   constexpr std::int64_t position = 35184409153272;
   constexpr double exact = -0x1.bd70a63c3facp-20;  // sin(position * inv_freq), by MPFR
   const auto frequencies = test::value_of(
@@ -315,11 +315,11 @@ TEST(NumericContract, RowsWhoseAngleErrorIsLargerThanTheRow) {
       make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}));
   const double error = std::abs(static_cast<double>(rotations.sin(0, 0)[0]) - exact);
   EXPECT_LE(error, row_error_bound(exact, 1, position));
-  EXPECT_GT(error, angle_error_bound(position));  // without the rounding it would not hold
+  EXPECT_GT(error, angle_error_bound(position));  // the angle's bound alone would fail
 }
 
 // 64 features, 1000 keys, scores up to 30: a ten-thousandth of the largest value.
-TEST(NumericContract, AttentionGrowsWithScoresFeaturesAndKeys) {
+TEST(NumericContract, AttentionErrorGrowsWithScoresFeaturesAndKeys) {
   const AttendedRow row{.head_dim = 64, .keys = 1000, .score_size = 30};
   EXPECT_NEAR(attend_score_error(row), 72 * 30 * 0x1p-24, 1e-6);
   EXPECT_NEAR(attend_error_bound(row) * 0x1p-24, 2.08e-4, 1e-6);

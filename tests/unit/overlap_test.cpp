@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views that may share a buffer, at the sizes of models. The fuzz target views compares what is
-// decided about small views of any strides with a list of their addresses.
+// Views in one buffer, at the sizes of models. The fuzz target views compares decisions about small
+// views of any strides with a list of their addresses.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,8 +12,8 @@
 namespace rotary {
 namespace {
 
-// The case of real models: slots of one fused projection, at real sizes. Decided, and at once.
-TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
+// Slots of one fused projection at the sizes of real models. The check is exact and fast.
+TEST(Overlap, SlotsOfAFusedProjectionAreFoundApart) {
   constexpr std::int64_t heads = 32;
   constexpr std::int64_t tokens = 64;
   constexpr Extents extents{.batch = 2, .tokens = tokens, .heads = heads, .features = 128};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a config that are set before it is read.
+// Overrides set keys of a config before it is read.
 #include <gtest/gtest.h>
 
 #include "support/refusals.hpp"
@@ -17,7 +17,7 @@ RotarySpec resolved_with(std::vector<ConfigOverride> overrides) {
   return model.rotary.at(0).spec;
 }
 
-TEST(Overrides, ReplaceAndAdd) {
+TEST(Overrides, ReplaceAndAddKeys) {
   const RotarySpec spec =
       resolved_with({{"rope_theta", "5e5"}, {"rope_scaling.factor", "8"}, {"head_dim", "32"}});
   EXPECT_EQ(spec.base.get(), 500000);
@@ -25,18 +25,18 @@ TEST(Overrides, ReplaceAndAdd) {
   EXPECT_EQ(spec.scaling, Scaling(LinearScaling{.factor = 8}));
 }
 
-TEST(Overrides, NullRemoves) {
+TEST(Overrides, NullRemovesAKey) {
   EXPECT_EQ(resolved_with({{"rope_scaling", "null"}}).scaling, Scaling(NoScaling{}));
 }
 
-TEST(Overrides, MakeTheObjectsOnTheWay) {
+TEST(Overrides, CreateMissingObjects) {
   const auto model = test::resolved(
       llama_with(""),
       {.overrides = {{"rope_scaling.rope_type", "linear"}, {"rope_scaling.factor", "4"}}});
   EXPECT_EQ(model.rotary.at(0).spec.scaling, Scaling(LinearScaling{.factor = 4}));
 }
 
-TEST(Overrides, TheLastOneWins) {
+TEST(Overrides, TheLastOverrideWins) {
   EXPECT_EQ(resolved_with({{"rope_theta", "3"}, {"rope_theta", "7"}}).base.get(), 7);
 }
 
@@ -45,7 +45,7 @@ TEST(Overrides, TextThatIsNoJsonIsAString) {
                 {"rope_theta must be a number", "1e6x"}, ErrorCode::malformed_input);
 }
 
-TEST(Overrides, RefuseKeysThatAreNone) {
+TEST(Overrides, InvalidKeysAreRefused) {
   for (const char* const key : {"", ".a", "a.", "a..b"}) {
     EXPECT_TRUE(fails(resolve(llama_with(""), {.overrides = {{key, "1"}}}),
                       ErrorCode::invalid_argument, {"NAME or OBJECT.NAME"}))
@@ -59,8 +59,8 @@ Result<ModelSpec> with(std::string_view config, ConfigOverride change) {
   return resolve(config, {.overrides = {std::move(change)}});
 }
 
-// A key that nobody reads would change nothing, and its user would not know.
-TEST(Overrides, MayNotNameAKeyThatNobodyReads) {
+// An unread key would change nothing, and its user would not know.
+TEST(Overrides, UnreadKeysAreRefused) {
   test::refused(with(llama_with(""), {"layer_norm_eps", "1"}),
                 {"one that is read for this model", "got layer_norm_eps"});
   test::refused(with(llama_with(""), {"max_position_embedings", "1"}),
@@ -77,7 +77,7 @@ TEST(Overrides, MayNotNameAKeyThatNobodyReads) {
   }
 }
 
-TEST(Overrides, NameTheKeyOfTheLanguageModelBesideIt) {
+TEST(Overrides, RefusalsProposeTheLanguageModelsKey) {
   const std::string config =
       R"({"model_type": "llava", "text_config": {"model_type": "llama"}, "image_seq_length": 9})";
   test::refused(with(config, {"rope_theta", "5e5"}), {"did you mean text_config.rope_theta?"});
@@ -87,8 +87,8 @@ TEST(Overrides, NameTheKeyOfTheLanguageModelBesideIt) {
   EXPECT_TRUE(with(config, {"text_config", R"({"hidden_size": 64, "num_attention_heads": 1})"}));
 }
 
-TEST(Overrides, NameThePlaceWhereAKeyIsRead) {
-  // Gemma 3's dictionary is given to its full layers, and has another path then.
+TEST(Overrides, KeysReadUnderAnotherPathAreAccepted) {
+  // Gemma 3's dictionary moves to its full layers, so its path changes.
   const std::string gemma = test::model_with("gemma3_text", R"("rope_scaling": {
       "rope_type": "linear", "factor": 8})");
   const auto model = with(gemma, {"rope_scaling.factor", "4"});
@@ -101,32 +101,32 @@ TEST(Overrides, NameThePlaceWhereAKeyIsRead) {
                    {"attn_config.rope_theta", "1e6"}));
 }
 
-// A text_config that only the override makes is not the config of a Llama's language model.
-TEST(Overrides, ProposeTheKeyOfAModelThatIsNoWrapper) {
+// A text_config made by the override alone is not the config of a language model.
+TEST(Overrides, RefusalsForAPlainModelProposeItsOwnKey) {
   test::refused(with(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2})"),
                      {"text_config.rope_theta", "5e6"}),
                 {"got text_config.rope_theta; did you mean rope_theta?"});
 }
 
-TEST(Overrides, MayRemoveAKeyThatNobodyReads) {
+TEST(Overrides, UnreadKeysMayBeRemoved) {
   EXPECT_TRUE(with(llama_with(""), {"no_such_key", "null"}));
   EXPECT_TRUE(with(llama_with(R"("use_ropes": 1)"), {"use_ropes", "null"}));
 }
 
-TEST(Overrides, AreReadForAParamsJson) {
+TEST(Overrides, ApplyToAParamsJson) {
   const std::string config = R"({"dim": 64, "n_heads": 1, "n_layers": 2, "rope_theta": 5e5})";
   EXPECT_TRUE(with(config, {"rope_theta", "1e6"}));
   test::refused(with(config, {"norm_eps", "1"}), {"got norm_eps"});
 }
 
-TEST(Overrides, AreNoDeeperThanAConfig) {
+TEST(Overrides, TooDeepKeysAreRefused) {
   std::string key = "rope_scaling";
   for (int level = 0; level < 60000; ++level) key += ".a";
   test::refused(resolve(llama_with(""), {.overrides = {{key, "1"}}}),
                 {"at most 30 objects", "60000"});
 }
 
-TEST(Overrides, MayNotHideARepeatedKey) {
+TEST(Overrides, DoNotHideARepeatedKey) {
   test::refused(resolve(R"({"a": 1, "a": 2})", {.overrides = {{"a", "3"}}}), {"'a'"},
                 ErrorCode::malformed_input);
 }
@@ -135,7 +135,7 @@ ConfigOverride renamed(std::string_view key, std::string_view from) {
   return {.key = std::string(key), .value = {}, .from = std::string(from)};
 }
 
-// A model that nobody knows, with names of its own for each key.
+// An unknown model with its own name for each key.
 constexpr std::string_view own_names = R"({"model_type": "frontier", "width": 128, "n_heads": 2,
     "depth": 3, "span": 4096, "inner": {"theta": 5e5}})";
 
@@ -167,7 +167,7 @@ TEST(Overrides, ARenamedKeyMustBeReadAndHaveOneValue) {
   test::refused(renaming("head_dim", "hidden_size.x"), {"got hidden_size.x"});
 }
 
-// The refusal names the option that mends it.
+// The refusal proposes the option that would help.
 TEST(Overrides, RefusalsProposeTheNamesOfKeys) {
   const ResolveOptions half{.pairing = Pairing::half};
   test::refused(resolve(R"({"model_type": "new", "d_model": 128, "n_head": 2})", half),

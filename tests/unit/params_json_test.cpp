@@ -44,14 +44,14 @@ TEST(ParamsJson, MetaTurnsNeighboursInFloat32) {
   EXPECT_TRUE(model.warnings.empty());
 }
 
-TEST(ParamsJson, TheBaseOfLlama1And2StandsInMetasCode) {
+TEST(ParamsJson, AnAbsentBaseIs10000WithAWarning) {
   const ModelSpec model = resolved(meta_with(R"("vocab_size": -1)"));
   EXPECT_EQ(only(model).spec.base.get(), 10000);
   EXPECT_TRUE(warns(model, "rope_theta is absent: 10000"));
 }
 
 // The factor 32 of Llama 3.2's config.json cannot be expressed in params.json.
-TEST(ParamsJson, ScaledRopeStandsForTheNumbersOfLlama31) {
+TEST(ParamsJson, ScaledRopeMeansLlama31sParameters) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
   EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{8, 1, 4, 8192}));
   EXPECT_TRUE(warns(model, "3.2"));
@@ -61,7 +61,7 @@ TEST(ParamsJson, ScaledRopeStandsForTheNumbersOfLlama31) {
   EXPECT_TRUE(set.warnings.empty());
 }
 
-TEST(ParamsJson, Llama4LeavesLayersWithoutPositions) {
+TEST(ParamsJson, EveryFourthLlama4LayerHasNoPositions) {
   const ModelSpec model = resolved(meta_with(
       R"("rope_theta": 5e5, "use_scaled_rope": true, "nope_layer_interval": 4, "moe_args": {},
          "attn_temperature_tuning": true)"));
@@ -73,7 +73,7 @@ TEST(ParamsJson, Llama4LeavesLayersWithoutPositions) {
             QueryTemperature(StepTemperature{.scale = 0.1, .interval_tokens = 8192, .offset = 1}));
 }
 
-TEST(ParamsJson, MistralsYarnHasItsOwnNames) {
+TEST(ParamsJson, MistralsYarnKeysAreRead) {
   constexpr std::string_view yarn =
       R"("rope_theta": 1e6, "max_position_embeddings": 262144,
          "yarn": {"factor": 16, "original_max_position_embeddings": 16384,
@@ -107,7 +107,7 @@ TEST(ParamsJson, MistralsScaleGrowsCosAndSinUnlessAttentionIsLatent) {
   EXPECT_DOUBLE_EQ(only(latent).softmax_factor, growth * growth);
 }
 
-TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
+TEST(ParamsJson, MissingAndInconsistentSizesAreRefused) {
   not_supported(mistral_with(R"("sliding_window": 4096)"),
                 {"rope_theta must be given", "10000", "1000000"});
   malformed(R"({"dim": 256, "n_heads": 4, "multiple_of": 1})", {"n_layers"});
@@ -115,7 +115,7 @@ TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
             {"dim must be a positive multiple of n_heads", "250"});
 }
 
-// A file that is understood in part would give a model without its scaling.
+// A file understood in part would lose its scaling.
 TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
   not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
                    "original_max_position_embeddings": 8192})"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids that are made are judged right, one wrong id is found where it is, and sizes that do not fit
-// are refused. python/tests/test_position_ids.py has a case of each kind of finding.
+// Generated ids pass, one wrong id is located, and sizes that do not fit are refused.
+// python/tests/test_position_ids.py has a case for each kind of finding.
 #include "rotary/position_ids.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using test::value_of;
 
 constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
 
-TEST(PositionIds, OneWrongIdOfManyIsFoundWhereItIs) {
+TEST(PositionIds, OneWrongIdIsFoundAtItsToken) {
   std::mt19937 random(1);
   const auto upto = [&random](std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(0, most)(random);
@@ -50,7 +50,7 @@ TEST(PositionIds, OneWrongIdOfManyIsFoundWhereItIs) {
   }
 }
 
-TEST(PositionIds, LengthsAreBetweenBounds) {
+TEST(PositionIds, LengthsAreDifferencesOfBounds) {
   EXPECT_EQ(value_of(sequence_lengths(Numbers{0, 5, 5, 7})), (Numbers{5, 0, 2}));
   for (const Numbers& bounds :
        {Numbers{}, Numbers{0}, Numbers{1, 2}, Numbers{0, 3, 2}, Numbers{0, far}, Numbers{-far, 0}})

@@ -31,7 +31,7 @@ Frequencies frequencies_of_two_pairs() {
   return test::value_of(make_frequencies(window, {1.0, 0.1}, 1));
 }
 
-TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
+TEST(PositionMaps, RelativePositionsFollowTheDefinition) {
   test::Random random(7);
   for (const PositionMap& map : std::initializer_list<PositionMap>{
            ReRope{0}, ReRope{17}, LeakyReRope{9, 4}, LeakyReRope{0, 1}, SelfExtend{10, 4},
@@ -48,8 +48,7 @@ TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
       }
     }
   }
-  // There are two forms in use; this is W - W/G with 10/4 rounded down, in a prefill as in a decode
-  // step.
+  // This is W - W/G, one of two forms in use, with 10/4 rounded down, in prefill and decode alike.
   EXPECT_EQ(relative_position(SelfExtend{10, 4}, 100, 0, 1), 25 + 10 - 2);
   EXPECT_EQ(relative_position(SelfExtend{1, 8}, 7, 0, 1), 1);
   // ChunkLlama of 4096 trained tokens: 3072 and 256. No distance leaves the trained context.
@@ -68,8 +67,7 @@ double score_at(std::int64_t distance, const std::vector<double>& inv_freq,
   return score;
 }
 
-// The purpose of the clipped angle, scores that fall with distance, is met for q = k but not for
-// other q and k.
+// Clipping should make scores fall with distance. They do for q = k, but not for every q and k.
 TEST(PositionMaps, ClippedScoresFallWithDistanceOnlyWhereQueryIsKey) {
   std::vector<double> inv_freq;
   for (int p = 0; p < 64; ++p) inv_freq.push_back(std::pow(10000.0, -p / 64.0));
@@ -124,7 +122,7 @@ class PositionMapsErrors : public test::Refusals<MapCall> {
     test::refused(validate(map), parts);
     refuse(c.options.map = map, parts);
   }
-  // An option that a map has no use for.
+  // Expects that a map refuses an option that it does not use.
   template <class Change>
   void refuse_option(const Change& change, std::string_view member) {
     refuse(change, {member, "a position map"}, ErrorCode::unsupported);
@@ -150,7 +148,7 @@ TEST_F(PositionMapsErrors, EachMapSaysItsRequirement) {
   refuse_map(ClippedAngle{std::nan("")}, {"max_angle", "got nan"});
 }
 
-TEST_F(PositionMapsErrors, AreOfWhatAMapCannotServe) {
+TEST_F(PositionMapsErrors, UnsuitableArgumentsOfAMapAreRefused) {
   refuse(c.options.frequencies = nullptr, {"frequencies must be given", "null"});
   refuse(c.options.attend.scale = 0, {"scale", "got 0"});
   refuse(c.frequencies.contexts.last = 4096, {"the same for every context", "1 to 4096"});
@@ -173,7 +171,7 @@ TEST_F(PositionMapsErrors, AreOfWhatAMapCannotServe) {
   refuse(c.out.extents.features = 5, {"out and q must share no element"});
 }
 
-TEST_F(PositionMapsErrors, AreOfOptionsThatAMapHasNoUseFor) {
+TEST_F(PositionMapsErrors, UnusedOptionsOfAMapAreRefused) {
   const RelativeBias bias = Alibi{.heads = 4};
   const ShawTable shaw;
   std::vector<std::byte> memory(64);
@@ -190,7 +188,7 @@ TEST_F(PositionMapsErrors, AreOfOptionsThatAMapHasNoUseFor) {
   refuse_option(options.memory = memory, "memory");
 }
 
-// From 2^62 positions on a bound counts as none.
+// A bound of 2^62 positions or more counts as none.
 TEST(PositionMaps, AnAngleThatNoPositionReachesHasNoBound) {
   EXPECT_EQ(positions_to(0x1p21, 0x1p-40), std::int64_t{1} << 61);
   EXPECT_EQ(positions_to(0x1p22, 0x1p-40), any_distance);

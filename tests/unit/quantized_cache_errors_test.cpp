@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement of append and attend on caches in 8 bits, broken once: the error says it and
-// what was got, and no byte has changed.
+// Every requirement of append and attend for int8 caches, broken once: the error states it and the
+// value, and no byte has changed.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -72,17 +72,17 @@ struct AttendCall {
 using QuantizedCacheErrors = test::Refusals<AppendCall>;
 using QuantizedKeysErrors = test::Refusals<AttendCall>;
 
-TEST_F(QuantizedCacheErrors, NoneToBeginWith) {
+TEST_F(QuantizedCacheErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(append(c.cache, c.heads, c.slots));
   accept(c);
 }
 
-TEST_F(QuantizedKeysErrors, NoneToBeginWith) {
+TEST_F(QuantizedKeysErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(attend_bytes(c.q.view(), c.keys, c.options));
   accept(c);
 }
 
-TEST_F(QuantizedCacheErrors, RefusesShapes) {
+TEST_F(QuantizedCacheErrors, WrongShapesAndSlotsAreRefused) {
   refuse(c.cache.k.extents.heads = 3,
          {"cache.k: heads and features must be those of k, 2 and 16", "got 3 and 16"});
   refuse(c.cache.v->extents.batch = 4, {"cache.v: blocks", "5 and 4", "got 4 and 4"});
@@ -91,7 +91,7 @@ TEST_F(QuantizedCacheErrors, RefusesShapes) {
   refuse(c.numbers[5] = 20, {"slots", "below", "20", "token 2 of batch row 1"});
 }
 
-TEST_F(QuantizedCacheErrors, RefusesMemory) {
+TEST_F(QuantizedCacheErrors, InvalidViewsAreRefused) {
   refuse(c.cache.k.data = nullptr, {"cache.k: data must not be null"});
   refuse(c.cache.k.scales = nullptr, {"cache.k.scales: data must not be null"});
   refuse(c.cache.v->scales =
@@ -124,7 +124,7 @@ TEST_F(QuantizedCacheErrors, RefusesSharedElements) {
       {"cache.v.scales and slots must share no element"});
 }
 
-TEST_F(QuantizedCacheErrors, RefusesTypes) {
+TEST_F(QuantizedCacheErrors, UnsupportedTypesAreRefused) {
   const Rotations wide_rows = test::rotations_of(
       test::frequencies_of({.head_dim = 16, .rotary_dim = 16, .pairing = Pairing::half}),
       ConsecutivePositions{.first = 9, .tokens = 3}, RowDType::f64);
@@ -159,7 +159,7 @@ TEST_F(QuantizedCacheErrors, RefusesHeadsTooLong) {
   EXPECT_EQ(to.bytes(), before);
 }
 
-TEST_F(QuantizedKeysErrors, RefusesKeys) {
+TEST_F(QuantizedKeysErrors, InvalidKeysAreRefused) {
   refuse(c.keys.k.extents.features = 15, {"k: features must be those of q, 16", "got 15"});
   refuse(c.keys.v.extents.tokens = 3, {"v: batch, tokens and heads must be those of k, 5, 4, 2"});
   refuse(c.keys.v.data = nullptr, {"v: data must not be null"});

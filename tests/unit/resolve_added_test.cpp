@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what models that do not rotate add to embeddings and to scores with what Transformers
-// 5.23.0 computes: build_mpt_alibi_tensor, build_alibi_tensor of BLOOM and Falcon,
+// Compares the encodings of models without rotation with Transformers 5.23.0:
+// build_mpt_alibi_tensor, build_alibi_tensor of BLOOM and Falcon,
 // T5Attention._relative_position_bucket and the sinusoidal classes, run with torch 2 in float32.
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
     EXPECT_NEAR(got[i], wanted[i], std::abs(wanted[i]) * 0x1p-23) << i;
 }
 
-TEST(Added, SlopesOfMpt) {
+TEST(Added, MptsSlopesAgreeWithTransformers) {
   expect_near(slopes_of(R"({"model_type": "mpt", "n_layers": 2, "n_heads": 12})"),
               {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625, 0.707106769,
                0.353553385, 0.176776692, 0.0883883461});
@@ -45,7 +45,7 @@ TEST(Added, SlopesOfMpt) {
        0.03125, 0.0220970865, 0.015625, 0.0110485433, 0.0078125, 0.00552427163, 0.00390625});
 }
 
-TEST(Added, BiasMaxOfMptIsThatOfItsOwnCode) {
+TEST(Added, MptsBiasMaxSetsTheSlopes) {
   constexpr std::string_view config =
       R"({"model_type": "mpt", "n_layers": 2, "n_heads": 12,
           "attn_config": {"alibi_bias_max": 16}})";
@@ -58,7 +58,7 @@ TEST(Added, BiasMaxOfMptIsThatOfItsOwnCode) {
       {"bias_max must be > 0"});
 }
 
-TEST(Added, SlopesOfBloomFalconAndBaichuan) {
+TEST(Added, SlopesOfBloomFalconAndBaichuanAgree) {
   constexpr std::string_view bloom = R"({"model_type": "bloom", "n_layer": 2, "n_head": 6})";
   expect_near(slopes_of(bloom), {0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
   EXPECT_EQ(std::get<Alibi>(*resolved(bloom).relative_bias).form, AlibiForm::key_position);
@@ -72,7 +72,7 @@ TEST(Added, SlopesOfBloomFalconAndBaichuan) {
   EXPECT_EQ(std::get<Alibi>(*resolved(baichuan).relative_bias).form, AlibiForm::causal);
 }
 
-TEST(Added, NothingWhereTheHeadsAreNotKnown) {
+TEST(Added, UnknownHeadsGiveNoBias) {
   EXPECT_FALSE(resolved(R"({"model_type": "bloom", "n_layer": 2})").relative_bias);
   EXPECT_FALSE(resolved(R"({"model_type": "marian", "encoder_layers": 2})").sinusoidal);
   EXPECT_FALSE(resolved(R"({"model_type": "falcon", "n_layer": 2, "n_head": 4, "head_dim": 64,
@@ -91,7 +91,7 @@ std::vector<std::int64_t> buckets_of(const T5Bias& bias) {
   return buckets;
 }
 
-TEST(Added, BucketsOfT5) {
+TEST(Added, T5sBucketsAgreeWithTransformers) {
   for (const std::string_view type : {"t5", "mt5", "umt5", "switch_transformers", "longt5"}) {
     SCOPED_TRACE(type);
     const ModelSpec model = resolved(R"({"model_type": ")" + std::string(type) +
@@ -138,7 +138,7 @@ const std::vector<double> ends_5 = {-0.9589243, 0.23000173, 0.01077197, 0.000500
 const std::vector<double> transformer_3 = {0.14112000, -0.9899925, 0.29552022, 0.95533651,
                                            0.02999550, 0.99955004, 0.00300000, 0.99999553};
 
-TEST(Added, SinusoidsOfEachFamily) {
+TEST(Added, SinusoidsOfEachFamilyAgreeWithItsClass) {
   const std::vector<double> zeros(8);
   for (const SinusoidalCase& each : std::vector<SinusoidalCase>{
            {R"({"model_type": "marian", "encoder_layers": 2, "d_model": 8})", 3, marian_3},
@@ -181,8 +181,8 @@ TEST(Added, SinusoidsOfEachFamily) {
             {"d_model", "dim must be"});
 }
 
-// Where a choice falls on learned vectors there is no table.
-TEST(Added, NoTableOfLearnedVectors) {
+// A config that chooses learned vectors has no table.
+TEST(Added, LearnedVectorsGiveNoTable) {
   for (const std::string_view config :
        {R"({"model_type": "xlm", "n_layers": 2, "emb_dim": 8})",
         R"({"model_type": "trocr", "decoder_layers": 2, "d_model": 8})",
@@ -194,7 +194,7 @@ TEST(Added, NoTableOfLearnedVectors) {
   }
 }
 
-// Relative encodings that ModelSpec cannot say, and convolutions.
+// Relative encodings that ModelSpec cannot describe, and convolutions.
 TEST(Added, AFamilyWithoutARowIsRefused) {
   for (const std::string_view type : {"deberta-v2", "mpnet", "beit", "wav2vec2", "udop", "xlnet"}) {
     test::not_supported(test::model_with(type), {"model_type must be one of", type});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of several axes: what sections, towers and diffusion transformers say of them. Their
-// numbers are compared with other programs' in tests/golden/axis_rows_golden_test.cpp.
+// Positions with several axes, from sections, towers and diffusion transformers.
+// tests/golden/axis_rows_golden_test.cpp compares their numbers with other programs'.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ Axes axes(std::string_view config, const ResolveOptions& options = {}) {
   return axes_of(resolved(config, options)).value();
 }
 
-TEST(Sections, BecomeAxesAsTheFamilyHasThem) {
+TEST(Sections, BecomeAxesInTheFamilysOrder) {
   EXPECT_EQ(axes(sections("qwen2_5_vl_text", "[8, 12, 12]")).pairs, (Counts{8, 12, 12}));
   EXPECT_EQ(axes(sections("qwen2_5_vl_text", "[8, 12, 12]")).arrangement, AxisArrangement::blocks);
   const Axes in_turn = axes(sections("qwen3_vl_text", "[12, 10, 10]"));
@@ -72,14 +72,14 @@ TEST(Sections, AreThoseOfTheClassIfTheConfigHasNone) {
           "head_dim": 128, "num_hidden_layers": 2})");
   EXPECT_EQ(axes_of(model).value().pairs, (Counts{24, 20, 20}));
   EXPECT_TRUE(model.warnings.empty());
-  // In turn the class deals as many pairs as there are; in blocks it cannot run.
+  // Interleaved, the class deals however many pairs exist; in blocks it cannot run.
   EXPECT_EQ(axes(model_with("qwen3_vl_text")).pairs, (Counts{11, 11, 10}));
   const ModelSpec other = resolved(model_with("qwen2_vl_text"));
   EXPECT_FALSE(axes_of(other));
   EXPECT_TRUE(warns(other, "text alone"));
 }
 
-TEST(Sections, ADisagreementOfTheConfigIsSaid) {
+TEST(Sections, AContradictingKeyIsIgnoredWithAWarning) {
   const ModelSpec model =
       resolved(sections("qwen3_vl_text", "[12, 10, 10]", R"(, "mrope_interleaved": false)"));
   EXPECT_TRUE(warns(model, "mrope_interleaved false is ignored"));
@@ -98,8 +98,8 @@ TEST(Sections, AreDealtAsTheConfigSaysForAnUnknownFamily) {
   EXPECT_EQ(arrangement(R"(, "mrope_interleaved": true)"), AxisArrangement::interleaved);
 }
 
-// YaRN's frequencies are those of a head, whatever the axes of its pairs.
-TEST(Sections, ScalingRulesHoldBelowThem) {
+// YaRN's frequencies do not depend on the axes of the pairs.
+TEST(Sections, DoNotChangeScaledFrequencies) {
   constexpr std::string_view yarn = R"("rope_scaling": {"rope_type": "yarn", "factor": 4,
       "original_max_position_embeddings": 4096)";
   const auto plain = model_with("qwen2", std::string(yarn) + "}");
@@ -113,7 +113,7 @@ TEST(Sections, ScalingRulesHoldBelowThem) {
             test::value_of(make_frequencies(three)).inv_freq);
 }
 
-TEST(Sections, AreTextAloneForGgml) {
+TEST(Sections, AreDroppedWithAWarningForGgml) {
   const ModelSpec model =
       resolved(sections("qwen2_5_vl_text", "[8, 12, 12]"), {.numerics = Numerics::ggml});
   EXPECT_FALSE(axes_of(model));
@@ -134,14 +134,14 @@ TEST(Parts, ATowerIsReadFromItsOwnConfig) {
   EXPECT_EQ(test::layers_of(model), "R0 R0 R0");
   EXPECT_EQ(axes_of(model).value().pairs, (Counts{8, 8}));
   EXPECT_EQ(axes_of(model).value().exponents.get(), AxisExponents::own);
-  // Sizes that it leaves out are those of its class, not what hidden_size says.
+  // Missing sizes are those of its class, not derived from hidden_size.
   const ModelSpec bare =
       resolved(with_tower(R"({"hidden_size": 1536, "model_type": "qwen2_vl"})"), vision);
   EXPECT_EQ(bare.layers.size(), 32U);
   EXPECT_EQ(bare.rotary.front().spec.head_dim, 80);
 }
 
-TEST(Parts, RopeTypesOfATower) {
+TEST(Parts, ATowerAcceptsAxialAndDefaultAlone) {
   for (const std::string_view type : {"axial", "default"}) {
     const auto rope = std::string(small_tower) + R"(, "rope_parameters": {"rope_theta": 77.0,
         "rope_type": ")" +
@@ -209,7 +209,7 @@ TEST(Parts, MoonVitTurnsByColumnsAndRowsInTurn) {
   EXPECT_EQ(learned.layers.front().encoding, LayerEncoding::learned);
 }
 
-TEST(Parts, HostileTowers) {
+TEST(Parts, InvalidTowersAreRefused) {
   const auto refused = [](std::string_view members, ErrorCode code, test::Parts parts) {
     test::refused(resolve(with_tower(test::json_object(members)), vision), parts, code);
   };
@@ -223,7 +223,7 @@ TEST(Parts, HostileTowers) {
   refused(R"("model_type": 3)", ErrorCode::malformed_input, {"model_type"});
 }
 
-TEST(Parts, OnesThatAreNotThere) {
+TEST(Parts, MissingPartsAreRefused) {
   const auto refused = [](const std::string& config, const ResolveOptions& options,
                           test::Parts parts) { test::refused(resolve(config, options), parts); };
   refused(model_with("llama"), vision, {"text", "got vision", "vision_config"});
@@ -240,7 +240,7 @@ TEST(Parts, APairingIsNotEnoughForAnUnknownTower) {
                 {"'mystery'", "axes of your own"}, ErrorCode::unsupported);
 }
 
-TEST(Parts, AreListed) {
+TEST(Parts, AreListedWithTheirConfigParts) {
   const auto parts = test::value_of(model_parts(
       R"({"model_type": "qwen2_5_omni", "thinker_config": {"model_type": "qwen2_5_omni_thinker",
           "text_config": {"model_type": "qwen2_5_omni_text"}, "vision_config": {},
@@ -256,7 +256,7 @@ TEST(Parts, AreListed) {
   test::refused(model_parts("[]"), {"object"}, ErrorCode::malformed_input);
 }
 
-TEST(Parts, ABackboneWithinATower) {
+TEST(Parts, ATowersBackboneIsRead) {
   const ModelSpec model = resolved(R"({"model_type": "sam3", "vision_config": {"backbone_config":
       {"model_type": "sam3_vit_model", "hidden_size": 64, "num_attention_heads": 2}}})",
                                    vision);
@@ -270,7 +270,7 @@ std::string flux(std::string_view dims, std::string_view more = {}) {
          std::string(dims) + std::string(more) + "}";
 }
 
-TEST(Diffusion, AxesAndLayers) {
+TEST(Diffusion, AxesAndLayersAreRead) {
   const ModelSpec model = resolved(flux("[8, 12, 12]"));
   EXPECT_EQ(model.model_type, "FluxTransformer2DModel");
   EXPECT_EQ(model.layers.size(), 5U);
@@ -280,7 +280,7 @@ TEST(Diffusion, AxesAndLayers) {
   EXPECT_EQ(wan.pairs, (Counts{22, 21, 21}));
 }
 
-TEST(Diffusion, HostileLists) {
+TEST(Diffusion, InvalidListsAreRefused) {
   malformed(flux("[8, 12, 10]"), {"axes_dims_rope", "32", "got 30"});
   malformed(flux("[9, 11, 12]"), {"axes_dims_rope", "even", "got 9"});
   malformed(flux("[-8, 28, 12]"), {"axes_dims_rope", "got -8"});
@@ -289,7 +289,7 @@ TEST(Diffusion, HostileLists) {
   malformed(flux("[]"), {"axes_dims_rope"});
 }
 
-TEST(Diffusion, OthersAreRefusedByName) {
+TEST(Diffusion, UnsupportedModelsAreRefusedByName) {
   not_supported(R"({"_class_name": "MochiTransformer3DModel"})",
                 {"'MochiTransformer3DModel'", "pos_frequencies"});
   not_supported(R"({"_class_name": "FluxPipeline"})", {"transformer/config.json"});
@@ -300,7 +300,7 @@ TEST(Diffusion, OthersAreRefusedByName) {
 }
 
 // DINOv3 turns by 2 pi times a coordinate in [-1, 1].
-TEST(Towers, ScalesOfCentres) {
+TEST(Towers, Dinov3ScalesCentresByTwoPi) {
   const Axes centres = axes(model_with("dinov3_vit"));
   EXPECT_EQ(centres.scales, (std::vector<double>(2, 2 * std::numbers::pi)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The assumptions of each family: pairing, base, how much of the head turns, the names of its keys.
+// The assumptions of each family: pairing, base, rotated part of the head, names of its keys.
 #include <gtest/gtest.h>
 
 #include "support/refusals.hpp"
@@ -56,7 +56,7 @@ TEST(ResolveFamilies, GptNeoxTurnsAQuarterUnlessSaidOtherwise) {
 }
 
 // Transformers 5 writes the fraction and the base into rope_parameters.
-TEST(ResolveFamilies, GptNeoxInItsNewForm) {
+TEST(ResolveFamilies, GptNeoxReadsRopeParametersFirst) {
   std::string config(gpt_neox);
   config.replace(config.size() - 1, 1,
                  R"(, "rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.5,
@@ -76,7 +76,7 @@ TEST(ResolveFamilies, GptNeoxIgnoresTheNamesOfOthers) {
   EXPECT_EQ(model.warnings.size(), 2U);
 }
 
-TEST(ResolveFamilies, GptjHasNamesOfItsOwnAndTurnsNeighbours) {
+TEST(ResolveFamilies, GptjReadsItsOwnKeysAndPairsNeighbours) {
   const ModelSpec model = resolved(gptj);
   const ModelRotary& rotary = model.rotary.front();
   EXPECT_EQ(rotary.spec.head_dim, 256);
@@ -91,7 +91,7 @@ TEST(ResolveFamilies, GptjHasNamesOfItsOwnAndTurnsNeighbours) {
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 32);
 }
 
-// modeling_gptj.py has its base in the code: a rope_theta there would do nothing.
+// modeling_gptj.py has its base in the code and reads no rope_theta.
 TEST(ResolveFamilies, GptjIgnoresRopeThetaWithAWarning) {
   std::string config(gptj);
   config.replace(config.size() - 1, 1, R"(, "rope_theta": 500000})");
@@ -108,7 +108,7 @@ TEST(ResolveFamilies, HeadDimIsTakenFromTheKeyBeforeTheQuotient) {
 
 // The class of llama, mistral and qwen2 ignores the fraction for rope_type default; the scaled
 // rules honour it.
-TEST(ResolveFamilies, PartialRotaryFactorOfALlama) {
+TEST(ResolveFamilies, LlamaReadsTheFractionForScaledRulesAlone) {
   const ModelSpec plain = resolved(llama_with(R"("partial_rotary_factor": 0.5)"));
   EXPECT_EQ(plain.rotary.front().spec.rotary_dim.value_or(64), 64);
   EXPECT_TRUE(warns(plain, "partial_rotary_factor"));
@@ -166,7 +166,7 @@ TEST(ResolveFamilies, WarnsBeyondTheTrainedContext) {
   }
 }
 
-TEST(ResolveFamilies, OtherKeysOfAModelAreNoneOfItsBusiness) {
+TEST(ResolveFamilies, UnrelatedKeysGiveNoWarning) {
   const ModelSpec model = resolved(llama_with(
       R"("vocab_size": 32000, "torch_dtype": "bfloat16", "rms_norm_eps": 1e-05,
          "hidden_act": "silu", "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": false,

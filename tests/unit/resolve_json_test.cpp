@@ -24,28 +24,28 @@ std::string nested(std::size_t depth) {
   return config + "}";
 }
 
-TEST(ResolveJson, Empty) {
+TEST(ResolveJson, EmptyTextIsRefused) {
   malformed("", {"JSON"});
   malformed("   \n", {"JSON"});
   malformed(std::string_view("\0", 1), {"JSON", "byte"});
 }
 
 // nlohmann/json takes a NUL byte for the end of the text.
-TEST(ResolveJson, TextBehindANul) {
+TEST(ResolveJson, TextBehindANulIsRefused) {
   const std::string config = llama_with("");
   for (const std::string& behind : {std::string("\0", 1), std::string("\0{]", 3)}) {
     malformed(config + behind, {"NUL", std::to_string(config.size())});
   }
 }
 
-TEST(ResolveJson, NotAnObject) {
+TEST(ResolveJson, AnotherJsonValueIsRefused) {
   malformed("[]", {"JSON object", "got []"});
   malformed("3", {"JSON object", "got 3"});
   malformed("null", {"JSON object", "got null"});
   malformed(R"("llama")", {"JSON object", R"("llama")"});
 }
 
-TEST(ResolveJson, EveryTruncation) {
+TEST(ResolveJson, EveryTruncationIsRefused) {
   const std::string config = llama_with(R"("rope_scaling": {"type": "linear", "factor": 2.5})");
   ASSERT_TRUE(resolve(config));
   for (std::size_t size = 0; size < config.size(); ++size) {
@@ -53,7 +53,7 @@ TEST(ResolveJson, EveryTruncation) {
   }
 }
 
-TEST(ResolveJson, NotQuiteJson) {
+TEST(ResolveJson, AlmostJsonIsRefused) {
   malformed(llama_with("") + "x", {"JSON", "byte"});
   malformed(llama_with("") + llama_with(""), {"JSON", "byte"});
   malformed(R"({"model_type": "llama", "head_dim": 64,})", {"JSON", "byte"});
@@ -62,15 +62,15 @@ TEST(ResolveJson, NotQuiteJson) {
 }
 
 // JSON has no such numbers.
-TEST(ResolveJson, NumbersThatAreNone) {
+TEST(ResolveJson, InvalidNumbersAreRefused) {
   for (const std::string_view number : {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx",
                                         "+Infinity", "Infinity1", "infinity", "- Infinity"}) {
     malformed(llama_with(member("rope_theta", number)), {"JSON"});
   }
 }
 
-// Python writes these. Nobody reads the value in most files: time_step_limit of Mamba-2.
-TEST(ResolveJson, NonFiniteNumbersThatNobodyReads) {
+// Python writes these. Mostly the key is not read, as time_step_limit of Mamba-2.
+TEST(ResolveJson, UnreadNonFiniteNumbersAreAccepted) {
   for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
     EXPECT_TRUE(resolve(llama_with(member("time_step_limit", number)))) << number;
     const std::string list = "[0.0, " + std::string(number) + " , " + std::string(number) + "]";
@@ -80,7 +80,7 @@ TEST(ResolveJson, NonFiniteNumbersThatNobodyReads) {
   }
 }
 
-TEST(ResolveJson, NonFiniteNumbersThatAreRead) {
+TEST(ResolveJson, NonFiniteNumbersOfKnownKeysAreRefused) {
   for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
     const std::string got = "got " + std::string(number);
     malformed(llama_with(member("rope_theta", number)), {"rope_theta must be a number", got});
@@ -91,8 +91,8 @@ TEST(ResolveJson, NonFiniteNumbersThatAreRead) {
             {"rope_scaling.factor must be a number, got NaN"});
 }
 
-// Text that has them elsewhere is read, or refused at its byte, as without them.
-TEST(ResolveJson, NonFiniteNumbersElsewhere) {
+// Elsewhere in the text they change nothing: it is read, or refused at the same byte.
+TEST(ResolveJson, MisplacedNonFiniteNumbersAreRefused) {
   const std::string config =
       R"({"model_type": "llama", "NaN": "NaN, Infinity", "a": "\"NaN", "b": NaN, "head_dim": 8})";
   EXPECT_EQ(test::resolved_rotary(config).head_dim, 8);
@@ -105,7 +105,7 @@ TEST(ResolveJson, NonFiniteNumbersElsewhere) {
   malformed(R"({"a": NaN, "a": NaN})", {"'a' twice"});
 }
 
-TEST(ResolveJson, NumbersOfAnySize) {
+TEST(ResolveJson, HugeNumbersOfKnownKeysAreRefused) {
   for (const std::string_view number :
        {"99999999999999999999999999", "-99999999999999999999999999", "18446744073709551615",
         "9223372036854775808", "-9223372036854775808", "1e300"}) {
@@ -114,7 +114,7 @@ TEST(ResolveJson, NumbersOfAnySize) {
   EXPECT_TRUE(resolve(llama_with(R"("vocab_size": 99999999999999999999999999)")));
 }
 
-TEST(ResolveJson, DuplicateKeys) {
+TEST(ResolveJson, DuplicateKeysAreRefused) {
   malformed(llama_with(R"("rope_theta": 1e4, "rope_theta": 1e6)"), {"rope_theta", "twice"});
   malformed(llama_with(R"("rope_scaling": {"type": "linear", "factor": 2, "factor": 4})"),
             {"factor", "twice"});
@@ -122,7 +122,7 @@ TEST(ResolveJson, DuplicateKeys) {
   EXPECT_TRUE(resolve(llama_with(R"("other": [{"a": 1}, {"a": 1}])")));
 }
 
-TEST(ResolveJson, Depth) {
+TEST(ResolveJson, MoreThan64LevelsAreRefused) {
   EXPECT_TRUE(resolve(nested(63)));  // the object itself is the first level
   malformed(nested(64), {"64"});
   malformed(nested(1'000'000), {"64"});
@@ -149,7 +149,7 @@ TEST(ResolveJson, MessagesStayShort) {
 }
 
 // Bytes changed, removed or repeated at random: any answer but a crash.
-TEST(ResolveJson, RandomDamage) {
+TEST(ResolveJson, DamagedTextNeverCrashes) {
   test::Random random(37);
   const std::string config = llama_with(
       R"("rope_scaling": {"rope_type": "yarn", "factor": 2.0, "mscale": 1, "truncate": false,
@@ -179,8 +179,8 @@ TEST(ResolveJson, RandomDamage) {
   }
 }
 
-// Configs of two mebibytes in the shapes that invite quadratic work. Nothing is timed: work that
-// grew with the square of the size would take hours here, and the answer would not come.
+// Configs of two mebibytes in shapes that invite quadratic work. Nothing is timed: quadratic work
+// would take hours here.
 
 using test::not_supported;
 
@@ -195,7 +195,7 @@ std::string many(const std::function<std::string(int)>& item) {
 
 std::string numbered(int i) { return member("k" + std::to_string(i), "1"); }
 
-TEST(ResolveLarge, ManyKeys) {
+TEST(ResolveLarge, ManyKeysAreAccepted) {
   EXPECT_TRUE(resolve(llama_with(many(numbered))));
   EXPECT_TRUE(
       resolve(llama_with(many([](int i) { return member("rope_" + std::to_string(i), "null"); }))));
@@ -204,20 +204,20 @@ TEST(ResolveLarge, ManyKeys) {
       resolve(llama_with(many([&](int i) { return member(beginning + std::to_string(i), "1"); }))));
 }
 
-TEST(ResolveLarge, ManyContainers) {
+TEST(ResolveLarge, ManyContainersAreAccepted) {
   EXPECT_TRUE(resolve(llama_with(member("other", "[" + many([](int) { return "{}"; }) + "]"))));
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   EXPECT_TRUE(resolve(
       llama_with(member("other", "[" + many([&](int) { return std::string(deep); }) + "]"))));
 }
 
-TEST(ResolveLarge, ManyUnknownKeysOfARule) {
+TEST(ResolveLarge, ManyUnknownKeysOfARuleAreRefused) {
   const std::string rule = R"("rope_type": "linear", "factor": 2, )" + many(numbered);
   not_supported(llama_with(member("rope_scaling", "{" + rule + "}")),
                 {"rope_scaling.k", "not a key of rope_type 'linear'"});
 }
 
-TEST(ResolveLarge, ManyLayerTypes) {
+TEST(ResolveLarge, ManyLayerTypesAreRefused) {
   const std::string names = many([](int i) { return json_text(std::to_string(i)); });
   const std::string ropes = many([](int i) { return member(std::to_string(i), "{}"); });
   std::string config = R"({"model_type": "llama", "head_dim": 64, )";
@@ -228,7 +228,7 @@ TEST(ResolveLarge, ManyLayerTypes) {
             {"must be given, because layer_types names it"});
 }
 
-TEST(ResolveLarge, LongWords) {
+TEST(ResolveLarge, LongUnreadKeysAreAcceptedAndLongValuesRefused) {
   std::string almost_rope;
   while (almost_rope.size() < large) almost_rope += "rop_";
   EXPECT_TRUE(resolve(llama_with(member(almost_rope, "1"))));
@@ -239,7 +239,7 @@ TEST(ResolveLarge, LongWords) {
 }
 
 // A short config cannot ask for unbounded sizes either.
-TEST(ResolveLarge, TheLargestHead) {
+TEST(ResolveLarge, HeadsAbove65536FeaturesAreRefused) {
   EXPECT_TRUE(resolve(R"({"model_type": "llama", "head_dim": 65536})"));
   malformed(R"({"model_type": "llama", "head_dim": 65538})",
             {"head_dim must be in 2..65536", "got 65538"});

@@ -38,7 +38,7 @@ TEST(LayerKinds, Exaone4WithoutAWindowRotatesEverywhere) {
                 {"sliding_window_pattern", "LLLG"});
 }
 
-TEST(LayerKinds, ListsMustFit) {
+TEST(LayerKinds, ListsThatDoNotFitAreRefused) {
   malformed(model_with("smollm3", R"("no_rope_layers": [1, 0])"),
             {"no_rope_layers", "each layer, 4", "got 2"});
   malformed(model_with("smollm3", R"("no_rope_layers": [1, 0, 2, 1])"),
@@ -51,7 +51,7 @@ TEST(LayerKinds, ListsMustFit) {
             {"sliding_window_pattern", ">= 1", "got 0"});
 }
 
-TEST(LayerKinds, ABaseForEachLayer) {
+TEST(LayerKinds, GraniteSwaHasABaseForEachLayer) {
   const ModelSpec model = resolved(model_with(
       "granite_swa", R"("rope_theta": 5000, "layer_rope_theta": [10000, 0, 1000000, 10000.0])"));
   EXPECT_EQ(layers_of(model), "R0 N R1 R0");
@@ -87,7 +87,7 @@ TEST(LayerKinds, Gemma3HasTwoBasesAndScalesFullLayers) {
   EXPECT_EQ(plain.layers[3].rotary, plain.layers[0].rotary);  // of six, the last is full
 }
 
-TEST(LayerKinds, Gemma3Nested) {
+TEST(LayerKinds, Gemma3ReadsNestedBases) {
   const ModelSpec model = resolved(model_with("gemma3_text", R"("rope_parameters": {
       "full_attention": {"rope_type": "linear", "factor": 8, "rope_theta": 3000000},
       "sliding_attention": {"rope_type": "default", "rope_theta": 30000}})"));
@@ -95,7 +95,7 @@ TEST(LayerKinds, Gemma3Nested) {
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 30000);
 }
 
-TEST(LayerKinds, TypesOfAClassThatNamesThem) {
+TEST(LayerKinds, Gemma3KnowsItsTwoLayerTypes) {
   const ModelSpec model = resolved(model_with("gemma3_text", R"("rope_parameters": {
       "full_attention": {"rope_type": "linear", "factor": 8}, "sliding_attention": null})"));
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 1e6);
@@ -105,7 +105,7 @@ TEST(LayerKinds, TypesOfAClassThatNamesThem) {
             {"rope_parameters.global_attention", "layer_types"});
 }
 
-TEST(LayerKinds, ModernbertScalesBoth) {
+TEST(LayerKinds, ModernbertScalesBothLayerTypes) {
   const ModelSpec model = resolved(
       model_with("modernbert", R"("global_rope_theta": 160000.0, "local_rope_theta": 10000.0,
           "rope_scaling": {"rope_type": "linear", "factor": 2})"));
@@ -128,7 +128,7 @@ TEST(LayerKinds, MimoTurnsAThirdAndNamesItsSlidingBase) {
   EXPECT_EQ(layers_of(model), "R0 R1 R1 R1 R1 R0 R1");
 }
 
-TEST(LayerKinds, FractionsByLayerType) {
+TEST(LayerKinds, LagunaRotatesFewerFeaturesInFullLayers) {
   const ModelSpec model = resolved(model_with(
       "laguna", R"("layer_types": ["full_attention", "sliding_attention", "sliding_attention",
                                    "full_attention"])"));
@@ -146,14 +146,14 @@ TEST(LayerKinds, Gemma4FullLayersHaveWiderHeads) {
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.head_dim, 64);
 }
 
-TEST(LayerKinds, ListsOfBasesAndFractions) {
+TEST(LayerKinds, Step3p5ReadsListsOfBasesAndFractions) {
   const ModelSpec model = resolved(model_with("step3p5", R"(
       "layer_types": ["full_attention", "sliding_attention", "sliding_attention",
                       "full_attention", "sliding_attention"],
       "rope_theta": [5000000.0, 10000.0, 10000.0, 5000000.0, 10000.0],
       "partial_rotary_factors": [0.5, 1.0, 1.0, 0.5, 1.0],
       "rope_scaling": {"rope_type": "linear", "factor": 2})"));
-  EXPECT_EQ(layers_of(model), "R0 R1 R1 R0");  // the fifth is not the model's
+  EXPECT_EQ(layers_of(model), "R0 R1 R1 R0");  // the model has no fifth layer
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 5e6);
   EXPECT_EQ(rotary_for(model, "full_attention").spec.rotary_dim, 32);
   EXPECT_EQ(rotary_for(model, "full_attention").spec.scaling, Scaling(LinearScaling{.factor = 2}));
@@ -173,7 +173,7 @@ TEST(LayerKinds, ListsOfBasesAndFractions) {
             {"layer_types must be given"});
 }
 
-// Sliding layers are "main", unscaled; the others "compress" with a base of their own.
+// Sliding layers are "main" and unscaled. The others are "compress" and have their own base.
 TEST(LayerKinds, DeepseekV4TurnsTheEndOfTheHead) {
   const ModelSpec model = resolved(
       R"({"model_type": "deepseek_v4", "head_dim": 512, "qk_rope_head_dim": 64,
@@ -198,7 +198,7 @@ TEST(LayerKinds, DeepseekV4TurnsTheEndOfTheHead) {
   EXPECT_EQ(short_end.rotary.front().spec.first_feature, 48);
 }
 
-TEST(LayerKinds, LayersWithoutAttention) {
+TEST(LayerKinds, HybridModelsHaveLayersWithoutAttention) {
   EXPECT_EQ(layers_of(resolved(model_with("qwen3_next"))), "- - - R0");
   EXPECT_EQ(layers_of(resolved(model_with("qwen3_next", R"("full_attention_interval": 2)"))),
             "- R0 - R0");
@@ -268,7 +268,7 @@ TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
                 {"llama_4_scaling_beta"});
 }
 
-TEST(LayerKinds, Qwen1GrowsWithTheLogarithm) {
+TEST(LayerKinds, Qwen1QueriesGrowWithTheLogarithm) {
   const std::string members =
       R"("kv_channels": 64, "seq_length": 2048, "rotary_pct": 1.0, "rotary_emb_base": 10000,
          "use_dynamic_ntk": true, "use_logn_attn": )";

@@ -29,7 +29,7 @@ TEST(ResolveLayers, AllShareOneRotaryEmbedding) {
   }
 }
 
-TEST(ResolveLayers, EachTypeHasItsOwn) {
+TEST(ResolveLayers, EachLayerTypeHasItsOwnRotaryEmbedding) {
   const ModelSpec model = resolved(llama_with(two_types));
   ASSERT_EQ(model.rotary.size(), 2U);
   ASSERT_EQ(model.layers.size(), 2U);
@@ -64,7 +64,7 @@ TEST(ResolveLayers, LayerTypesWithAFlatDictionaryShareIt) {
   EXPECT_EQ(model.layers[1].rotary, 0U);
 }
 
-TEST(ResolveLayers, OneTypeInNestedForm) {
+TEST(ResolveLayers, OneNestedTypeServesAllLayers) {
   const ModelSpec model = resolved(llama_with(
       R"("layer_types": ["full_attention", "full_attention"],
          "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 3}})"));
@@ -123,8 +123,8 @@ std::optional<Origin> origin_of_softcap(const ModelSpec& model) {
   return {};
 }
 
-// Gemma 2's class caps scores where the config is silent; null is none; other families' code has no
-// use for the key.
+// Gemma 2's class caps scores if the config is silent; null means no cap. Other families' code does
+// not use the key.
 TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
   for (const std::string_view family : {"gemma2", "vaultgemma"}) {
     const ModelSpec silent = resolved(test::model_with(family));
@@ -158,7 +158,7 @@ TEST(ResolveSoftcap, MustBePositive) {
   }
 }
 
-// Single layers: types, rope parameters and heads as single families write them.
+// Types, rope parameters and heads of single layers, as families write them.
 
 using test::layers_of;
 using test::malformed;
@@ -188,7 +188,7 @@ TEST(LayerLists, KimiCountsFromOne) {
             {"linear_attn_config.full_attn_layers", "1 to 4", "got 0"});
 }
 
-TEST(LayerLists, WindowsOfUltrabert) {
+TEST(LayerLists, UltrabertsWindowsChooseTheBase) {
   const ModelSpec model = resolved(model_with(
       "ultrabert", R"("attention_windows": [128, 0, null, 64], "rope_theta": [5000, 7, 7, 5000])"));
   EXPECT_EQ(layers_of(model), "R1 R0 R0 R1");
@@ -211,7 +211,7 @@ TEST(LayerLists, NullParametersMeanNoRotation) {
             {"sliding_attention", "must be given"});  // its class would fail
 }
 
-TEST(LayerLists, ScalingOfSomeLayers) {
+TEST(LayerLists, Molmo2ScalesTheListedLayers) {
   const ModelSpec model = resolved(model_with(
       "molmo2_text", R"("rope_scaling_layers": [1, 3], "rope_parameters": {"rope_type": "linear",
                         "factor": 8, "rope_theta": 5000})"));
@@ -225,7 +225,7 @@ TEST(LayerLists, ScalingOfSomeLayers) {
             {"rope_scaling_layers", "0 to 3", "got 4"});
 }
 
-TEST(LayerLists, MuseReadsZerosAlone) {
+TEST(LayerLists, MuseLayersWithABaseOfZeroDoNotRotate) {
   EXPECT_EQ(layers_of(resolved(model_with("muse_spark_text"))), "R0 R0 R0 N");
   const ModelSpec model = resolved(model_with(
       "muse_glimmer_text", R"("rope_theta": 500, "layer_rope_theta": [0, 500, 500, 9])"));
@@ -233,7 +233,7 @@ TEST(LayerLists, MuseReadsZerosAlone) {
   EXPECT_TRUE(warns(model, "layer_rope_theta 9 turns as rope_theta, 500"));
 }
 
-TEST(LayerLists, HeadsOfSingleLayers) {
+TEST(LayerLists, PerLayerHeadSizesMustAgreeWithinALayerType) {
   const auto with = [](std::string_view layers) {
     return with_types("embedding_gemma2_text",
                       std::string(R"("per_layer_config": )").append(layers));
@@ -251,7 +251,7 @@ TEST(LayerLists, HeadsOfSingleLayers) {
   malformed(with(R"({"x": {}})"), {"per_layer_config.x", "0 to 3"});
 }
 
-TEST(LayerLists, MustBeWhatTheyAreCalled) {
+TEST(LayerLists, ValuesOfAnotherTypeAreRefused) {
   for (const std::string value : {R"("x")", "[]", "5"}) {
     malformed(model_with("kimi_linear", R"("linear_attn_config": )" + value),
               {"linear_attn_config must be an object", value});
@@ -265,7 +265,7 @@ TEST(LayerLists, MustBeWhatTheyAreCalled) {
 }
 
 // Gemma 4 as Transformers 5.23 saves it: global_head_dim is gone.
-TEST(LayerLists, HeadsOfGemma4) {
+TEST(LayerLists, Gemma4ReadsPerLayerHeadSizes) {
   const auto gemma4 = [](std::string_view entries) {
     return R"({"model_type": "gemma4_text", "num_hidden_layers": 12, "per_layer_config": {)" +
            std::string(entries) + "}}";
@@ -277,7 +277,7 @@ TEST(LayerLists, HeadsOfGemma4) {
   not_supported(gemma4(R"("4": {"head_dim": 384})"), {"4.head_dim", "must be 256"});
 }
 
-TEST(LayerLists, HeadsOfFamiliesWithOneSize) {
+TEST(LayerLists, OtherFamiliesRefuseSeveralHeadSizes) {
   const auto llama = [](std::string_view entries) {
     return model_with("llama", std::string(R"("per_layer_config": )") + std::string(entries));
   };
@@ -290,7 +290,7 @@ TEST(LayerLists, HeadsOfFamiliesWithOneSize) {
   EXPECT_TRUE(resolve(llama(R"({"0": {"num_key_value_heads": 1}})")));
 }
 
-TEST(LayerLists, UnrotatedFeaturesOfSlidingLayers) {
+TEST(LayerLists, Dots3SlidingLayersHaveMoreUnrotatedFeatures) {
   const ModelSpec model =
       resolved(model_with("dots3_note_text", R"("layer_types": ["full_attention",
           "indexed_attention", "sliding_attention", "sliding_attention"])"));
@@ -302,18 +302,18 @@ TEST(LayerLists, UnrotatedFeaturesOfSlidingLayers) {
                 {"swa_qk_rope_head_dim", "64", "got 32"});
 }
 
-TEST(LayerLists, FullAttentionUnderAnotherName) {
+TEST(LayerLists, IndexedAttentionRotates) {
   EXPECT_EQ(layers_of(resolved(model_with("qwen4_exp_text",
                                           R"("layer_types": ["linear_attention", "full_attention",
                                                      "linear_attention", "indexed_attention"])"))),
             "- R0 - R0");
 }
 
-TEST(LayerLists, LearnedFactorsAreSaid) {
+TEST(LayerLists, LearnedFactorsGiveAWarning) {
   EXPECT_TRUE(warns(resolved(model_with("mistral_large4_text")), "rotary_emb.alpha"));
 }
 
-TEST(LayerLists, HunyuansOwnNames) {
+TEST(LayerLists, HunyuansXdropeIsNtkWithoutAxes) {
   const ModelSpec model = resolved(model_with("hunyuan_vl_text", R"("rope_scaling":
       {"type": "xdrope", "alpha": 1000, "xdrope_section": [8, 8, 8, 8]})"));
   EXPECT_EQ(std::get<NtkScaling>(model.rotary[0].spec.scaling).alpha, 1000);

@@ -18,7 +18,7 @@ using test::resolved;
 using test::resolved_rotary;
 using test::warns;
 
-TEST(LatentAttention, TheTurningTensorIsTheHead) {
+TEST(LatentAttention, HeadDimIsThatOfTheRotatedPart) {
   const ModelSpec model = resolved(
       R"({"model_type": "kimi_k2", "hidden_size": 7168, "num_attention_heads": 64, "head_dim": 112,
           "num_hidden_layers": 1, "rope_theta": 50000, "qk_rope_head_dim": 32,
@@ -34,7 +34,7 @@ TEST(LatentAttention, TheTurningTensorIsTheHead) {
   EXPECT_EQ(resolved_rotary(model_with("minicpm3")).pairing.get(), Pairing::half);
 }
 
-TEST(LatentAttention, AFractionDoesNothing) {
+TEST(LatentAttention, AFractionIsIgnored) {
   EXPECT_TRUE(warns(resolved(model_with("deepseek_v3", R"("partial_rotary_factor": 0.5)")),
                     "all of qk_rope_head_dim, 64, turns"));
   const ModelSpec mistral = resolved(model_with("mistral4", R"("rope_parameters": {
@@ -54,7 +54,7 @@ TEST(LatentAttention, RopeInterleaveFalseMeansHalves) {
 }
 
 // yarn_apply_mscale holds for every rule with a factor; without one Transformers 5 fails.
-TEST(LatentAttention, SoftmaxFactorOfAnyRule) {
+TEST(LatentAttention, SoftmaxFactorFollowsMscaleAllDimForAnyRule) {
   const double g = 0.1 * std::log(8.0) + 1;
   EXPECT_NEAR(resolved(model_with("deepseek_v3", R"("rope_scaling": {"rope_type": "yarn",
                   "factor": 8, "mscale": 1, "mscale_all_dim": 1.0})"))
@@ -96,7 +96,7 @@ TEST(Wrappers, TheLanguageModelIsInTextConfig) {
   EXPECT_EQ(resolved_rotary(wrapped("qwen2_5_omni", "thinker_config", thinker)).base.get(), 7);
 }
 
-TEST(Wrappers, MessagesHaveThePath) {
+TEST(Wrappers, MessagesNameTheFullPath) {
   malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
                             "head_dim": 64, "rope_theta": "x"}})",
             {"text_config.rope_theta must be a number"});
@@ -110,7 +110,7 @@ TEST(Wrappers, MessagesHaveThePath) {
   malformed(R"({"model_type": "llava", "text_config": 3})", {"text_config", "got 3"});
 }
 
-TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
+TEST(Wrappers, KeysOutsideTheLanguageModelAreIgnored) {
   const ModelSpec model = resolved(R"({"model_type": "llava", "rope_theta": 5, "rope_scaling": null,
                    "text_config": {"model_type": "llama", "head_dim": 64, "rope_theta": 7,
                                    "num_hidden_layers": 1}})");
@@ -120,26 +120,26 @@ TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
 }
 
 // Ministral 3 as MLC lists it: no wrapper by its model_type, and nothing beside text_config.
-TEST(Wrappers, AConfigThatNamesItsLanguageModelOutside) {
+TEST(Wrappers, ATextConfigOfTheSameTypeIsRead) {
   EXPECT_EQ(resolved_rotary(R"({"model_type": "ministral3", "text_config": {
                               "model_type": "ministral3", "head_dim": 64,
                               "rope_parameters": {"rope_type": "default", "rope_theta": 7}}})")
                 .base.get(),
             7);
-  // An object of another type is none of ours to read.
+  // An object of another type is not read.
   EXPECT_NE(resolved_rotary(model_with("ministral3", R"("text_config": {"model_type": "other",
                               "rope_parameters": {"rope_type": "default", "rope_theta": 7}})"))
                 .base.get(),
             7);
 }
 
-// A family without a key of some kind has "" for it.
-TEST(Wrappers, AnEmptyKeyMeansNothing) {
+// The table of families has "" for a key that a family lacks.
+TEST(Wrappers, AnEmptyKeyIsIgnored) {
   EXPECT_EQ(resolved_rotary(model_with("llama", R"("": 3, "rope_theta": 7)")).base.get(), 7);
 }
 
 // Qwen2-VL's published config is flat.
-TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
+TEST(Wrappers, AFlatQwen2VlConfigIsRead) {
   const ModelSpec model = resolved(model_with("qwen2_vl", R"("rope_theta": 1000000.0,
       "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]})"));
   EXPECT_EQ(model.model_type, "qwen2_vl");
@@ -148,7 +148,7 @@ TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
   EXPECT_TRUE(model.warnings.empty());
 }
 
-TEST(OldNames, NameTheBaseAndTheFraction) {
+TEST(OldNames, SetTheBaseAndTheFraction) {
   EXPECT_EQ(resolved_rotary(model_with("stablelm", R"("rope_pct": 0.5)")).rotary_dim, 32);
   EXPECT_EQ(resolved_rotary(model_with("openelm", R"("rope_freq_constant": 20000,
                                                       "rope_max_length": 4096)"))
@@ -184,8 +184,8 @@ TEST(OldNames, RotaryDimStandsInForTheFraction) {
   EXPECT_TRUE(warns(both, "rotary_dim 16 is ignored"));
 }
 
-// Transformers' own port rotates the whole head, other engines the part that the config says.
-TEST(Disagreements, MinimaxRotaryDim) {
+// Transformers' own port rotates the whole head, other engines only rotary_dim features.
+TEST(Disagreements, MinimaxIgnoresRotaryDimWithAWarning) {
   const ModelSpec model = resolved(model_with("minimax", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.front().spec.rotary_dim.value_or(64), 64);
   EXPECT_TRUE(warns(model, "vLLM and llama.cpp turn 32"));
@@ -196,7 +196,7 @@ TEST(Disagreements, PersimmonMustGiveItsBase) {
   EXPECT_EQ(resolved_rotary(model_with("persimmon", R"("rope_theta": 25000)")).rotary_dim, 32);
 }
 
-TEST(Classes, SenseAndRounding) {
+TEST(Classes, HaveTheirOwnSenseAndRounding) {
   EXPECT_EQ(resolved_rotary(model_with("nanochat")).sense, Sense::negative);
   EXPECT_EQ(resolved_rotary(model_with("llama")).sense, Sense::positive);
   EXPECT_EQ(resolved_rotary(model_with("llama")).rounding, Rounding::every_step);
@@ -205,12 +205,12 @@ TEST(Classes, SenseAndRounding) {
   EXPECT_EQ(resolved_rotary(model_with("roformer")).rounding, Rounding::double_angle);
 }
 
-TEST(Classes, NumericsAreTheCallers) {
+TEST(Classes, NumericsComeFromTheOptions) {
   const ModelSpec model = resolved(model_with("llama"), {.numerics = Numerics::transformers});
   EXPECT_EQ(model.rotary.front().spec.numerics, Numerics::transformers);
 }
 
-TEST(Classes, AClassMayHaveScalingOfItsOwn) {
+TEST(Classes, GptOssHasYarnByDefault) {
   const ModelSpec model = resolved(model_with("gpt_oss"));
   const auto& rule = std::get<YarnScaling>(model.rotary.front().spec.scaling);
   EXPECT_EQ(rule.factor, 32);
@@ -227,7 +227,7 @@ TEST(Classes, Phi3YarnIsNotYarn) {
   EXPECT_FALSE(model);
 }
 
-// Families that do not rotate, or that leave it to the config: positions enter by name.
+// Families that do not rotate, or let the config decide, name their encoding.
 
 TEST(Encodings, FollowTheFamily) {
   struct Case {
@@ -265,7 +265,7 @@ TEST(Encodings, FalconRotatesUnlessItSaysAlibi) {
   malformed(model_with("falcon", R"("alibi": 1)"), {"alibi", "true or false"});
 }
 
-TEST(Encodings, EsmRotatesIfItSaysSo) {
+TEST(Encodings, EsmRotatesIfItsTypeIsRotary) {
   EXPECT_EQ(layers_of(resolved(model_with("esm", R"("position_embedding_type": "rotary")"))),
             "R0 R0 R0 R0");
   EXPECT_EQ(layers_of(resolved(model_with("esm"))), "l l l l");
@@ -283,7 +283,7 @@ TEST(Encodings, MptWithoutAlibiIsRefused) {
 }
 
 // 7B rotates and 13B does not, and no key says which.
-TEST(Encodings, BaichuanIsToldByItsSize) {
+TEST(Encodings, BaichuanRotatesAt4096FeaturesAlone) {
   const auto config = [](std::string_view hidden_size, std::string_view heads) {
     return R"({"model_type": "baichuan", "num_hidden_layers": 1, "hidden_size": )" +
            std::string(hidden_size) + R"(, "num_attention_heads": )" + std::string(heads) + "}";

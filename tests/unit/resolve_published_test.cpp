@@ -33,7 +33,7 @@ struct Sparse {
   double base;
 };
 
-TEST(Published, SizesOfTheLanguageModelsClass) {
+TEST(Published, MissingSizesAreThoseOfTheClass) {
   for (const Sparse& each :
        {Sparse{R"({"model_type": "llava", "text_config": {"model_type": "llama"}})", 32, 128, 2048,
                10000},
@@ -47,7 +47,7 @@ TEST(Published, SizesOfTheLanguageModelsClass) {
         Sparse{R"({"model_type": "llava", "text_config": {"model_type": "qwen2",
                       "hidden_size": 2048}})",
                32, 64, 32768, 10000},
-        // Voxtral's wrapper gives its Llama values of its own.
+        // Voxtral has other defaults for its Llama: 30 layers, 131072 tokens, base 1e8.
         Sparse{R"({"model_type": "voxtral", "text_config": {"model_type": "llama"}})", 30, 128,
                131072, 1e8},
         Sparse{R"({"model_type": "glmasr", "text_config": {"model_type": "llama"}})", 28, 128, 8192,
@@ -68,17 +68,17 @@ TEST(Published, SizesOfTheLanguageModelsClass) {
   }
 }
 
-TEST(Published, SizesAreMarkedAsTheClasss) {
+TEST(Published, MissingSizesAreMarkedAsClassDefaults) {
   const ModelSpec model = resolved(R"({"model_type": "llava", "text_config": {}})");
   EXPECT_EQ(origin_of(model.sources, "layers"), Origin::class_default);
   EXPECT_EQ(origin_of(model.rotary.at(0).sources, "trained_context_tokens"), Origin::class_default);
 }
 
-TEST(Published, AConfigOfItsOwnMustStateItsSizes) {
+TEST(Published, APlainConfigMustStateItsSizes) {
   test::malformed(R"({"model_type": "qwen2"})", {"hidden_size", "must be given"});
 }
 
-TEST(Published, KernelChoicesOfPhi) {
+TEST(Published, PhisKernelKeysAreIgnored) {
   EXPECT_EQ(resolved_rotary(model_with("phi-msft", R"("rotary_dim": 32, "flash_rotary": false,
                                        "flash_attn": true, "fused_dense": false)"))
                 .rotary_dim,
@@ -88,7 +88,7 @@ TEST(Published, KernelChoicesOfPhi) {
 }
 
 // DeepSeek-OCR and DeepSeek-VL2-tiny: heads of Llama, in halves.
-TEST(Published, NoLatentAttentionInDeepSeekOcr) {
+TEST(Published, DeepSeekOcrHasNoLatentAttention) {
   const ModelSpec model = resolved(R"({"model_type": "deepseek_vl_v2", "language_config": {
       "model_type": "deepseek_v2", "hidden_size": 1280, "num_attention_heads": 10,
       "num_hidden_layers": 12, "max_position_embeddings": 8192, "use_mla": false,
@@ -99,7 +99,7 @@ TEST(Published, NoLatentAttentionInDeepSeekOcr) {
   EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
 }
 
-TEST(Published, LatentAttentionThatTheConfigContradicts) {
+TEST(Published, AContradictingUseMlaIsRefused) {
   not_supported(model_with("deepseek_v2", R"("use_mla": false, "qk_rope_head_dim": 64)"),
                 {"qk_rope_head_dim must be 0", "use_mla is false", "got 64"});
   not_supported(model_with("deepseek_v3", R"("use_mla": false)"),
@@ -111,7 +111,7 @@ TEST(Published, LatentAttentionThatTheConfigContradicts) {
 }
 
 // As Transformers 5 saves them, and ColPali's older form.
-TEST(Published, RetrieversAroundAVisionModel) {
+TEST(Published, RetrieversLanguageModelsAreFound) {
   const ModelSpec model = resolved(R"({"model_type": "colpali", "embedding_dim": 128,
       "vlm_config": {"model_type": "paligemma", "text_config": {"model_type": "gemma"}}})");
   EXPECT_EQ(model.config_part, "vlm_config.text_config");
@@ -126,7 +126,7 @@ TEST(Published, RetrieversAroundAVisionModel) {
             128);
 }
 
-TEST(Published, NamesOfTheAuthorsOwn) {
+TEST(Published, AuthorsOwnModelTypesAreRead) {
   struct Named {
     std::string_view name;
     Pairing pairing;
@@ -147,14 +147,14 @@ TEST(Published, NamesOfTheAuthorsOwn) {
   }
 }
 
-TEST(Published, Exaone45AsFirstPublished) {
+TEST(Published, Exaone45DoesNotRotateItsFourthLayer) {
   const ModelSpec model = resolved(R"({"model_type": "exaone4_5", "text_config": {
       "model_type": "exaone4_5_text", "num_hidden_layers": 4, "sliding_window": 4096}})");
   EXPECT_EQ(test::layers_of(model), "R0 R0 R0 N");
 }
 
 // jina-embeddings-v3 is an xlm-roberta with code of its own.
-TEST(Published, JinaEmbeddings3) {
+TEST(Published, JinaEmbeddings3Rotates) {
   const RotarySpec spec = resolved_rotary(model_with(
       "xlm-roberta", R"("position_embedding_type": "rotary", "rotary_emb_base": 20000.0)"));
   EXPECT_EQ(spec.base.get(), 20000);
@@ -163,7 +163,7 @@ TEST(Published, JinaEmbeddings3) {
 }
 
 // Its class computes the fraction from rotary_dim.
-TEST(Published, MiniMaxM2StatesRotaryDim) {
+TEST(Published, MiniMaxM2ReadsRotaryDim) {
   const ModelSpec model = resolved(model_with("minimax_m2", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);
   EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
@@ -176,7 +176,7 @@ TEST(Published, MiniMaxM2StatesRotaryDim) {
   EXPECT_TRUE(warns(resolved(model_with("phi", R"("rotary_dim": 32)")), "does not read it"));
 }
 
-TEST(Published, MiniMaxText01TurnsRotaryDim) {
+TEST(Published, MiniMaxText01ReadsRotaryDim) {
   const ModelSpec model = resolved(model_with(
       "minimax_text_01", R"("rotary_dim": 32, "rope_theta": 1e7, "attn_type_list": [0, 0, 0, 1])"));
   EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);
@@ -185,7 +185,7 @@ TEST(Published, MiniMaxText01TurnsRotaryDim) {
 }
 
 // The published file says mistral3 outside, lists of models say ministral3.
-TEST(Published, Ministral3AroundItsLanguageModel) {
+TEST(Published, Ministral3sTextConfigIsRead) {
   for (const std::string_view text : {R"({"hidden_size": 4096, "num_hidden_layers": 2})",
                                       R"({"model_type": "ministral3", "num_hidden_layers": 2})"}) {
     const ModelSpec model =
@@ -196,8 +196,8 @@ TEST(Published, Ministral3AroundItsLanguageModel) {
   }
 }
 
-// The authors' own keys of the language model's config; no model_type within where they have none.
-TEST(Published, OtherKeysOfTheLanguageModel) {
+// The authors' own keys for the language model's config, without a model_type if they write none.
+TEST(Published, LanguageModelsAreFoundUnderAuthorsKeys) {
   struct Around {
     std::string_view name;
     std::string_view key;
@@ -224,7 +224,7 @@ TEST(Published, OtherKeysOfTheLanguageModel) {
 }
 
 // Llama-3.3-Nemotron-Super: layers without attention, or with a linear map in its place.
-TEST(Published, BlocksOfNemotronNas) {
+TEST(Published, NemotronNasHasLayersWithoutAttention) {
   constexpr std::string_view blocks = R"("block_configs": [
       {"attention": {"no_op": false, "n_heads_in_group": 8, "replace_with_linear": false}},
       {"attention": {"no_op": true, "n_heads_in_group": null}},
@@ -242,7 +242,7 @@ TEST(Published, KimiK3DoesNotRotate) {
             "- - N");
 }
 
-TEST(Published, Phi3Small) {
+TEST(Published, Phi3SmallReadsItsOwnBase) {
   const RotarySpec spec = resolved_rotary(
       model_with("phi3small", R"("rope_embedding_base": 1000000, "rope_position_scale": 1.0)"));
   EXPECT_EQ(spec.base.get(), 1e6);
@@ -253,9 +253,11 @@ TEST(Published, Phi3Small) {
 }
 
 // LLaVA's authors keep the keys of the language model beside their own.
-TEST(Published, FlatLlava) { EXPECT_EQ(resolved_rotary(model_with("llava")).head_dim, 64); }
+TEST(Published, AFlatLlavaConfigIsRead) {
+  EXPECT_EQ(resolved_rotary(model_with("llava")).head_dim, 64);
+}
 
-TEST(Published, ALanguageModelInAnUnknownWrapper) {
+TEST(Published, AnUnknownWrapperIsReadWithAWarning) {
   const auto wrapped = [](std::string_view inner) {
     return R"({"model_type": "frontier_vl", "vision_config": {"hidden_size": 9}, )" +
            test::member("text_config", inner) + "}";
@@ -273,7 +275,7 @@ TEST(Published, ALanguageModelInAnUnknownWrapper) {
                 {"got 'frontier_vl'"});
 }
 
-TEST(Published, OlmoAndLladaOfTheirAuthors) {
+TEST(Published, HfOlmoAndLladaKeysAreRead) {
   for (const std::string_view model_type : {"hf_olmo", "llada"}) {
     const auto with = [&](std::string_view rope) {
       return test::json_object(test::member("model_type", test::json_text(model_type)) +
@@ -289,8 +291,8 @@ TEST(Published, OlmoAndLladaOfTheirAuthors) {
   }
 }
 
-// Ming's layer: time has the last pairs, height and width take turns for the others.
-TEST(Published, VideoRopeOfMing) {
+// Ming's layer: time has the last pairs, height and width alternate over the others.
+TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
   const auto axes_of = [](std::string_view dictionary) {
     return resolved_rotary(model_with("bailing_moe_v2", R"("rope_theta": 6e5,
         "partial_rotary_factor": 1.0, "rope_scaling": )" + std::string(dictionary)))
@@ -309,7 +311,7 @@ TEST(Published, VideoRopeOfMing) {
 }
 
 // Its model_type is that of the first Ling, which has neither key.
-TEST(Published, Ling2TurnsAPartOfTheHead) {
+TEST(Published, Ling2RotatesAPartOfTheHead) {
   const auto width_of = [](std::string_view keys) {
     const std::string members = R"("rope_theta": 6e5)" + std::string(keys);
     return resolved_rotary(model_with("bailing_moe", members)).rotary_dim.value_or(64);
@@ -319,7 +321,7 @@ TEST(Published, Ling2TurnsAPartOfTheHead) {
   EXPECT_EQ(width_of(R"(, "rotary_dim": 32)"), 32);
 }
 
-TEST(Published, ScalingFactorOfNomic) {
+TEST(Published, NomicsScalingFactorIsDynamicNtk) {
   const std::string_view config = R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12,
       "n_layer": 2, "n_positions": 8192, "rotary_scaling_factor": 2,
       "max_trained_positions": 2048})";

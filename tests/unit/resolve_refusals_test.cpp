@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve() refuses and names everything that it does not understand: a guess would be silently
-// wrong.
+// resolve() refuses and names everything that it does not understand. A guess could be wrong
+// without notice.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,17 +22,17 @@ std::string scaled(std::string_view members) {
   return llama_with(R"("rope_scaling": {)" + std::string(members) + "}");
 }
 
-TEST(ResolveRefusals, UnknownRopeType) {
+TEST(ResolveRefusals, AnUnknownRopeTypeIsNamed) {
   for (const std::string_view type : {"mystery", "mrope", "Linear", ""}) {
     not_supported(scaled(member("rope_type", json_text(type)) + R"(, "factor": 2)"),
                   {"rope_type", "linear", "llama3", "yarn", std::string(type)});
   }
 }
 
-TEST(ResolveRefusals, UnknownKeyOfARule) {
+TEST(ResolveRefusals, AnUnknownKeyOfARuleIsNamed) {
   not_supported(scaled(R"("rope_type": "linear", "factor": 2, "mystery": 1)"),
                 {"rope_scaling.mystery", "linear", "factor"});
-  // vLLM's name for attention_factor: understood, it would change every score.
+  // vLLM's name for attention_factor, which would change every score.
   not_supported(scaled(
                     R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 9,
              "attn_factor": 1)"),
@@ -43,8 +43,8 @@ TEST(ResolveRefusals, UnknownKeyOfARule) {
                 {"mrope_section"});
 }
 
-// The fault that is read first is named. The order: rope keys, head sizes, layers, lengths, the
-// base, the fraction, the dictionary, layers that rotate.
+// The first fault is named, in this order: rope keys, head sizes, layers, lengths, the base, the
+// fraction, the dictionary, layers that rotate.
 TEST(ResolveRefusals, NameTheFirstFault) {
   const std::vector<std::pair<std::string, std::string>> in_order = {
       {R"("use_ropes": 1)", "use_ropes is not understood"},
@@ -74,12 +74,12 @@ TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
 }
 
 // The layers of this family read the first dictionary, which a refused layout may lack.
-TEST(ResolveRefusals, LayoutWithoutADictionary) {
+TEST(ResolveRefusals, AnUnknownLayerTypeIsNamed) {
   malformed(test::model_with("ministral3", R"("rope_parameters": {"a": {"rope_type": "default"}})"),
             {"rope_parameters.a must be one of layer_types"});
 }
 
-TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
+TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   for (const std::string_view key :
        {"rope_local_base_freq", "no_rope_layers", "use_rope", "rotary_emb_fraction", "ROPE_ratio",
         "rope_interleaved", "layer_rope_theta"}) {
@@ -104,7 +104,7 @@ TEST(ResolveRefusals, KnownKeysOfOtherFamiliesAreWarnedAbout) {
   }
 }
 
-TEST(ResolveRefusals, MissingValues) {
+TEST(ResolveRefusals, AMissingScalingValueIsNamed) {
   malformed(scaled(R"("type": "linear")"), {"rope_scaling.factor must be given", "got none"});
   malformed(scaled(R"("type": "linear", "factor": null)"), {"factor must be given"});
   malformed(scaled(R"("type": "yarn", "original_max_position_embeddings": 9)"),
@@ -121,7 +121,7 @@ TEST(ResolveRefusals, MissingValues) {
             {"original_max_position_embeddings must be given", "got none"});
 }
 
-TEST(ResolveRefusals, NoHeadDim) {
+TEST(ResolveRefusals, AMissingOrInvalidHeadSizeIsNamed) {
   malformed(R"({"model_type": "llama"})", {"head_dim", "hidden_size", "got neither"});
   malformed(R"({"model_type": "llama", "hidden_size": 128})", {"head_dim"});
   malformed(R"({"model_type": "gptj", "n_embd": 128})", {"n_head"});
@@ -131,7 +131,7 @@ TEST(ResolveRefusals, NoHeadDim) {
             {"multiple", "got 128 and 3"});
 }
 
-TEST(ResolveRefusals, MistypedValues) {
+TEST(ResolveRefusals, AMistypedValueIsNamed) {
   malformed(llama_with(R"("rope_theta": "10000")"), {"rope_theta must be a number", R"("10000")"});
   malformed(llama_with(R"("rope_theta": true)"), {"rope_theta must be a number"});
   malformed(llama_with(R"("head_dim": 64.5)"), {"head_dim", "integer", "64.5"});
@@ -150,7 +150,7 @@ TEST(ResolveRefusals, MistypedValues) {
   malformed(R"({"model_type": 7, "head_dim": 64})", {"model_type", "string", "7"});
 }
 
-TEST(ResolveRefusals, ValuesThatBreakTheRulesRequirements) {
+TEST(ResolveRefusals, AValueOutOfBoundsIsNamed) {
   malformed(llama_with(R"("rope_theta": 1)"), {"rope_theta", "> 1", "got 1"});
   malformed(llama_with(R"("rope_theta": -5)"), {"rope_theta", "got -5"});
   malformed(scaled(R"("type": "linear", "factor": 0)"), {"factor", "> 0", "got 0"});
@@ -167,12 +167,12 @@ TEST(ResolveRefusals, ValuesThatBreakTheRulesRequirements) {
   }
 }
 
-TEST(ResolveRefusals, TypeAndRopeTypeThatDisagree) {
+TEST(ResolveRefusals, TypeAndRopeTypeMustAgree) {
   malformed(scaled(R"("type": "linear", "rope_type": "yarn", "factor": 2)"),
             {"rope_type", "type", "linear", "yarn"});
 }
 
-TEST(ResolveRefusals, MaxPositionEmbeddings) {
+TEST(ResolveRefusals, AContextOfZeroIsNamed) {
   malformed(R"({"model_type": "llama", "head_dim": 64, "max_position_embeddings": 0})",
             {"max_position_embeddings", "got 0"});
 }

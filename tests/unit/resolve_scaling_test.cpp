@@ -23,7 +23,7 @@ std::string scaled(std::string_view members) {
 
 Scaling scaling_of(std::string_view members) { return resolved_rotary(scaled(members)).scaling; }
 
-TEST(ResolveScaling, BaseUnderEachName) {
+TEST(ResolveScaling, TheBaseIsReadUnderEachName) {
   EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 500000.0)")).base.get(), 500000);
   EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 500000)")).base.get(), 500000);
   EXPECT_EQ(
@@ -41,7 +41,7 @@ TEST(ResolveScaling, TheDictionarysBaseWinsWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_theta"));
 }
 
-TEST(ResolveScaling, RuleUnderEachName) {
+TEST(ResolveScaling, TheRuleIsReadUnderEachName) {
   const Scaling linear = LinearScaling{.factor = 4};
   EXPECT_EQ(scaling_of(R"("type": "linear", "factor": 4.0)"), linear);
   EXPECT_EQ(scaling_of(R"("rope_type": "linear", "factor": 4)"), linear);
@@ -52,7 +52,7 @@ TEST(ResolveScaling, RuleUnderEachName) {
       linear);
 }
 
-TEST(ResolveScaling, NoneUnderEachName) {
+TEST(ResolveScaling, AbsentAndDefaultRulesMeanNoScaling) {
   for (const std::string_view members :
        {R"("rope_scaling": null)", R"("rope_scaling": {})", R"("rope_parameters": null)",
         R"("rope_scaling": {"rope_type": "default"})", R"("rope_scaling": {"type": "default"})",
@@ -69,7 +69,7 @@ TEST(ResolveScaling, TheOldNameReplacesTheNewWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_scaling"));
 }
 
-TEST(ResolveScaling, Llama3) {
+TEST(ResolveScaling, Llama3sParametersAreRead) {
   constexpr std::string_view members =
       R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
          "original_max_position_embeddings": 2048)";
@@ -77,13 +77,13 @@ TEST(ResolveScaling, Llama3) {
   EXPECT_TRUE(resolved(scaled(members)).warnings.empty());
 }
 
-TEST(ResolveScaling, YarnWithDefaults) {
+TEST(ResolveScaling, YarnHasDefaults) {
   const Scaling scaling =
       scaling_of(R"("rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 2048)");
   EXPECT_EQ(scaling, Scaling(YarnScaling{.factor = 2, .original_context_tokens = 2048}));
 }
 
-TEST(ResolveScaling, YarnWithEveryKey) {
+TEST(ResolveScaling, YarnReadsEveryKey) {
   const Scaling scaling = scaling_of(
       R"("rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 2048,
          "attention_factor": 1.5, "beta_fast": 16, "beta_slow": 2, "mscale": 0.7,
@@ -160,7 +160,9 @@ TEST(ResolveScaling, IntegersMayBeWrittenAsFloats) {
 
 // The factor on a query, against numbers worked out by hand from the formulas of the models.
 
-TEST(QueryTemperature, NoneIsOne) { EXPECT_EQ(query_factor(NoTemperature{}, 1000000), 1); }
+TEST(QueryTemperature, NoTemperatureIsAFactorOfOne) {
+  EXPECT_EQ(query_factor(NoTemperature{}, 1000000), 1);
+}
 
 // Llama 4: log1p(floor((p + 1) / 8192)) * 0.1 + 1: the first step is at position 8191.
 TEST(QueryTemperature, Llama4CountsTheTokenItself) {
@@ -172,7 +174,7 @@ TEST(QueryTemperature, Llama4CountsTheTokenItself) {
 }
 
 // Ministral 3: 1 + beta * log(1 + floor(p / L0)): the first step is at position 16384.
-TEST(QueryTemperature, MinistralDoesNot) {
+TEST(QueryTemperature, MinistralDoesNotCountTheTokenItself) {
   const QueryTemperature rule =
       StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0};
   EXPECT_EQ(query_factor(rule, 16383), 1);
@@ -198,7 +200,7 @@ TEST(QueryTemperature, BeamGrowsAsAPower) {
   EXPECT_FALSE(validate(PowerTemperature{.exponent = 0.1, .interval_tokens = 0}));
 }
 
-TEST(QueryTemperature, TheLargestPosition) {
+TEST(QueryTemperature, TheLargestPositionDoesNotOverflow) {
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   const QueryTemperature rule = StepTemperature{.scale = 1, .interval_tokens = 1, .offset = 1};
   EXPECT_DOUBLE_EQ(query_factor(rule, last), 1 + std::log(0x1p63));

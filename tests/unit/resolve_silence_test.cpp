@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that could silently resolve wrongly: each is read right, refused or warned about.
+// Configs that invite a silent mistake: each is read right, refused or warned about.
 #include <gtest/gtest.h>
 
 #include "support/refusals.hpp"
@@ -17,16 +17,16 @@ using test::resolved_rotary;
 using test::rotary_for;
 using test::warns;
 
-// DeepSeek-V3's sizes under a name that nobody knows: hidden / heads would be 56, and 64 turn.
-TEST(Silence, LatentAttentionOfAnUnknownFamily) {
+// DeepSeek-V3's sizes under an unknown name: hidden / heads is 56, but 64 features rotate.
+TEST(Silence, LatentAttentionOfAnUnknownFamilyIsRefused) {
   const auto model = resolve(R"({"model_type": "new", "hidden_size": 7168,
       "num_attention_heads": 128, "qk_rope_head_dim": 64, "rope_theta": 10000})",
                              {.pairing = Pairing::interleaved});
   test::refused(model, {"qk_rope_head_dim"}, ErrorCode::unsupported);
 }
 
-// laguna: the class never brings the key beside the dictionaries into them.
-TEST(Silence, AFractionBesideDictionariesThatHaveTheirOwn) {
+// laguna: the class does not copy the key outside the dictionaries into them.
+TEST(Silence, ADictionarysFractionWinsWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "laguna", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "partial_rotary_factor": 0.5, "rope_parameters": {
@@ -40,7 +40,7 @@ TEST(Silence, AFractionBesideDictionariesThatHaveTheirOwn) {
 }
 
 // step3p5: scaling belongs to full layers, whether rope_theta is a list or one number.
-TEST(Silence, ScalingOfStepsFullLayers) {
+TEST(Silence, Step3p5ScalesFullLayersAlone) {
   const ModelSpec model = resolved(R"({"model_type": "step3p5", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "rope_theta": 10000, "max_position_embeddings": 262144, "rope_scaling": {
@@ -50,7 +50,7 @@ TEST(Silence, ScalingOfStepsFullLayers) {
   EXPECT_EQ(rope_type(rotary_for(model, "sliding_attention").spec.scaling), "default");
 }
 
-TEST(Silence, OneDictionaryWhereTheClassHasOneForEachLayerType) {
+TEST(Silence, AFlatDictionaryNeverServesAllLayerTypes) {
   malformed(model_with("laguna", R"("rope_parameters": {"rope_type": "default"})"),
             {"rope_parameters must have a dictionary for each layer type"});
   const ModelSpec gemma = resolved(model_with("gemma3_text", R"("rope_theta": 700000,
@@ -60,13 +60,13 @@ TEST(Silence, OneDictionaryWhereTheClassHasOneForEachLayerType) {
   EXPECT_FALSE(warns(gemma, "700000"));
 }
 
-// The first ChatGLM, of the model_type of the second, turns by two positions.
-TEST(Silence, TwoAxesOfTheFirstChatglm) {
+// The first ChatGLM has the model_type of the second, but rotates by two positions.
+TEST(Silence, TheFirstChatglmsTwoAxesAreRefused) {
   not_supported(model_with("chatglm", R"("position_encoding_2d": true)"),
                 {"position_encoding_2d must be false"});
 }
 
-TEST(Silence, FractionsOfFamiliesThatTurnAPart) {
+TEST(Silence, RotaryPctAndRotaryEmbFractionSetRotaryDim) {
   EXPECT_EQ(resolved_rotary(model_with("gpt_neox_japanese", R"("rotary_pct": 0.5)")).rotary_dim,
             32);
   EXPECT_EQ(resolved_rotary(model_with("nomic_bert", R"("rotary_emb_fraction": 0.5)")).rotary_dim,
@@ -82,22 +82,22 @@ TEST(Silence, DynamicNtkOfQwen1NeedsItsContext) {
             {"seq_length must be given", "got none"});
 }
 
-TEST(Silence, NamesOfAnEncodingThatAreNone) {
+TEST(Silence, UnknownEncodingNamesAreRefused) {
   not_supported(model_with("granitemoehybrid", R"("position_embedding_type": "ROPE")"),
                 {"must be rope or nope", "ROPE"});
   not_supported(model_with("mpt", R"("n_layers": 1, "attn_config": {"rope": true})"),
                 {"attn_config.rope must be false"});
 }
 
-// Such a layer may have no attention, or turn otherwise.
-TEST(Silence, LayerTypesOfUnknownNames) {
+// Such a layer may have no attention, or another rotation.
+TEST(Silence, UnknownLayerTypesAreRefused) {
   not_supported(llama_with(R"("layer_types": ["full_attention", "full_atention"])"),
                 {"layer_types must hold names of known layer types", "chunked_attention",
                  "got \"full_atention\"", "did you mean full_attention?"});
   not_supported(model_with("zamba2", R"("layers_block_type": ["mamba", "x", "hybrid",
                                                  "mamba"])"),
                 {"layers_block_type", "got \"x\""});
-  // Dictionaries for them say how they turn.
+  // Dictionaries for these types define their rotation.
   EXPECT_TRUE(resolve(llama_with(R"("layer_types": ["x", "y"], "rope_parameters": {
       "x": {"rope_theta": 10000}, "y": {"rope_theta": 500000}})")));
   // Every name that configuration classes of Transformers 5.23 allow, and their older ones.
@@ -126,7 +126,7 @@ TEST(Silence, LayerTypesOfUnknownNames) {
   }
 }
 
-TEST(Silence, ABaseBesideDictionariesThatHaveTheirOwn) {
+TEST(Silence, ADictionarysBaseWinsWithAWarning) {
   const std::string nested = R"("layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_theta": 500000},
                           "sliding_attention": {"rope_theta": 10000}})";
@@ -144,7 +144,7 @@ TEST(Silence, ABaseBesideDictionariesThatHaveTheirOwn) {
   EXPECT_FALSE(warns(gemma, "rope_local_base_freq"));
 }
 
-TEST(Silence, PositionEmbeddingTypesThatNobodyReads) {
+TEST(Silence, UnreadPositionEmbeddingTypesAreRefused) {
   for (const std::string_view name : {"relative_key", "alibi", "learned"}) {
     not_supported(
         llama_with(test::member("position_embedding_type", test::json_text(name))),
@@ -158,8 +158,8 @@ TEST(Silence, PositionEmbeddingTypesThatNobodyReads) {
                 {"must be absolute", "gpt2"});
 }
 
-// Qwen2.5-1M: what its servers change, and Transformers does not.
-TEST(Silence, DualChunkAttention) {
+// Qwen2.5-1M: its servers change positions, Transformers does not.
+TEST(Silence, DualChunkAttentionIsReadWithAWarning) {
   const auto with = [](std::string_view members) {
     return model_with("qwen2", R"("dual_chunk_attention_config": {)" + std::string(members) + "}");
   };
@@ -175,8 +175,8 @@ TEST(Silence, DualChunkAttention) {
                 {"dual_chunk_attention_config.chunk_sise", "did you mean chunk_size?"});
 }
 
-// Without a family nobody can say what such keys mean.
-TEST(Silence, KeysOfAnUnknownFamily) {
+// The meaning of such keys depends on the family.
+TEST(Silence, UnclearKeysOfAnUnknownFamilyAreRefused) {
   const auto with = [](std::string_view members) {
     return resolve(model_with("new", R"("rope_theta": 10000, )" + std::string(members)),
                    {.pairing = Pairing::half});
@@ -200,7 +200,7 @@ TEST(Silence, KeysOfAnUnknownFamily) {
                 ErrorCode::unsupported);
 }
 
-TEST(Silence, TwoOriginalContexts) {
+TEST(Silence, TwoOriginalContextsGiveAWarning) {
   const ModelSpec model = resolved(llama_with(
       R"("original_max_position_embeddings": 1024, "rope_scaling": {"rope_type": "yarn",
          "factor": 4, "original_max_position_embeddings": 2048})"));
@@ -210,7 +210,7 @@ TEST(Silence, TwoOriginalContexts) {
 }
 
 // Transformers 5.0 to 5.24: Phi3Config has a default, and the config's own value wins.
-TEST(Silence, ThePhi3ClassHasAnOriginalContextThatWins) {
+TEST(Silence, Phi3sClassContextWinsWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "phi3", "hidden_size": 8,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_scaling": {
     "type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4],
@@ -220,8 +220,8 @@ TEST(Silence, ThePhi3ClassHasAnOriginalContextThatWins) {
   EXPECT_TRUE(warns(model, "is 64 among the rope parameters and 4096 in the config or its class"));
 }
 
-// If layers cannot be listed, a warning says what the family is known for.
-TEST(Silence, LayersThatCannotBeListed) {
+// If layers cannot be listed, a warning describes the family's layers.
+TEST(Silence, UnlistedLayersGiveAWarning) {
   const ModelSpec model =
       resolved(R"({"model_type": "smollm3", "head_dim": 64, "rope_theta": 10000})");
   EXPECT_TRUE(model.layers.empty());

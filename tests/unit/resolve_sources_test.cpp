@@ -78,7 +78,7 @@ TEST(Sources, NameTheKeysOfAScalingRule) {
                   {"base", "class_default rope_theta"}});
 }
 
-TEST(Sources, NameKeysThatDecide) {
+TEST(Sources, NameTheKeysThatDecide) {
   expect_sources(
       resolved(model_with("deepseek_v3", R"("rope_interleave": false, "qk_rope_head_dim": 64)"))
           .rotary.front()
@@ -121,7 +121,7 @@ TEST(Sources, NameTheClassOfASparseGemma3) {
   EXPECT_EQ(source_of(model.sources, "layer_types"), "class_default layer_types");
 }
 
-TEST(Sources, NameContextsOfGemmasClasses) {
+TEST(Sources, ContextsComeFromGemmasClasses) {
   const auto context_of = [](std::string_view members) {
     const std::string config = "{" + std::string(members) + R"(, "num_hidden_layers": 6})";
     return resolved(config).rotary.front().trained_context_tokens;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// head_window: the part of the head that turns, and every requirement on it broken once.
+// head_window: the rotated part of the head, and every requirement on it, broken once.
 #include "rotary/rotary_spec.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement stated in rotate.hpp, broken once: the error says it and what was got, and no
-// byte has changed.
+// Every requirement in rotate.hpp, broken once: the error states it and the value, and no byte has
+// changed.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -59,24 +59,25 @@ using RotateErrorsOfTheCpuAlone = RotateErrors;
 using RotateQkErrors = test::Refusals<RotateQkCall>;
 using RotateQkErrorsOfTheCpuAlone = RotateQkErrors;
 
-TEST_F(RotateErrors, NoneToBeginWith) { EXPECT_TRUE(rotate(c.dst, c.src, c.rotations, c.options)); }
+TEST_F(RotateErrors, AValidCallIsAccepted) {
+  EXPECT_TRUE(rotate(c.dst, c.src, c.rotations, c.options));
+}
 
 // A bad k leaves q unchanged, and the other way round.
-TEST_F(RotateQkErrors, RefusesOneOfQAndK) {
+TEST_F(RotateQkErrors, AWrongTensorLeavesBothUnchanged) {
   EXPECT_TRUE(rotate_qk(c.q, c.k, c.rotations));
   refuse(c.k.extents.tokens = 2, {"k: tokens", "3", "got 2"});
   refuse(c.q.extents.tokens = 2, {"q: tokens", "3", "got 2"});
 }
 
-TEST_F(RotateQkErrors, QAndKThatShareElements) {
+TEST_F(RotateQkErrors, AnOverlapOfQAndKIsRefused) {
   refuse(c.k = c.q, {"q and k", "overlap"});
   c.k.extents.heads = 1;
   refuse(c.k.data = static_cast<float*>(c.q.data) + 3 * 16, {"q and k", "overlap"});  // last head
 }
 
-// Each written view is apart from all others, and nothing is written before
-// all is checked.
-TEST_F(RotateQkErrorsOfTheCpuAlone, OutOfPlace) {
+// Each written view must be apart from all others, and nothing is written before the checks end.
+TEST_F(RotateQkErrorsOfTheCpuAlone, WrongOutOfPlaceViewsAreRefused) {
   Tensor q_tensor = test::random_tensor({.extents = extents}, 30);
   Tensor k_tensor = test::random_tensor({.extents = extents}, 31);
   const HeadsView q_out = c.q, k_out = c.k;
@@ -107,12 +108,12 @@ TEST_F(RotateQkErrorsOfTheCpuAlone, OutOfPlace) {
       << "one source";
 }
 
-TEST_F(RotateQkErrors, DifferentBatches) {
+TEST_F(RotateQkErrors, DifferentBatchesAreRefused) {
   c.rotations = rotations_with(1, 3);
   refuse(c.k.extents.batch = 1, {"batch", "q", "2", "1"});
 }
 
-TEST_F(RotateErrors, ExtentsAndTypes) {
+TEST_F(RotateErrors, WrongExtentsAndTypesAreRefused) {
   refuse(c.dst.extents.features = c.src.extents.features = 14, {"head_dim", "16", "got 14"});
   refuse(c.rotations = rotations_with(2, 2), {"tokens", "2", "got 3"});
   refuse(c.rotations = rotations_with(3, 3), {"batch", "3", "got 2"});
@@ -129,7 +130,7 @@ TEST_F(RotateErrors, ExtentsAndTypes) {
 }
 
 // Each element type needs rows of one type; the message says which to make.
-TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherType) {
+TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherTypeAreRefused) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     c.rotations = rotations_with(2, 3, RowDType::f64);
     refuse(c.dst.dtype = c.src.dtype = dtype,
@@ -140,14 +141,14 @@ TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherType) {
   refuse(c.src.dtype = DType::f64, {"src", "f64 elements", "RowDType::f64", "got f32 rows"});
 }
 
-TEST_F(RotateErrors, Data) {
+TEST_F(RotateErrors, NullAndMisalignedDataAreRefused) {
   refuse(c.dst.data = nullptr, {"dst", "null"});
   refuse(c.src.data = nullptr, {"src", "null"});
   refuse(c.dst.data = static_cast<std::byte*>(c.dst.data) + 1, {"dst", "aligned", "4"});
   refuse(c.src.data = static_cast<const std::byte*>(c.src.data) + 2, {"src", "aligned", "4"});
 }
 
-TEST_F(RotateErrors, DestinationsThatAreNotDistinct) {
+TEST_F(RotateErrors, RepeatedElementsOfDestinationsAreRefused) {
   for (std::int64_t Strides::*axis :
        {&Strides::batch, &Strides::token, &Strides::head, &Strides::feature})
     refuse(c.dst.strides.*axis = 0, {"dst", "distinct", " 0"});
@@ -157,7 +158,7 @@ TEST_F(RotateErrors, DestinationsThatAreNotDistinct) {
   refuse(c.src = c.dst, {"dst", "distinct"});
 }
 
-TEST_F(RotateErrors, OverlapByAnyAmount) {
+TEST_F(RotateErrors, AnOverlapByAnyAmountIsRefused) {
   for (const std::int64_t shift : {1, 2, 15, 16, 17, 32, 48, 63, -1, -16, -63}) {
     SCOPED_TRACE("shifted by " + std::to_string(shift));
     c.dst.extents = c.src.extents = {.batch = 1, .tokens = 1, .heads = 4, .features = 16};
@@ -167,20 +168,20 @@ TEST_F(RotateErrors, OverlapByAnyAmount) {
   }
 }
 
-TEST_F(RotateErrors, OverlapByOneToken) {
+TEST_F(RotateErrors, AnOverlapByOneTokenIsRefused) {
   c.dst.extents = c.src.extents = {.batch = 1, .tokens = 2, .heads = 4, .features = 16};
   c.rotations = rotations_with(1, 2);
   refuse(c.src.data = static_cast<const float*>(c.dst.data) + 64, {"overlap"});
 }
 
-TEST_F(RotateErrors, SameMemoryReadAnotherWay) {
+TEST_F(RotateErrors, OneBufferWithOtherStridesIsRefused) {
   c.src.data = c.dst.data;
   refuse(c.src.strides = strides_bhtd(extents), {"overlap"});
   c.src.strides = {.batch = -c.dst.strides.batch, .token = 64, .head = 16};
   refuse(c.src.data = static_cast<const float*>(c.dst.data) + c.dst.strides.batch, {"overlap"});
 }
 
-TEST_F(RotateErrors, SizesThatOverflow) {
+TEST_F(RotateErrors, SizesThatOverflowAreRefused) {
   refuse(c.dst.extents.heads = c.src.extents.heads = highest, {"2^62", "9223372036854775807"});
   refuse(c.dst.extents.heads = c.src.extents.heads = std::int64_t{1} << 59,
          {"2^62", "576460752303423488"});
@@ -190,7 +191,7 @@ TEST_F(RotateErrors, SizesThatOverflow) {
   refuse(c.src.strides.token = highest, {"src", "2^62", "9223372036854775807"});
 }
 
-// The stride of an axis with one element is never used, whatever it is.
+// The stride of an axis with one element is never used.
 TEST_F(RotateErrors, StrideOfAnExtentOfOneDoesNotMatter) {
   c.dst.extents = c.src.extents = {.batch = 1, .tokens = 1, .heads = 1, .features = 16};
   c.rotations = rotations_with(1, 1);

@@ -36,7 +36,7 @@ struct MakeCall {
 
 using RotationsErrors = test::Refusals<MakeCall>;
 
-TEST_F(RotationsErrors, RefusesFrequencies) {
+TEST_F(RotationsErrors, InvalidFrequenciesAreRefused) {
   accept(c);
   refuse((c.of.turns.pop_back(), c), {"turns", "3", "got 2"});
   refuse((c.of.turns.push_back(1), c), {"turns", "3", "got 4"});
@@ -48,7 +48,7 @@ TEST_F(RotationsErrors, RefusesFrequencies) {
     refuse(c.of.attention_factor = bad, {"attention_factor", "got"});
 }
 
-TEST_F(RotationsErrors, RefusesPositions) {
+TEST_F(RotationsErrors, InvalidPositionsAreRefused) {
   refuse(c.at = ConsecutivePositions{.first = highest, .tokens = 2},
          {"int64", "9223372036854775807"});
   refuse(c.at = ConsecutivePositions{.first = 2, .tokens = highest}, {"int64"});
@@ -71,7 +71,7 @@ TEST_F(RotationsErrors, RefusesPositions) {
          {"batch_stride", "got batch 3", "batch of 1 serves"});
 }
 
-TEST_F(RotationsErrors, PositionsWhoseStridesLeaveMemory) {
+TEST_F(RotationsErrors, PositionStridesBeyondMemoryAreRefused) {
   const std::vector<std::int32_t> data(4);
   const auto at = [&](std::int64_t batch, std::int64_t tokens, std::int64_t stride) {
     return TokenArray<std::int32_t>{data.data(), batch, tokens, stride, stride};
@@ -83,7 +83,7 @@ TEST_F(RotationsErrors, PositionsWhoseStridesLeaveMemory) {
   }
 }
 
-TEST_F(RotationsErrors, RowsOfNoType) {
+TEST_F(RotationsErrors, AnUnknownRowTypeIsRefused) {
   test::refused(make_rotations(c.of, c.at, {.rows = static_cast<RowDType>(3)}),
                 {"rows must be f32 or f64", "got value 3"});
   test::refused(row_bytes(good().window, 1, 2, static_cast<RowDType>(0)),
@@ -91,7 +91,7 @@ TEST_F(RotationsErrors, RowsOfNoType) {
 }
 
 // 3 pairs are padded to 16: two of these for a token.
-TEST_F(RotationsErrors, RowBytes) {
+TEST_F(RotationsErrors, RowBytesCountPaddedPairs) {
   EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f32)), 3U * 5 * 2 * 16 * 4);
   EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f64)), 3U * 5 * 2 * 16 * 8);
   HeadWindow broken = good().window;
@@ -102,8 +102,8 @@ TEST_F(RotationsErrors, RowBytes) {
   test::refused(row_bytes(good().window, highest, highest, RowDType::f32), {"fit in memory"});
 }
 
-// A double holds more than an int64 does. -2^63 is one.
-TEST_F(RotationsErrors, DoublesThatAreNoPosition) {
+// Doubles reach beyond int64. -2^63 is still a position.
+TEST_F(RotationsErrors, NonFiniteAndTooLargePositionsAreRefused) {
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity(), 0x1p63, -0x1.0000000000001p63, 1e300, -1e300}) {
@@ -119,7 +119,7 @@ TEST_F(RotationsErrors, DoublesThatAreNoPosition) {
   EXPECT_TRUE(make_rotations(good(), positions_of(std::span(positions))));
 }
 
-TEST_F(RotationsErrors, InvFreqWherePositionsAreDoubles) {
+TEST_F(RotationsErrors, InvalidInvFreqIsRefusedForDoublePositions) {
   const double position = 0.5;
   const TokenArray<double> one{.data = &position, .tokens = 1};
   for (const double bad : {-0x1p40, 0x1p40, std::numeric_limits<double>::quiet_NaN()}) {
@@ -131,7 +131,7 @@ TEST_F(RotationsErrors, InvFreqWherePositionsAreDoubles) {
 }
 
 // More rows than int64 can count is an error.
-TEST_F(RotationsErrors, MoreThanCanBeCounted) {
+TEST_F(RotationsErrors, UncountableRowsAreRefused) {
   const std::int64_t one = 1;
   for (const std::int64_t tokens : {highest / 2, highest - 1}) {
     EXPECT_FALSE(make_rotations(good(), ConsecutivePositions{.first = 0, .tokens = tokens}));
@@ -148,7 +148,7 @@ TEST_F(RotationsErrors, MoreThanCanBeCounted) {
 
 // AddressSanitizer ends the process where operator new would throw.
 #ifndef __SANITIZE_ADDRESS__
-TEST_F(RotationsErrors, MoreThanMemoryHolds) {
+TEST_F(RotationsErrors, RowsBeyondMemoryAreRefused) {
   for (const std::int64_t tokens : {std::int64_t{1} << 50, std::int64_t{1} << 45}) {
     test::refused(make_rotations(good(), ConsecutivePositions{.first = 0, .tokens = tokens}), {},
                   ErrorCode::out_of_memory);

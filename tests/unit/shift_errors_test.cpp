@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of make_shift and shift, each with the requirement and what was got, and with keys, scales
-// and rotations unchanged.
+// Errors of make_shift and shift state the requirement and the value, and leave keys, scales and
+// rotations unchanged.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ Status refusal(const RotatedAt& from, const RotatedAt& to) {
   return test::called::shift(none, from, to);
 }
 
-TEST(ShiftErrors, RefuseSidesThatDoNotFit) {
+TEST(ShiftErrors, SidesThatDoNotFitAreRefused) {
   const Frequencies ours = test::frequencies_of(window);
   const auto with = [&](const Frequencies& from, const Frequencies& to) {
     return refusal({from, places}, {to, new_places});
@@ -91,7 +91,7 @@ TEST(ShiftErrors, NameTheSide) {
   both_ways({ours, TokenArray<std::int32_t>{.tokens = 4}}, {"null"});
 }
 
-TEST(ShiftErrors, RefuseMemoryAndOptions) {
+TEST(ShiftErrors, InvalidMemoryAndOptionsAreRefused) {
   const Frequencies ours = test::frequencies_of(window);
   const Frequencies slower = test::frequencies_of(window, 2);
   const RotatedAt from{ours, places};
@@ -122,7 +122,7 @@ TEST(ShiftErrors, RefuseMemoryAndOptions) {
   EXPECT_NE(memory, bytes);
 }
 
-TEST(ShiftErrors, RefuseRotationsThatAreNoShift) {
+TEST(ShiftErrors, RotationsThatAreNoShiftAreRefused) {
   HeadWindow latent = window;
   latent.pairing = Pairing::interleaved_to_half;
   Frequencies xpos = test::frequencies_of(window);
@@ -149,7 +149,7 @@ TEST(ShiftErrors, RefuseRotationsThatAreNoShift) {
   EXPECT_EQ(keys.bytes(), src.bytes());
 }
 
-TEST(ShiftErrors, SpeakOfKeys) {
+TEST(ShiftErrors, NameTheKeys) {
   const Frequencies ours = test::frequencies_of(window);
   std::vector<float> elements(5 * 10, 1);
   const Extents five{.tokens = 5, .heads = 1, .features = 10};

@@ -22,7 +22,7 @@ using test::tokens_of;
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-TEST(SinusoidalErrors, RefuseASpec) {
+TEST(SinusoidalErrors, AnInvalidSpecIsRefused) {
   const auto made = [](auto change) {
     SinusoidalSpec spec = whisper_sinusoidal(8);
     change(spec);
@@ -42,7 +42,7 @@ TEST(SinusoidalErrors, RefuseASpec) {
           {"spacing must be even or ends, got value 0"});
 }
 
-// Three calls, of which each must refuse.
+// Three calls. Each must refuse.
 struct SinusoidalCall {
   Tensor tensor = test::random_tensor(
       test::tokens_shape(DType::f64, {.batch = 2, .tokens = 3, .features = 8}), 1);
@@ -66,15 +66,15 @@ class SinusoidalCalls : public test::Refusals<SinusoidalCall> {
   }
 };
 
-TEST_F(SinusoidalCalls, RefuseAnotherEncoding) {
+TEST_F(SinusoidalCalls, RefuseAnEncodingThatDoesNotFit) {
   refuse((c.encoding.turns.pop_back(), c), {"one for each of 4 pairs; got 4 and 3"});
   refuse(c.encoding = test::value_of(make_sinusoidal(whisper_sinusoidal(9))),
          {"features must be the dim of the encoding, 9; got 8"});
   refuse(c.encoding.spec.dim = largest, {"dim must be in"});
 }
 
-// Which only positions between integers read.
-TEST_F(SinusoidalCalls, RefuseFrequenciesOfNoBase) {
+// Only fractional positions read inv_freq.
+TEST_F(SinusoidalCalls, RefuseInvalidFrequencies) {
   const std::vector<double> between = {0.5, 1, 2.5};
   for (const double inv_freq : {std::nan(""), 1e300, -0.5, 0.0}) {
     c.places = positions_of(between);
@@ -139,8 +139,8 @@ TEST_F(SinusoidalCalls, RefuseToShiftASineWithoutItsCosine) {
           {"dim must be even for a shift with spacing even, got 7"});
 }
 
-// One feature has no second one to stride to, whatever its stride says.
-TEST_F(SinusoidalCalls, TakeAnyStrideOfOneFeature) {
+// The stride of a single feature is never used.
+TEST_F(SinusoidalCalls, IgnoreTheStrideOfOneFeature) {
   Tensor one(test::tokens_shape(DType::f32, {.tokens = 3, .features = 1}));
   c.encoding = test::value_of(make_sinusoidal(transformer_sinusoidal(1)));
   c.into = tokens_of(one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the text of a spec is, the error says what and where.
+// For any text of a spec, the error says what is wrong and where.
 #include <gtest/gtest.h>
 
 #include <source_location>
@@ -37,8 +37,8 @@ std::string with_yarn(std::string_view members) {
   return with_scaling(scaling.append(members).append("}"));
 }
 
-// Keys that are missing or unknown, and values of other types: tests/c_api/schema_test.py.
-TEST(SpecJsonErrors, MisspeltKeys) {
+// tests/c_api/schema_test.py covers missing keys, unknown keys and values of other types.
+TEST(SpecJsonErrors, AMisspeltKeyGetsAProposal) {
   malformed(spec_and(R"("xpos": {"scale_bsae": 1})"), {"did you mean scale_base?"});
   for (const std::string_view key :
        {"rotray_dim", "rotary_dims", "rotarydim", "Rotary_dim", "rotary_Dim", "rotary-din"}) {
@@ -52,7 +52,7 @@ TEST(SpecJsonErrors, MisspeltKeys) {
   malformed(with_yarn(R"("beta_slwo": 2)"), {"did you mean beta_slow?"});
 }
 
-TEST(SpecJsonErrors, NoGuessWhenNothingIsNear) {
+TEST(SpecJsonErrors, ADistantKeyGetsNoProposal) {
   for (const std::string_view key : {"rotaryxxx", "x", "head", "", "first_featurexyz"}) {
     const auto spec = parse_rotary_spec(spec_and(std::string("\"").append(key).append("\": 1")));
     ASSERT_FALSE(spec);
@@ -60,8 +60,8 @@ TEST(SpecJsonErrors, NoGuessWhenNothingIsNear) {
   }
 }
 
-// Each has its own place in a spec.
-TEST(SpecJsonErrors, WordsOfConfigs) {
+// Each key of a config has another place in a spec.
+TEST(SpecJsonErrors, KeysOfConfigsNameTheirSpecKey) {
   malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"});
   malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"});
   malformed(spec_and(R"("rope_scaling": {"rope_type": "linear", "factor": 8})"),
@@ -74,13 +74,13 @@ TEST(SpecJsonErrors, WordsOfConfigs) {
   malformed(with_scaling(R"({"type": "linear", "factor": 8})"), {"rope_type", "got scaling.type"});
 }
 
-TEST(SpecJsonErrors, UnknownRopeType) {
+TEST(SpecJsonErrors, AnUnknownRopeTypeIsRefused) {
   test::refused(parse_rotary_spec(with_scaling(R"({"rope_type": "mystery"})")),
                 {"scaling.rope_type", "default, linear, ntk, yarn, llama3", "mystery"},
                 ErrorCode::unsupported);
 }
 
-TEST(SpecJsonErrors, NotJson) {
+TEST(SpecJsonErrors, InvalidJsonIsRefused) {
   malformed("", {"spec must be valid JSON"});
   malformed(std::string_view("\0", 1), {"spec", "byte"});
   malformed("[]", {"spec must be a JSON object", "got []"});
@@ -98,7 +98,7 @@ TEST(SpecJsonErrors, NotJson) {
   }
 }
 
-TEST(SpecJsonErrors, EveryTruncation) {
+TEST(SpecJsonErrors, EveryTruncationIsRefused) {
   const std::string spec = with_yarn(R"("truncate": false)");
   ASSERT_TRUE(parse_rotary_spec(spec));
   for (std::size_t size = 0; size < spec.size(); ++size) {
@@ -106,7 +106,7 @@ TEST(SpecJsonErrors, EveryTruncation) {
   }
 }
 
-TEST(SpecJsonErrors, TwiceDeepOrLong) {
+TEST(SpecJsonErrors, RepeatedKeysAndDeepOrLongTextAreRefused) {
   malformed(spec_and(R"("base": 1e6)"), {"spec", "'base' twice"});
   malformed(with_scaling(R"({"rope_type": "linear", "factor": 2, "factor": 4})"),
             {"'factor' twice"});
@@ -135,7 +135,7 @@ TEST(SpecJsonErrors, MessagesStayShort) {
 }
 
 // Bytes changed, removed or repeated at random: any answer but a crash.
-TEST(SpecJsonErrors, RandomDamage) {
+TEST(SpecJsonErrors, DamagedTextNeverCrashes) {
   test::Random random(41);
   const std::string spec = with_yarn(R"("truncate": false, "mscale": 0.7, "beta_fast": 24)");
   for (int i = 0; i < 10000; ++i) {

@@ -40,7 +40,7 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.blocks, expected.blocks);
 }
 
-TEST(SpecJson, EveryMember) {
+TEST(SpecJson, EveryMemberIsRead) {
   expect_equal(value_of(parse_rotary_spec(R"({"scaling": {"rope_type": "linear", "factor": 2.5},
       "pairing": "interleaved", "base": 1e4, "first_feature": 448, "rotary_dim": 64.0,
       "head_dim": 512, "sense": "negative", "xpos": {"center": -3.5, "scale_base": 1024},
@@ -57,7 +57,7 @@ TEST(SpecJson, EveryMember) {
                 .rounding = Rounding::table});
 }
 
-TEST(SpecJson, Axes) {
+TEST(SpecJson, AxesAreRead) {
   expect_equal(value_of(parse_rotary_spec(R"({"head_dim": 16, "base": 1e4, "pairing": "half",
       "blocks": 2, "axes": {"pairs": [3, 5.0], "arrangement": "interleaved", "exponents": "own",
       "order": [1, 0], "bases": [100, 2e3], "scales": [0.5, -1]}})")),
@@ -106,7 +106,7 @@ TEST_F(SpecsThatTextCannotSay, AreRefused) {
          {"beta_slow must be finite and > 0, got 0"});
 }
 
-TEST(SpecJson, EveryName) {
+TEST(SpecJson, EveryNameIsRead) {
   const auto with = [](std::string_view key, std::string_view name) {
     std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", ")";
     text.append(key).append(R"(": ")").append(name).append(R"("})");
@@ -120,7 +120,7 @@ TEST(SpecJson, EveryName) {
   }
 }
 
-TEST(SpecJson, EveryPairingAndSense) {
+TEST(SpecJson, EveryPairingAndSenseAreRead) {
   for (const Pairing pairing : all_pairings) {
     for (const Sense sense : {Sense::positive, Sense::negative}) {
       std::string text = R"({"head_dim": 8, "base": 1e4, "pairing": ")";
@@ -137,7 +137,7 @@ TEST(SpecJson, XposHasDefaults) {
       {.head_dim = 8, .base = 10000.0, .pairing = Pairing::half, .xpos = Xpos{}});
 }
 
-TEST(SpecJson, TheExamplesOfTheHeader) {
+TEST(SpecJson, TheExamplesOfTheHeaderAreRead) {
   expect_equal(value_of(parse_rotary_spec(R"({"head_dim": 128, "base": 500000, "pairing": "half",
    "scaling": {"rope_type": "linear", "factor": 8}})")),
                {.head_dim = 128,
@@ -147,7 +147,7 @@ TEST(SpecJson, TheExamplesOfTheHeader) {
   EXPECT_EQ(scaling_of(R"({"rope_type": "ntk", "alpha": 8})"), Scaling(NtkScaling{.alpha = 8}));
 }
 
-TEST(SpecJson, EachRule) {
+TEST(SpecJson, EachRuleIsRead) {
   EXPECT_EQ(scaling_of(R"({"rope_type": "default"})"), Scaling(NoScaling{}));
   EXPECT_EQ(scaling_of(R"({"rope_type": "yarn", "factor": 4, "mscale": 0.5, "mscale_all_dim": 0.75,
       "original_max_position_embeddings": 4096, "beta_fast": 24, "beta_slow": 2,

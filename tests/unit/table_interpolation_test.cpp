@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for another length or grid: what is kept, the longest sides, errors. The fuzz target
-// absolute compares tables and gradients with the definition as a dense matrix.
+// Tables for another length or grid: kept rows, the longest sides, errors. The fuzz target absolute
+// compares tables and gradients with the definition as a dense matrix.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,8 +43,8 @@ TEST(TableInterpolation, KeepsATableOfTheSameSize) {
   }
 }
 
-// Row r of the table is r, so that what is read tells from where.
-TEST(TableInterpolation, FindsItsPlaceInTheLongestSides) {
+// Row r holds r, so each result shows which rows were read.
+TEST(TableInterpolation, IsAccurateOnTheLongestSides) {
   constexpr std::int64_t side = 1 << 20;
   Tensor src(test::tokens_shape(DType::f64, {.tokens = side, .features = 1}));
   for (std::int64_t row = 0; row < side; ++row)

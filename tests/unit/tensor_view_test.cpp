@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results, views and frequencies, which calls return and take.
+// Results, views and frequencies.
 #include "rotary/tensor_view.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(failure.error().message, some_error.message);
 }
 
-TEST(Result, MovesWhatCannotBeCopied) {
+TEST(Result, MovesAMoveOnlyValue) {
   Result<std::unique_ptr<int>> value = std::make_unique<int>(3);
   const std::unique_ptr<int> moved = *std::move(value);
   EXPECT_EQ(*moved, 3);
@@ -58,14 +58,14 @@ TEST(Result, MayHoldZero) {
 
 constexpr Extents extents{.batch = 2, .tokens = 3, .heads = 5, .features = 7};
 
-TEST(TensorView, ContiguousStrides) {
+TEST(TensorView, ContiguousStridesFollowTheOrderOfAxes) {
   EXPECT_EQ(strides_bthd(extents),
             (Strides{.batch = 3 * 5 * 7, .token = 5 * 7, .head = 7, .feature = 1}));
   EXPECT_EQ(strides_bhtd(extents),
             (Strides{.batch = 3 * 5 * 7, .token = 7, .head = 3 * 7, .feature = 1}));
 }
 
-TEST(TensorView, BytesOfATypeAreItsSize) {
+TEST(TensorView, EachTypeHasItsSize) {
   EXPECT_EQ(size_in_bytes(DType::f32), 4);
   EXPECT_EQ(size_in_bytes(DType::bf16), 2);
   EXPECT_EQ(size_in_bytes(DType::f16), 2);
@@ -73,7 +73,7 @@ TEST(TensorView, BytesOfATypeAreItsSize) {
   EXPECT_EQ(size_in_bytes(static_cast<DType>(0)), 0);
 }
 
-TEST(TensorView, NamesOfTypes) {
+TEST(TensorView, TypesHaveNames) {
   EXPECT_EQ(to_string(DType::f32), "f32");
   EXPECT_EQ(to_string(DType::bf16), "bf16");
   EXPECT_EQ(to_string(DType::f16), "f16");
@@ -132,7 +132,7 @@ TEST(Frequencies, ExplicitListIsKept) {
 
 // turns is inv_freq / 2 pi modulo 1, in units of 2^-64, to the nearest: the angle after one step is
 // then within 2 pi 2^-65 of the truth.
-TEST(Frequencies, TurnsAreHalfAUnitFromTheTruth) {
+TEST(Frequencies, TurnsAreWithinHalfAUnit) {
   test::Random random(25);
   std::vector<double> list = {0,         1,      0x1.921fb54442d18p+2, 0x1.fffffffffffffp+39,
                               0x1p-1074, 0x1p-61};

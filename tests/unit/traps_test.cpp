@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that implementations have made with configs, each resolved right, refused or warned
-// about here. What goes wrong otherwise, and where it did, stands above each.
+// Mistakes that implementations have made with configs. Each is resolved right, refused or warned
+// about here. The comment of each test describes the mistake.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ TEST(Traps, TheFirstPairTurnsOneRadianPerToken) {
 
 // Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original: 1 for the
 // config in Qwen2.5's model card, so that YaRN was off, and 1.25 for Qwen3.
-TEST(Traps, TheFactorAsWrittenWins) {
+TEST(Traps, TheStatedYarnFactorWins) {
   const auto config = [](std::string_view positions) {
     return R"({"model_type": "qwen2", "head_dim": 128, "num_hidden_layers": 2,
                "max_position_embeddings": )" +
@@ -92,7 +92,7 @@ TEST(Traps, TruncateFalseIsHonoured) {
 
 // attention_factor replaces A, vLLM's attn_factor multiplied it, and both mscale keys must be
 // there.
-TEST(Traps, NamesOfTheAttentionFactor) {
+TEST(Traps, AttentionFactorIsReadAndAttnFactorRefused) {
   const double g = 0.1 * std::log(4.0) + 1;
   const auto factor_of = [](std::string_view members) {
     return frequencies_of(resolved_rotary(yarn_with(members))).attention_factor;
@@ -134,7 +134,7 @@ TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
 }
 
 // The scaled rules honour the fraction for every family, rope_type default for some.
-TEST(Traps, ThePartialFactorThatDefaultIgnores) {
+TEST(Traps, DefaultIgnoresTheFractionOfALlama) {
   constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
   const ModelSpec llama = resolved(llama_with(half));
   EXPECT_FALSE(llama.rotary.front().spec.rotary_dim.has_value());
@@ -151,9 +151,9 @@ TEST(Traps, HeadDimMayBeNull) {
             64);
 }
 
-// Dynamic NTK has no frequencies of its own before the length of the context is known, its original
-// context is max_position_embeddings, and keys of another length are turned otherwise.
-TEST(Traps, DynamicNtkIsOfOneLength) {
+// Dynamic NTK has no frequencies before the context length is known. Its original context is
+// max_position_embeddings, and each longer context has its own frequencies.
+TEST(Traps, DynamicNtkHasFrequenciesForEachLength) {
   const RotarySpec spec =
       resolved_rotary(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
   EXPECT_EQ(std::get<DynamicNtkScaling>(spec.scaling).original_context_tokens, 4096);
@@ -167,7 +167,7 @@ TEST(Traps, DynamicNtkIsOfOneLength) {
   EXPECT_FALSE(rotate_alike(beyond, test::value_of(make_frequencies(spec, 4098))));
 }
 
-// LongRoPE changes its list at the original context, and both lists have the factor on cos and sin.
+// LongRoPE changes its list at the original context. The factor on cos and sin applies to both.
 TEST(Traps, LongRopeHasTwoLists) {
   const RotarySpec spec = resolved_rotary(
       R"({"model_type": "phi3", "head_dim": 4, "max_position_embeddings": 131072,
@@ -210,7 +210,7 @@ TEST(Traps, OneInNoRopeLayersMeansRope) {
 }
 
 // 1e11 is beyond a 32-bit integer; a base may be written as an integer or as a fraction.
-TEST(Traps, LargeBases) {
+TEST(Traps, LargeBasesAreReadExactly) {
   for (const std::string_view base : {"100000000000", "100000000000.0", "1e11"}) {
     EXPECT_EQ(resolved_rotary(model_with("falcon_h1", test::member("rope_theta", base))).base.get(),
               1e11);
@@ -232,8 +232,8 @@ TEST(Traps, Olmo3SlidingLayersHaveTheClasssBase) {
   EXPECT_FALSE(warns(resolved(model_with("olmo3", R"("rope_theta": 500000)")), "full layers"));
 }
 
-// Whether q and k are normalised before or after they turn changes nothing of how they turn.
-TEST(Traps, NormsOfQueriesAndKeysAreNotPositions) {
+// Normalising q and k, before or after rotation, does not change the rotation.
+TEST(Traps, NormsOfQueriesAndKeysChangeNoFrequencies) {
   const RotarySpec with = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": true)"));
   const RotarySpec without = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": false)"));
   EXPECT_EQ(frequencies_of(with).inv_freq, frequencies_of(without).inv_freq);

@@ -93,13 +93,13 @@ void check_head(const Turned& of, const test::HeadIndex& at, DType dtype) {
   }
 }
 
-TEST(TwoAngles, FrequenciesAreThoseOfTheirPrograms) {
+TEST(TwoAngles, FrequenciesFollowTheirFormulas) {
   for (const Model& model : models()) {
     const std::vector<double>& inv_freq = model.angles.of_features.inv_freq;
     ASSERT_EQ(inv_freq.size(), model.sources.size());
     for (std::size_t f = 0; f < inv_freq.size(); ++f) {
       const auto exact = std::pow(static_cast<long double>(model.base), model.sources[f].exponent);
-      // The exponent is rounded: ln(10000) = 9.2 half units of 2^-52 of the power, and its own.
+      // The rounded exponent costs ln(10000) = 9.2 half units of 2^-52, the power itself one more.
       EXPECT_NEAR(inv_freq[f], static_cast<double>(exact), (9.2 + 2) * 0x1p-53 * inv_freq[f]);
       if (model.angles.of_features.axes.count == 1) continue;
       EXPECT_EQ(model.angles.of_features.axes.of_pair[f], model.sources[f].axis);
@@ -107,7 +107,7 @@ TEST(TwoAngles, FrequenciesAreThoseOfTheirPrograms) {
   }
 }
 
-TEST(TwoAngles, TurnWithinTheBound) {
+TEST(TwoAngles, RotateWithinTheBound) {
   test::Random random(3);
   for (const Model& model : models()) {
     const std::int64_t axes = model.angles.of_features.axes.count;
@@ -137,8 +137,8 @@ TEST(TwoAngles, TurnWithinTheBound) {
   }
 }
 
-// The norm of a head changes, and with it its score with itself.
-TEST(TwoAngles, AreNoRotation) {
+// The norm of a head changes, and with it the head's score with itself.
+TEST(TwoAngles, ChangeTheNormOfAHead) {
   const TwoAngles angles = test::value_of(vjepa2_two_angles(18));
   const std::array<std::int64_t, 3> place = {1, 2, 3};
   const TwoAngleRows rows =
@@ -151,8 +151,8 @@ TEST(TwoAngles, AreNoRotation) {
   EXPECT_GT(std::abs(squares - 4), 0.5);
 }
 
-// As rotate() turns them: one coordinate for all axes of HunYuan-VL's text.
-TEST(TwoAngles, AreARotationForOneCoordinate) {
+// HunYuan-VL's text has one coordinate for all axes, so the result is that of rotate().
+TEST(TwoAngles, EqualARotationForOneCoordinate) {
   const TwoAngles angles = test::value_of(hunyuan_vl_two_angles(16, 10000, {2, 2, 2, 2}));
   const Positions text = ConsecutivePositions{.first = 70, .tokens = 5};
   const TwoAngleRows rows = test::value_of(make_two_angle_rows(angles, text));
@@ -171,7 +171,7 @@ TEST(TwoAngles, AreARotationForOneCoordinate) {
   });
 }
 
-TEST(TwoAngles, OtherRequirementsAreRefused) {
+TEST(TwoAngles, InvalidArgumentsAreRefused) {
   test::refused(vjepa2_two_angles(5), {"head_dim must be from 6 to 2^30, got 5"});
   test::refused(vjepa2_two_angles(std::numeric_limits<std::int64_t>::max()), {"head_dim"});
   test::refused(hunyuan_vl_two_angles(16, 1, {8}), {"base must be > 1 and finite, got 1"});
@@ -214,7 +214,7 @@ struct TwoAnglesCall {
 
 using TwoAnglesErrors = test::Refusals<TwoAnglesCall>;
 
-TEST_F(TwoAnglesErrors, AnErrorOfAViewComesBeforeAnyWrite) {
+TEST_F(TwoAnglesErrors, InvalidViewsAreRefusedBeforeAnyWrite) {
   accept(c);
   refuse(c.dst.extents.features = 5, {"dst: the view must have 6 features, 2 tokens"});
   refuse(c.dst.strides.token = 0, {"dst", "distinct"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strides that mean nothing may be any: those of an axis with one index, and all of a view that has
-// no element. No sum of them may leave int64, which UndefinedBehaviorSanitizer sees.
+// Unused strides may have any value: that of an axis with one index, and all of a view without
+// elements. UndefinedBehaviorSanitizer would see a sum of them leave int64.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -129,7 +129,7 @@ TEST(UnusedStrides, MeanNothingForQueriesWithoutFeatures) {
   EXPECT_EQ(gradients, scores);
 }
 
-// No key: nothing is added, and no number of a parameter changes.
+// Without keys nothing is added, and no parameter changes.
 TEST(UnusedStrides, MeanNothingForScoresWithoutKeys) {
   const ScoresView none{.data = nullptr,
                         .dtype = DType::f64,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of xPos on a spec, on positions and on roles, and the calls that refuse its
-// rows.
+// The requirements of xPos for specs, positions and roles, and calls that refuse its rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -30,7 +29,7 @@ Frequencies frequencies_with(const Xpos& xpos) {
   return test::value_of(make_frequencies(spec_with(xpos)));
 }
 
-TEST(XposErrors, Numbers) {
+TEST(XposErrors, InvalidNumbersAreRefused) {
   for (const double bad : {0.0, -512.0, nan, infinity}) {
     refused(make_frequencies(spec_with({.scale_base = bad})),
             {"xpos.scale_base must be finite and > 0", "got"});
@@ -43,14 +42,14 @@ TEST(XposErrors, Numbers) {
   }
 }
 
-TEST(XposErrors, NumericsOfSomebodyElse) {
+TEST(XposErrors, GgmlNumericsAreRefused) {
   RotarySpec spec = spec_with({});
   spec.numerics = Numerics::ggml;
   refused(make_frequencies(spec), {"xpos needs numerics exact", "got ggml"},
           ErrorCode::unsupported);
 }
 
-TEST(XposErrors, Roles) {
+TEST(XposErrors, InvalidRolesAreRefused) {
   const Frequencies xpos = frequencies_with({});
   refused(make_rotations(xpos, some), {"role must be query or key", "xpos", "got none"});
   refused(make_rotations(xpos, some, {.role = static_cast<Role>(3)}),
@@ -69,7 +68,7 @@ TEST(XposErrors, Roles) {
       {"role must be left out", "somebody else", "got key"});
 }
 
-TEST(XposErrors, RemakingByOtherFrequencies) {
+TEST(XposErrors, RemakingWithAndWithoutXposIsRefused) {
   const Frequencies xpos = frequencies_with({});
   Frequencies plain = xpos;
   plain.xpos.reset();
@@ -82,7 +81,7 @@ TEST(XposErrors, RemakingByOtherFrequencies) {
 }
 
 // 60 doublings of the fastest pair, log2(7/2) / 512 for each position, are 16997.3 positions.
-TEST(XposErrors, PositionsTooFarFromTheCenter) {
+TEST(XposErrors, PositionsTooFarFromTheCenterAreRefused) {
   const Frequencies frequencies = frequencies_with({.center = 100});
   const auto far_off = [&](const Positions& positions, std::string_view position) {
     for (const Role role : {Role::query, Role::key}) {
@@ -108,7 +107,7 @@ TEST(XposErrors, PositionsTooFarFromTheCenter) {
   accepted(ConsecutivePositions{.first = 1 << 20, .tokens = 0});
 }
 
-TEST(XposErrors, ScaleBasesThatLeaveNoRoom) {
+TEST(XposErrors, TinyScaleBasesAreRefusedAwayFromTheCenter) {
   for (const double tiny : {1e-300, std::numeric_limits<double>::denorm_min()}) {
     const Frequencies frequencies = frequencies_with({.scale_base = tiny});
     refused(make_rotations(frequencies, some, {.role = Role::query}), {"position 1"});
@@ -117,8 +116,8 @@ TEST(XposErrors, ScaleBasesThatLeaveNoRoom) {
   }
 }
 
-// Not a byte is written.
-TEST(XposErrors, RotationsThatAreNone) {
+// No byte is written.
+TEST(XposErrors, InverseAndSharedRotationsAreRefused) {
   const Frequencies frequencies = frequencies_with({});
   const Extents extents{.tokens = 2, .heads = 1, .features = 8};
   for (const Role role : {Role::query, Role::key}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promises of the facts (Describe), for every rule: its bounds are checked, its text forms are
-// its parameters, and its frequencies are those of the long double reference.
+// For every rule, its facts (Describe) hold: bounds are checked, text forms give its parameters,
+// and frequencies agree with the long double reference.
 #include <cmath>
 #include <map>
 #include <string>
@@ -75,7 +75,7 @@ std::string text_of(const Scaling& scaling) {
   return test::value_of(to_json(test::spec_with(10000, sample_dim, scaling)));
 }
 
-TEST(EveryRule, AsReference) {
+TEST(EveryRule, AgreesWithTheReference) {
   for_every_rule([](const Scaling& scaling) {
     test::expect_as_reference(test::spec_with(10000, sample_dim, scaling), sample_context);
     test::expect_as_reference(test::spec_with(5e5, sample_dim, scaling), sample_context);
@@ -97,7 +97,7 @@ TEST(EveryRule, IsReadAsItWasWritten) {
   });
 }
 
-// The bits of doubles that no short text has.
+// Doubles without a short decimal form.
 TEST(EveryRule, IsReadBitForBit) {
   const ExplicitScaling rule{.inv_freq = {1.0 / 3, 0x1.fffffffffffffp-1, 0x1p-1074, -0.1}};
   const auto spec = test::spec_with(0x1.0000000000001p10, 8, rule);
@@ -106,7 +106,7 @@ TEST(EveryRule, IsReadBitForBit) {
   EXPECT_EQ(read.scaling, spec.scaling);
 }
 
-// Gives one parameter a value that is out of its bounds.
+// Gives one parameter a value outside its bounds.
 struct BreakParameter {
   std::string_view name;
   double value;
@@ -186,7 +186,7 @@ TEST(EveryRule, RefusesListsOfOtherLengths) {
   });
 }
 
-TEST(EveryRule, RefusesWhatIsNoEnumerator) {
+TEST(EveryRule, RefusesUnknownEnumerators) {
   for_every_rule([](const Scaling& scaling) {
     Scaling broken = scaling;
     for_each_parameter(broken, [&]<class Member>(const ParameterFacts& facts, Member& member) {
@@ -205,7 +205,7 @@ std::string member_text(std::string_view name, std::string_view member) {
   return R"({"rope_type": ")" + std::string(name) + "\"" + std::string(member) + "}";
 }
 
-// A number that a rule with nothing set has as 0, and a list that it has empty.
+// True for parameters without a default: a number that is 0 in an empty rule, or a list.
 template <class Member>
 bool must_be_given(const Member& value) {
   if constexpr (std::is_same_v<Member, double> || std::is_same_v<Member, std::int64_t>)
@@ -230,8 +230,8 @@ TEST(EveryRule, SaysWhichKeyIsMissingOrMistyped) {
   }
 }
 
-// The facts of the first rules once more, so that none changes unseen. A line that begins with a
-// space goes on with the one before.
+// The facts of the first rules once more, so that a change is seen. A line that begins with a space
+// continues the one before.
 constexpr std::string_view first_rules =
     R"(default:
 linear: factor finite and > 0;
@@ -255,7 +255,7 @@ retnet:
 explicit: inv_freq in (-2^40, 2^40); attention_factor in [2^-20, 2^20];
 )";
 
-TEST(EveryRule, RequirementsAreThese) {
+TEST(EveryRule, RequirementsMatchTheirBounds) {
   constexpr double most = std::numeric_limits<double>::max();
   constexpr double above_0 = std::numeric_limits<double>::denorm_min();
   const std::map<std::string_view, std::pair<double, double>> numbers = {
@@ -292,7 +292,7 @@ TEST(EveryRule, RequirementsAreThese) {
 }
 
 // {KEY} in a sentence names a parameter.
-TEST(EveryRule, SentencesNameParameters) {
+TEST(EveryRule, SentencesNameOnlyParameters) {
   for_every_rule([](const Scaling& scaling) {
     std::string text(sentence(scaling));
     for_each_parameter(scaling, [&](const ParameterFacts& facts, const auto& /*value*/) {

@@ -14,14 +14,14 @@ using test::expect_as_reference;
 using test::expect_as_reference_for_many_specs;
 using test::spec_with;
 
-TEST(NoScalingRule, AsReference) {
+TEST(NoScalingRule, AgreesWithTheReference) {
   expect_as_reference_for_many_specs(NoScaling{});
   expect_as_reference(spec_with(1e300, 128, NoScaling{}));
 }
 
 // Position interpolation.
 
-TEST(LinearRule, AsReference) {
+TEST(LinearRule, AgreesWithTheReference) {
   for (const double factor : {1.0, 4.0, 8.0, 0.5, 1e-6, 1e6, 3.3}) {
     expect_as_reference_for_many_specs(LinearScaling{.factor = factor});
   }
@@ -31,17 +31,17 @@ TEST(LinearRule, AsReference) {
 
 const ExplicitScaling listed{.inv_freq = {1, 0.25, 0, 0x1p-1074}, .attention_factor = 1.5};
 
-TEST(ExplicitRule, IsWhatItSays) {
+TEST(ExplicitRule, KeepsItsListAndFactor) {
   const auto got = test::value_of(make_frequencies(spec_with(10000, 8, listed)));
   EXPECT_EQ(got.inv_freq, listed.inv_freq);
   EXPECT_EQ(got.attention_factor, 1.5);
   EXPECT_EQ(got.contexts, ContextRange{});
   test::expect_as_reference(spec_with(10000, 8, listed));
-  // Whatever the base.
+  // The base does not matter.
   EXPECT_TRUE(rotate_alike(got, test::value_of(make_frequencies(spec_with(7, 8, listed)))));
 }
 
-TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
+TEST(ExplicitRule, EqualsAListGivenToMakeFrequencies) {
   const HeadWindow window{.head_dim = 8, .rotary_dim = 8, .pairing = Pairing::half};
   const auto of_list = test::value_of(make_frequencies(window, listed.inv_freq, 1.5));
   const auto of_rule = test::value_of(make_frequencies(spec_with(10000, 8, listed)));
@@ -53,7 +53,7 @@ TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
 
 using test::expect_refused;
 
-TEST(ClippedRule, AsReference) {
+TEST(ClippedRule, AgreesWithTheReference) {
   for (const std::int64_t clipped : {1, 2, 3, 20, 64, 256}) {
     for (const ClippedEdge edge : {ClippedEdge::cosine, ClippedEdge::hard}) {
       test::expect_as_reference_for_many_specs(
@@ -65,8 +65,9 @@ TEST(ClippedRule, AsReference) {
 TEST(ClippedRule, KeepsTheFastPairs) {
   const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
   const auto cosine = test::frequencies_with(ClippedScaling{.clipped_pairs = 20}).inv_freq;
-  EXPECT_TRUE(std::equal(kept.begin(), kept.begin() + 13, cosine.begin()));  // the first of the
-  EXPECT_LT(cosine[13], kept[13]);  // clipped ones, 12, has cos 0
+  // The first clipped pair, 12, has cos 0 and is kept.
+  EXPECT_TRUE(std::equal(kept.begin(), kept.begin() + 13, cosine.begin()));
+  EXPECT_LT(cosine[13], kept[13]);
   EXPECT_GT(cosine[30], 0);
   EXPECT_EQ(cosine[31], 0);
   const auto hard =
@@ -76,7 +77,7 @@ TEST(ClippedRule, KeepsTheFastPairs) {
   EXPECT_TRUE(std::all_of(hard.begin() + 12, hard.end(), [](double each) { return each == 0; }));
 }
 
-TEST(ClippedRule, Refusals) {
+TEST(ClippedRule, RefusesInvalidClippedPairs) {
   expect_refused(ClippedScaling{.clipped_pairs = 0}, {"clipped_pairs must be > 0, got 0"});
   expect_refused(ClippedScaling{.clipped_pairs = 33}, {"clipped_pairs must be in [1, 32], got 33"});
 }
@@ -85,7 +86,7 @@ TEST(ClippedRule, Refusals) {
 
 using test::with;
 
-TEST(Llama3Rule, AsReference) {
+TEST(Llama3Rule, AgreesWithTheReference) {
   const Llama3Scaling llama31{
       .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
   expect_as_reference_for_many_specs(llama31);
@@ -103,7 +104,7 @@ TEST(Llama3Rule, AsReference) {
   }
 }
 
-TEST(Llama3Rule, Refusals) {
+TEST(Llama3Rule, RefusesAHighFactorBelowTheLow) {
   const Llama3Scaling good{
       .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
   expect_refused(with(good, &Llama3Scaling::high_freq_factor, 0.5),
@@ -114,7 +115,7 @@ TEST(Llama3Rule, Refusals) {
 
 using test::llama_with;
 
-TEST(ProportionalRule, AsReference) {
+TEST(ProportionalRule, AgreesWithTheReference) {
   for (const double fraction : {1e-9, 0.25, 0.3, 0.5, 0.99, 1.0}) {
     for (const double factor : {0.5, 1.0, 8.0}) {
       test::expect_as_reference_for_many_specs(
@@ -148,7 +149,7 @@ TEST(ProportionalRule, IsReadInAConfig) {
   expect_of_the_whole_head(
       llama_with(R"("rope_parameters": {"rope_type": "proportional", "factor": 8})"),
       {.turning_fraction = 1, .factor = 8});
-  // The one in the dictionary wins, as for every rule.
+  // The fraction in the dictionary wins, as for every rule.
   expect_of_the_whole_head(llama_with(R"("partial_rotary_factor": 0.5, "rope_parameters": {
           "rope_type": "proportional", "partial_rotary_factor": 0.25})"),
                            {.turning_fraction = 0.25});
@@ -171,7 +172,9 @@ TEST(ProportionalRule, IsReadInAConfigOfLayerTypes) {
 
 // RetNet's exponents.
 
-TEST(RetNetRule, AsReference) { test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4); }
+TEST(RetNetRule, AgreesWithTheReference) {
+  test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4);
+}
 
 TEST(RetNetRule, EndsWithOneOverBase) {
   const auto got = test::frequencies_with(RetNetScaling{}).inv_freq;

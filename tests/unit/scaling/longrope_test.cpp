@@ -31,7 +31,7 @@ Frequencies frequencies_of(const LongRopeScaling& rule, test::Context context) {
   return test::frequencies_with(rule, context);
 }
 
-TEST(LongRopeRule, AsReference) {
+TEST(LongRopeRule, AgreesWithTheReference) {
   for (const std::size_t pairs : {1U, 2U, 10U, 48U, 64U, 256U}) {
     for (const double base : {1.0000001, 2.0, 10000.0, 1e11}) {
       for (const LongRopeSwitch lists : {LongRopeSwitch::by_context, LongRopeSwitch::always_short,
@@ -62,7 +62,7 @@ TEST(LongRopeRule, TheContextChoosesTheList) {
   EXPECT_FALSE(rotate_alike(within, beyond));
 }
 
-TEST(LongRopeRule, OrTheCallerDoes) {
+TEST(LongRopeRule, TheSwitchChoosesTheList) {
   const auto always_short = with(phi, &LongRopeScaling::lists, LongRopeSwitch::always_short);
   const auto always_long = with(phi, &LongRopeScaling::lists, LongRopeSwitch::always_long);
   EXPECT_FALSE(depends_on_context(always_short));
@@ -72,14 +72,14 @@ TEST(LongRopeRule, OrTheCallerDoes) {
   EXPECT_EQ(frequencies_of(always_long, 1).contexts, ContextRange{});
 }
 
-TEST(LongRopeRule, AttentionFactor) {
+TEST(LongRopeRule, AttentionFactorGrowsUnlessGiven) {
   const auto factor_of = [](const LongRopeScaling& rule, std::int64_t context) {
     test::expect_as_reference(test::spec_with(10000, 64, rule), context);
     return frequencies_of(rule, context).attention_factor;
   };
   using Given = std::optional<double>;
   const double grown = std::sqrt(1 + std::log(32.0) / std::log(4096.0));
-  EXPECT_DOUBLE_EQ(factor_of(phi, 1), grown);  // of the short list too
+  EXPECT_DOUBLE_EQ(factor_of(phi, 1), grown);  // for the short list, too
   EXPECT_DOUBLE_EQ(factor_of(phi, 131072), grown);
   EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 1.0), 131072), 1);
   EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 0.5), 131072), 1);
@@ -93,7 +93,7 @@ TEST(LongRopeRule, AttentionFactor) {
   EXPECT_EQ(factor_of(given, 4096), 1.125);
 }
 
-TEST(LongRopeRule, Refusals) {
+TEST(LongRopeRule, RefusesAMissingContextAndAFactorOfZero) {
   expect_refused(phi, {"context_tokens must be given", "longrope", "got none"});
   auto rule = phi;
   rule.long_factor[7] = 0;
@@ -129,7 +129,7 @@ TEST(LongRopeRule, IsReadInAConfig) {
   EXPECT_EQ(phimoe.long_mscale, 1.125);
 }
 
-TEST(LongRopeRule, FactorOfAConfig) {
+TEST(LongRopeRule, AConfigsFactorWinsWithAWarning) {
   constexpr std::string_view beside = R"(, "original_max_position_embeddings": 4096)";
   const auto other = test::resolved(config_with(beside, R"("type": "longrope", "factor": 16)"));
   EXPECT_EQ(std::get<LongRopeScaling>(other.rotary.front().spec.scaling).factor, 16);
@@ -142,7 +142,7 @@ TEST(LongRopeRule, FactorOfAConfig) {
                   {"factor must be given", "max_position_embeddings"});
 }
 
-TEST(LongRopeRule, ListsOfAConfigThatDoNotFit) {
+TEST(LongRopeRule, ListsThatDoNotFitAreRefused) {
   test::malformed(R"({"model_type": "llama", "head_dim": 64,
       "max_position_embeddings": 4096, "rope_scaling": {"type": "su", "short_factor": [1, 1],
       "long_factor": [1], "original_max_position_embeddings": 2048}})",
@@ -152,7 +152,7 @@ TEST(LongRopeRule, ListsOfAConfigThatDoNotFit) {
 }
 
 // Phi-3's "yarn" is not YaRN: LongRoPE's lists with YaRN's attention factor.
-TEST(LongRopeRule, IsWhatPhi3CallsYarn) {
+TEST(LongRopeRule, Phi3sYarnIsLongRope) {
   constexpr std::string_view rest =
       R"("head_dim": 4, "num_hidden_layers": 1, "max_position_embeddings": 131072,
          "original_max_position_embeddings": 4096, "rope_scaling":

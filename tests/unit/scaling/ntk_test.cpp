@@ -16,7 +16,7 @@ using test::expect_refused;
 using test::spec_with;
 
 // base' has its own rounding, which the exponent d/(d-2) <= 2 at d >= 4 and ln magnify.
-TEST(NtkRule, AsReference) {
+TEST(NtkRule, AgreesWithTheReference) {
   for (const double alpha : {1.0, 2.0, 4.0, 1000.0}) {
     for (const double base : {10000.0, 500000.0, 1e6}) {
       for (const std::int64_t rotary_dim : {4, 6, 64, 128}) {
@@ -33,7 +33,7 @@ TEST(NtkRule, TurnsTheSlowestPairAlphaTimesSlower) {
   EXPECT_EQ(scaled.inv_freq.front(), 1);
 }
 
-TEST(NtkRule, Refusals) {
+TEST(NtkRule, RefusesOnePairAndExtremeBases) {
   RotarySpec one_pair = spec_with(10000, 64, NtkScaling{.alpha = 2});
   one_pair.rotary_dim = 2;
   expect_refused(one_pair, {"rotary_dim >= 4", "got 2"});
@@ -47,7 +47,7 @@ using test::with;
 
 constexpr NtkByPartsScaling llama{.factor = 8, .original_context_tokens = 2048};
 
-TEST(NtkByPartsRule, AsReference) {
+TEST(NtkByPartsRule, AgreesWithTheReference) {
   for (const double factor : {1.0, 2.0, 8.0, 64.0}) {
     for (const std::int64_t original : {1, 50, 2048, 1 << 30}) {
       for (const double part : {0.0, 0.25, 1.0}) {
@@ -62,7 +62,7 @@ TEST(NtkByPartsRule, AsReference) {
   }
 }
 
-// By the turns of a pair of 64 features within 2048 tokens.
+// The part depends on the turns of a pair within 2048 tokens, here for 64 features.
 TEST(NtkByPartsRule, EachPartHasItsRule) {
   const auto got = test::frequencies_with(llama).inv_freq;
   const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
@@ -82,7 +82,7 @@ TEST(NtkByPartsRule, IsLinearWithoutItsParts) {
             test::frequencies_with(LinearScaling{.factor = 8}).inv_freq);
 }
 
-TEST(NtkByPartsRule, Refusals) {
+TEST(NtkByPartsRule, RefusesOnePairAndExtremeBases) {
   expect_refused(test::spec_with(10000, 2, llama), {"rotary_dim >= 4", "got 2"});
   expect_refused(test::spec_with(2, 64, with(llama, &NtkByPartsScaling::factor, 1e-3)),
                  {"base * factor^(d/(d-2)) finite and > 1", "0.001"});
@@ -90,7 +90,7 @@ TEST(NtkByPartsRule, Refusals) {
 
 // NTK-RoPE with fixed digits, plain and mixed.
 
-TEST(MixedNtkRule, AsReference) {
+TEST(MixedNtkRule, AgreesWithTheReference) {
   for (const double factor : {1.0, 2.0, 4.0, 8.0, 1e4}) {
     for (const double mixed_b : {0.0, 0.1, 0.625, 1.0, 7.0}) {
       test::expect_as_reference_for_many_specs(
@@ -115,7 +115,7 @@ TEST(MixedNtkRule, IsLinearWithAnExponentOfZero) {
             test::frequencies_with(LinearScaling{.factor = 8}).inv_freq);
 }
 
-TEST(MixedNtkRule, Refusals) {
+TEST(MixedNtkRule, RefusesExtremeBases) {
   expect_refused(MixedNtkScaling{.factor = 1e-4}, {"base * factor finite and > 1", "1e-04"});
   expect_refused(test::spec_with(1e300, 64, MixedNtkScaling{.factor = 1e300}), {"base * factor"});
 }
@@ -128,7 +128,7 @@ Frequencies in_context(std::int64_t context_tokens) {
   return test::frequencies_with(qwen, context_tokens);
 }
 
-TEST(DoublingNtkRule, AsReference) {
+TEST(DoublingNtkRule, AgreesWithTheReference) {
   for (const std::int64_t context : {1, 2048, 2049, 5000, 1 << 20}) {
     test::expect_as_reference_for_many_specs(qwen, context, 4);
   }
@@ -154,7 +154,7 @@ TEST(DoublingNtkRule, SaysWhichContextsHaveItsFrequencies) {
   EXPECT_EQ(in_context(longest).contexts.last, longest);
 }
 
-TEST(DoublingNtkRule, Refuses) {
+TEST(DoublingNtkRule, RefusesAMissingContextAndExtremeBases) {
   test::expect_refused(qwen, {"doubling_ntk", "context_tokens"});
   test::expect_refused(test::spec_with(10000, 2, qwen), {"rotary_dim"}, 1);
   test::expect_refused(test::spec_with(1e308, 128, qwen), {"base finite", "1048576"}, 1 << 20);
@@ -168,7 +168,7 @@ using test::llama_with;
 
 constexpr DynamicNtkScaling vicuna{.factor = 4, .original_context_tokens = 2048};
 
-TEST(DynamicNtkRule, AsReference) {
+TEST(DynamicNtkRule, AgreesWithTheReference) {
   for (const double factor : {0.5, 1.0, 2.0, 8.0, 1000.0}) {
     for (const std::int64_t context : {1, 2048, 2049, 4096, 131072, 1 << 30}) {
       expect_as_reference_for_many_specs(
@@ -177,7 +177,7 @@ TEST(DynamicNtkRule, AsReference) {
   }
 }
 
-TEST(DynamicNtkRule, IsNoneWithinTheOriginalContext) {
+TEST(DynamicNtkRule, ChangesNothingWithinTheOriginalContext) {
   const auto unscaled = frequencies_with(NoScaling{}).inv_freq;
   for (const std::int64_t context : {1, 100, 2048}) {
     const Frequencies got = frequencies_with(vicuna, context);
@@ -199,7 +199,7 @@ TEST(DynamicNtkRule, GivesEachLongerContextItsOwnFrequencies) {
   EXPECT_TRUE(rotate_alike(frequencies_with(vicuna, 1), frequencies_with(vicuna, 2048)));
 }
 
-TEST(DynamicNtkRule, Refusals) {
+TEST(DynamicNtkRule, RefusesInvalidContextsAndExtremeBases) {
   expect_refused(vicuna, {"context_tokens must be given", "dynamic", "got none"});
   expect_refused(vicuna, {"context_tokens must be >= 1", "got 0"}, 0);
   expect_refused(test::spec_with(10000, 2, vicuna), {"rotary_dim >= 4", "got 2"}, 4096);
@@ -227,7 +227,7 @@ TEST(DynamicNtkRule, IsReadInAConfig) {
                           "original_max_position_embeddings is ignored"));
 }
 
-// For any context that resolve() is asked about, the rule is checked for it.
+// resolve() checks the rule for the context that the caller asks about.
 TEST(DynamicNtkRule, IsCheckedForTheContextInQuestion) {
   const std::string config = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 1e300,
       "max_position_embeddings": 2048, "rope_scaling": {"type": "dynamic", "factor": 4}})";
@@ -244,7 +244,7 @@ constexpr std::string_view hunyuan_members =
     R"("type": "dynamic", "alpha": 1000.0, "factor": 1.0, "beta_fast": 32, "beta_slow": 1,
        "mscale": 1.0, "mscale_all_dim": 1.0)";
 
-TEST(DynamicNtkRule, IsNtkOfThatAlphaForHunYuan) {
+TEST(DynamicNtkRule, IsNtkWithTheConfigsAlphaForHunYuan) {
   const ModelSpec model = test::resolved(config_of("hunyuan_v1_dense", hunyuan_members));
   EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NtkScaling{.alpha = 1000}));
   ASSERT_EQ(model.warnings.size(), 1U);

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-TEST(PixelRule, AsReference) {
+TEST(PixelRule, AgreesWithTheReference) {
   for (const double max_freq : {2.0, 10.0, 256.0, 1e-9, 1e9}) {
     test::expect_as_reference_for_many_specs(PixelScaling{.max_freq = max_freq});
   }

@@ -12,7 +12,7 @@ using test::expect_refused;
 using test::spec_with;
 using test::with;
 
-TEST(YarnRule, AsReference) {
+TEST(YarnRule, AgreesWithTheReference) {
   expect_as_reference_for_many_specs(YarnScaling{.factor = 4, .original_context_tokens = 32768});
   expect_as_reference_for_many_specs(YarnScaling{.factor = 32, .original_context_tokens = 4096});
   expect_as_reference_for_many_specs(YarnScaling{
@@ -21,8 +21,8 @@ TEST(YarnRule, AsReference) {
       YarnScaling{.factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = 2});
 }
 
-// The paper's ramp. beta_fast = beta_slow is a step, where a pair on it is as rounding has it.
-TEST(YarnRule, LinearInTheTurns) {
+// The paper's ramp. beta_fast = beta_slow is a step; rounding decides a pair that lies on it.
+TEST(YarnRule, TheTurnsRampIsLinearInTheTurns) {
   for (const double factor : {0.5, 4.0, 32.0}) {
     for (const std::int64_t context :
          {std::int64_t{1}, std::int64_t{4096}, std::int64_t{1} << 40}) {
@@ -47,7 +47,7 @@ TEST(YarnRule, LinearInTheTurns) {
   EXPECT_EQ(cut[16], kept[16] / 4);  // 6.5
 }
 
-TEST(YarnRule, RampInASpec) {
+TEST(YarnRule, ASpecsRampIsRead) {
   const auto ramp_of = [](std::string_view members) {
     std::string text = R"({"rope_type": "yarn", "factor": 4,
         "original_max_position_embeddings": 4096)";
@@ -69,7 +69,7 @@ TEST(YarnRule, RampInASpec) {
 
 // In a config null is absent: the factor is computed. A whole number is used, with Transformers'
 // warning.
-TEST(YarnRule, AttentionFactorInAConfig) {
+TEST(YarnRule, ANullFactorIsComputedAndAWholeOneWarns) {
   const auto read = [](std::string_view value) {
     return test::resolved(test::llama_with(R"("rope_scaling": {"type": "yarn", "factor": 2,
         "original_max_position_embeddings": 2048, )" +
@@ -87,7 +87,7 @@ TEST(YarnRule, AttentionFactorInAConfig) {
 }
 
 // The keys of other dialects are refused by name; a config has no ramp.
-TEST(YarnRule, KeysOfOthersInAConfig) {
+TEST(YarnRule, KeysOfOtherDialectsAreRefused) {
   for (const std::string_view key :
        {"attn_factor", "apply_yarn_scaling", "extrapolation_factor", "ramp"}) {
     const std::string member = test::member(key, "1");
@@ -119,7 +119,7 @@ TEST(YarnRule, AllowsRampsOutsideThePairs) {
   }
 }
 
-TEST(YarnRule, AttentionFactor) {
+TEST(YarnRule, AttentionFactorFollowsMscaleUnlessGiven) {
   const auto factor_of = [](const YarnScaling& rule) {
     const RotarySpec spec = spec_with(10000, 64, rule);
     expect_as_reference(spec);
@@ -145,7 +145,7 @@ TEST(YarnRule, AttentionFactor) {
       factor_of(
           {.factor = 40, .original_context_tokens = 4096, .mscale = 0.707, .mscale_all_dim = 1}),
       (0.0707 * std::log(40.0) + 1) / growth);
-  // One alone, or one that is 0, counts as none given.
+  // A single mscale key, or one that is 0, has no effect.
   EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 3}), growth);
   EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale_all_dim = 3}),
                    growth);
@@ -156,12 +156,12 @@ TEST(YarnRule, AttentionFactor) {
 
 YarnScaling yarn() { return {.factor = 4, .original_context_tokens = 4096}; }
 
-TEST(YarnRule, Refusals) {
+TEST(YarnRule, RefusesABetaFastBelowBetaSlow) {
   expect_refused(with(yarn(), &YarnScaling::beta_fast, 0.5),
                  {"beta_fast must be >= beta_slow", "0.5", "1"});
 }
 
-TEST(YarnRule, AttentionFactorRefusals) {
+TEST(YarnRule, RefusesANegativeAttentionFactor) {
   YarnScaling rule = yarn();
   rule.mscale_all_dim = 1;
   rule.mscale = -1000;  // 0.1 m ln 4 + 1 < 0
