@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that were run (tools/golden/dialects.py): read_as gives their frequencies, and
-// compare_models the first position at which two of them part, found here by looking at each row.
+// Engines that tools/golden/dialects.py ran: read_as gives their frequencies. compare_models gives
+// the first position at which two of them differ, found here by comparing every row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Cases recorded_cases() {
   return nlohmann::json::parse(file).at("cases").get<Cases>();
 }
 
-// Relative. ggml multiplies up to 63 times by a rounded step, each time rounded: 2 · 64 · 2^-24.
+// Relative. ggml multiplies up to 63 times by a rounded step and rounds each time: 2 · 64 · 2^-24.
 // Others: 8 ulp, as in golden_file.hpp.
 double tolerance_of(const nlohmann::json& recorded) {
   return recorded.at("engine") == "llama.cpp" ? 0x1p-17 : 0x1p-20;
@@ -85,7 +85,7 @@ void expect_same(const nlohmann::json& recorded, const Dialect& dialect) {
   }
 }
 
-TEST(DialectGolden, ReadsAsTheEnginesDo) {
+TEST(DialectGolden, FrequenciesAgreeWithTheEngines) {
   for (const auto& recorded : recorded_cases()) {
     for (const Dialect& dialect : dialects_of(recorded)) {
       SCOPED_TRACE(test::value_of(to_string(dialect)) + ": " +
@@ -95,7 +95,7 @@ TEST(DialectGolden, ReadsAsTheEnginesDo) {
   }
 }
 
-// Rows of the call, by the engines' own numbers.
+// Compares every row of the call, computed from the engines' own numbers.
 std::optional<std::int64_t> first_of_a_look_at_each(const nlohmann::json& one,
                                                     const nlohmann::json& other, std::size_t call,
                                                     std::int64_t tokens) {
@@ -131,7 +131,7 @@ struct Parting {
   const nlohmann::json* other;
 };
 
-// Neighbouring periods of a config, and every other engine beside the newest release.
+// Neighbouring periods of a config, and the newest release with every other engine.
 std::vector<Parting> partings(const Cases& cases) {
   std::vector<Parting> found;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -145,7 +145,7 @@ std::vector<Parting> partings(const Cases& cases) {
   return found;
 }
 
-TEST(DialectGolden, EnginesPartWhereTheirRowsDo) {
+TEST(DialectGolden, FirstPositionsAgreeWithTheEnginesRows) {
   const Cases cases = recorded_cases();
   int disagreements = 0;
   for (const auto& [one, other] : partings(cases)) {
@@ -153,8 +153,8 @@ TEST(DialectGolden, EnginesPartWhereTheirRowsDo) {
                  test::value_of(to_string(dialects_of(*other).back())) + ": " +
                  one->at("title").get<std::string>());
     if (one->at("inv_freq")[0].size() != other->at("inv_freq")[0].size()) continue;
-    // Up to here the rows of a growing sequence are those of the first call, and a rounded
-    // frequency, of at most 1, moves no angle by half of what counts.
+    // Up to here a growing sequence has the rows of the first call, and a rounded frequency, at
+    // most 1, moves an angle by less than half the tolerance.
     const double rounded = std::max(tolerance_of(*one), tolerance_of(*other));
     const std::int64_t tokens = std::min(static_cast<std::int64_t>(row_tolerance / 2 / rounded),
                                          original_of(one->at("config")));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dialects: their names, their table of rules, and rules whose engine was read or refuses.
+// Dialects: their names, the table of rules, rules of engines whose source was read, and models
+// that an engine refuses.
 #include "rotary/dialect.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ std::vector<std::string_view> names_of(const DialectReading& reading) {
 
 using Names = std::vector<std::string_view>;
 
-TEST(Dialect, NamesGoBothWays) {
+TEST(Dialect, NamesAreParsedAndPrinted) {
   for (const std::string_view name :
        {"transformers", "transformers@4.51", "llama.cpp", "vllm", "mlx", "onnxruntime", "sglang"}) {
     EXPECT_EQ(test::value_of(to_string(test::value_of(parse_dialect(name)))), name);
@@ -59,7 +60,7 @@ TEST(Dialect, NamesGoBothWays) {
             (Dialect{Engine::transformers, EngineVersion{4, 51}}));
 }
 
-TEST(Dialect, NamesThatAreNone) {
+TEST(Dialect, UnknownNamesAndVersionsAreRefused) {
   EXPECT_EQ(parse_dialect("tensorrt").error().message,
             "a dialect must be transformers, llama.cpp, vllm, mlx, onnxruntime or sglang, such as "
             "transformers@4.51, got 'tensorrt'");
@@ -76,7 +77,7 @@ TEST(Dialect, NamesThatAreNone) {
             "llama_cpp_python 0.3.36 is known; got 1.0");
 }
 
-TEST(Dialect, EachRuleSaysWhatItIs) {
+TEST(Dialect, EachRuleHasANameASentenceAndASource) {
   for (const Engine engine : all_engines) {
     std::set<std::string_view> names;
     for (const DialectRule& rule : rules_of(engine)) {
@@ -132,12 +133,12 @@ TEST(Dialect, DynamicScalingIsDroppedFromTheTrainedContextOn) {
     const auto longer = test::value_of(
         compare_models(mine.model, theirs.model,
                        {.context_tokens = 4096, .one = mine.lengths, .other = theirs.lengths}));
-    // The row of 2049 tokens, of the formula in Python: 1.2 apart.
+    // Python's formula gives rows 1.2 apart for 2049 tokens.
     EXPECT_EQ(longer.rotary.front().rows.first_position, 2048);
   }
 }
 
-TEST(Dialect, ReleasesRememberLengthsOtherwise) {
+TEST(Dialect, ReleasesKeepDifferentLengths) {
   const DialectReading one = reading_of(dynamic_config, "transformers@5.12");
   const DialectReading other = reading_of(dynamic_config, "transformers@5.13");
   EXPECT_EQ(names_of(one), Names{"dynamic_never_reset"});
@@ -149,7 +150,7 @@ TEST(Dialect, ReleasesRememberLengthsOtherwise) {
   EXPECT_EQ(found.rotary.front().after_longer_call->first_position, 1);
 }
 
-TEST(Dialect, KeysThatOnlySomeReleasesRead) {
+TEST(Dialect, SomeReleasesReadPartialRotaryFactor) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 2048, "rope_theta": 10000.0,
     "partial_rotary_factor": 0.5})";
@@ -161,7 +162,7 @@ TEST(Dialect, KeysThatOnlySomeReleasesRead) {
   EXPECT_EQ(names_of(reading_of(config, "vllm")), Names{"partial_rotary_factor_read"});
 }
 
-TEST(Dialect, AnEngineRefusesWhatItDoesNotRun) {
+TEST(Dialect, EnginesRefuseModelsThatTheyCannotRun) {
   constexpr std::string_view yarn = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_theta": 10000.0,
     "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";
@@ -256,13 +257,13 @@ TEST(Dialect, MlxRefusesLongRopeWithoutItsOriginalLengthWithin) {
       4096);
 }
 
-TEST(Dialect, ModelsWithoutRotationReadNoPartOfIt) {
+TEST(Dialect, ModelsWithoutRotationAreNotRefused) {
   constexpr std::string_view config = R"({"model_type": "gpt2", "n_embd": 128, "n_head": 2,
     "n_layer": 2, "partial_rotary_factor": 0.5})";
   EXPECT_FALSE(reading_of(config, "vllm").refusal);
 }
 
-TEST(Dialect, OneRuleAloneIsAHypothesis) {
+TEST(Dialect, EachRuleCanBeAppliedAlone) {
   const ModelSpec model = test::value_of(resolve(qwen3_vl));
   for (const DialectRule& rule : rules_of(Engine::llama_cpp)) {
     const DialectReading reading = test::value_of(apply_rule(rule, model));
@@ -270,7 +271,7 @@ TEST(Dialect, OneRuleAloneIsAHypothesis) {
   }
 }
 
-TEST(Dialect, TheSoftmaxScaleOfDeepSeekV2) {
+TEST(Dialect, OldReleasesDifferInDeepSeekV2sSoftmaxScale) {
   constexpr std::string_view config = R"({"model_type": "deepseek_v2", "hidden_size": 2048,
     "num_attention_heads": 16, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
     "max_position_embeddings": 163840, "rope_theta": 10000,
@@ -284,8 +285,8 @@ TEST(Dialect, TheSoftmaxScaleOfDeepSeekV2) {
   EXPECT_EQ(fields.front().field, "softmax_factor");
 }
 
-// Keys of rope dictionaries that one engine reads and another does not. Numbers are those of vLLM
-// 0.22 to 0.33 and SGLang 0.5.23, whose files the rules name.
+// Keys of rope dictionaries that only some engines read. Numbers are from vLLM 0.22 to 0.33 and
+// SGLang 0.5.23, whose files the rules name.
 
 using test::fails;
 
@@ -324,7 +325,7 @@ TEST(EngineKeys, AttnFactorMultipliesInSomeEngines) {
   EXPECT_NEAR(frequencies_of(nested, "sglang").attention_factor, 1, 1e-15);
 }
 
-TEST(EngineKeys, ExtrapolationFactorMixes) {
+TEST(EngineKeys, ExtrapolationFactorMixesInSomeEngines) {
   const auto first_and_last = [](const std::string& value, std::string_view dialect) {
     const auto all =
         frequencies_of(qwen3_with(yarn + ", \"extrapolation_factor\": " + value), dialect).inv_freq;
@@ -335,7 +336,7 @@ TEST(EngineKeys, ExtrapolationFactorMixes) {
   EXPECT_EQ(first_and_last("0.5", "transformers"), usual);
   EXPECT_EQ(first_and_last("0.5", "vllm@0.33"), usual);
   for (const std::string_view dialect : {"sglang", "vllm@0.25"}) {
-    // The first pair is not divided: 1/4 + (1 - 1/4) / 2. The last one is, whatever the weight.
+    // The first pair is mixed: 1/4 + (1 - 1/4) / 2. The last pair is divided, whatever the weight.
     EXPECT_EQ(first_and_last("0.5", dialect).first, 0.625);
     EXPECT_NEAR(first_and_last("0.5", dialect).second, usual.second, 1e-20);
   }
@@ -349,7 +350,7 @@ TEST(EngineKeys, AlphaEnlargesTheBase) {
   EXPECT_NEAR(frequencies_of(config, "transformers").inv_freq[1], std::pow(1e6, -2.0 / 128), 1e-15);
 }
 
-TEST(EngineKeys, KeysThatNobodyReadsStayRefused) {
+TEST(EngineKeys, UnreadKeysStayRefused) {
   for (const char* const scaling : {R"("rope_type": "yarn", "factor": 4.0, "attn_facto": 1)",
                                     R"("rope_type": "linear", "factor": 4.0, "attn_factor": 1)",
                                     R"("rope_type": "yarn", "factor": 4.0, "attn_factor": "1")"}) {

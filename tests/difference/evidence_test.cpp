@@ -30,7 +30,7 @@ Agreement agreement_of(std::string_view config, std::string_view one, std::strin
       .agreement;
 }
 
-TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
+TEST(Evidence, EachLineOfTheTableIsInTheLibrary) {
   const std::string forms =
       "plain|scaling_type|scaling_rope_type|parameters_flat|parameters_nested|both";
   const std::string cell = "((" + forms + "):(default|linear|dynamic|yarn|llama3|longrope|other)" +
@@ -55,7 +55,7 @@ TEST(Evidence, EachLineOfTheTableIsARowOfTheLibrary) {
   }
 }
 
-TEST(Evidence, AReadingSaysHowItIsKnown) {
+TEST(Evidence, AReadingNamesItsEvidence) {
   const DialectReading known = reading_in(plain, "transformers");
   EXPECT_EQ(known.evidence.kind, Evidence::run) << known.evidence.sentence;
   EXPECT_TRUE(known.evidence.sentence.starts_with("numbers of transformers "));
@@ -75,7 +75,7 @@ TEST(Evidence, AFormOnWhichAReleaseFailedIsUnknown) {
   EXPECT_FALSE(reading.refusal);
 }
 
-TEST(Evidence, AReleaseBetweenTwoThatWereLookedAtIsUnknown) {
+TEST(Evidence, AReleaseBetweenTwoTestedOnesIsUnknown) {
   const DialectReading reading = reading_in(plain, "transformers@4.46");
   EXPECT_EQ(reading.evidence.kind, Evidence::none);
   EXPECT_EQ(reading.evidence.sentence, "transformers 4.46 was not looked at: 4.45 and 4.48 were");
@@ -91,8 +91,7 @@ TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
   EXPECT_EQ(agreement_of(qwen3, "transformers@4.45", "transformers"), Agreement::different);
 }
 
-// llama.cpp, vLLM and SGLang find a model by the name of its class, which Kimi K2 has from
-// DeepSeek.
+// llama.cpp, vLLM and SGLang find a model by its class, and Kimi K2 uses DeepSeek's.
 TEST(Evidence, AModelOfAnotherModelsClassIsNotAbsent) {
   for (const char* family : {"kimi_k2", "nemotron-nas"}) {
     const std::string config = std::string(R"({"model_type": ")") + family + R"(",
@@ -124,7 +123,7 @@ TEST(Evidence, LlamaCppTakesTheBaseOfRopeParametersBesideScaling) {
   EXPECT_EQ(reading_in(config, "llama.cpp").model.rotary.front().spec.base.get(), 20000.0);
 }
 
-TEST(Evidence, MlxTakesTheBaseOfItsFileWhereAConfigGivesNone) {
+TEST(Evidence, MlxTakesTheBaseOfItsFileIfAConfigHasNone) {
   constexpr std::string_view config = R"({"model_type": "qwen2", "hidden_size": 128,
     "num_attention_heads": 2, "num_hidden_layers": 2})";
   EXPECT_EQ(reading_in(config, "mlx").model.rotary.front().spec.base.get(), 1e6);
@@ -143,7 +142,7 @@ TEST(Evidence, TheSameNeedsEvidenceOfBoth) {
   EXPECT_EQ(agreement_of(plain, "transformers", "mlx"), Agreement::same);
 }
 
-TEST(Evidence, AWarningThatAnEngineComputesSomethingElseIsADifference) {
+TEST(Evidence, AWarningAboutAnEngineIsADifference) {
   constexpr std::string_view chunked = R"({"model_type": "qwen2", "hidden_size": 128,
     "num_attention_heads": 2, "num_hidden_layers": 2, "rope_theta": 1000000.0,
     "max_position_embeddings": 32768,

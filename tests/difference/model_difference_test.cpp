@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two models: which layers and fields differ, and what counts as a difference.
+// Differences of two models: layers, fields, and the limits of a difference.
 #include "rotary/model_difference.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ const FieldDifference* field_named(const std::vector<FieldDifference>& fields,
   return found == fields.end() ? nullptr : &*found;
 }
 
-TEST(ModelDifference, ModelsThatAreAlike) {
+TEST(ModelDifference, EqualModelsDoNotDiffer) {
   const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(plain_spec())));
   EXPECT_FALSE(found.differs());
   EXPECT_EQ(found.context_tokens, 4096);
@@ -51,7 +51,7 @@ TEST(ModelDifference, ModelsThatAreAlike) {
   EXPECT_FALSE(found.rotary.front().rows.first_position);
 }
 
-TEST(ModelDifference, ABaseAsFloat32HasItIsNoDifference) {
+TEST(ModelDifference, ABaseOffByAFloat32RoundingIsNoDifference) {
   RotarySpec other = plain_spec();
   other.base = 10000.0 * (1 + 0x1p-24);
   const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(other)));
@@ -81,7 +81,7 @@ TEST(ModelDifference, AnotherPairingTurnsOtherFeatures) {
   EXPECT_FALSE(rows.largest_score_change);
 }
 
-TEST(ModelDifference, TheSamePairsWrittenElsewhereAreNoDifference) {
+TEST(ModelDifference, AnotherOrderOfTheSamePairsIsNoDifference) {
   RotarySpec one = plain_spec();
   one.pairing = Pairing::interleaved;
   RotarySpec other = one;
@@ -93,8 +93,8 @@ TEST(ModelDifference, TheSamePairsWrittenElsewhereAreNoDifference) {
   EXPECT_EQ(rows.least_correlation, 1);
 }
 
-// Latent attention in configs, and as GGUF files have it.
-TEST(ModelDifference, NoFamilyDiffersWhereBothReadNeighbours) {
+// Latent attention as configs and as GGUF files define it.
+TEST(ModelDifference, LatentAttentionInConfigsAndGgufIsNoDifference) {
   for (const std::string_view family :
        {"deepseek_v3", "kimi_k2", "glm4_moe_lite", "glm_moe_dsa", "longcat_flash", "mistral4"}) {
     SCOPED_TRACE(family);
@@ -117,7 +117,7 @@ TEST(ModelDifference, NoFamilyDiffersWhereBothReadNeighbours) {
   }
 }
 
-TEST(ModelDifference, LessOfTheHead) {
+TEST(ModelDifference, ASmallerRotaryDimIsADifference) {
   RotarySpec other = plain_spec();
   other.rotary_dim = 32;
   const RowsDifference rows = rows_of(plain_spec(), other);
@@ -146,8 +146,9 @@ TEST(ModelDifference, TheAttentionFactorShowsAtPositionZero) {
   EXPECT_EQ(rows.least_correlation, 1);
 }
 
-// A generation crosses the original context of LongRoPE; an engine that decides once does not.
-TEST(ModelDifference, LengthsAreThoseOfTheEngine) {
+// A generation crosses LongRoPE's original context. An engine that chooses the list once does not
+// notice.
+TEST(ModelDifference, LengthPoliciesMakeADifference) {
   RotarySpec spec = plain_spec();
   spec.scaling = LongRopeScaling{.short_factor = std::vector<double>(32, 1.0),
                                  .long_factor = std::vector<double>(32, 4.0),
@@ -162,7 +163,7 @@ TEST(ModelDifference, LengthsAreThoseOfTheEngine) {
   EXPECT_EQ(rows_of(spec, always_short).first_position, 1024);
 }
 
-TEST(ModelDifference, AnEngineThatForgetsToRestoreIsSeenAfterALongerCall) {
+TEST(ModelDifference, AKeptLengthShowsAfterALongerCall) {
   RotarySpec spec = plain_spec();
   spec.scaling = DynamicNtkScaling{.factor = 2, .original_context_tokens = 1024};
   const ComparisonOptions options{.one = LengthPolicy::kept_above_trained,
@@ -175,7 +176,7 @@ TEST(ModelDifference, AnEngineThatForgetsToRestoreIsSeenAfterALongerCall) {
   EXPECT_TRUE(found.differs());
 }
 
-TEST(ModelDifference, LayersWithoutPositions) {
+TEST(ModelDifference, LayersWithoutPositionsAreNamed) {
   ModelSpec other = model_of(plain_spec(), 4);
   for (const std::size_t layer : {1U, 2U}) other.layers[layer].encoding = LayerEncoding::none;
   const auto found = test::value_of(compare_models(model_of(plain_spec(), 4), other));
@@ -187,7 +188,7 @@ TEST(ModelDifference, LayersWithoutPositions) {
   EXPECT_TRUE(found.differs());
 }
 
-TEST(ModelDifference, RefusesWhatItCannotCompare) {
+TEST(ModelDifference, RefusesInvalidContextsAndHeads) {
   const ModelSpec model = model_of(plain_spec());
   EXPECT_EQ(compare_models(model, model, {.context_tokens = 0}).error().message,
             "context_tokens must be from 1 to 2^31, got 0");
@@ -198,7 +199,7 @@ TEST(ModelDifference, RefusesWhatItCannotCompare) {
             "head_dim must be that of the other, 128, got 64");
 }
 
-TEST(ModelDifference, ANumberThatIsNanOrInfiniteIsEqualToNothingButItsOwnInfinity) {
+TEST(ModelDifference, NanEqualsNothingAndInfinityOnlyItself) {
   const double nan = std::nan("");
   const double infinity = std::numeric_limits<double>::infinity();
   const auto differs = [](const auto& change, double one, double other) {
@@ -238,7 +239,7 @@ TEST(ModelDifference, ANumberThatIsNanOrInfiniteIsEqualToNothingButItsOwnInfinit
   }
 }
 
-TEST(ModelDifference, RowsOfFrequenciesThatNobodyMakesAreRefused) {
+TEST(ModelDifference, RowsOfInvalidFrequenciesAreRefused) {
   const auto right = test::value_of(make_frequencies(plain_spec()));
   for (const double number :
        {std::nan(""), std::numeric_limits<double>::infinity(), -1e300, 0x1p41, -0x1p41}) {
@@ -256,7 +257,7 @@ TEST(ModelDifference, RowsOfFrequenciesThatNobodyMakesAreRefused) {
 }
 
 // Calls of 11, 2048, … tokens in releases of Transformers: tests/golden/releases.txt.
-TEST(LengthPolicy, IsThatOfTheReleases) {
+TEST(LengthPolicy, AgreesWithTheReleases) {
   constexpr std::array<std::int64_t, 9> calls = {11, 2048, 2049, 4096, 4097, 3001, 2048, 101, 5001};
   using Lengths = std::array<std::int64_t, 9>;
   const auto in_force = [&](LengthPolicy policy) {
@@ -273,8 +274,8 @@ TEST(LengthPolicy, IsThatOfTheReleases) {
             (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 2048, 5001}));
 }
 
-// The first position at which embeddings part, against tools/golden/first_positions.py, which looks
-// at every row.
+// The first position at which embeddings differ, against tools/golden/first_positions.py, which
+// compares every row.
 
 nlohmann::json recorded_cases() {
   std::ifstream file(test::source_path("tests/golden/first_positions.json"));
@@ -290,7 +291,7 @@ RowsDifference difference_of(const nlohmann::json& recorded) {
                                      recorded.at("context_tokens").get<std::int64_t>()));
 }
 
-TEST(FirstPositions, AreThoseOfALookAtEveryRow) {
+TEST(FirstPositions, AgreeWithASearchOfEveryRow) {
   for (const auto& recorded : recorded_cases()) {
     SCOPED_TRACE(recorded.at("title").get<std::string>());
     const RowsDifference found = difference_of(recorded);

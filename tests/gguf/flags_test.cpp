@@ -83,7 +83,7 @@ TEST(GgufFlags, ChangeNothingAtTheirDefaults) {
 }
 
 // ggml mixes with (1 - ramp) times the factor; the first pair's ramp is 0.
-TEST(GgufFlags, MayChangePartsOfYarn) {
+TEST(GgufFlags, ChangePartsOfYarn) {
   const auto frequencies = [](Overrides more) {
     more.push_back({"--rope-scaling", "yarn"});
     more.push_back({"--rope-scale", "4"});
@@ -220,7 +220,7 @@ constexpr Rotary rotaries[] = {
     {"starcoder", "starcoder2", 30, 128, 128, 999999.4375, half, half, 16384},
 };
 
-TEST(GgufVocabularies, MayRotate) {
+TEST(GgufVocabularies, RotaryModelsAreRead) {
   for (const Rotary& expected : rotaries) {
     SCOPED_TRACE(expected.file);
     const ModelSpec model = model_of(expected.file);
@@ -248,7 +248,7 @@ TEST(GgufVocabularies, MayRotate) {
   }
 }
 
-TEST(GgufVocabularies, AreOfVersion2Or3) {
+TEST(GgufVocabularies, Versions2And3AreRead) {
   const auto version_of = [](std::string_view name) {
     const std::string bytes = file_named(name);
     return value_of(read_gguf_metadata(byte_source(test::as_byte_span(bytes)))).version;
@@ -257,7 +257,7 @@ TEST(GgufVocabularies, AreOfVersion2Or3) {
   EXPECT_EQ(version_of("baichuan"), 3U);
 }
 
-TEST(GgufVocabularies, MayLearnPositions) {
+TEST(GgufVocabularies, LearnedPositionsAreRead) {
   for (const auto& [file, architecture] : {std::pair("gpt-2", "gpt2"), {"bert-bge", "bert"}}) {
     const ModelSpec model = model_of(file);
     EXPECT_EQ(model.model_type, architecture);
@@ -267,7 +267,7 @@ TEST(GgufVocabularies, MayLearnPositions) {
   }
 }
 
-TEST(GgufVocabularies, MayHaveLinearBiases) {
+TEST(GgufVocabularies, LinearBiasesAreRead) {
   for (const auto& [file, heads] : {std::pair("mpt", 32), {"refact", 32}}) {
     const ModelSpec model = model_of(file);
     EXPECT_EQ(model.layers.front().encoding, LayerEncoding::alibi);

@@ -83,7 +83,7 @@ TEST(GgufLayers, SlidingLayersScaleAsTheirGraphDoes) {
   EXPECT_EQ(olmo.rotary.at(1).spec.base, 5e5);  // its graph uses the full layers' base
 }
 
-TEST(GgufLayers, LayersMayLackAttention) {
+TEST(GgufLayers, SomeLayersLackAttention) {
   EXPECT_EQ(layers_of(resolved(with_layers("qwen3next", 8))), "xxx0xxx0");
   EXPECT_EQ(
       layers_of(resolved(with_layers("lfm2", 4).i32s("$.attention.head_count_kv", {0, 8, 0, 8}))),
@@ -102,7 +102,7 @@ TEST(GgufLayers, DraftLayersAreLeftOut) {
   EXPECT_EQ(resolved(file).layers.size(), 4U);
 }
 
-TEST(GgufLayers, QueriesMayHaveTemperatures) {
+TEST(GgufLayers, QueryTemperaturesAreRead) {
   const ModelSpec llama4 = resolved(with_layers("llama4", 4));
   EXPECT_EQ(llama4.layers[0].query_temperature, QueryTemperature(NoTemperature{}));
   EXPECT_EQ(llama4.layers[3].query_temperature,

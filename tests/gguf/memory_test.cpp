@@ -30,7 +30,7 @@ std::int64_t bytes_of(const GgufMetadata& metadata) {
   return static_cast<std::int64_t>(bytes);
 }
 
-TEST(GgufMemory, IsAWindowAndTheKeptData) {
+TEST(GgufMemory, IsLimitedToAWindowAndTheKeptData) {
   GgufFile file = GgufFile::small("llama");
   file.texts("tokenizer.ggml.tokens", std::vector<std::string>(100000, "a word of a vocabulary"));
   file.i32s("tokenizer.ggml.token_type", std::vector<std::int32_t>(100000, 1));
@@ -53,7 +53,7 @@ TEST(GgufMemory, IsAWindowAndTheKeptData) {
 }
 
 // False claims in a file cost no more memory than none.
-TEST(GgufMemory, DoesNotGrowWithClaims) {
+TEST(GgufMemory, DoesNotGrowWithFalseSizes) {
   test::OrderedBytes key;
   key.text("a").u32(9).u32(10).u64(std::uint64_t{1} << 40).raw(std::string(1 << 12, '\0'));
   test::OrderedBytes file;

@@ -275,7 +275,7 @@ TEST(ResolveGguf, ReadsGemma2sSoftcap) {
   EXPECT_EQ(resolved(GgufFile::small("llama")).softcap, std::nullopt);
 }
 
-TEST(ResolveGguf, ReportsWhatTheFileLacks) {
+TEST(ResolveGguf, ReportsMissingKeys) {
   const auto said = [](const GgufFile& file) { return resolved(file).gguf->unstated; };
   EXPECT_EQ(said(GgufFile::small("llama")),
             std::vector<std::string>{"whether the checkpoint has dynamic NTK scaling, for which "
@@ -322,7 +322,7 @@ TEST(ResolveGguf, RefusesBadValues) {
                 {"llama.block_count must be given, got none"}, malformed);
 }
 
-TEST(ResolveGguf, TakesOptions) {
+TEST(ResolveGguf, AppliesAndChecksOptions) {
   const GgufFile file = GgufFile::small("llama");
   EXPECT_EQ(only_spec(resolved(file, {.numerics = Numerics::ggml})).numerics, Numerics::ggml);
   test::refused(resolve(file, {.numerics = Numerics::transformers}),

@@ -73,7 +73,7 @@ TEST(AbsoluteGolden, SinusoidalTablesAgree) {
   EXPECT_GE(static_cast<double>(same), 0.99 * static_cast<double>(of_double));
 }
 
-TEST(AbsoluteGolden, PositionsOfPaddedBatchesAreEqual) {
+TEST(AbsoluteGolden, PositionsOfPaddedBatchesAgree) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("position_ids")) {
     const auto mask = test::flat<std::uint8_t>(each.at("mask"));

@@ -13,7 +13,7 @@ namespace {
 
 using test::AttentionGolden;
 
-// Which keys each query sees, by position as in the script that made the file.
+// The keys that each query sees, by position, as in the script that made the file.
 std::vector<bool> seen(const AttentionGolden& of) {
   const reference::Mask& mask = of.attention.mask;
   const auto keys = static_cast<std::size_t>(of.inputs.k.extents.tokens);

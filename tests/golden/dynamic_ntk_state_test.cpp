@@ -20,7 +20,7 @@ std::int64_t next_length(std::int64_t length, std::int64_t tokens, std::int64_t 
   return tokens < original ? original : length;
 }
 
-TEST(DynamicNtkState, IsKeptByTheCaller) {
+TEST(DynamicNtkState, FrequenciesFollowTheCallersLength) {
   const auto file = test::read_golden("dynamic_ntk_state_sequence");
   const auto& config = file.at("config");
   const auto original = config.at("max_position_embeddings").get<std::int64_t>();

@@ -29,7 +29,7 @@ void expect_buckets(std::string_view name, const T5Buckets& spec) {
     ASSERT_EQ(test::value_of(t5_bucket(positions[i], spec)), wanted[i]) << positions[i];
 }
 
-TEST(RelativeGolden, T5BucketsAreEqual) {
+TEST(RelativeGolden, T5BucketsAgree) {
   const T5Buckets bidirectional{
       .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
   T5Buckets causal = bidirectional;

@@ -63,7 +63,7 @@ MRopeConvention convention_of(const nlohmann::json& test_case) {
   return convention;
 }
 
-TEST(RopeIndexGolden, EveryPublishedFamilyIsEqual) {
+TEST(RopeIndexGolden, EveryPublishedFamilyAgrees) {
   const nlohmann::json file = test::read_golden("rope_index");
   std::set<std::string> conventions;
   for (const nlohmann::json& test_case : file.at("cases")) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations with mistakes planted, in long double and from the reference's frequencies, for
-// identify() to name. Nothing here is shared with what looks for them.
+// Rotations with planted mistakes for identify() to name, in long double from the reference's
+// frequencies. The search shares no code with this file.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace rotary::test {
 
 enum class Rate { right, half, from_1, from_minus_1, of_head_dim, of_4096, endpoint };
-// 1 - x for x in a rule's blend, everywhere or where it lies between 0 and 1.
+// Replaces x by 1 - x in a rule's blend: everywhere, or only between 0 and 1.
 enum class Blended { right, reversed, between };
 
 struct FaultyRotation {
@@ -71,10 +71,10 @@ struct Heads {
 [[nodiscard]] Heads rotated(const Heads& heads, const FaultyRotation& rotation,
                             const Coordinates& positions);
 
-// A mistake, and how identify() should say it.
+// A mistake, and the cause that identify() should name.
 struct Planted {
   std::string_view hypothesis;  // its name; empty: nothing is wrong
-  std::string field;            // one of the cause's, with the value found; empty: any
+  std::string field;            // a field of the cause, with the value found; empty: any
   std::string found;
   std::function<void(FaultyRotation&)> plant;
 };
@@ -91,7 +91,7 @@ struct Planted {
 
 enum class Outcome { named, tied, rejected, wrong };
 
-// Whether the mistakes were named, alone or among those that cannot be told apart.
+// Tells if the mistakes were named, alone or among indistinguishable ones.
 [[nodiscard]] Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted);
 
 struct Counts {
@@ -101,7 +101,7 @@ struct Counts {
   [[nodiscard]] std::string text() const;
 };
 
-// With ROTARY_TEST_VERBOSE.
+// Prints only if ROTARY_TEST_VERBOSE is set.
 void print(const std::string& text);
 
 // Eight tokens from `first` on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes whose value no list has, beside those that look like them.
+// Mistakes whose value is in no list, beside similar ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ Identification identified(const ModelSpec& model, const FaultyRotation& rotation
   return identify_heads(before, rotated(before, rotation, positions), positions, {.model = model});
 }
 
-// As a program prints them.
+// Rounded as a program prints them.
 Identification identified_frequencies(const FaultyRotation& rotation) {
   std::vector<double> printed;
   for (const long double frequency : frequencies_of(rotation))
@@ -61,7 +61,7 @@ std::vector<RotarySpec> blending_specs() {
   return specs;
 }
 
-TEST(Kinds, ABlendTheWrongWayRoundIsNamed) {
+TEST(Kinds, AReversedBlendIsNamed) {
   for (const RotarySpec& spec : blending_specs()) {
     SCOPED_TRACE(std::string(rope_type(spec.scaling)));
     const FaultyRotation everywhere{.spec = spec, .blended = Blended::reversed};
@@ -114,7 +114,7 @@ TEST(Kinds, AFactorOfAllFeaturesIsNoMistake) {
   }
 }
 
-// Frequencies of a part, filled up with 0 and applied to the halves of the whole head.
+// Frequencies of a part of the head, padded with 0 and applied to halves of the whole head.
 TEST(Kinds, PairsOfTheWholeHeadAreNamed) {
   const Scaling yarn = YarnScaling{.factor = 4, .original_context_tokens = 32768};
   for (const Scaling& scaling : {Scaling(NoScaling{}), yarn}) {
@@ -160,7 +160,7 @@ TEST(Kinds, RepeatedShiftsInSixteenBitsAreCountedByTheirRoundings) {
 }
 
 // Dropped, applied twice, or divided by.
-TEST(Kinds, AnAttentionFactorThatIsAnotherIsAMistake) {
+TEST(Kinds, AWrongAttentionFactorIsNamed) {
   const RotarySpec yarn =
       spec_with(1e6, YarnScaling{.factor = 4, .original_context_tokens = 32768});
   const RotarySpec given = spec_with(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that no comparison may let pass: NaN, infinities, and those whose squares overflow.
+// Every comparison must refuse NaN, infinities, and numbers whose squares overflow.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array spoilers = {nan, infinity, -infinity, 1e39, -1e300};
-constexpr std::int64_t tokens = 60;  // more than are looked at, as the heads
+constexpr std::int64_t tokens = 60;  // more tokens and heads than the search reads
 constexpr Extents extents{.tokens = tokens, .heads = 6, .features = 8};
 
 RotarySpec spec() { return {.head_dim = 8, .base = 10000.0, .pairing = Pairing::half}; }
@@ -32,7 +32,8 @@ IdentifyOptions options() {
   return options;
 }
 
-// Calls identify() with each element of the numbers replaced; the error must name what it became.
+// Replaces one element at a time by each spoiler and calls identify(), which must refuse it as
+// outside float32's range.
 template <class Identify>
 void expect_refusals(std::vector<double>& numbers, const Identify& identify) {
   for (double& number : numbers) {
@@ -48,7 +49,7 @@ void expect_refusals(std::vector<double>& numbers, const Identify& identify) {
   }
 }
 
-TEST(NonFinite, NoElementOfAHeadMayBe) {
+TEST(NonFinite, ElementsOfHeadsAreRefused) {
   std::vector<double> before(static_cast<std::size_t>(tokens) * 6 * 8);
   std::iota(before.begin(), before.end(), 1);
   std::vector<double> after = before;
@@ -68,7 +69,7 @@ TEST(NonFinite, NoElementOfAHeadMayBe) {
   expect_refusals(after, call);
 }
 
-TEST(NonFinite, NoNumberOfATableMayBe) {
+TEST(NonFinite, NumbersOfTablesAreRefused) {
   const auto frequencies = value_of(make_frequencies(spec()));
   std::vector<double> cosines;
   std::vector<double> sines;
@@ -89,7 +90,7 @@ TEST(NonFinite, NoNumberOfATableMayBe) {
   expect_refusals(sines, call);
 }
 
-TEST(NonFinite, NoFrequencyAndNoFactorMayBe) {
+TEST(NonFinite, FrequenciesAndFactorsAreRefused) {
   std::vector<double> inv_freq = value_of(make_frequencies(spec())).inv_freq;
   std::vector<double> factor = {1};
   const auto call = [&] {
@@ -107,7 +108,7 @@ TEST(NonFinite, NoFrequencyAndNoFactorMayBe) {
   }
 }
 
-// However many there are of one element: it is looked at once.
+// A repeated element is read once, however often it repeats.
 TEST(NonFinite, AnElementOfHugeExtentsIsLookedAtOnce) {
   const std::vector<double> one = {1, nan};
   const Extents huge{
@@ -128,8 +129,8 @@ TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
   EXPECT_FALSE(identify(view, view, options()));
 }
 
-// An index of embeddings that are not there.
-TEST(Identify, ChoosesNoEmbeddingWithoutAModel) {
+// An index of an embedding without a model.
+TEST(Identify, RefusesAnEmbeddingIndexWithoutAModel) {
   const std::vector<double> inv_freq = {1, 0.1};
   const auto found = identify_frequencies(inv_freq, 1, {.rotary = 1});
   ASSERT_FALSE(found);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that no table has: they are measured, or nothing is said to explain them. And many
-// rotations drawn at random.
+// Mistakes in no table are measured or left unexplained. Also rotations drawn at random.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -56,7 +55,7 @@ Planted pairing_of(Pairing pairing) {
           [pairing](FaultyRotation& r) { r.spec.pairing = pairing; }};
 }
 
-// The finding, and whether numbers that nothing explains are left alone.
+// The finding, and if unexplained numbers stay unexplained.
 Outcome outcome_of_case(const Case& drawn, std::int64_t most_causes, Random& random,
                         std::string& message) {
   const Heads before = random_heads(8, drawn.spec.head_dim, drawn.dtype, random);
@@ -68,8 +67,8 @@ Outcome outcome_of_case(const Case& drawn, std::int64_t most_causes, Random& ran
   return outcome_of(found, drawn.planted);
 }
 
-// Seven mistakes, none of them in the table, at three places, in two formats. At 0 to 7 in bf16
-// Llama's factor does nothing yet that could be seen.
+// Seven mistakes outside the table, at three positions, in two formats. At positions 0 to 7 in
+// bf16, Llama's factor is not yet visible.
 TEST(OpenWorld, ARotationInNoTableIsMeasuredOrRejected) {
   const std::vector<std::vector<Planted>> truths = {
       {base_of(640000)},
@@ -197,7 +196,7 @@ TEST(OpenWorld, DrawnRotationsAreNamedAndUnknownOnesRejected) {
     }
     for (const Planted& each : drawn.planted) each.plant(drawn.rotation);
     std::string message;
-    // Pairs take most of the time: they are tried for one in four.
+    // Pairs take most of the time, so only one case in four tries them.
     const std::int64_t most_causes = i % 4 == 0 || drawn.planted.size() > 1 ? 2 : 1;
     Outcome outcome = outcome_of_case(drawn, most_causes, random, message);
     if (drawn.unrelated && outcome != Outcome::rejected) outcome = Outcome::wrong;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each mistake planted in what models really do, alone and two at once: it is named, or stands
-// among those that the numbers cannot tell apart.
+// Each mistake planted in real models' rotations, alone and two at once: it is named, or among
+// those that the numbers cannot distinguish.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
       if (dtype == DType::f16 && scene.name != "llama 3.1 at 0") continue;
       Counts counts;
       for (const Planted& planted : single_mistakes(scene.spec)) {
-        // Formats by turns, but for the first scene.
+        // Formats alternate, except in the first scene.
         if (++number % 2 == 0 && scene.name != "llama 3.1 at 0") continue;
         FaultyRotation rotation{.spec = scene.spec};
         planted.plant(rotation);
@@ -106,7 +106,7 @@ TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
   }
 }
 
-// Whether two mistakes change different things, so that both can be there at once.
+// True if two mistakes change different things, so that both can occur at once.
 bool go_together(const Planted& one, const Planted& other) {
   const auto group = [](const Planted& planted) -> std::string_view {
     const std::string_view name = planted.hypothesis;
@@ -159,7 +159,7 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
 }
 
 // rotate_half over neighbours beside a table [f, f], and the other way round.
-TEST(Planted, ATableThatStayedBehindWhenThePairingChangedIsNamed) {
+TEST(Planted, ATableForTheOtherPairingIsNamed) {
   Random random(3);
   for (const RotarySpec& spec : {llama31(), gpt_oss(), glm4()}) {
     for (const Pairing pairing : all_pairings) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions that differ from token to token: each is read, and patterns that programs leave are
+// Positions that differ from token to token: each is read, and fault patterns of programs are
 // named.
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ RotarySpec on_axes(std::int64_t axes) {
   return spec;
 }
 
-// [axes][rows][tokens], and what the program did with it.
+// [axes][rows][tokens]: the positions expected and those that the program used.
 struct Batch {
   std::int64_t rows = 1;
   Coordinates expected = {};  // [axes][rows * tokens]
@@ -87,7 +87,7 @@ std::uint64_t seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261127;
 }
 
-// Rows of tokens whose positions are off by numbers that change at random places.
+// Rows of tokens with position errors that change at random tokens.
 Batch drawn_batch(std::int64_t axes, Random& random) {
   Batch batch{.rows = random.integer(1, 4)};
   const std::int64_t tokens = random.integer(1, 64);
@@ -107,8 +107,8 @@ Batch drawn_batch(std::int64_t axes, Random& random) {
   return batch;
 }
 
-// How many tokens were read elsewhere than they were put: `wrong` where nothing says that they may
-// stand there, `aliased` where it is said.
+// Counts tokens read at another position than theirs: `aliased` if the reading reports an alias,
+// else `wrong`.
 struct Reading {
   int tokens = 0;
   int wrong = 0;
@@ -169,7 +169,7 @@ Positions1 joined(std::vector<Positions1> parts) {
   return all;
 }
 
-// A program's fault on one axis: what the positions should be, and what they were.
+// A program's fault on one axis: the expected and the used positions.
 struct Fault {
   std::string name;
   std::int64_t rows;
@@ -197,7 +197,7 @@ std::vector<Fault> faults() {
       {"token_positions", 1, counted(0, 8), {5, 3, 90, 3, 4, 1, 77, 7}}};
 }
 
-TEST(Positions, PatternsThatProgramsLeaveAreNamed) {
+TEST(Positions, FaultPatternsOfProgramsAreNamed) {
   Random random(46);
   for (const Fault& fault : faults()) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
@@ -257,8 +257,8 @@ TEST(Positions, PatternsOfAxesAreNamed) {
   }
 }
 
-// The search looks at 48 tokens; token 30 of 200 is none of them.
-TEST(Positions, AFaultBesideTheTokensOfTheSearchIsFound) {
+// The search reads 48 tokens, and token 30 of 200 is not among them.
+TEST(Positions, AFaultOutsideTheSearchedTokensIsFound) {
   Random random(48);
   Batch batch{.rows = 1, .expected = {counted(0, 200)}, .used = {counted(0, 200)}};
   EXPECT_EQ(cause_of(identified(llama(), batch, numbers_of(llama(), batch, DType::bf16, random))),
@@ -272,7 +272,7 @@ TEST(Positions, AFaultBesideTheTokensOfTheSearchIsFound) {
   EXPECT_EQ(found.checked_tokens, 200);
 }
 
-TEST(Positions, ATokenThatStandsNowhereIsSaidToBeUnread) {
+TEST(Positions, ATokenWithoutAPositionIsUnread) {
   Random random(49);
   const Batch batch{.rows = 1, .expected = {counted(0, 200)}, .used = {counted(0, 200)}};
   Numbers numbers = numbers_of(llama(), batch, DType::f32, random);

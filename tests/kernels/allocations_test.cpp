@@ -44,7 +44,7 @@ TEST(Allocations, AreCounted) {
             0U);
 }
 
-TEST(Allocations, TheDecodeStepMakesNone) {
+TEST(Allocations, TheDecodeStepAllocatesNothing) {
   for (const Pairing pairing : all_pairings) {
     const HeadWindow window{
         .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = pairing};
@@ -68,7 +68,7 @@ TEST(Allocations, TheDecodeStepMakesNone) {
   }
 }
 
-TEST(Allocations, OtherNumericsMakeNone) {
+TEST(Allocations, OtherNumericsAllocateNothing) {
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     const Frequencies frequencies =
         test::value_of(make_frequencies({.head_dim = 50,
@@ -88,7 +88,7 @@ TEST(Allocations, OtherNumericsMakeNone) {
 }
 
 // Remakes a shift with no more rows than before, for float and 8-bit keys.
-TEST(Allocations, AShiftMakesNone) {
+TEST(Allocations, AShiftAllocatesNothing) {
   const HeadWindow window{.head_dim = 50,
                           .rotary_dim = 42,
                           .first_feature = 3,
@@ -115,7 +115,7 @@ TEST(Allocations, AShiftMakesNone) {
   EXPECT_TRUE(allocates_nothing([&] { return shift(quantized, by); }));
 }
 
-TEST(Allocations, PositionsLimitedByAContextMakeNone) {
+TEST(Allocations, LimitedPositionsAllocateNothing) {
   constexpr HeadWindow window{
       .head_dim = 50, .rotary_dim = 50, .first_feature = 0, .pairing = Pairing::half};
   Frequencies frequencies = test::frequencies_of(window);
@@ -127,7 +127,7 @@ TEST(Allocations, PositionsLimitedByAContextMakeNone) {
 }
 
 // In-place reordering of more features than its buffer holds.
-TEST(Allocations, ALongHeadReorderedInPlaceMakesNone) {
+TEST(Allocations, ReorderingALongHeadAllocatesNothing) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,
                           .first_feature = 0,
@@ -142,7 +142,7 @@ TEST(Allocations, ALongHeadReorderedInPlaceMakesNone) {
 }
 
 // A slot map and consecutive slots, with a norm, for more tokens than one step of the map's check.
-TEST(Allocations, AppendMakesNone) {
+TEST(Allocations, AppendAllocatesNothing) {
   const HeadWindow window{
       .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
   const Extents extents{.tokens = 1100, .heads = 3, .features = 50};
@@ -170,7 +170,7 @@ TEST(Allocations, AppendMakesNone) {
 }
 
 // A prefill, then a decode step from its state, with every feature map, in the caller's memory.
-TEST(Allocations, LinearAttentionMakesNone) {
+TEST(Allocations, LinearAttentionAllocatesNothing) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
   const Rotations rotations = test::rotations_of(
@@ -196,7 +196,7 @@ TEST(Allocations, LinearAttentionMakesNone) {
   }
 }
 
-TEST(Allocations, RowsInTheCallersMemoryMakeNone) {
+TEST(Allocations, RowsInTheCallersMemoryAllocateNothing) {
   const HeadWindow window{
       .head_dim = 160, .rotary_dim = 160, .first_feature = 0, .pairing = Pairing::half};
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
@@ -235,7 +235,7 @@ TEST(Allocations, RowsInTheCallersMemoryMakeNone) {
   }
 }
 
-TEST(Allocations, AbsoluteEncodingsMakeNone) {
+TEST(Allocations, AbsoluteEncodingsAllocateNothing) {
   const auto sinusoidal = test::value_of(make_sinusoidal(fairseq_sinusoidal(50, 1)));
   const std::vector<std::int64_t> ids = {4, 0, 2};
   const TokenExtents n{.tokens = 3, .features = 50};
@@ -269,7 +269,7 @@ TEST(Allocations, AbsoluteEncodingsMakeNone) {
 }
 
 // FIRE and Sandwich make tables, here in the given memory.
-TEST(Allocations, AttentionMakesNone) {
+TEST(Allocations, AttentionAllocatesNothing) {
   const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
   const Tensor q = test::random_tensor({.extents = n}, 44);
   const Tensor k = test::random_tensor({.dtype = DType::f16, .extents = n}, 45);

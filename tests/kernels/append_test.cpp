@@ -184,7 +184,7 @@ TEST(NormalizeHeads, SpecialValuesStayInTheirHead) {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // Ties, the largest and smallest numbers, and heads with scale 0.
-TEST(AppendInt8, StoresSpecialHeads) {
+TEST(AppendInt8, SpecialHeadsHaveTheExpectedBytes) {
   const std::vector<std::vector<float>> heads = {{0.5F, 1.5F, -2.5F, 127},
                                                  {0, -0.0F, 0, 0},
                                                  {0x1p-101F, 0, 0, -0x1.fffffep-101F},

@@ -85,7 +85,7 @@ TEST(AttendInt8, IsWithinTheBoundForAnySizes) {
   }
 }
 
-TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
+TEST(AttendInt8, IsWithinTheBoundForAnyDTypes) {
   std::uint64_t seed = 500;
   for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t queries : {1, 20}) {
@@ -115,7 +115,7 @@ TEST(AttendInt8, IsWithinTheBoundWithPairMasksAndWeights) {
 }
 
 // Packed rows see exactly the float32 numbers, rotated or not.
-TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
+TEST(AttendInt8, HasTheBitsOfFloat32ForPackedRows) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     SCOPED_TRACE(encoding.name);
     Attended call({.shape = small,
@@ -131,7 +131,7 @@ TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
 }
 
 // Compares one query alone with the last row of prefill and with float32: each is within one bound.
-TEST(AttendInt8, DecodesTheLastRowOfPrefill) {
+TEST(AttendInt8, ADecodeStepAgreesWithPrefill) {
   for (const std::int64_t features : {64, 20}) {
     const AttendCase whole = case_of({1, 300, 300, 8, 2, features, features}, 800);
     Attended prefill(whole);

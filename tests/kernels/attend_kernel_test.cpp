@@ -306,7 +306,7 @@ void for_each_problem(const Visit& visit) {
   }
 }
 
-TEST(AttendKernels, AccumulateIsAttention) {
+TEST(AttendKernels, AccumulateAgreesWithPlainLoops) {
   for_each_problem([](Problem& problem, Random& random) {
     if (random.integer(0, 1) == 0) problem.turn_by_random_angles();
     const State whole = accumulated(problem, {});
@@ -327,7 +327,7 @@ TEST(AttendKernels, ThePaddingRowsAreZeros) {
   for (std::int64_t r = 1; r < rows_of_group; ++r) EXPECT_LE(left(r), left(rows_of_group)) << r;
 }
 
-TEST(AttendKernels, StreamIsAttention) {
+TEST(AttendKernels, StreamAgreesWithPlainLoops) {
   for_each_problem([](Problem& problem, Random& random) {
     if (random.integer(0, 1) == 0) problem.turn_by_random_angles();
     const State whole = streamed(problem, {});
@@ -367,7 +367,7 @@ TEST(AttendKernels, PartsOverDifferentKeysMerge) {
 }
 
 // Poisons a key that only the last row sees: that row becomes NaN, the others keep their bits.
-TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
+TEST(AttendKernels, MaskedKeysChangeNoBit) {
   Random random(9);
   for (const std::int64_t rows : {1, 5, 12, 30}) {
     const Sizes n{.dtype = DType::bf16,

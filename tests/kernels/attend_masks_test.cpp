@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softcap and pair masks of attend() against the reference: every broadcast, dtype, layout and
-// encoding; and what their bits do not depend on.
+// encoding. Also the inputs that do not affect bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -140,7 +140,7 @@ TEST(AttendMasks, CombineWithPositionMasksAndEveryEncoding) {
 }
 
 // Holes within and across vectors, panels, words, tiles and splits; full and partial row groups.
-TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
+TEST(AttendMasks, AreWithinTheBoundForHolesInManyTiles) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
   };
@@ -300,7 +300,7 @@ TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
 
 // Models of Transformers mask with the lowest finite number: it hides a key like -Inf, unless it is
 // the score of every key.
-TEST(AttendMasks, TakeTheLowestFiniteNumber) {
+TEST(AttendMasks, TheLowestFiniteNumberHidesAKey) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const double lowest = dtype == DType::f32    ? -0x1.fffffep127
                           : dtype == DType::bf16 ? -0x1.fep127

@@ -38,7 +38,7 @@ reference::AttentionEncoding shaw(const ShawWindow& window, const test::Attentio
 
 // Empty, one-sided, small and large windows; sequences of 0 and 1 tokens; few queries, and many in
 // several blocks.
-TEST(AttendShaw, TakesShawVectorsOfAnyWindow) {
+TEST(AttendShaw, IsWithinTheBoundForAnyWindow) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
   };
@@ -65,7 +65,7 @@ TEST(AttendShaw, TakesShawVectorsOfAnyWindow) {
   }
 }
 
-TEST(AttendShaw, TakesShawTablesOfAnyDTypeAndLayout) {
+TEST(AttendShaw, IsWithinTheBoundForAnyDTypeAndLayout) {
   std::uint64_t seed = 1100;
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     for (const Layout layout :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attend() against the reference for every encoding, mask, dtype and layout, within the published
-// bound; and the inputs that its bits do not depend on.
+// bound. Also the inputs that do not affect bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -43,7 +43,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
 }
 
 // One dtype for q, k and v with each dtype for out, then all different.
-TEST(Attend, TakesAnyDTypes) {
+TEST(Attend, IsWithinTheBoundForAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;
   for (const std::int64_t queries : {2, 9}) {
@@ -70,7 +70,7 @@ TEST(Attend, TakesAnyDTypes) {
   }
 }
 
-TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
+TEST(Attend, IsWithinTheBoundForAnyLayoutOfAdjacentFeatures) {
   const Layout layouts[] = {Layout::bthd, Layout::bhtd, Layout::fused_qkv, Layout::padded,
                             Layout::reversed_tokens};
   for (const std::int64_t queries : {1, 3, 9}) {
@@ -97,7 +97,7 @@ TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
   }
 }
 
-TEST(Attend, TakesAnySizes) {
+TEST(Attend, IsWithinTheBoundForAnySizes) {
   // Batch, queries, keys, heads, heads of k, features, features of v.
   const test::AttentionShape all[] = {
       {1, 0, 5, 2, 1, 64, 64},     {1, 3, 0, 2, 1, 64, 64},      {1, 1, 1, 1, 1, 1, 1},
@@ -123,7 +123,7 @@ TEST(Attend, TakesAnySizes) {
 
 // Biases and rotations over several tiles and blocks: tables by distance and by row, T5 where it is
 // constant, sinks and window in different tiles.
-TEST(Attend, TakesEncodingsOverManyTiles) {
+TEST(Attend, IsWithinTheBoundOverManyTiles) {
   const test::AttentionShape shape{1, 9, 300, 2, 1, 4, 3};
   for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
     for (const std::int64_t queries : {1, 9}) {
@@ -233,7 +233,7 @@ TEST(Attend, StaysFiniteForHugeScoresAndBiases) {
   }
 }
 
-TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
+TEST(Attend, GivesZerosIfEveryScoreIsMinusInfinity) {
   const std::vector<double> numbers(8 * 4, -infinity);
   AttendCase made_of{.shape = small, .scale = 1, .seed = 710};
   made_of.encoding.bias =

@@ -90,7 +90,7 @@ TEST(Blocks, HaveTheSameBitsForStridedFeatures) {
 }
 
 // With one dtype, and narrowing to another.
-TEST(Blocks, AreAppendedAsRotated) {
+TEST(Blocks, AppendStoresRotatedBlocks) {
   for (const RotarySpec& spec : blocked_specs()) {
     const Frequencies frequencies = made_of(spec);
     const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
@@ -120,7 +120,7 @@ std::vector<HeadWindow> blocked_windows() {
 }
 
 // Prefill and decode read keys differently.
-TEST(Blocks, RotateInsideAttention) {
+TEST(Blocks, RotateInsideAttentionWithinTheBound) {
   for (const HeadWindow& window : blocked_windows()) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
       for (const std::int64_t queries : {1, 19}) {
@@ -147,7 +147,7 @@ TEST(Blocks, RotateInsideAttention) {
   }
 }
 
-TEST(Blocks, RotateTheFeaturesOfLinearAttention) {
+TEST(Blocks, RotateInsideLinearAttentionWithinTheBound) {
   const HeadWindow window{.head_dim = 12, .rotary_dim = 12, .pairing = Pairing::half, .blocks = 3};
   for (const DType dtype : test::all_dtypes) {
     const test::LinearCase of{.map = EluPlusOne{}, .window = window, .first_position = 1000};

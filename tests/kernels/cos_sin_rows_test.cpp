@@ -52,7 +52,7 @@ void expect_rotates_alike(const Rotations& a, const Rotations& b) {
 }
 
 // cos and sin [tokens, rotary_dim], one for each feature: Transformers' cat(freqs, freqs).
-TEST(CosSinRows, TakeTablesOfTransformers) {
+TEST(CosSinRows, HaveTheBitsOfTransformersTables) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;
   std::vector<float> sin;
@@ -68,7 +68,7 @@ TEST(CosSinRows, TakeTablesOfTransformers) {
 }
 
 // vLLM's cos_sin_cache [max_position, rotary_dim], cos then sin; the tokens start inside it.
-TEST(CosSinRows, TakeTablesOfVllm) {
+TEST(CosSinRows, HaveTheBitsOfVllmsTables) {
   const Rotations own = own_rows(Pairing::half);
   constexpr std::int64_t before = 3;
   std::vector<float> cache(static_cast<std::size_t>(2 * pairs * before), 9.0F);
@@ -83,7 +83,7 @@ TEST(CosSinRows, TakeTablesOfVllm) {
 }
 
 // Each value twice, side by side: GPT-J's repeat_interleave, a pair stride of 2.
-TEST(CosSinRows, TakeTablesOfGptJ) {
+TEST(CosSinRows, HaveTheBitsOfGptJsTables) {
   const Rotations own = own_rows(Pairing::interleaved);
   std::vector<float> cos;
   std::vector<float> sin;
@@ -186,7 +186,7 @@ TEST(CosSinRows, WidenExactly) {
 }
 
 // Well-known binary16 numbers: 1, -1, 2^-24, the largest subnormal, 1/3.
-TEST(CosSinRows, TakeBinary16) {
+TEST(CosSinRows, WidenKnownBinary16Numbers) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
   const std::vector<std::uint16_t> cos = {0x3C00, 0xBC00, 0x0000, 0x8001, 0x3C00};
@@ -291,8 +291,9 @@ TEST(CosSinRows, ReadAnyStrides) {
   }
 }
 
-// Beyond the pairs, rows are padded as the library's own.
-TEST(CosSinRows, PadAsOwnRowsDo) {
+// Rotations made from a caller's cos and sin have the same padding as rotations that the library
+// computes.
+TEST(CosSinRows, HaveThePaddingOfOwnRows) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);
   const Rotations read = from(
@@ -301,7 +302,7 @@ TEST(CosSinRows, PadAsOwnRowsDo) {
   EXPECT_TRUE(std::equal(own.data(), own.data() + bytes, read.data()));
 }
 
-TEST(CosSinRows, ReportTheirPurpose) {
+TEST(CosSinRows, ReportTheirShapeAndWindow) {
   const Rotations own = own_rows(Pairing::interleaved);
   const Rotations read = from(Pairing::interleaved, {.cos = own.cos(0, 0).data(),
                                                      .sin = own.sin(0, 0).data(),

@@ -134,8 +134,8 @@ TEST(FractionalPositions, HaveTheSameBitsBesideAnyNeighbours) {
   }
 }
 
-// By the rotations' own angle addition.
-TEST(FractionalPositions, TwoHalvesAddUpToTheWhole) {
+// The angle addition formulas give the cos and sin of position 4096 from those of 0.25 and 4095.75.
+TEST(FractionalPositions, RowsOf4096FollowFromThoseOf0_25And4095_75) {
   const std::vector<double> positions = {0.25, 4095.75, 4096};
   const Rotations rotations = test::rotations_of(test::frequencies_of(window_of(64)),
                                                  positions_of(std::span(positions)), RowDType::f64);

@@ -85,7 +85,7 @@ bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rota
   return fused_only > 0;
 }
 
-TEST(InstructionSets, TheForcedOneRuns) {
+TEST(InstructionSets, AForcedSetRuns) {
   const Restore restore;
   const std::set<std::string_view> without_fma = {"SSE4", "EMU128", "SCALAR"};
   const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);

@@ -145,7 +145,7 @@ TEST(LinearAttention, IsWithinTheBoundForEverySize) {
 }
 
 // Cross-attention, also without keys.
-TEST(LinearAttention, TakesMoreOrFewerKeysThanQueries) {
+TEST(LinearAttention, IsWithinTheBoundForAnyNumberOfKeys) {
   for (const FeatureMap& map : all_maps()) {
     for (const std::int64_t keys : {0, 1, 90}) {
       LinearCase of{.map = map, .mask = LinearMask::bidirectional};
@@ -197,7 +197,7 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
 }
 
 // A prefill followed by parts of any length gives the result of one call.
-TEST(LinearAttention, ContinuesFromAState) {
+TEST(LinearAttention, PartsFromAStateEqualOneCall) {
   for (const DType dtype : test::all_dtypes) {
     for (const FeatureMap& map : all_maps()) {
       LinearCase of{.map = map, .first_position = 9000};
@@ -260,7 +260,7 @@ TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
 
 // Exponents vary by far more than float32 holds, within and between chunks. Only keys that a query
 // sees may scale its sums.
-TEST(LinearAttention, TakesExponentsFarApart) {
+TEST(LinearAttention, IsWithinTheBoundForExponentsFarApart) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {

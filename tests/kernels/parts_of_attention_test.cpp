@@ -87,7 +87,7 @@ TEST_F(GrownContext, MakesStaleKeysWrong) {
   EXPECT_GT(difference(out, 0, exact.out, 0), 1000 * bound_of(exact, 2));
 }
 
-TEST_F(GrownContext, IsRefused) {
+TEST_F(GrownContext, StaleKeysAreRefused) {
   const auto before = out.all_bits();
   refused(attend_to(stale),
           {"cached_keys: must say what the keys were rotated by", "40 to 40", "none"});
@@ -124,7 +124,7 @@ TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
 }
 
 // Compares attention over 30 keys with the merge of its first and last keys.
-TEST(MergeAttention, IsTheAttentionOverBoth) {
+TEST(MergeAttention, EqualsAttentionOverBothParts) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t cut : {0, 1, 17, 30}) {
       AttendCase each{.shape = {.batch = 2, .queries = 5, .keys = 30}, .scale = 0.1};

@@ -49,7 +49,7 @@ const std::vector<PositionMap>& maps() {
   return all;
 }
 
-TEST(PositionMaps, AttendByTheirDefinition) {
+TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   for (const PositionMap& map : maps()) {
     EXPECT_TRUE(is_right(case_of(map))) << map.index();
     EXPECT_TRUE(is_right(case_of(map, 3, 19, Pairing::interleaved))) << map.index();
@@ -63,7 +63,7 @@ TEST(PositionMaps, AttendByTheirDefinition) {
 }
 
 // Compares one call with its last rows as decode steps.
-TEST(PositionMaps, DecodeLikeTheWholeCall) {
+TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   for (const PositionMap& map : maps()) {
     Attended whole(case_of(map, 61, 61));
     ASSERT_TRUE(is_right(whole));
@@ -80,7 +80,7 @@ TEST(PositionMaps, DecodeLikeTheWholeCall) {
   }
 }
 
-TEST(PositionMaps, TakeNoTokensAndOne) {
+TEST(PositionMaps, NoTokensAndOneAreWithinTheBound) {
   for (const PositionMap& map : maps()) {
     for (const auto& [queries, keys] : {std::pair{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 2}})
       EXPECT_TRUE(is_right(case_of(map, queries, keys))) << queries << " " << keys;
@@ -91,7 +91,7 @@ TEST(PositionMaps, TakeNoTokensAndOne) {
 }
 
 // Maps that keep every distance, over several blocks, also with dual chunk attention's strides.
-TEST(PositionMaps, EqualRotaryEmbeddingWhereTheyKeepDistances) {
+TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
   AttendCase plain = case_of(ReRope{tokens}, tokens, tokens);
   for (const PositionMap& map :

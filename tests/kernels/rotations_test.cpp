@@ -112,7 +112,7 @@ TEST(Rotations, EqualTheAttentionFactorAtPositionZero) {
   }
 }
 
-TEST(Rotations, ReportTheirPurpose) {
+TEST(Rotations, ReportTheirShapeAndWindow) {
   const HeadWindow window{
       .head_dim = 24, .rotary_dim = 10, .first_feature = 3, .pairing = Pairing::interleaved};
   const std::vector<std::int32_t> positions(12, 5);

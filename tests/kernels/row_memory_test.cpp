@@ -86,7 +86,7 @@ TEST(RowMemory, HoldsTheBitsOfOwnedRowsAndNothingBeyond) {
   }
 }
 
-TEST(RowMemory, MustHoldEveryByte) {
+TEST(RowMemory, TooSmallMemoryIsRefused) {
   const Frequencies frequencies = test::frequencies_of(window);
   const std::size_t needed = bytes_of(2, 3, RowDType::f32);
   Memory memory(needed);
@@ -97,7 +97,7 @@ TEST(RowMemory, MustHoldEveryByte) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, MisalignedIsRefused) {
+TEST(RowMemory, MisalignedMemoryIsRefused) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(2 * bytes_of(2, 3, RowDType::f64));
   for (const auto& [dtype, offset] :
@@ -110,7 +110,7 @@ TEST(RowMemory, MisalignedIsRefused) {
 }
 
 // An empty span counts as no memory, whatever its address.
-TEST(RowMemory, MayBeEmpty) {
+TEST(RowMemory, AnEmptySpanCountsAsNone) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);
   const Rotations rows =
@@ -119,7 +119,7 @@ TEST(RowMemory, MayBeEmpty) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, MayHoldNoTokens) {
+TEST(RowMemory, ZeroTokensLeaveItUntouched) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(bytes_of(1, 1, RowDType::f32));
   EXPECT_EQ(bytes_of(5, 0, RowDType::f64), 0U);
@@ -165,7 +165,7 @@ TEST(RowMemory, OwnedRowsAreCopiedAndMoved) {
   EXPECT_EQ(all_row_bits(copy), bits);
 }
 
-TEST(RowMemory, RemakingKeepsIt) {
+TEST(RowMemory, RemakingKeepsTheMemory) {
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   const Frequencies narrow = test::frequencies_of(
       {.head_dim = 8, .rotary_dim = 6, .first_feature = 1, .pairing = Pairing::interleaved});
@@ -191,7 +191,7 @@ TEST(RowMemory, RemakingKeepsIt) {
 }
 
 // Fractional positions are still being read while rows are written.
-TEST(RowMemory, MayNotHoldThePositions) {
+TEST(RowMemory, PositionsInsideAreRefused) {
   const auto frequencies = test::frequencies_of(window);
   std::vector<double> buffer(4096, 0.5);
   const auto memory = std::as_writable_bytes(std::span(buffer));

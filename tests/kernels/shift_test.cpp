@@ -66,7 +66,7 @@ TEST(Shift, OneRowServesMovesAcrossZero) {
 }
 
 // A stride of 0 repeats one position without a loop over the tokens.
-TEST(Shift, TakesOnePositionForAnyNumberOfTokens) {
+TEST(Shift, OnePositionServesAnyNumberOfTokens) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const std::int64_t old_place = 10;
   const std::int64_t new_place = 3;

@@ -136,7 +136,7 @@ void expect_rejected(Bug bug, const std::vector<std::string_view>& by) {
   }
 }
 
-TEST(PlantedBugs, NoneIsAcceptedByAll) { EXPECT_TRUE(rejected_by(Bug::none).empty()); }
+TEST(PlantedBugs, CorrectCodeBreaksNoProperty) { EXPECT_TRUE(rejected_by(Bug::none).empty()); }
 
 TEST(PlantedBugs, AWrongSignOfOneSinIsFound) {
   expect_rejected(Bug::one_sin_with_the_wrong_sign,

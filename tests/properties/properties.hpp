@@ -33,7 +33,8 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken transpose_is_adjoint(const Implementation& implementation,
                                           const Sample& sample);
 
-// half on features in the order (0, 2, 4, …, 1, 3, 5, …) equals interleaved, bit for bit.
+// Pairing half on features in the order (0, 2, 4, …, 1, 3, 5, …) gives the result of pairing
+// interleaved, in that order, bit for bit.
 [[nodiscard]] Broken half_is_permuted_interleaved(const Implementation& implementation,
                                                   const Sample& sample);
 

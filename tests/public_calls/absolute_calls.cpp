@@ -16,8 +16,8 @@ Positions for_all_rows(std::int64_t, std::int64_t tokens) {
   return positions<Number>(1, tokens);
 }
 
-// Positions for each batch row, for all of them, and consecutive ones. The library checks them even
-// where tokens have no features.
+// Positions for each batch row, for all rows, and consecutive ones. The library checks them even if
+// tokens have no features.
 constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<std::int32_t>},
                                             {"double for all rows", for_all_rows<double>},
                                             {"consecutive",
@@ -28,7 +28,7 @@ constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<
                                             listed_positions[1],
                                             listed_positions[2]};
 
-// Batch, tokens, features; where there is a table, its rows: also fewer than the tokens look up.
+// Batch, tokens, features, and rows of the table, if any: also fewer than the tokens look up.
 void add_positioned(Calls& calls, const NamedPositions& kind) {
   static const Sinusoidal by = value_of(make_sinusoidal(transformer_sinusoidal(8)));
   const auto in = tokens_at<0, 1, 2>;
@@ -87,7 +87,7 @@ void add_interpolating(Calls& calls, const SizeList& sizes, Interpolated (*of)(S
       [](const Interpolated& on) { return add_interpolation_gradient(on.from, on.to, on.by); }, of);
 }
 
-// Text, an image, a video and an image in slices, of any sizes; text where a convention has none.
+// Text, an image, a video and a sliced image of any sizes. Text replaces what a convention lacks.
 std::array<TokenGroup, 4> prompt_of(Sizes n, std::string_view name) {
   VideoPatches video{.frames = n[3], .rows = n[1], .columns = n[2], .seconds_per_frame = 0.7};
   if (name.ends_with("omni")) video.audio_tokens = n[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function in every mode of arithmetic that a program may have set: the bits are those
-// of the default modes, and the modes are left as they were.
+// Every public function in every arithmetic mode that a program may set: bits are those of the
+// default modes, and the modes stay unchanged.
 #include <gtest/gtest.h>
 
 #include <cfenv>
@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-// As a number, to be compared; what has happened so far (inexact, ...) is no mode.
+// The modes as a number, without status flags such as inexact.
 std::uint64_t current_modes() {
 #if defined(__SSE2__)
   std::uint16_t x87 = 0;

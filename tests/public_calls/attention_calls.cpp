@@ -16,7 +16,7 @@ SizeList attention_sizes(std::int64_t queries, std::int64_t keys) {
   return {{}, {queries}, {2}, each(16), {keys}, {2}, each(16)};
 }
 
-// The encodings of the ways, made before any call.
+// The relative biases and rotations for the calls in `ways`, made before any call.
 struct Encodings {
   RelativeBias alibi = Alibi{.heads = 2};
   RelativeBias sandwich = Sandwich{.dim = 8, .heads = 2};
@@ -190,7 +190,7 @@ Calls mapped_calls() {
   return calls;
 }
 
-// A state is memory that exists, so large sizes have none.
+// A state is real memory, so large sizes have none.
 std::optional<LinearState> state_of(Sizes n) {
   for (const std::size_t i : {0U, 3U, 5U, 6U}) {
     if (n[i] > 16 || n[i] < 0) return {};

@@ -23,7 +23,7 @@ std::string bits_of(const Frequencies& of) {
                        angles.ramp_high, angles.mscale, angles.freq_factors);
 }
 
-// One row may serve more tokens than can be gone through: the first ones.
+// Only the first tokens: one row may serve more tokens than a loop can visit.
 std::string bits_of(const Rotations& rotations) {
   std::string bits;
   const auto append = [&bits](const auto& row) {

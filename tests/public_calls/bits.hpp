@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of the numbers in what public functions return; equal texts are equal bits. Where there
-// are no numbers, nothing.
+// The bits of numbers that public functions return. Equal texts mean equal bits; without numbers
+// the text is empty.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ Outcome expect_no_allocations(rotary_rotations* rotations) {
   return {};
 }
 
-TEST(CAllocations, TheDecodeStepMakesNone) {
+TEST(CAllocations, TheDecodeStepAllocatesNothing) {
   begin_operands();
   const Outcome outcome = with_made<rotary_rotations>(
       [](rotary_rotations** out) {
@@ -52,7 +52,7 @@ TEST(CAllocations, TheDecodeStepMakesNone) {
 }
 
 // The rows of 2^54 tokens do not overflow, but no machine has the memory.
-TEST(CAllocations, AnImpossibleOneIsAnError) {
+TEST(CAllocations, AnImpossibleAllocationIsAnError) {
   const Outcome outcome = outcome_of_making<rotary_rotations>(
       [](rotary_rotations** out) { return make_rotations_for(std::int64_t{1} << 54, out); });
   EXPECT_EQ(outcome.error, ErrorCode::out_of_memory);

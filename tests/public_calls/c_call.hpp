@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C ABI. What a C function says of a failure is a text of its own as well.
+// Calls of the C ABI. A C function also has its own text for a failure.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace rotary::test {
   return {.error = static_cast<ErrorCode>(status)};
 }
 
-// For a function that says by its value that it failed, and by the text why.
+// For a function whose value reports a failure and whose text gives the reason.
 [[nodiscard]] inline Outcome outcome_of_value(bool failed) {
   if (!failed) return {};
   const std::string_view text = rotary_last_error();
@@ -65,7 +65,7 @@ template <class Handle, class Make>
   return out;
 }
 
-// A pointer to what lives until the call has returned.
+// A pointer to an object that lives until the call returns.
 template <class T>
 [[nodiscard]] const T* at(const T& value) {
   return &value;
@@ -100,7 +100,7 @@ inline constexpr std::string_view spec_of_16 =
           {s.batch, s.token, s.head, s.feature}};
 }
 
-// For each handle, then for NULL: an error, which has a text to be made.
+// For each handle, then for NULL, which is an error with a text.
 template <class Handle, class Add>
 void for_handle_and_null(const Handle* handle, const Add& add_with) {
   add_with(handle, "");

@@ -24,7 +24,7 @@ namespace rotary::test {
 
 // How a call ended.
 struct Outcome {
-  std::optional<ErrorCode> error = {};  // absent: it did what it was asked
+  std::optional<ErrorCode> error = {};  // absent on success
   std::string bits = {};                // of the numbers that it returned
 };
 
@@ -71,7 +71,7 @@ class Attempt {
 enum class Held { repeated, each, fixed };
 
 struct Size {
-  std::int64_t natural = 1;  // in a call that does something
+  std::int64_t natural = 1;  // in a call with work to do
   Held held = Held::repeated;
 };
 constexpr Size each(std::int64_t natural) { return {natural, Held::each}; }
@@ -84,9 +84,9 @@ struct Call {
   // The beginning of a line of tests/c_api/exported_symbols*.txt and, after a *, a text that the
   // line also contains; for a C function the whole line.
   std::string_view symbol;
-  std::string what;  // which way, where there are several
+  std::string what;  // the variant, if there are several
   SizeList sizes;    // none: the function takes no size
-  // Calls it through the attempt. What it makes is destroyed when the outcome is.
+  // Calls it through the attempt. Objects that it makes are destroyed with the outcome.
   std::function<Outcome(Attempt&, Sizes)> make;
 
   // function(sizes) or, if it takes none, function() returns a Status, a Result, an Outcome or, if

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls every public function with sizes of 0 beside sizes that no memory has, and with sizes that
-// strides of 0 pretend to have: each call returns at once and touches no memory beyond its views.
+// Calls every public function with sizes of 0 beside impossibly large ones, and with large sizes by
+// strides of 0. Each call returns at once and touches no memory beyond its views.
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -22,14 +22,13 @@ namespace {
 constexpr std::array<std::int64_t, 3> huge = {std::int64_t{1} << 36, std::int64_t{1} << 50,
                                               std::int64_t{1} << 62};
 
-// Processor time for all sizes of a call, which take some milliseconds; more where an emulator runs
-// them.
+// Limit of processor time for all sizes of a call. They take milliseconds, more in an emulator.
 constexpr int seconds_of_call = 30;
 
-// As on a machine with little memory: larger requests fail on every machine.
+// Larger requests fail, as on a machine with little memory.
 constexpr std::size_t most_bytes = std::size_t{1} << 26;
 
-// The call that is being made.
+// The current call.
 std::string current_name;
 Sizes current_sizes;
 
@@ -83,7 +82,8 @@ std::vector<std::vector<std::int64_t>> candidates_of(const Call& call, std::int6
   return candidates;
 }
 
-// Ends the process where the call throws, as where an error has no message.
+// noexcept: if the call throws, the process ends. outcome_of() throws for an error without a
+// message.
 void make_call(const Call& call, Sizes sizes) noexcept {
   current_sizes = sizes;
   Attempt plain;
@@ -117,7 +117,7 @@ void expect_every_call_to_return(const MakeWith& make_with) {
 TEST(Extents, ASizeOf0ReturnsAtOnceWhateverTheOthers) {
   expect_every_call_to_return([](const Call& call, std::int64_t large) {
     for_each_choice(candidates_of(call, large, Zero::among_sizes), [&](Sizes sizes) {
-      // Two, where one extent has to be that of another.
+      // Two zeros if two extents must be equal.
       const auto zeros = std::ranges::count(sizes, 0);
       if (zeros == 1 || zeros == 2) make_call(call, sizes);
     });
@@ -132,7 +132,7 @@ TEST(Extents, SizesThatRepeatOneElementAreDoneOrRefusedAtOnce) {
   });
 }
 
-// Calls with huge tensors get as far as the tensors.
+// Otherwise calls with huge tensors would fail before they reach the tensors.
 TEST(Extents, RotationsExistForAnyNumberOfTokens) {
   for (const std::int64_t large : huge) {
     begin_operands();

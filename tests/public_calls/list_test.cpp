@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new public function is missing here until it has a call.
+// Fails for a public function without a call in the table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-TEST(PublicCalls, AreThoseThatTheLibraryExports) {
+TEST(PublicCalls, CoverEveryExportedFunction) {
   const std::string lists = test::source_path("tests/c_api/exported_symbols");
   EXPECT_EQ(test::unmatched_symbols(test::core_calls(), lists + ".txt"),
             std::vector<std::string>());
@@ -19,8 +19,8 @@ TEST(PublicCalls, AreThoseThatTheLibraryExports) {
             std::vector<std::string>());
 }
 
-// Or no call of a function says a size.
-TEST(PublicCalls, SayASizeThatChangesWhereTheyTakeSizes) {
+// Alternatively, no call of the function takes a size.
+TEST(PublicCalls, VaryASizeIfTheyTakeSizes) {
   std::map<std::string_view, std::pair<bool, bool>> says_and_changes;
   for (const test::Call& call : test::core_calls()) {
     auto& [says, changes] = says_and_changes[call.symbol];
@@ -32,7 +32,7 @@ TEST(PublicCalls, SayASizeThatChangesWhereTheyTakeSizes) {
   for (const auto& [symbol, of] : says_and_changes) EXPECT_EQ(of.first, of.second) << symbol;
 }
 
-// A call that is refused, whatever the reason, would go past most of a function.
+// A refused call would skip most of a function.
 TEST(PublicCalls, SucceedInOneWayAtLeast) {
   std::map<std::string_view, bool> succeeds;
   test::Calls calls = test::core_calls();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs, specs, and what they are made of.
+// Configs, specs and their parts.
 #include <utility>
 
 #include "public_calls/call.hpp"
@@ -36,7 +36,8 @@ std::string with_tower() {
                     R"("vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2})");
 }
 
-// One for each way through src/model, the largest trees among them, and refusals at each depth.
+// A config for each path through src/model, including the largest trees, and refusals at each
+// depth.
 std::vector<Config> configs() {
   const std::string long_name(80, 'x');
   return {

@@ -25,7 +25,7 @@ std::byte* map(int protection) {
   return static_cast<std::byte*>(memory);
 }
 
-// Mapped apart from operator new, whose allocations the tests let fail.
+// Mapped without operator new, because the tests let its allocations fail.
 struct Places {
   std::byte* operands = map(PROT_READ | PROT_WRITE);
   std::byte* originals = map(PROT_READ | PROT_WRITE);
@@ -64,7 +64,7 @@ const auto& patterns_of() {
   return all;
 }
 
-// Made all together before the first call, whose allocations may fail.
+// All made before the first call, whose allocations may fail.
 const auto& patterns() {
   return patterns_of<float, double, std::uint8_t, std::int8_t, std::int32_t, std::int64_t>();
 }

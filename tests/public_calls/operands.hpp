@@ -21,11 +21,11 @@ namespace rotary::test {
 // Ends the use of all operands so far; those of the next call take their places.
 void begin_operands();
 
-// The bytes of the operands since then, and whether they are those that were put there.
+// The bytes of the operands since then, to compare with their first content.
 [[nodiscard]] std::vector<std::byte> operand_bytes();
 [[nodiscard]] bool operands_are_untouched();
 
-// A place of its own that holds these bytes; aligned for every type.
+// Separate memory with these bytes, aligned for every type.
 [[nodiscard]] void* place_of(std::span<const std::byte> bytes);
 
 // Aligned memory that may be neither read nor written.
@@ -78,7 +78,7 @@ template <class Number>
           .token_stride = apart};
 }
 
-// Turns by an eighth for each pair of window_of_16().
+// An eighth of a turn for each pair of window_of_16().
 [[nodiscard]] CosSinView cos_sin(std::int64_t batch, std::int64_t count);
 
 struct NamedPositions {
@@ -91,7 +91,7 @@ template <class Number>
   return positions<Number>(batch, tokens);
 }
 
-// In arrays of every type.
+// Positions listed in an array, for each element type.
 inline constexpr NamedPositions listed_positions[] = {
     {"int32", listed<std::int32_t>}, {"int64", listed<std::int64_t>}, {"double", listed<double>}};
 

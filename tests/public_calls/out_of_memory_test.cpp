@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function when memory runs out: each of its allocations fails in turn, the first,
-// then the second, until the call goes through.
+// Every public function without memory: its first allocation fails, then the second, and so on,
+// until the call succeeds.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +36,7 @@ class FailingAllocation final : public test::Attempt {
   bool has_failed_ = false;
 };
 
-// terminate() prints it: a call that ends the process shows no other trace of which one it was.
+// terminate() prints it, because a call that ends the process leaves no other trace.
 std::array<char, 200> current{};
 
 void say_which_call_ended() {
@@ -44,7 +44,7 @@ void say_which_call_ended() {
   std::abort();
 }
 
-// Far more than any call here makes: a call that never goes through fails the test.
+// Far more than any call makes. A call that never succeeds fails the test.
 constexpr std::size_t most_allocations = 100'000;
 
 void expect_out_of_memory(const Call& call, test::Sizes sizes, test::Failing which,
@@ -73,7 +73,7 @@ void expect_out_of_memory(const Call& call, test::Sizes sizes) {
   SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));
   std::snprintf(current.data(), current.size(), "%s", name.c_str());
   const auto terminate = std::set_terminate(say_which_call_ended);
-  // Without a failure: what it comes to, and tables that are made at first use.
+  // A call without failures gives the expected outcome and makes tables of first use.
   FailingAllocation undisturbed(most_allocations, test::Failing::one);
   test::begin_operands();
   const std::optional<ErrorCode> otherwise = call.make(undisturbed, sizes).error;
@@ -91,15 +91,15 @@ void expect_out_of_memory(const test::Calls& calls) {
   }
 }
 
-TEST(OutOfMemory, Models) { expect_out_of_memory(test::model_calls()); }
-TEST(OutOfMemory, Dialects) { expect_out_of_memory(test::dialect_calls()); }
-TEST(OutOfMemory, Identification) { expect_out_of_memory(test::identify_calls()); }
-TEST(OutOfMemory, Rotations) { expect_out_of_memory(test::rotation_calls()); }
-TEST(OutOfMemory, Caches) { expect_out_of_memory(test::cache_calls()); }
-TEST(OutOfMemory, Attention) { expect_out_of_memory(test::attention_calls()); }
-TEST(OutOfMemory, AxisPositions) { expect_out_of_memory(test::positions_calls()); }
-TEST(OutOfMemory, RelativeBiases) { expect_out_of_memory(test::relative_calls()); }
-TEST(OutOfMemory, AbsoluteEncodings) { expect_out_of_memory(test::absolute_calls()); }
+TEST(OutOfMemory, ModelsReportIt) { expect_out_of_memory(test::model_calls()); }
+TEST(OutOfMemory, DialectsReportIt) { expect_out_of_memory(test::dialect_calls()); }
+TEST(OutOfMemory, IdentificationReportsIt) { expect_out_of_memory(test::identify_calls()); }
+TEST(OutOfMemory, RotationsReportIt) { expect_out_of_memory(test::rotation_calls()); }
+TEST(OutOfMemory, CachesReportIt) { expect_out_of_memory(test::cache_calls()); }
+TEST(OutOfMemory, AttentionReportsIt) { expect_out_of_memory(test::attention_calls()); }
+TEST(OutOfMemory, AxisPositionsReportIt) { expect_out_of_memory(test::positions_calls()); }
+TEST(OutOfMemory, RelativeBiasesReportIt) { expect_out_of_memory(test::relative_calls()); }
+TEST(OutOfMemory, AbsoluteEncodingsReportIt) { expect_out_of_memory(test::absolute_calls()); }
 TEST(OutOfMemory, ModelsInC) { expect_out_of_memory(test::c_model_calls()); }
 TEST(OutOfMemory, TensorsInC) { expect_out_of_memory(test::c_calls()); }
 TEST(OutOfMemory, Threads) { expect_out_of_memory(test::threads_calls()); }

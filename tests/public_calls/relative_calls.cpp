@@ -15,8 +15,8 @@ struct NamedBias {
   RelativeBias bias;
 };
 
-// Biases of three heads, every one that is lists of numbers alone among them, and biases that no
-// call accepts. T5 gets its table in each call.
+// Biases of three heads, including every encoding for which random_bias() has parameters; and
+// biases that no call accepts. T5 gets its table in each call.
 std::vector<NamedBias> biases() {
   const std::vector<double> each_head(3, 0.5);
   const std::vector<double> units(8, 0.5);
@@ -99,7 +99,7 @@ ShawTable shaw_of(Sizes n) {
   return {.window = window, .table = table(window.rows(), n[4])};
 }
 
-// A gradient is memory that exists.
+// A gradient is real memory.
 std::span<double> table_gradient(std::int64_t rows, std::int64_t features) {
   return numbers<double>(rows <= 12 && features <= 8 ? rows * features : 1);
 }

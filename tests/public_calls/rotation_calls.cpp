@@ -131,7 +131,7 @@ std::vector<NamedSpec> rows() {
   };
 }
 
-// On an error rotations are as they were, and remaking them must be able to go on.
+// On an error rotations stay unchanged, and it must be possible to remake them.
 template <class Remake>
 Status remade(Result<Rotations> rotations, std::int64_t tokens, const Remake& remake) {
   if (!rotations) return std::move(rotations).error();

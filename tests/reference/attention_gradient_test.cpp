@@ -107,7 +107,7 @@ class AttentionGradient : public testing::Test {
   Heads d_out;
 };
 
-TEST_F(AttentionGradient, EqualsDifferences) {
+TEST_F(AttentionGradient, EqualsCentralDifferences) {
   for (const AttentionShape& shape : test::attention_shapes) {
     for (const MaskSample& mask : test::attention_masks()) {
       for (const EncodingSample& encoding : test::attention_encodings(shape)) {
@@ -122,7 +122,7 @@ TEST_F(AttentionGradient, EqualsDifferences) {
 }
 
 // A softcap that bends most scores, with a mask of numbers, one of them -Inf, and of holes.
-TEST_F(AttentionGradient, EqualsDifferencesUnderASoftcap) {
+TEST_F(AttentionGradient, EqualsCentralDifferencesUnderASoftcap) {
   const AttentionShape shape = test::attention_shapes[0];
   const auto pairs =
       static_cast<std::size_t>(shape.batch * shape.heads * shape.queries * shape.keys);
@@ -143,7 +143,7 @@ TEST_F(AttentionGradient, EqualsDifferencesUnderASoftcap) {
   }
 }
 
-TEST_F(AttentionGradient, EqualsDifferencesInEveryNumber) {
+TEST_F(AttentionGradient, EqualsCentralDifferencesInEveryNumber) {
   const AttentionShape shape = test::attention_shapes[0];
   set_up_case(shape, test::attention_masks()[1], test::attention_encodings(shape).back());
   for (const Varied& varied : everything()) {

@@ -55,7 +55,7 @@ bool all_finite(const std::vector<double>& values) {
   return true;
 }
 
-TEST(ReferenceAttention, IsTheFormulaByHand) {
+TEST(ReferenceAttention, AgreesWithTheFormulaByHand) {
   const Extents one{.tokens = 1, .heads = 1, .features = 2};
   const AttentionInputs inputs{.q = {one, {2, 1}},
                                .k = {{.tokens = 3, .heads = 1, .features = 2}, {1, 0, 0, 1, 1, 1}},
@@ -164,7 +164,7 @@ TEST(ReferenceAttention, MasksByDistantPositions) {
 }
 
 // The cache holds the keys up to the query.
-TEST(ReferenceAttention, ADecodeStepEqualsItsRowInTheWhole) {
+TEST(ReferenceAttention, ADecodeStepEqualsItsRowOfOneCall) {
   const AttentionShape shape{.queries = 6, .keys = 6};
   const AttentionInputs inputs = test::random_inputs(shape, 3);
   for (const Mask& mask :

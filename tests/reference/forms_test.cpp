@@ -129,7 +129,7 @@ TEST(Forms, InverseUndoesForwardAndTransposeIsItsAdjoint) {
 }
 
 // The widely copied exponent i/d instead of 2i/d would turn the last pair at 0.1 here.
-TEST(ReferenceFrequencies, AreThoseWorkedOutForFourFeatures) {
+TEST(ReferenceFrequencies, AgreeWithFourFeaturesByHand) {
   const RotarySpec spec{.head_dim = 4, .base = 10000.0, .pairing = Pairing::interleaved};
   expect_near(frequencies(spec).inv_freq, {1, 0.01L}, 0x1p-60L);
 }

@@ -138,7 +138,7 @@ TEST(AlibiSlopes, EqualPressAndMptForEveryNumberOfHeads) {
 }
 
 // ggml_compute_forward_soft_max: m0^(h + 1), then odd powers of m1.
-TEST(AlibiSlopes, EqualGgmls) {
+TEST(AlibiSlopes, AgreeWithGgml) {
   for (const std::int64_t heads : {1, 2, 3, 12, 40, 71, 112}) {
     const auto got = test::value_of(alibi_slopes({.heads = heads}));
     const double below = std::exp2(std::floor(std::log2(static_cast<double>(heads))));

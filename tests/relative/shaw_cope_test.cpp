@@ -42,7 +42,7 @@ Extents heads_extents(const Case& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
 }
 
-TEST(Shaw, ADecodeStepHasTheBitsOfItsRowInTheWhole) {
+TEST(Shaw, DecodeStepsHaveTheBitsOfOneCall) {
   const Extents whole{.tokens = 12, .heads = 2, .features = 12};
   const Extents heads{.tokens = 12, .heads = 2, .features = 5};
   const std::vector<double> numbers = random_numbers(5 * 5, 9);
@@ -123,7 +123,7 @@ Extents heads_extents(const CopeCase& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
 }
 
-TEST(ContextualPositions, ADecodeStepHasTheBitsOfItsRowInTheWhole) {
+TEST(ContextualPositions, DecodeStepsHaveTheBitsOfOneCall) {
   const CopeCase c{{0, 0}, 8, 8, 5, 3};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
   const Cope cope{test::matrix_of_rows(numbers, c.rows)};

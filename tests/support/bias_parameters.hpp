@@ -12,7 +12,8 @@
 
 namespace rotary::test {
 
-// table: what a T5Bias reads. ALiBi's default slopes are first written out.
+// Pointers to the bias's learned parameters; for a T5Bias, to `table`, which it reads. An Alibi
+// without slopes first gets the default ones.
 [[nodiscard]] std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& table);
 
 // Random parameters for an encoding with a list for each head: in [0.1, 1.1) if they must be

@@ -15,7 +15,7 @@ namespace rotary::test::called {
 [[nodiscard]] Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
                             const AppendOptions& options);
 [[nodiscard]] Status shift(const HeadsView& keys, const RotatedAt& from, const RotatedAt& to);
-// Takes the caller's rows.
+// Makes rotations from the caller's cos and sin.
 [[nodiscard]] Status rows(const HeadWindow& window, const CosSinView& view);
 
 }  // namespace rotary::test::called
