@@ -87,7 +87,7 @@ Row row_of(const FaultyRotation& rotation, Real frequency, std::int64_t position
   return rotation.swapped ? Row{row.sin, row.cos} : row;
 }
 
-// The same text, or numbers that agree within the precision of the measurement.
+// The same text, or numbers that agree within 1 %.
 bool is_found(const std::string& found, const std::string& planted) {
   if (planted.empty() || found == planted) return true;
   char* end = nullptr;

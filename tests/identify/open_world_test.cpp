@@ -55,7 +55,7 @@ Planted pairing_of(Pairing pairing) {
           [pairing](FaultyRotation& r) { r.spec.pairing = pairing; }};
 }
 
-// The finding, and if unexplained numbers stay unexplained.
+// Rotates by the drawn case, or draws unrelated numbers, and judges what identify() finds.
 Outcome outcome_of_case(const Case& drawn, std::int64_t most_causes, Random& random,
                         std::string& message) {
   const Heads before = random_heads(8, drawn.spec.head_dim, drawn.dtype, random);

@@ -180,7 +180,7 @@ TEST(Planted, ATableForTheOtherPairingIsNamed) {
 }
 
 // A padding token is a vector of zeros, which no rotation changes.
-TEST(Identify, TellsCausesApartByATokenThatIsNotPadding) {
+TEST(Identify, SeparatesCausesByATokenThatIsNotPadding) {
   Random random(11);
   Heads before = random_heads(8, 128, DType::f32, random);
   std::fill_n(before.values.begin(), before.features, 0.0);

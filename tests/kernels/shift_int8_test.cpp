@@ -70,7 +70,7 @@ TEST(ShiftInt8, IsWithinTheBoundForEveryLengthOfHead) {
 }
 
 // A head of zeros; a scale of 0; scales that are not finite; a shift by 0.
-TEST(ShiftInt8, KeepsSpecialHeads) {
+TEST(ShiftInt8, ZeroAndNonFiniteScalesAreKept) {
   const Frequencies frequencies = test::frequencies_of(
       {.head_dim = 34, .rotary_dim = 32, .first_feature = 1, .pairing = Pairing::half});
   constexpr float infinity = std::numeric_limits<float>::infinity();

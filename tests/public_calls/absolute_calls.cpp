@@ -53,25 +53,25 @@ void add_positioned(Calls& calls, const NamedPositions& kind) {
   }
 }
 
-// Resizes one table to the other, and takes the gradient back.
+// The operands that resize one table to another and take its gradient back.
 struct Interpolated {
   TableView from;
   TableView to;
   TableInterpolation by;
 };
 
-// The number of cells of a grid; if they cannot be counted, a number that does not fit.
+// The number of cells of a grid, or on overflow a wrong number, which is refused.
 std::int64_t cells(std::int64_t rows, std::int64_t columns) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(rows, columns, &product) ? rows : product;
 }
 
-// Features, rows from, rows to, rows that are kept.
+// Sizes: features, rows of the source, rows of the destination, kept rows.
 Interpolated linear(Sizes n) {
   return {table(n[1], n[0]), table(n[2], n[0]), LinearInterpolation{.kept_rows = n[3]}};
 }
 
-// Features, rows and columns from, rows and columns to.
+// Sizes: features, rows and columns of the source, then of the destination.
 Interpolated bicubic(Sizes n) {
   return {table(cells(n[1], n[2]), n[0]), table(cells(n[3], n[4]), n[0]),
           BicubicInterpolation{.from = {n[1], n[2]}, .to = {n[3], n[4]}}};

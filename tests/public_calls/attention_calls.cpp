@@ -88,8 +88,8 @@ constexpr Way ways[] = {
      [](auto& on) { on.options.encoding.q_rotations = &encodings().rotations; }},
 };
 
-// Queries of one sequence, keys in pages: blocks and slots, sequences of the table and blocks of
-// each.
+// Queries of one sequence, keys in pages. Further sizes: blocks, sequences of the table, blocks of
+// each sequence.
 void page(AttendOperands& on) {
   const Sizes n = on.n;
   on.k = heads_at<7, 4, 5, 3>(n);
@@ -131,14 +131,14 @@ constexpr std::string_view attend_pages =
 constexpr std::string_view attend_8_bits =
     "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::QuantizedKeys";
 
-// Keys and values in batch rows and in pages, of floats and in 8 bits.
+// Keys and values in batch rows and in pages, as floats and as int8.
 Calls attend_calls() {
   Calls calls;
   static_cast<void>(encodings());
   for (const Way& way : ways) {
     Adding add{calls, std::string(way.what), attention_sizes(way.queries, way.keys)};
     const bool is_long = way.keys > 1000;
-    if (is_long) {  // to fill them again for each choice takes long
+    if (is_long) {  // filling them again for each choice takes long
       for (Size& size : add.sizes) size.held = Held::fixed;
     }
     add(attend_heads, attending(way, check::run));
@@ -160,7 +160,7 @@ Calls attend_calls() {
   return calls;
 }
 
-// sequences: 1 where queries and keys are of a sequence of the first batch row, else 0.
+// sequences: 1 if queries and keys belong to a sequence of the first batch row, else 0.
 void add_mapped(Calls& calls, const PositionMap& map, std::size_t sequences) {
   const std::string what = std::to_string(map.index()) + (sequences == 1 ? ", a sequence" : "");
   calls.emplace_back("rotary::attend_mapped(", what, attention_sizes(9, 9), [=](Sizes n) {

@@ -16,7 +16,7 @@ rotary_positions c_positions(std::int64_t batch, std::int64_t count, std::int64_
           of.token_stride,          0,    0};
 }
 
-// By two positions. Batch of one side, of the other, tokens.
+// A shift by two positions. Sizes: batch of `from`, batch of `to`, tokens.
 struct Shifted {
   rotary_positions here;
   rotary_positions there;
@@ -36,7 +36,7 @@ struct Shifted {
   }
 };
 
-// use(rotations) with rotations for any number of tokens.
+// Calls use(rotations). Works for any number of tokens.
 template <class Use>
 Outcome with_rotations_for(std::int64_t tokens, const Use& use) {
   const Shifted shifted(std::array<std::int64_t, 3>{1, 1, tokens});
@@ -48,8 +48,8 @@ const SizeList tensor_sizes = {{}, {3}, {2}, each(16)};
 
 rotary_heads_view view_of(Sizes n) { return c_view({n[0], n[1], n[2], n[3]}); }
 
-// function(sizes, rotations) with rotations for as many tokens as the second size says, then with
-// those for one more.
+// Calls function(sizes, rotations) with rotations for the second size's number of tokens, then for
+// one more.
 void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
                   const std::function<rotary_status(Sizes, const rotary_rotations*)>& function) {
   for (const std::int64_t more : {0, 1}) {
@@ -76,7 +76,7 @@ constexpr std::int64_t padding = -1;
 // Batch, tokens, heads, features; heads and features of v; blocks and slots.
 const SizeList cache_sizes = {{}, {3}, {2}, each(16), {1}, each(8), {2}, {4}};
 
-// The first slots, or none.
+// Consecutive slots from the first, or padding alone.
 struct CacheOperands {
   std::array<rotary_heads_view, 4> views;  // k and v of the cache, then those to store
   std::array<rotary_int8_view, 2> int8_views;
@@ -144,7 +144,7 @@ Calls tensor_calls() {
   return calls;
 }
 
-// For Call: remake(sizes, rotations), of one token, which is less than they need.
+// For Call: remake(sizes, rotations), whose rotations have room for one token, which is too little.
 template <class Remake>
 auto remaking(Remake remake) {
   return [remake](Sizes n) {
@@ -173,7 +173,7 @@ void add_rotations(Calls& calls, const rotary_frequencies* of, std::string_view 
              }));
 }
 
-// make: rotary_rotations_of_cos_sin, or the same for rows that are no rotations.
+// make: rotary_rotations_of_cos_sin or its unchecked variant.
 auto of_cos_sin(decltype(&rotary_rotations_of_cos_sin) make, double factor) {
   return making<rotary_rotations>([=](Sizes n, auto** out) {
     const CosSinView of = cos_sin(n[0], n[1]);

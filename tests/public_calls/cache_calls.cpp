@@ -25,7 +25,7 @@ QuantizedKvCache quantized_cache_of(Sizes n) {
   return {.k = quantized({n[6], n[7], n[2], n[3]}), .v = quantized({n[6], n[7], n[4], n[5]})};
 }
 
-// Every token in the same slot or, if that is negative, in no slot.
+// Puts every token in the same slot, or in none if it is negative.
 template <const auto& slot>
 Slots one_slot(Sizes n) {
   using Number = std::remove_cvref_t<decltype(slot)>;
@@ -58,7 +58,7 @@ AppendOptions options_with_norm() {
                             .order = NormOrder::before_rotation}};
 }
 
-// cache: makes a cache of these sizes.
+// cache(sizes) makes the cache.
 template <class Cache>
 void add_append(Calls& calls, std::string_view symbol, const NamedSlots& slots,
                 const SizeList& sizes, Cache (*cache)(Sizes)) {
@@ -87,7 +87,7 @@ constexpr NamedNorm norms[] = {
 
 }  // namespace
 
-// With enough tokens to be cut, too.
+// Some calls have enough tokens for several parts.
 Calls cache_calls() {
   Calls calls;
   for (const std::int64_t token_count : {3, 200}) {

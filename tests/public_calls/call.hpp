@@ -28,7 +28,7 @@ struct Outcome {
   std::string bits = {};                // of the numbers that it returned
 };
 
-// An error has a message.
+// Throws for an error without a message.
 [[nodiscard]] inline Outcome outcome_of(const Status& status) {
   if (status) return {};
   if (status.error().message.empty()) throw std::logic_error("an error without a message");
@@ -40,7 +40,7 @@ template <class T>
   if (!result) return outcome_of(Status(result.error()));
   return {.bits = bits_of(*result)};
 }
-// For a function that has no error to return.
+// For a function that returns no error.
 template <class T>
 [[nodiscard]] Outcome outcome_of(const T& value) {
   return {.bits = bits_of(value)};
@@ -120,7 +120,7 @@ struct Call {
 
 using Calls = std::vector<Call>;
 
-// A call of function with these operands: each a value, or a function of the sizes that makes it.
+// Calls function with these operands. Each is a value, or a function of the sizes that makes one.
 template <class Function, class... Operands>
 [[nodiscard]] auto with(Function function, Operands... operands) {
   return [=](Sizes n) {
@@ -135,8 +135,8 @@ template <class Function, class... Operands>
   };
 }
 
-// Adds calls of one way with the same sizes, as with() makes them; without operands the function is
-// as that of a Call.
+// Adds calls of one variant with the same sizes, made by with(). Without operands the function is
+// that of a Call.
 struct Adding {
   Calls& calls;
   std::string what = {};

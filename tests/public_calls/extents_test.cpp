@@ -132,7 +132,7 @@ TEST(Extents, SizesThatRepeatOneElementAreDoneOrRefusedAtOnce) {
   });
 }
 
-// Otherwise calls with huge tensors would fail before they reach the tensors.
+// Calls with huge tensors need these rotations. Without them they would fail before any tensor.
 TEST(Extents, RotationsExistForAnyNumberOfTokens) {
   for (const std::int64_t large : huge) {
     begin_operands();

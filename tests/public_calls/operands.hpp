@@ -21,7 +21,7 @@ namespace rotary::test {
 // Ends the use of all operands so far; those of the next call take their places.
 void begin_operands();
 
-// The bytes of the operands since then, to compare with their first content.
+// The bytes of the operands since begin_operands(); and true if they still have their first values.
 [[nodiscard]] std::vector<std::byte> operand_bytes();
 [[nodiscard]] bool operands_are_untouched();
 

@@ -100,9 +100,9 @@ TEST(OutOfMemory, AttentionReportsIt) { expect_out_of_memory(test::attention_cal
 TEST(OutOfMemory, AxisPositionsReportIt) { expect_out_of_memory(test::positions_calls()); }
 TEST(OutOfMemory, RelativeBiasesReportIt) { expect_out_of_memory(test::relative_calls()); }
 TEST(OutOfMemory, AbsoluteEncodingsReportIt) { expect_out_of_memory(test::absolute_calls()); }
-TEST(OutOfMemory, ModelsInC) { expect_out_of_memory(test::c_model_calls()); }
-TEST(OutOfMemory, TensorsInC) { expect_out_of_memory(test::c_calls()); }
-TEST(OutOfMemory, Threads) { expect_out_of_memory(test::threads_calls()); }
+TEST(OutOfMemory, ModelsInCReportIt) { expect_out_of_memory(test::c_model_calls()); }
+TEST(OutOfMemory, TensorsInCReportIt) { expect_out_of_memory(test::c_calls()); }
+TEST(OutOfMemory, ThreadsReportIt) { expect_out_of_memory(test::threads_calls()); }
 
 }  // namespace
 }  // namespace rotary

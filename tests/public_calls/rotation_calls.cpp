@@ -182,13 +182,13 @@ Calls position_calls() {
   return calls;
 }
 
-// Few tokens, and enough to be cut. Batch, tokens, heads, features.
+// Few tokens, and enough for several parts. Sizes: batch, tokens, heads, features.
 const std::array<SizeList, 2> tensor_sizes = {SizeList{{}, {3}, {2}, each(16)},
                                               SizeList{{}, {200}, {2}, each(16)}};
 
 Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
 
-// function(sizes, rotations) with rotations for as many tokens as the second size says, or one
+// Calls function(sizes, rotations) with rotations for the second size's number of tokens, or one
 // less.
 template <class Function>
 void add_rotating(Calls& calls, std::string_view symbol, std::string_view what,
@@ -239,8 +239,8 @@ Calls rotating_calls() {
   return calls;
 }
 
-// To positions of every type, from those of exact numerics and of others. The contents of an array
-// of double are read before the two sides are compared.
+// Shifts to positions of every type, from exact and other numerics. An array of doubles is read
+// before the two sides are compared.
 Calls shift_calls() {
   Calls calls;
   static const Frequencies transformers =
@@ -254,7 +254,7 @@ Calls shift_calls() {
       const auto to = [at = kind.of](Sizes n) -> RotatedAt {
         return {frequencies_of_16(), at(n[1], n[2])};
       };
-      // Batch of one side, of the other, tokens.
+      // Sizes: batch of `from`, batch of `to`, tokens.
       const Adding add{calls, numerics + std::string(kind.what), {each(2), each(2), {3}}};
       add("rotary::make_shift(", [=](Sizes n) { return make_shift(from(n), to(n)); });
       add("rotary::remake_shift(", [=](Sizes n) {

@@ -191,7 +191,7 @@ TEST(RelativeErrors, EmptyViewsAreAccepted) {
 }
 
 // Tests each parameter at its bounds and one step beyond.
-TEST(RelativeErrors, BoundsAreThoseOfTheFacts) {
+TEST(RelativeErrors, BoundsAgreeWithTheFacts) {
   std::vector<std::string> seen;
   for (const test::Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);

@@ -217,7 +217,7 @@ TEST(LayerKinds, LayersThatLookAtAnImageDoNotRotate) {
       "R0 N R0 N");
 }
 
-TEST(LayerKinds, HybridModelsSayWhetherTheyRotate) {
+TEST(LayerKinds, HybridModelsRotateIfTheirKeysSaySo) {
   constexpr std::string_view types = R"("layer_types": ["mamba", "attention", "mamba", "mamba"])";
   const std::string none = model_with("granitemoehybrid", types);
   EXPECT_EQ(layers_of(resolved(none)), "- N - -");

@@ -78,7 +78,7 @@ TEST(Published, APlainConfigMustStateItsSizes) {
   test::malformed(R"({"model_type": "qwen2"})", {"hidden_size", "must be given"});
 }
 
-TEST(Published, PhisKernelKeysAreIgnored) {
+TEST(Published, PhisKernelKeysAreAccepted) {
   EXPECT_EQ(resolved_rotary(model_with("phi-msft", R"("rotary_dim": 32, "flash_rotary": false,
                                        "flash_attn": true, "fused_dense": false)"))
                 .rotary_dim,

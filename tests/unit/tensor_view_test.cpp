@@ -89,7 +89,7 @@ TEST(TensorView, AViewToWriteIsAViewToRead) {
   EXPECT_EQ(readable, (ConstHeadsView{&value, DType::f32, extents, strides_bthd(extents)}));
 }
 
-TEST(Positions, AreMadeOfSpans) {
+TEST(Positions, SpansGiveContiguousPositions) {
   const std::vector<std::int32_t> six(6);
   const auto one_row = positions_of(std::span(six));
   EXPECT_EQ(one_row.data, six.data());

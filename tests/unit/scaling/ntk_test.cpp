@@ -259,7 +259,7 @@ TEST(DynamicNtkRule, IsNtkWithTheConfigsAlphaForHunYuan) {
 
 // Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
 // with alpha is refused.
-TEST(DynamicNtkRule, RefusesAlphaOfOtherFamilies) {
+TEST(DynamicNtkRule, RefusesAlphaForOtherFamilies) {
   test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
                       {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"});
 }
