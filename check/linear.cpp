@@ -22,7 +22,7 @@ struct LinearToken {
   double largest = 1;  // its largest feature, at least 1
 };
 
-// A key that queries see; no token if the contract does not cover it.
+// A key and its value. `token` is empty if the contract does not cover their numbers.
 struct LinearKey {
   std::optional<LinearToken> token;
   Vector value;

@@ -68,7 +68,7 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// The message as fmt::format takes it.
+// message and values: as for fmt::format.
 template <class... Values>
 [[noreturn]] void fail(ExitCode code, fmt::format_string<Values...> message, Values&&... values) {
   throw Failure(code, fmt::format(message, std::forward<Values>(values)...));

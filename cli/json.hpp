@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 // For reading any number of members: sorted by name.
 using SortedJson = nlohmann::json;
 
-// One of the two goes to standard output: --json or not.
+// The form of a command's answer on standard output: json with --json, else text.
 enum class OutputForm { text, json };
 
 // An array of what make(element) returns for each element.

@@ -13,7 +13,7 @@ namespace rotary::cli {
 // How many bytes text begins with that are visible ASCII or blanks.
 [[nodiscard]] std::size_t plain_ascii_length(std::string_view text) noexcept;
 
-// The character that a well-formed sequence, and nothing after it, stands for.
+// The code point of `sequence`, which must be exactly one well-formed UTF-8 sequence.
 [[nodiscard]] char32_t code_point_of(std::string_view sequence) noexcept;
 
 // The longest beginning of at most `most_bytes` bytes that does not end within a character.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The safetensors reader: any bytes must give a header or an error. Memory is limited to what the
-// file accounts for. A header's tensors must cover the data. The same facts must be read alike.
+// Any bytes must give a header or an error. Reading may allocate at most 16 times the file's size
+// plus 16 KiB. The tensors of a header must cover the data. A header written again from the same
+// tensors and metadata must be accepted.
 #include "cli/safetensors/safetensors.hpp"
 
 #include <cstddef>

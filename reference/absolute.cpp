@@ -19,7 +19,7 @@ std::vector<long double> geometric(std::int64_t count, long double log_of_quotie
   return terms;
 }
 
-// Keys' W(s) on the whole line.
+// W(s) of Keys (1981, cubic convolution) with a = -0.75, for any s.
 long double keys(long double s) {
   const long double a = -0.75L;
   s = std::abs(s);

@@ -25,7 +25,8 @@ struct FeatureSource {
 // vjepa2: three parts of the head, each with omega.repeat(2).
 [[nodiscard]] std::vector<FeatureSource> vjepa2_features(std::int64_t head_dim);
 
-// x * cos + partner(x) * sin in the window, [rotary_dim] each; other features are unchanged.
+// Replaces each feature x of the window by x * cos + partner(x) * sin, with that feature's own cos
+// and sin. Other features are unchanged.
 void turn_by_two_angles(std::span<long double> head, const HeadWindow& window,
                         std::span<const CosSin> of_features);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A claim about positions, and the evidence computed to judge it. The verdict follows from the
-// evidence. The command fails if it is not the expected one or a number leaves its range
-// (docs/theory/claims.md has both).
+// evidence. The command fails if the verdict is not the expected one or a number is outside its
+// range (both are in docs/theory/claims.md).
 #pragma once
 
 #include <algorithm>

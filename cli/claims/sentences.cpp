@@ -208,7 +208,7 @@ constexpr std::string_view question = "You know Warriors beat Celtics ?";
 struct Given {
   double celtics, beat;
 
-  // The score of the one less that of the other.
+  // The score of 'Celtics' minus the score of 'beat', from their softmax weights.
   [[nodiscard]] double difference() const { return std::log(celtics / beat); }
 };
 

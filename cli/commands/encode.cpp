@@ -35,7 +35,7 @@ struct Arguments {
   [[nodiscard]] SinusoidalName name() const { return {.option = "--like", .name = *like}; }
 };
 
-// Refuses what needs no file to be read.
+// The checks of the arguments that need no file.
 void check_arguments(const Arguments& a) {
   require(a.like || a.table, "one of --like and --table is required");
   require(!a.like || !a.table,

@@ -13,7 +13,7 @@
 
 namespace rotary::cli {
 
-// Another part of the model, or the reason why it has no spec.
+// A part of the model that the command was not asked about. If it has no spec, `error` says why.
 struct InspectedPart {
   PartInfo info;
   std::optional<ModelSpec> model = {};

@@ -16,7 +16,8 @@
 
 namespace rotary::cli {
 
-// "llama, 32 layers, one rotary embedding"; the config's own text in it may hold anything.
+// "llama, 32 layers, one rotary embedding". The model_type is the config's text, not escaped:
+// callers use printable().
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
 // For either direction of turning.

@@ -27,7 +27,8 @@ struct Arguments {
   }
 };
 
-// The orders of rows; interleaved_to_half reads interleaved ones.
+// The two orders of rows. A model with pairing interleaved_to_half has its rows in the interleaved
+// order.
 constexpr std::array orders = {Pairing::half, Pairing::interleaved};
 
 // --config, else config.json beside the weights.

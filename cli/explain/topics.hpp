@@ -127,7 +127,7 @@ struct FormInput {
 [[nodiscard]] Vector by_matrix(const FormInput& input, const Vector& x);
 // Pairs as complex numbers times A e^(i angle).
 [[nodiscard]] Vector by_complex(const FormInput& input, const Vector& x);
-// x * c + rot(x) * s.
+// rot: each pair turned by 90 degrees. by_elements: x * c + rot(x) * s.
 [[nodiscard]] Vector rot(const Vector& x, Elements elements);
 [[nodiscard]] Vector by_elements(const FormInput& input, const Vector& x, Elements elements);
 // Puts features from the order of the pairing into that of the form, and the result back.
@@ -157,7 +157,7 @@ struct Check {
   [[nodiscard]] bool holds() const { return deviation <= bound; }
 };
 void require(const Check& check, std::string_view what);
-// Adds deviation, bound and holds.
+// Adds the members "deviation", "bound" and "holds".
 void add_check(Json& json, const Check& check);
 
 }  // namespace rotary::cli::explain

@@ -22,7 +22,8 @@ namespace {
 
 using Pairs = std::vector<std::size_t>;
 
-// A square grid of patches, the query in its middle, along two of the axes; the others stand still.
+// A square grid of patches over two of the axes, with the query in the middle. Coordinates on the
+// other axes are 0.
 struct Grid {
   const Frequencies& frequencies;
   std::int32_t row_axis, column_axis;
@@ -98,7 +99,7 @@ Panel pairs_and_axes(const Grid& grid) {
   return panel;
 }
 
-// The rows of a line of patches, by their distance from the query.
+// The rotations for one row of patches, at positions relative to the query.
 Rotations turned_line(const Grid& grid, std::int64_t row) {
   const Frequencies& all = grid.frequencies;
   const Frequencies plain = value_or_fail(make_frequencies(all.window, all.inv_freq, 1, all.axes));

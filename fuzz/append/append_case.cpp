@@ -115,7 +115,8 @@ bool decode_slots(Bytes& input, Places& places, NumberKind kind, AppendCase& app
   return true;
 }
 
-// Rows for these keys, made by make_rotations or make_shift. append may refuse some.
+// How to make rotations for these keys, by make_rotations or make_shift. append() may refuse the
+// rotations.
 AppendRotations decode_rotations(Bytes& input, const ConstHeadsView& k, std::int64_t head_dim) {
   AppendRotations made{.window = decode_window(input, head_dim)};
   const bool is_wide = (k.dtype == DType::f64) != input.once_in(64);
@@ -173,7 +174,8 @@ bool decode_norm(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// A cache in 8 bits with the same extents, which may be disturbed again.
+// Adds a cache in 8 bits with the extents of append.cache, which disturb() may change. Returns
+// false if a view does not fit in the buffer.
 bool decode_in_8_bits(Bytes& input, Places& places, AppendCase& append) {
   const auto of = [&](Extents n) {
     const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};

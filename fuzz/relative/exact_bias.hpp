@@ -10,8 +10,8 @@
 
 namespace rotary::fuzz {
 
-// Compares a bias in double with long double, within bias_error_bound. A table of T5 is in the
-// buffer; its contents from before the call are read.
+// Compares a bias in double with the long double reference, within bias_error_bound. A bias of T5
+// must equal its table's element in memory.before.
 void check_exact(const RelativeBias& bias, const BiasIndex& at, double got, const Memory& memory);
 
 // Gradients of a relative bias's numbers, compared with long double.

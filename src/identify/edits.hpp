@@ -62,8 +62,8 @@ struct Edit {
   const Hypothesis* hypothesis = nullptr;
   std::uint32_t aspects = 0;
   std::function<void(Operation&)> apply;
-  // A field to report after those in which the two specs differ, for an edit of something that no
-  // spec states.
+  // The reported field of an edit that changes nothing that a RotarySpec states. cause_of() reports
+  // it last.
   std::optional<FieldDifference> field = {};
   const DialectRule* rule = nullptr;
 };

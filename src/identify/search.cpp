@@ -92,8 +92,8 @@ const Turning* Search::turning_of_edit(std::size_t edit) {
   return *known ? &**known : nullptr;
 }
 
-// The turning of a combination. Edits that change no part of a Turning are left out, so that a
-// known one can be taken.
+// The Turning of a combination. Leaves out edits that do not change it. If none is left, returns
+// the start's Turning; if one is left, that edit's cached Turning.
 std::optional<Turning> Search::turning_of_combination(const Combination& combination,
                                                       const Operation& operation) {
   Combination turns;

@@ -15,7 +15,7 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Files that one release cannot make, and files that name no maker.
+# Golden files that this tool does not make again, and what makes them instead.
 NOT_REMADE = {
     "yarn_history_v4": "made by several releases; ./dev golden --releases",
     "mrope_index_v4_vs_v5": "made by several releases",

@@ -110,8 +110,8 @@ constexpr std::array remote_code_rows = {
            .rope = {.dialect = RopeDialect::phi3},
            .note = "rope_type su and yarn are LongRoPE",
            .source = remote},
-    // vLLM's phi3_small.py: rope_position_scale divides positions if there is no rope_scaling;
-    // files have 1.
+    // vLLM's phi3_small.py divides positions by rope_position_scale if there is no rope_scaling;
+    // resolve() refuses values other than 1.
     Family{.model_type = "phi3small",
            .base = {.otherwise = 1e6, .key = "rope_embedding_base"},
            .rope = {.dialect = RopeDialect::phi3},

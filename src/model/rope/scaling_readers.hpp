@@ -28,7 +28,8 @@ struct RopeContext {
   bool scales = true;  // false: every rule but default is refused
 };
 
-// Reads the dictionary and knows the values outside it.
+// Reads the rope dictionary of a config or a spec. Also has the RopeContext: values outside the
+// dictionary that rules need.
 class RopeReader : public Reader {
  public:
   RopeReader(Reader dictionary, Document document, const RopeContext& context)
