@@ -19,7 +19,7 @@ struct SettingWords {
   std::string_view name, text;
 };
 
-// In the order of Setting.
+// The entry of index i is for Setting i.
 constexpr std::array<SettingWords, 3> settings = {{{"condition_met", "as claimed"},
                                                    {"condition_unmet", "beyond the condition"},
                                                    {"aside", "aside"}}};
@@ -28,7 +28,7 @@ const SettingWords& words_of(Setting setting) {
   return settings[static_cast<std::size_t>(setting)];
 }
 
-// "true only if".
+// "true only if", with blanks in place of underscores.
 std::string words_of(Verdict verdict) {
   std::string words(to_string(verdict));
   std::ranges::replace(words, '_', ' ');
@@ -57,7 +57,7 @@ std::string text_of(const Evidence& evidence) {
   return text;
 }
 
-// How to try it; "" where no experiment does.
+// The rotary-lab experiments that test the claim; "" if there are none.
 std::string lab_text(const Claim& claim, std::size_t indent) {
   if (claim.experiments.empty()) return {};
   const std::string names = fmt::format("{}", fmt::join(claim.experiments, " "));
@@ -104,7 +104,7 @@ std::string_view to_string(Verdict verdict) noexcept {
 std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence) {
   int held = 0;
   int failed = 0;
-  int against_condition = 0;  // held without it, or failed in spite of it
+  int against_condition = 0;  // held where the condition is unmet, or failed where it is met
   for (const Evidence& each : evidence) {
     if (each.setting == Setting::aside) continue;
     ++(each.holds ? held : failed);

@@ -24,19 +24,19 @@ enum class Verdict {
 // "true", "true_only_if", "false", "needs_training".
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// Evidence and the claim's condition.
+// Where evidence stands to the claim's condition.
 enum class Setting {
   met,    // the condition is met, or the claim has none
   unmet,  // it is not
-  aside,  // decides nothing: background, or what the condition costs
+  aside,  // decides nothing: background, or what meeting the condition costs
 };
 
-// Both ends belong to it.
+// A closed range.
 struct Range {
   double least;
   double most;
 
-  // Without NaN.
+  // False for NaN.
   [[nodiscard]] bool contains(double value) const noexcept {
     return least <= value && value <= most;
   }
@@ -47,7 +47,8 @@ struct Range {
   return {value - tolerance, value + tolerance};
 }
 
-// If the condition is met, every case must satisfy the relation; if not, one such case refutes it.
+// True if every case satisfies the relation. In Setting::unmet one such case is enough, because the
+// claim expects none.
 template <class Cases, class Relation>
 [[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
   return setting == Setting::unmet ? std::ranges::any_of(cases, relation)
@@ -57,12 +58,12 @@ template <class Cases, class Relation>
 struct Number {
   std::string name;
   double value;
-  Range expected;  // derived, or from the literature within what was printed or the random error
+  Range expected;  // derived, or from the literature within its printed digits or the random error
 };
 
 struct Evidence {
-  std::string computed;  // with sizes and seed
-  std::string relation;  // claimed of the numbers; aside: what they show
+  std::string computed;  // what was computed, with sizes and seed
+  std::string relation;  // what the claim says of the numbers; aside: what they show
   Setting setting;
   bool holds;
   std::vector<Number> numbers;
@@ -84,7 +85,7 @@ template <class Relation>
   return {std::move(computed), std::move(relation), setting, holds, std::move(numbers)};
 }
 
-// Measured by somebody else, and not by this command.
+// A number that others measured; this command does not compute it.
 struct Published {
   std::string_view what;
   std::string_view source;
@@ -95,22 +96,22 @@ using Experiments = std::vector<std::string_view>;
 
 struct Claim {
   int number;                  // from 1
-  std::string_view name;       // short, for the command line
+  std::string_view name;  // short, for the command line
   std::string_view statement;  // as people say it
   Verdict verdict;             // expected
-  std::string_view condition;  // one sentence: only if what, or why not, or who decides it
+  std::string_view condition;  // one sentence: the condition, why the claim fails, or who decides it
   std::vector<Evidence> (*examine)();
   Publications published = {};
-  Experiments experiments = {};  // of rotary-lab, by name, that try it
+  Experiments experiments = {};  // names of the rotary-lab experiments that test it
 };
 
-// Absent where the evidence contradicts the condition.
+// Empty if the evidence contradicts the condition.
 [[nodiscard]] std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence);
 
 struct Finding {
   Claim claim;
   std::vector<Evidence> evidence;
-  std::vector<std::string> contradictions;  // requirement and what was got; empty: as expected
+  std::vector<std::string> contradictions;  // each with requirement and value; empty if all is as expected
 };
 
 [[nodiscard]] Finding examine(const Claim& claim);
@@ -122,19 +123,19 @@ struct Finding {
 [[nodiscard]] std::vector<Claim> model_claims();
 [[nodiscard]] std::vector<Claim> sentence_claims();
 
-// By number, which is 1 more than the index.
+// Claim n has index n - 1.
 [[nodiscard]] std::span<const Claim> all_claims();
 
-// All findings: verdicts and conditions.
+// The verdicts and conditions of all findings.
 [[nodiscard]] std::string overview_text(std::span<const Finding> findings);
 
-// Each with its evidence.
+// The findings, each with its evidence.
 [[nodiscard]] std::string evidence_text(std::span<const Finding> findings);
 
 // docs/schema/claims.schema.json.
 [[nodiscard]] std::string findings_json(std::span<const Finding> findings);
 
-// Fails with all contradictions, if any.
+// Throws Failure with all contradictions, if there are any.
 void check(std::span<const Finding> findings);
 
 }  // namespace rotary::cli::claims

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 1, 2 and 20, about learned and sinusoidal tables, and 3, 4 and 5, about relative biases.
+// Claims 1, 2 and 20 are about learned and sinusoidal tables; 3, 4 and 5 about relative biases.
 #include <limits>
 
 #include "cli/bias_input.hpp"
@@ -19,7 +19,7 @@ std::vector<double> sinusoidal_table() {
   return plot::sinusoidal_rows(plot::evenly(table_rows - 1, table_rows), table_features);
 }
 
-// As models initialise it: normal. Its deviation, often 0.02, changes no cosine.
+// A learned table before training: normal numbers. Their deviation (often 0.02) changes no cosine.
 std::vector<double> untrained_table(std::uint64_t seed) {
   return Random(seed).normals(table_rows * table_features);
 }
@@ -29,7 +29,7 @@ std::span<const double> row_of(const std::vector<double>& table, std::int64_t ro
                                   static_cast<std::size_t>(table_features));
 }
 
-// Mean cosine of the angle between rows that stand so far apart.
+// The mean cosine between rows that are `distance` rows apart.
 double mean_cosine(const std::vector<double>& table, std::int64_t distance) {
   double sum = 0;
   for (std::int64_t row = 0; row + distance < table_rows; ++row) {
@@ -75,7 +75,7 @@ std::vector<Evidence> independent_positions() {
                   {"with row 499", product(499), about(66.4, 0.05)}})};
 }
 
-// Means over all rows of every second feature: 0 the sines, 1 the cosines.
+// The mean of every second element from `first` on: 0 for the sines, 1 for the cosines.
 double mean_of_every_second(const std::vector<double>& rows, std::size_t first) {
   double sum = 0;
   for (std::size_t i = first; i < rows.size(); i += 2) sum += rows[i];
@@ -90,7 +90,7 @@ std::vector<Evidence> centred() {
     last_cosine += row_of(table, row).back() / static_cast<double>(table_rows);
   const auto [least, most] = std::ranges::minmax(table);
 
-  // A prime stride, so that no pair comes to stand where it stood.
+  // A prime stride, so that no pair returns to an earlier angle.
   constexpr std::int64_t many = 2048;
   constexpr std::int64_t stride = 19997;
   std::vector<std::int64_t> far = plot::evenly(many - 1, many);
@@ -118,7 +118,7 @@ constexpr T5Buckets t5_decoder{
 constexpr T5Buckets t5_encoder{
     .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
 
-// How many tokens the key stands before the query.
+// The bucket of a key that is `distance` tokens before the query.
 std::int64_t bucket(std::int64_t distance, const T5Buckets& buckets) {
   return value_or_fail(t5_bucket(-distance, buckets));
 }
@@ -251,13 +251,13 @@ std::vector<float> attended_with_alibi(const std::vector<float>& qkv, std::int64
   return out;
 }
 
-// Biases of 64 tokens that are others once there are 96.
+// How many biases among the first 64 tokens change when 32 tokens are appended.
 double changed_by_appending(const RelativeBias& bias) {
   const std::vector<double> few = bias_of_all_pairs(bias, 64);
   const std::vector<double> more = bias_of_all_pairs(bias, 96);
   double count = 0;
   for (std::size_t i = 0; i < few.size(); ++i) {
-    const std::size_t row = i / 64;  // of all heads
+    const std::size_t row = i / 64;  // over all heads
     count += few[i] == more[(row / 64 * 96 + row % 64) * 96 + i % 64] ? 0 : 1;
   }
   return count;

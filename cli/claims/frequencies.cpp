@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 11 and 17, where the frequencies come from, 25, how far a pair reaches, and 15 and 16,
-// what they mean for longer sequences.
+// Claims 11 and 17: where the frequencies come from. Claim 25: how far a pair reaches. Claims 15
+// and 16: what that means for longer sequences.
 #include <fmt/format.h>
 
 #include <functional>
@@ -55,14 +55,15 @@ std::vector<Evidence> slow_pairs() {
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
 }
 
-// The score by distance, of at most 1, of an equal query and key with even weight in these pairs.
+// The score of q = k by distance, with equal weight in these pairs and 0 in others; 1 at distance
+// 0.
 std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
   return plot::of_turned(
       plain_frequencies(), plot::evenly(distances - 1, distances),
       [&](const plot::TurnedRow& row) { return mean(row.cos.subspan(first, pairs)); });
 }
 
-// The first distance whose score is below a half.
+// The first distance with a score below 0.5.
 std::int64_t reach(std::span<const double> scores) {
   return std::ranges::find_if(scores, [](double score) { return score < 0.5; }) - scores.begin();
 }
@@ -70,7 +71,7 @@ std::int64_t reach(std::span<const double> scores) {
 struct ChosenPairs {
   std::string name;
   std::size_t first, count;
-  double most_beyond;  // expected: the highest score beyond the reach
+  double most_beyond;  // expected: the highest score at the reach or beyond
 };
 
 Evidence stays_below(Setting setting, const std::vector<ChosenPairs>& cases) {
@@ -148,10 +149,10 @@ struct Reach {
   std::string_view what;
   double base;
   std::int64_t distances;  // in use
-  double first_negative;   // expected: all that are in use, where the mean never is
+  double first_negative;  // expected: equals `distances` if the mean is never negative
 };
 
-// The first distance with a negative cosine, below the limit.
+// The first distance with a negative cosine, else `distances`.
 double positive_until(double base, std::int64_t distances) {
   return static_cast<double>(
       first_negative(similarity(plain_frequencies(usual_head_dim, base), distances)));
@@ -171,8 +172,8 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
       numbers};
 }
 
-// The first base of the grid 1000 * 1.01^n, n >= 300, whose cosine is nowhere negative within the
-// tokens. A grid, because larger bases may fail again: for 4096 tokens 26,957 does not.
+// The first base of the grid 1000 * 1.01^n, n >= 300, whose cosine is nonnegative at all distances
+// below `tokens`. No bisection: a larger base may fail (26,957 does for 4096 tokens).
 double first_base_for(std::int64_t tokens) {
   double base = 1000 * std::pow(1.01, 300);
   while (positive_until(base, tokens) < static_cast<double>(tokens)) base *= 1.01;
@@ -193,7 +194,7 @@ std::vector<Evidence> larger_base() {
                  {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
 }
 
-// The largest error of cos and sin of float32 angles, as in Transformers, over 200 positions.
+// The largest error of cos and sin over 200 positions, with float32 angles as in Transformers.
 double error_of_float_rows(std::int64_t first) {
   RotarySpec spec = rope(usual_head_dim);
   const ConsecutivePositions positions{.first = first, .tokens = 200};
@@ -224,7 +225,7 @@ std::vector<Evidence> any_length() {
   const double new_angles =
       usual_head_dim / 2.0 - static_cast<double>(pairs_that_turn(plain_frequencies(), 4096));
   const Number at_131k = float_rows("from 131,072", 131072);
-  // The exact row at the last position there is still lies on the circle.
+  // Even at the last int64 position, the exact row is on the unit circle.
   const Rotations last = rows_at(plain_frequencies(), std::numeric_limits<std::int64_t>::max());
   double off_circle = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(usual_head_dim / 2); ++i) {

@@ -22,7 +22,7 @@
 
 namespace rotary::cli::claims {
 
-// A seed gives the same numbers everywhere, but for the last bits of log and cos.
+// A seed gives the same numbers on every machine, except for the last bits of log and cos.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -58,13 +58,13 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return value_or_fail(make_frequencies(spec, context_tokens));
 }
 
-// Without scaling.
+// RoPE without scaling.
 [[nodiscard]] inline Frequencies plain_frequencies(std::int64_t head_dim = usual_head_dim,
                                                    double base = usual_base) {
   return frequencies_of(rope(head_dim, base));
 }
 
-// Rows of double.
+// cos and sin in double.
 [[nodiscard]] inline Rotations rows_at(const Frequencies& frequencies, const Positions& positions) {
   return value_or_fail(make_rotations(frequencies, positions, {.rows = RowDType::f64}));
 }
@@ -72,7 +72,7 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return rows_at(frequencies, ConsecutivePositions{.first = position, .tokens = 1});
 }
 
-// Scores pairs of vectors q and k, [pairs][head_dim], k standing `distance` positions before q.
+// The scores of pairs q and k, [pairs][head_dim], with k `distance` positions before q.
 [[nodiscard]] inline std::vector<double> scores_at(std::int64_t distance,
                                                    const Frequencies& frequencies,
                                                    const std::vector<double>& q,
@@ -88,15 +88,15 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return scores;
 }
 
-// S(r) = mean of cos(r inv_freq) for r in [0, distances): the cosine of a vector and itself r
-// positions away where every pair of features has the same length. Of other vectors it is the mean
-// over directions that the pairs' angles take.
+// S(r) = mean of cos(r inv_freq) for r in [0, distances). It is the cosine of a vector and itself r
+// positions away if all pairs of features have the same length. With unequal lengths, the cosine is
+// a weighted mean of cos(r inv_freq).
 [[nodiscard]] inline std::vector<double> similarity(const Frequencies& frequencies,
                                                     std::int64_t distances) {
   return plot::aligned_similarity(frequencies, plot::evenly(distances - 1, distances));
 }
 
-// How far the curve rises again above the least that it was before.
+// The largest rise of the curve above its lowest earlier value.
 [[nodiscard]] inline double largest_rise(std::span<const double> curve) {
   double least = curve.front();
   double rise = 0;
@@ -107,7 +107,7 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return rise;
 }
 
-// The first place where the curve is below 0; its size where it is nowhere.
+// The index of the first negative value, else the curve's size.
 [[nodiscard]] inline std::int64_t first_negative(std::span<const double> curve) {
   return std::ranges::find_if(curve, [](double value) { return value < 0; }) - curve.begin();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 18, 19, 21 and 26: what models are made of, linear attention, and what training says.
+// Claims 18, 19, 21 and 26: which encodings models use, linear attention, and claims about
+// training.
 #include <fmt/format.h>
 
 #include "cli/claims/claims.hpp"
@@ -35,7 +36,7 @@ Rotations rotations_from(std::int64_t first, std::int64_t tokens) {
                                       ConsecutivePositions{.first = first, .tokens = tokens}));
 }
 
-// elu + 1, bidirectional.
+// Linear attention with elu + 1 and no mask.
 std::vector<float> linear_attended(const LinearInputs& inputs,
                                    std::optional<NumeratorRotations> rotations) {
   std::vector<float> out(inputs.v.size());
@@ -50,13 +51,13 @@ std::vector<float> linear_attended(const LinearInputs& inputs,
   return out;
 }
 
-// Equation 19: features are turned, in the numerator alone.
+// Linear attention with rotated features in the numerator alone (RoFormer's equation 19).
 std::vector<float> numerator_turned(const LinearInputs& inputs, std::int64_t first) {
   const Rotations rotations = rotations_from(first, inputs.tokens);
   return linear_attended(inputs, NumeratorRotations{.q = rotations, .k = rotations});
 }
 
-// q and k are turned before the feature map.
+// Rotates q and k before the feature map.
 std::vector<float> inputs_turned(LinearInputs inputs, std::int64_t first) {
   const Rotations rotations = rotations_from(first, inputs.tokens);
   inputs.q = rotated(std::move(inputs.q), rotations);
@@ -65,7 +66,7 @@ std::vector<float> inputs_turned(LinearInputs inputs, std::int64_t first) {
 }
 
 struct Weights {
-  double negative;  // share of all
+  double negative;  // share of negative weights
   double least_sum;
   double largest_sum;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 6, 7 and 8: what a rotation leaves as it is.
+// Claims 6, 7 and 8: what a rotation does not change.
 #include <array>
 #include <functional>
 #include <numbers>
@@ -35,7 +35,7 @@ LongRopeScaling longrope() {
           .factor = 4};
 }
 
-// Counts which elements of 256 keys (seed 6) are others where the context is twice as long.
+// The share of the elements of 256 keys (seed 6) that change when the context doubles.
 Number changed_keys(std::string_view name, const Scaling& scaling, Range expected) {
   const std::vector<double> keys = Random(6).normals(256 * usual_head_dim);
   const auto cached = [&](std::int64_t context_tokens) {
@@ -67,7 +67,7 @@ std::vector<Evidence> cache_stable() {
            changed_keys("yarn", YarnScaling{.factor = 4, .original_context_tokens = trained_tokens},
                         exactly(0)),
            changed_keys("llama3", llama3, exactly(0))}),
-      // Pair 0 of dynamic NTK and position 0 of both stay.
+      // Pair 0 of dynamic NTK does not change; nor does position 0 of either rule.
       keys_when_appending(
           Setting::unmet,
           {changed_keys("dynamic NTK",
@@ -77,8 +77,8 @@ std::vector<Evidence> cache_stable() {
   };
 }
 
-// Scores of random q and k (seed 7), |q||k| being 1, at one distance and several places: the
-// largest difference from the score at 0.
+// Scores of random q and k (seed 7) with |q||k| = 1 at a distance of 100: how much they differ most
+// from the score with k at position 0, over the given positions of k.
 double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
   constexpr std::int64_t distance = 100;
   Random random(7);
@@ -94,7 +94,7 @@ double score_spread(const Frequencies& frequencies, std::span<const std::int64_t
   return spread / std::sqrt(dot(q, q) * dot(k, k));
 }
 
-// The error of models: float32 angles and products, 200 pairs, scores / sqrt(d).
+// The error of scores / sqrt(d) over 200 pairs with float32 angles and products, as in models.
 double error_of_float_angles(std::int64_t place) {
   constexpr std::int64_t distance = 100;
   constexpr std::int64_t pairs = 200;
@@ -124,8 +124,8 @@ double error_of_float_angles(std::int64_t place) {
   return largest / std::sqrt(static_cast<double>(usual_head_dim));
 }
 
-// Attention weights of two queries with equal contents, each for an equal key 7 tokens before it,
-// among 256 keys (seed 9): one is the 16th token, the other the last.
+// The attention weights of two equal queries, each on an equal key 7 tokens before it, among 256
+// keys (seed 9). One query is token 16, the other the last token.
 std::array<double, 2> weights_at_one_distance() {
   constexpr std::size_t tokens = 256;
   constexpr std::size_t distance = 7;
@@ -143,7 +143,7 @@ std::array<double, 2> weights_at_one_distance() {
   q = rotated(std::move(q), rotations);
   k = rotated(std::move(k), rotations);
 
-  // An identity of values comes out as the matrix of weights.
+  // With the identity as values, attention returns the matrix of weights.
   const std::vector<float> values = identity(tokens);
   std::vector<float> weights(values.size());
   const auto view = [](auto& of) {
@@ -162,7 +162,7 @@ std::array<double, 2> weights_at_one_distance() {
 std::vector<Evidence> same_distance() {
   constexpr std::array<std::int64_t, 5> places = {1, 4096, 131072, 1 << 20, std::int64_t{1} << 31};
   const double spread = score_spread(plain_frequencies(), places);
-  // Errors of both vectors, of both components of each pair.
+  // Both vectors have errors, in both components of each pair.
   const double bound = 2 * std::numbers::sqrt2 * 0x1p-53 *
                        rotate_f64_error_bound(Direction::forward, 1, (std::int64_t{1} << 31) + 100);
   const double at_131k = error_of_float_angles(131072);

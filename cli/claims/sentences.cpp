@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 22, 23 and 24: what attention makes of sentences without positions, with Shaw's clip, and
-// where a sentence is moved. The sentences are those of the introductions that say so.
+// Claims 22, 23 and 24: attention to sentences without positions, with Shaw's clip, and when a
+// sentence moves to other positions. The sentences are those of the introductions that make the
+// claims.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +25,7 @@ WordEncodings all_of(std::initializer_list<WordEncodings> lists) {
   return all;
 }
 
-// Gives what the last layer makes of each word; each layer adds to what it read.
+// The output of the last layer for each word. Each layer before it adds its output to its input.
 Matrix outputs(const Words& words, const WordEncoding& encoding, const AttentionMask& mask,
                int layers = 1) {
   Matrix x = vectors_of(words);
@@ -33,7 +34,7 @@ Matrix outputs(const Words& words, const WordEncoding& encoding, const Attention
   return attended(x, encoding, mask).out;
 }
 
-// The mean of all rows.
+// The mean over all rows.
 Matrix pooled(const Matrix& rows) {
   Matrix sum(static_cast<std::size_t>(word_features));
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -42,7 +43,7 @@ Matrix pooled(const Matrix& rows) {
   return sum;
 }
 
-// Rows of one order of words, as they are in another: the n-th of equal words is the n-th there.
+// The rows of `from` in the order of `to`. The n-th of equal words becomes the n-th.
 Matrix reordered(const Matrix& rows, Words from, const Words& to) {
   Matrix moved;
   for (const std::string& word : to) {
@@ -60,7 +61,7 @@ struct Orders {
 constexpr Orders warriors{"Warriors beat Celtics", "Celtics beat Warriors"};
 constexpr Orders dog{"the dog chases the pig", "the pig chases the dog"};
 
-// The largest difference of what a word is given.
+// The largest change of a word's output between the two orders.
 double changed(const Orders& orders, const WordEncoding& encoding, const AttentionMask& mask) {
   const Words one = words_in(orders.one);
   const Words other = words_in(orders.other);
@@ -75,7 +76,7 @@ double changed_mean(const Orders& orders, const AttentionMask& mask) {
   return largest_difference(mean_of(orders.one), mean_of(orders.other));
 }
 
-// How far the last word's output changes, causal and without positions.
+// How far the last word's output changes with a causal mask and no positions.
 double changed_last(const Orders& orders, int layers) {
   const auto last_of = [&](std::string_view sentence) {
     const Matrix rows = outputs(words_in(sentence), {}, causal, layers);
@@ -85,7 +86,7 @@ double changed_last(const Orders& orders, int layers) {
 }
 
 constexpr Range nothing = {0, rounding};
-constexpr Range something = {0.01, 10};  // words' vectors, and so outputs, are of about 1
+constexpr Range something = {0.01, 10};  // elements of word vectors and outputs are about 1
 
 bool is_nothing(const Number& number) { return number.value <= rounding; }
 
@@ -156,7 +157,7 @@ constexpr std::int64_t clipped_tokens = 64;
 constexpr AttentionMask local{
     .order = AttentionOrder::bidirectional, .left = shaw_clip, .right = shaw_clip};
 
-// The share of a query's weight, on average, that goes to keys farther away than the clip.
+// The mean share of a query's weight on keys farther away than the clip.
 double weight_beyond(const WordEncoding& encoding, const AttentionMask& mask) {
   const Matrix weights = attended(normal_rows(26, clipped_tokens), encoding, mask).weights;
   double sum = 0;
@@ -167,7 +168,7 @@ double weight_beyond(const WordEncoding& encoding, const AttentionMask& mask) {
   return sum / static_cast<double>(clipped_tokens);
 }
 
-// The first token's weights on equal tokens from first to last: the largest over the least.
+// All tokens are equal: the largest over the least weight of the first query on keys first to last.
 double uneven(std::int64_t first, std::int64_t last) {
   Matrix x;
   const Matrix vector = normal_rows(27, 1);
@@ -204,7 +205,7 @@ std::vector<Evidence> clip_is_a_window() {
 constexpr std::array<std::int64_t, 4> moves = {1, 10, 100, 1000};
 constexpr std::string_view question = "You know Warriors beat Celtics ?";
 
-// The weights that 'Warriors' gives to 'Celtics' and to 'beat'.
+// The weights of the query 'Warriors' on 'Celtics' and 'beat'.
 struct Given {
   double celtics, beat;
 

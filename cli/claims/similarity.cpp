@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 9 and 10: what a distance does to the score of two vectors; and 12, 13 and 14: the curve
-// of a vector and itself, some tokens apart.
+// Claims 9 and 10: how distance changes the score of two vectors. Claims 12, 13 and 14: the curve
+// of a vector's score with itself.
 #include <fmt/format.h>
 
 #include <functional>
@@ -38,7 +38,7 @@ RandomPairs random_pairs(std::uint64_t seed, std::int64_t head_dim, std::int64_t
   return {plain_frequencies(head_dim), std::move(q), random.normals(samples * head_dim)};
 }
 
-// Means over 1000 random q and k, scores of deviation 1, at the first distance of each octave.
+// The mean scores of 1000 random q and k, with deviation 1, at the first distance of each octave.
 std::vector<double> random_means() {
   const auto [frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
   std::vector<double> means;
@@ -72,7 +72,7 @@ std::vector<Evidence> decay() {
   const std::vector<double> aligned = similarity(frequencies, 1024);
   const std::vector<double> trend = octave_means(aligned);
   const std::vector<double> random = random_means();
-  // k = R(100) q: the score at r is q's similarity with itself at r - 100.
+  // k = R(100) q. Its score at r is the similarity of q with itself at distance |r - 100|.
   std::vector<double> ahead;
   for (std::int64_t r = 0; r < 1024; ++r)
     ahead.push_back(aligned[static_cast<std::size_t>(std::abs(r - 100))]);
@@ -98,11 +98,11 @@ std::vector<Evidence> decay() {
 }
 
 struct Closer {
-  double share;              // of all pairs
-  double share_of_negative;  // of those that begin with a negative score
+  double share;  // of all pairs
+  double share_of_negative;  // of the pairs with a negative score before
 };
 
-// How often turning q by that many tokens makes the score higher.
+// How often the score rises when q turns by `distance` tokens.
 Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   const std::vector<double> before = scores_at(0, pairs.frequencies, pairs.q, pairs.k);
   const std::vector<double> after = scores_at(distance, pairs.frequencies, pairs.q, pairs.k);
@@ -118,8 +118,8 @@ Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   return {rises / static_cast<double>(before.size()), negative_rises / negative};
 }
 
-// Scores before and after are nearly normal and correlated by S(distance), so the rise and the
-// score before it are, by -sqrt((1 - S) / 2); the rest is the size of an orthant.
+// Scores before and after are nearly normal with correlation S(distance). So the rise and the score
+// before have correlation -sqrt((1 - S) / 2), which gives the probability of an orthant.
 double expected_share_of_negative(std::int64_t distance, const Frequencies& frequencies) {
   const double correlation = mean(rows_at(frequencies, distance).cos<double>(0, 0));
   return 0.5 + std::asin(std::sqrt((1 - correlation) / 2)) / std::numbers::pi;
@@ -133,7 +133,7 @@ Evidence closer_in(std::string computed, const std::vector<Number>& shares) {
 }
 
 std::vector<Evidence> high_dimension() {
-  constexpr double four_deviations_of_20k = 0.0142;  // of a share of 1 in 2
+  constexpr double four_deviations_of_20k = 0.0142;  // of a share near 0.5
   std::vector<Number> of_all;
   std::vector<Number> of_negative;
   const RandomPairs pairs = random_pairs(12, usual_head_dim, 20000);
@@ -155,7 +155,7 @@ std::vector<Evidence> high_dimension() {
           closer_in("the same of the pairs whose score was negative", of_negative)};
 }
 
-// Each case has its features and the rise that is expected.
+// cases: number of features, expected rise.
 Evidence rises_within_1000(Setting setting,
                            const std::vector<std::pair<std::int64_t, double>>& cases) {
   std::vector<Number> numbers;
@@ -176,7 +176,7 @@ std::vector<Evidence> bumps() {
           rises_within_1000(Setting::met, {{4096, 0.0003}})};
 }
 
-constexpr std::int64_t window = 10000;  // one base
+constexpr std::int64_t window = 10000;  // as many tokens as the base
 constexpr std::int64_t half_window = window / 2;
 
 struct MeanRow {
@@ -184,7 +184,7 @@ struct MeanRow {
   std::vector<double> sin;
 };
 
-// Over distances from first to first + window, every tenth.
+// The mean cos and sin over every tenth distance in [first, first + window).
 MeanRow mean_row(const Frequencies& frequencies, std::int64_t first) {
   constexpr std::int64_t step = 10;
   std::vector<std::int64_t> places = plot::evenly(window - step, window / step);
@@ -201,7 +201,7 @@ MeanRow mean_row(const Frequencies& frequencies, std::int64_t first) {
   return mean;
 }
 
-// The score of q, turned by the row, and k, each in halves.
+// The mean score of q and k over the distances of the row (pairing half).
 double score_of(const MeanRow& row, std::span<const double> q, std::span<const double> k) {
   const std::size_t half = row.cos.size();
   double score = 0;
@@ -212,7 +212,7 @@ double score_of(const MeanRow& row, std::span<const double> q, std::span<const d
   return score;
 }
 
-// Mean over random q and k, scores / sqrt(d), of the later window less the earlier one.
+// The mean over random q and k, scores / sqrt(d): later window minus earlier window.
 double mean_rise_of_random(const Frequencies& frequencies) {
   constexpr int samples = 2000;
   const MeanRow earlier = mean_row(frequencies, 10394);
@@ -273,7 +273,7 @@ std::vector<Evidence> rises_again() {
       first_zeros()};
 }
 
-// Σ over pairs of a cos φ - b sin φ, a + ib = q conj(k), each angle clipped at π.
+// Σ over pairs of a cos φ - b sin φ, where a + ib = q conj(k) and the angle φ is clipped at π.
 struct ClippedScore {
   std::vector<double> inv_freq;
   std::vector<double> a;
@@ -289,7 +289,7 @@ struct ClippedScore {
     return score;
   }
 
-  // The first distance after which it does not fall, up to a limit.
+  // The first distance after which the score does not fall, at most `limit`.
   [[nodiscard]] std::int64_t falls_until(std::int64_t limit) const {
     double before = at(0);
     for (std::int64_t distance = 1; distance <= limit; ++distance) {

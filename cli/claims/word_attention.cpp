@@ -37,7 +37,7 @@ Status add_waves(TokensView vectors, const ConsecutivePositions& positions) {
                         positions);
 }
 
-// As large as the vectors of words, as in models that begin with both alike.
+// Adds rows as large as the word vectors, as models do that start with both equally large.
 Status add_rows(TokensView vectors, const ConsecutivePositions& positions) {
   constexpr std::int64_t rows = 1024;
   static const Matrix table = normal_rows(30, rows);
@@ -67,7 +67,7 @@ std::optional<Rotations> rotations_of(const WordEncoding& encoding, Role role,
   return value_or_fail(make_rotations(frequencies_of(*encoding.rotary), positions, options));
 }
 
-// Times a random matrix, which keeps lengths on average.
+// Multiplies by a random matrix that keeps lengths on average.
 std::vector<float> projected(const Matrix& vectors, const Matrix& matrix) {
   std::vector<float> products;
   for (auto row = vectors.begin(); row != vectors.end(); row += word_features) {
@@ -81,7 +81,7 @@ std::vector<float> projected(const Matrix& vectors, const Matrix& matrix) {
   return products;
 }
 
-// The address of what is there.
+// The address of the value, else nullptr.
 template <class T>
 const T* address_of(const std::optional<T>& value) {
   return value ? &*value : nullptr;

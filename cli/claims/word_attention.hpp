@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of one head over words with each encoding, for the claims about sentences. Vectors of
-// words, and the matrices that make q, k and v, are random.
+// Attention of one head over words with each encoding, for the claims about sentences. The word
+// vectors and the matrices that make q, k and v are random.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ using Words = std::vector<std::string>;
 
 [[nodiscard]] Matrix normal_rows(std::uint64_t seed, std::int64_t rows);
 
-// Those between blanks.
+// Splits at blanks.
 [[nodiscard]] Words words_in(std::string_view sentence);
 
-// Made of a hash of each word and seed 22.
+// Each vector is random, from a hash of its word and seed 22.
 [[nodiscard]] Matrix vectors_of(const Words& words);
 
-// Nothing set: attention without positions.
+// By default attention without positions.
 struct WordEncoding {
   std::string name = {};
   std::optional<RotarySpec> rotary = {};
@@ -41,19 +41,19 @@ struct WordEncoding {
 
 using WordEncodings = std::vector<WordEncoding>;
 
-// ALiBi, KERPLE, Sandwich: they ignore the sign of a distance.
+// ALiBi, KERPLE and Sandwich, which ignore the sign of a distance.
 [[nodiscard]] WordEncodings encodings_of_size();
 
-// RoPE, xPos, T5, TISA, Shaw.
+// RoPE, xPos, T5, TISA and Shaw, which tell a distance's sign.
 [[nodiscard]] WordEncodings encodings_of_direction();
 
-// Sinusoidal, learned.
+// Sinusoidal and learned.
 [[nodiscard]] WordEncodings absolute_encodings();
 
-// Relative up to a threshold of 512 tokens.
+// FIRE, relative up to a threshold of 512 tokens.
 [[nodiscard]] WordEncoding fire_encoding();
 
-// Random vectors.
+// Shaw's encoding with random vectors.
 inline constexpr std::int64_t shaw_clip = 4;
 [[nodiscard]] WordEncoding shaw_encoding();
 
@@ -62,7 +62,7 @@ struct Attended {
   Matrix weights;  // [tokens][tokens]
 };
 
-// Attends over vectors of tokens, the first of which stands at this position.
+// Attends over token vectors. The first token has position `first`.
 [[nodiscard]] Attended attended(Matrix vectors, const WordEncoding& encoding,
                                 const AttentionMask& mask, std::int64_t first = 0);
 
