@@ -98,7 +98,7 @@ struct Claim {
   int number;                  // from 1
   std::string_view name;  // short, for the command line
   std::string_view statement;  // as people say it
-  Verdict verdict;             // expected
+  Verdict verdict;  // the condition, why the claim fails, or who decides it
   std::string_view condition;  // one sentence: the condition, why the claim fails, or who decides it
   std::vector<Evidence> (*examine)();
   Publications published = {};

@@ -37,7 +37,7 @@ Path path_of(std::string_view key) {
   return path;
 }
 
-// Applies a change as resolve() does.
+// Applies a change to the config as resolve() does.
 void set_key(Json& config, const ConfigOverride& change) {
   Json value = parse_json_in_order(change.value);
   if (value.is_discarded()) value = change.value;
@@ -63,7 +63,7 @@ class Experiment {
  public:
   Experiment(Json config, ResolveOptions options)
       : config_(std::move(config)), options_(std::move(options)) {
-    options_.overrides.clear();  // they are in the config
+    options_.overrides.clear();  // config_ has them already
     const ModelSpec model = value_or_fail(resolve(dumped(config_), options_));
     check_pairs(a_config, model);
     facts_ = facts_of(model, options_.context_tokens);
@@ -93,7 +93,8 @@ class Experiment {
     return lost;
   }
 
-  // True if any member is read: then values of a wrong type change the outcome.
+  // True if at least one of these members is read: a value of a wrong type then changes the
+  // outcome.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
     const Trial trial = changed(object, [&](Json& parent) {
       for (const std::string& name : names) {
@@ -105,7 +106,7 @@ class Experiment {
   }
 
  private:
-  // The model of the config after a change at the place.
+  // Resolves the config after a change at `path`.
   template <class Change>
   [[nodiscard]] Trial changed(const Path& path, Change change) const {
     Json config = config_;
@@ -121,7 +122,8 @@ class Experiment {
   std::vector<std::string> warnings_;
 };
 
-// Adds the members that nothing reads. Most members are unread, so tries all at once, then halves.
+// Adds the members that nothing reads. Most members are unread, so this tries all at once, then
+// each half.
 void add_unread(const Experiment& experiment, const Path& object, Names names,
                 std::set<std::string>& unread) {
   if (names.empty()) return;
@@ -168,10 +170,10 @@ ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& val
   return key;
 }
 
-// The members of an object, unless nothing reads the object itself.
+// Adds a key for each member, or for the members of an object that is read.
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
-  // Each member is one key at least.
+  // Each member gives at least one key.
   check_limit(a_config, most_keys, keys.size() + object.size(), " or more");
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) names.push_back(name);
@@ -191,10 +193,9 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   }
 }
 
-// The parameters of scaling rules have their meaning beside the rules (rotary/scaling.hpp);
-// these are the other keys.
+// The meanings of keys that are no parameters of scaling rules (those are in rotary/scaling.hpp).
 struct Meaning {
-  std::string_view keys;  // with a blank between them
+  std::string_view keys;  // separated by blanks
   std::string_view meaning;
 };
 
@@ -273,7 +274,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"cross_attention_layers", "which layers attend to an image, without positions"},
 });
 
-// From the first rule with such a parameter; with the rule's name if it is the only one.
+// The first rule's meaning of this parameter; with the rule's name if no other rule has it.
 std::string meaning_of_parameter(std::string_view name) {
   std::string meaning;
   std::vector<std::string_view> rules;

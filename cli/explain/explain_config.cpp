@@ -26,7 +26,7 @@ bool changes_fact(const Outcome& outcome, const Fact& fact) {
          });
 }
 
-// Lists the facts that the family, or --pairing, decides: no key was seen to change them.
+// The facts that no key was seen to change: the family, or --pairing, decides them.
 std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
                                 const std::vector<ConfigKey>& keys) {
   constexpr std::array<std::string_view, 5> names = {"pairing", "base", "head_dim", "rotary_dim",

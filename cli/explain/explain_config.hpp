@@ -22,16 +22,17 @@ namespace rotary::cli::explain {
 // A model as a list of named facts, to compare two models.
 struct Fact {
   std::string name;        // as in `rotary inspect --json`: "base", "rotary_dim", ...
-  std::string layer_type;  // of one rotary embedding among several; else empty
+  std::string layer_type;  // the layer type of the embedding if there are several; else empty
   Json value;              // a number, a word or a list of numbers
 };
 void to_json(Json& json, const Fact& fact);
 
-// For a context of that many tokens, else for the trained one, else for one token.
+// The facts for this context, else for the trained context, else for one token.
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// null: no such fact. Lists have no from; to counts the changes and has their factors.
+// null: no such fact. For lists, `from` is null, and `to` has the number and the factors of
+// changes.
 struct FactChange {
   std::string name;
   std::string layer_type;
@@ -48,21 +49,21 @@ void to_json(Json& json, const FactChange& change);
 [[nodiscard]] std::string change_text(const FactChange& change);
 
 enum class KeyUse : std::int32_t {
-  required,   // nothing can be said without it
-  used,       // without it the model is another one
+  required,  // without it the config is refused
+  used,  // without it the model differs
   no_effect,  // read, and the model is the same without it
-  ignored,    // the model is the same without it, and a warning less says why
-  unread,     // whatever it is: not about positions, or another key says it
+  ignored,  // without it the model is the same, but a warning is missing
+  unread,  // no value of it has an effect: not about positions, or another key decides
 };
 
 struct KeyUseWords {
   std::string_view name;      // "no_effect"
   std::string_view title;     // of the keys with this use
-  std::string_view sentence;  // about one of them
+  std::string_view sentence;  // about one such key
 };
 [[nodiscard]] const KeyUseWords& words_of(KeyUse use) noexcept;
 
-// The changes that the model goes through.
+// How the model changes, or why it is refused.
 using Outcome = Result<std::vector<FactChange>>;
 
 struct OtherValue {
@@ -71,38 +72,39 @@ struct OtherValue {
 };
 
 struct ConfigKey {
-  std::string path;  // with dots into objects
+  std::string path;  // "rope_scaling.factor"
   Json value;
   KeyUse use;
-  std::vector<std::string> warnings = {};  // that the config has because of the key
+  std::vector<std::string> warnings = {};  // those that are missing without the key
   Outcome without = std::vector<FactChange>{};
-  std::optional<OtherValue> other = {};  // twice a number, the opposite of a truth
+  std::optional<OtherValue> other = {};  // a number doubled, a boolean negated
 };
 
-// In the config's order, overrides applied. Requires a config that resolves. Usage failure beyond
-// 500 keys, 256 KiB or 2048 pairs of features: each key takes several resolutions.
+// In the config's order, after overrides. Fails if the config does not resolve. Fails as wrong
+// usage above 500 keys, 256 KiB or 2048 pairs of features, because each key takes several
+// resolutions.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// In the file's order, without keys whose values are not kept. The limits of a config hold; bytes
-// are those of kept names and values.
+// In the file's order, without keys whose values are not kept. The limits are those of a config;
+// bytes are counted for kept names and values.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 
-// JSON text; of an object none of whose members is read, "{...}". More than `most` bytes are cut
-// off, and end with the given ellipsis.
+// JSON text, or "{...}" for an object of which no member is read. A text above `most` bytes is cut
+// and ends with the ellipsis.
 [[nodiscard]] std::string value_text(const Json& value, std::size_t most,
                                      std::string_view ellipsis);
 
-// The model with another value or without the key.
+// How the model changes with another value or without the key.
 struct KeyEffect {
   std::string change;  // "without it", "with 16.0"
   std::vector<std::string> results;
-  bool is_sentence;  // one result, "refused: ..." or "the same model", and no list of changes
+  bool is_sentence;  // results has one sentence, "refused: ..." or "the same model"
 };
 [[nodiscard]] std::vector<KeyEffect> effects_of(const ConfigKey& key);
 
-// The meaning of a path's last name, "factor" of "rope_scaling.factor"; "" for unknown keys.
+// The meaning of a path's last name ("factor" in "rope_scaling.factor"); "" for unknown keys.
 [[nodiscard]] std::string meaning_of(std::string_view path);
 
 }  // namespace rotary::cli::explain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of docs/theory/rope.md, under the same numbers, each computed on the query and the key.
-// Steps 1 to 7 are about one pair as complex numbers, as in section 3.2 of RoFormer (arXiv
-// 2104.09864) and the functional equations behind it; steps 8 to 12 about all features that turn.
+// The steps of docs/theory/rope.md, with the same numbers, each computed for the query and the key.
+// Steps 1 to 7 treat one pair as complex numbers (RoFormer, arXiv 2104.09864, section 3.2). Steps 8
+// to 12 treat all features that rotate.
 #include <fmt/format.h>
 
 #include <complex>
@@ -30,7 +30,7 @@ struct Step {
   std::string equation;
   Values values;
   Check check;
-  std::string not_so = {};  // what does not fulfil the equation; empty: nothing is shown
+  std::string not_so = {};  // a variant that does not fulfil the equation; empty: none shown
   Values not_so_values = {};
 };
 
@@ -48,11 +48,11 @@ struct Plane {
   [[nodiscard]] Complex turned(Complex z, std::int64_t position) const {
     return z * std::polar(1.0, angle(position));
   }
-  // Bounds how far a step may be off, relative to lengths; angles are off by that many radians.
+  // A bound on a step's error, relative to |q| |k|; for angles in radians.
   [[nodiscard]] double bound() const { return rounding_bound(2) * std::abs(q) * std::abs(k); }
 };
 
-// In [-pi, pi].
+// The equal angle in [-pi, pi].
 double wrapped(double radians) { return std::remainder(radians, 2 * std::numbers::pi); }
 
 double score(Complex a, Complex b) { return (a * std::conj(b)).real(); }
@@ -180,7 +180,7 @@ Step relative(const Plane& plane) {
   return step;
 }
 
-// The query and the key without the features that do not turn: these add the same to every score.
+// The query and key without unrotated features, which add the same to every score.
 struct Heads {
   const Numbers& numbers;
   Vector q = numbers.window_of(numbers.query);
@@ -206,7 +206,7 @@ Step blocks(const Heads& heads) {
     sum +=
         q[pair.first_result] * k[pair.first_result] + q[pair.second_result] * k[pair.second_result];
   }
-  // At position 0 a query is only put in the order in which keys are written.
+  // Position 0 rotates nothing, but puts the query's features in the keys' order.
   const double relative = dot(by_matrix({numbers.frequencies, 0}, heads.q),
                               by_matrix({numbers.frequencies, distance}, heads.k));
   const double score = dot(q, k);
@@ -264,7 +264,8 @@ Step frequencies(const Heads& heads) {
     step.check.deviation =
         larger(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
   }
-  // Relative: the exponent, at most ln base, is off by 4 units of itself, exp and pow by 1 or 2.
+  // Relative error: the exponent, at most ln base, has 4 units of its own size; exp and pow add 1
+  // or 2.
   step.check.bound = (8 + 4 * log_base) * 0x1p-53;
   const double of_one = std::exp(-(d / 2 - 1) / d * log_base);
   step.not_so = "the exponent i/d in place of 2i/d: positions repeat early";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of one rotation, computed on the same numbers: equal, as long as each reads the order
-// of features that it is for; and what the other order makes of the same vector.
+// The forms of one rotation, computed on the same numbers. They are equal if each reads features in
+// its own order. Also shown: the same vector read in the wrong order.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t most_shown_of_matrix = 8;
 
-// The element-wise form that reads features in the order of the pairing.
+// The element-wise form for features in the order of this pairing.
 Elements own_elements(Pairing pairing) {
   return pairing == Pairing::half ? Elements::rotate_half : Elements::every_two;
 }
 
-// As it is written for features in the order of the pairing, with P the order (0, 2, 4, ..., 1, 3,
+// The form's formula for features in the order of the pairing. P is the order (0, 2, 4, ..., 1, 3,
 // 5, ...).
 Json element_form(const FormInput& input, const Vector& x, Elements elements) {
   const bool is_every_two = elements == Elements::every_two;
@@ -40,7 +40,7 @@ Json element_form(const FormInput& input, const Vector& x, Elements elements) {
           {"result", by_elements_in_order(input, x, elements)}};
 }
 
-// The other pairing on the same weights, and on weights in its own order.
+// What the other pairing gives on the same weights, and the order that would correct it.
 Json other_pairing(const FormInput& input, const Vector& x, const Vector& right) {
   const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
   const Vector result = by_elements(input, x, own_elements(other));
@@ -50,9 +50,9 @@ Json other_pairing(const FormInput& input, const Vector& x, const Vector& right)
           {"order_of_half", order_of_half(x.size())}};
 }
 
-// How far rotate() may be from the forms: its own bound, of float32 values, and the rounding of x
-// to float32, 2 units for a pair. Nothing where the contract does not speak of these numbers: it
-// does of exact numerics and of pairs of a hypot of 0 or in [2^-100, 2^100].
+// A bound on the difference of rotate() from the forms: its own error bound for float32, plus the
+// rounding of x to float32 (2 units for a pair). Empty where rotate() has no bound: numerics must
+// be exact, and each pair's length 0 or in [2^-100, 2^100].
 std::optional<double> library_bound(const Numbers& numbers, const FormInput& input,
                                     const Vector& right) {
   bool is_bounded = numbers.frequencies.numerics == Numerics::exact;

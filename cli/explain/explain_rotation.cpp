@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One head's rotation in five steps, on numbers that a person can check by hand. The steps are in
-// double, from the library's frequencies; what its rotate() computes in float32 is compared with
-// them. The last line shows what an exponent of i/d in place of 2i/d, a widely copied mistake,
-// would give: the same norm, other angles, and no error anywhere.
+// One head's rotation in five steps, on numbers that can be checked by hand. The steps are in
+// double, from the library's frequencies, and are compared with rotate() in float32. The last line
+// shows the widely copied mistake i/d in place of 2i/d: the same norm, other angles, and no error.
 //
-// And the example that introductions print: position 3, x = (0.5, -1, 1.5, 2), base 10000. As
-// printed, with its frequencies of i/d and its two digits of cos and sin; exactly as those
-// frequencies make it; and right, in both pairings. With 4 features a pair of halves is hard to
-// tell from a pair of neighbours, so 8 features follow.
+// Also the example that introductions print: position 3, x = (0.5, -1, 1.5, 2), base 10000. First
+// as printed, with exponent i/d and cos and sin of two digits; then exactly with those frequencies;
+// then correct in both pairings. An example with 8 features follows, because with 4 the two
+// pairings are hard to tell apart.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -41,7 +40,7 @@ Json rotation_document(const Numbers& numbers, const std::vector<Pair>& pairs) {
   return json;
 }
 
-// A line for each pair; of more than 8 for the first four and the last two, and one of dots.
+// A line for each pair. Above 8 pairs: the first four, a line of dots, and the last two.
 template <class Line>
 std::string pair_lines(const std::vector<Pair>& pairs, Line line) {
   std::string text;
@@ -132,7 +131,7 @@ Json row_of(std::string_view name, std::string_view what, const Frequencies& fre
           {"norm_squared", dot(result, result)}};
 }
 
-// The given rows, and the values right in both pairings.
+// Adds the correct rows of both pairings to the given rows.
 Json table_of(const Vector& values, Json rows) {
   for (const auto& [pairing, what] :
        {std::pair(Pairing::interleaved, "right, pairs (0, 1), (2, 3), ..."),
@@ -147,8 +146,8 @@ Json table_of(const Vector& values, Json rows) {
   return {{"values", values}, {"rows", rows}};
 }
 
-// Before the right rows those as printed, from sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30 and
-// cos 0.3 = 0.96.
+// The rows as printed (sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30, cos 0.3 = 0.96), then the
+// correct ones.
 Json table_of_four() {
   const Vector values(std::begin(example_values), std::end(example_values));
   const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::interleaved};

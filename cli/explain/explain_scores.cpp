@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two topics about scores. The relative property on numbers: same distance, same score, wherever
-// the two tokens stand; the norm stays; and the score at other distances, which follows no law of
-// falling. And which of the usual checks finds which mistake: most pass all of them, which is why
-// rows must be compared with numbers that somebody else made.
+// Two topics about scores. `relative`: equal distances give equal scores at any positions, norms
+// stay, and scores at other distances need not fall. `mistakes`: which usual check finds which
+// mistake. Most mistakes pass all checks, so rows must be compared with numbers from another
+// source.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr std::array<std::int64_t, 6> shifts = {0,      1,         100,
 constexpr std::array<std::int64_t, 12> other_distances = {0,  1,  2,   3,   5,    10,
                                                           20, 50, 100, 500, 1000, 10'000};
 
-// The score of heads turned in double, and of heads that rotate() turned in float32.
+// The score after rotation in double, and after rotate() in float32.
 Json score_at(const Numbers& numbers, std::int64_t query_position, std::int64_t key_position) {
   return {{"query_position", query_position},
           {"key_position", key_position},
@@ -88,7 +88,7 @@ std::string relative_text(const Numbers& numbers, const Json& json) {
          "\nWhat breaks it, and what breaks although this holds: rotary explain mistakes\n";
 }
 
-// The head that a mistake makes; Role says whether it is the query's or the key's.
+// Rotates a query or a key (by role) with a mistake.
 using Map = std::function<Vector(const Vector& head, std::int64_t position, Role role)>;
 
 struct Mistake {
@@ -97,7 +97,7 @@ struct Mistake {
   Map map;
 };
 
-// Keys may turn by other frequencies than queries.
+// Rotates queries and keys, each by their own frequencies.
 Map turning_by(const Frequencies& of_queries, const Frequencies& of_keys) {
   return [of_queries, of_keys](const Vector& head, std::int64_t position, Role role) {
     return turned(head, role == Role::query ? of_queries : of_keys, position);
@@ -128,7 +128,7 @@ Map other_pairing(const Numbers& numbers) {
   };
 }
 
-// The last two of (-x1, x0, -x3, x2, ...) printed as (-x[d-2], x[d-1]).
+// rot(x) = (-x1, x0, -x3, x2, ...) with its last two elements misprinted as (-x[d-2], x[d-1]).
 Map misprinted_last_pair(const Numbers& numbers) {
   return [&numbers](const Vector& head, std::int64_t position, Role) {
     Vector result = numbers.turned(head, position);
@@ -140,7 +140,7 @@ Map misprinted_last_pair(const Numbers& numbers) {
   };
 }
 
-// 8 bits of significand, to nearest even.
+// Rounds to 8 bits of significand, ties to even.
 std::int64_t rounded_to_bf16(std::int64_t position) {
   if (position == 0) return 0;
   const auto value = static_cast<double>(position);
@@ -163,7 +163,7 @@ std::vector<Mistake> mistaken_frequencies(const Numbers& numbers) {
   std::vector<Mistake> mistakes = {
       {"exponent_i_over_d", "exponent i/d for 2i/d", exponents(0, 1 / d)},
       {"pairs_from_1", "exponent 2i/d with i from 1", exponents(2 / d, 2 / d)}};
-  // With one head that turns whole it is no mistake.
+  // A model with one fully rotated head makes no mistake here: D = d.
   const std::int64_t width = numbers.hidden_size.value_or(usual_hidden_size);
   if (width != numbers.frequencies.window.rotary_dim) {
     mistakes.push_back(
@@ -175,8 +175,8 @@ std::vector<Mistake> mistaken_frequencies(const Numbers& numbers) {
   return mistakes;
 }
 
-// Some belong to one pairing, or to frequencies that a scaling rule makes, or that none makes. They
-// refer to the numbers, which must outlive them.
+// Some mistakes exist only for one pairing, or only with or without a scaling rule. The results
+// refer to `numbers`, which must outlive them.
 std::vector<Mistake> usual_mistakes(const Numbers& numbers) {
   std::vector<Mistake> mistakes = mistaken_frequencies(numbers);
   const auto add = [&](std::string_view name, std::string_view what, auto position_of) {
@@ -208,7 +208,7 @@ std::vector<Mistake> usual_mistakes(const Numbers& numbers) {
 
 constexpr std::array<std::int64_t, 3> moves = {0, 300, 5000};
 
-// The query and the scores that a mistake makes, and which checks they pass.
+// The rotated query and the scores with this mistake, and which checks they pass.
 Json finding_of(const Numbers& numbers, const Mistake& mistake, const Vector& right) {
   const auto score = [&](std::int64_t query_position, std::int64_t key_position) {
     return dot(mistake.map(numbers.query, query_position, Role::query),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each key of a GGUF file and its effect on positions, found as for configs.
+// The effect of each key of a GGUF file on positions, found as for configs.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -28,7 +28,7 @@ Json json_of(const GgufValue& value) {
       value);
 }
 
-// Twice a number, the opposite of a truth, else the same value.
+// A number doubled, a boolean negated, else the same value.
 GgufValue another(const GgufValue& value) {
   if (const auto* const truth = std::get_if<bool>(&value)) return !*truth;
   if (const auto* const number = std::get_if<double>(&value)) return *number == 0 ? 1 : 2 * *number;
@@ -97,7 +97,7 @@ class GgufExperiment {
   }
 
  private:
-  // lost: gets the file's warnings that are missing here.
+  // lost: receives the file's warnings that the changed metadata does not give.
   [[nodiscard]] Outcome outcome_of(const GgufMetadata& metadata,
                                    std::vector<std::string>* lost) const {
     const auto model = resolve_gguf(metadata, options_);

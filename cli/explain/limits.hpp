@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of what explain takes: each key takes several resolutions.
+// Limits on the input of explain, because each key takes several resolutions.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@ struct Limit {
 inline constexpr Limit most_keys{.most = 500, .what = "keys"};
 inline constexpr Limit most_bytes{.most = std::size_t{1} << 18, .what = "bytes"};
 
-// Usage failure beyond the limit. subject: "a config". or_more: " or more", if got is not all.
+// Fails as wrong usage above the limit. subject: "a config". or_more: " or more" if `got` is only a
+// lower bound.
 void check_limit(std::string_view subject, const Limit& limit, std::size_t got,
                  std::string_view or_more = {});
 
-// Usage failure for more than 2048 pairs of features over all layer types.
+// Fails as wrong usage above 2048 pairs of features over all layer types.
 void check_pairs(std::string_view subject, const ModelSpec& model);
 
 }  // namespace rotary::cli::explain

@@ -29,7 +29,7 @@ std::string kind_of(const ModelSpec& model, const ModelLayer& layer) {
   return temperature.empty() ? kind : fmt::format("{} with {}", kind, temperature);
 }
 
-// Counts layers by kind, and lists them in order, a letter each.
+// Adds the count of each kind of layer, and the order of layers with a letter for each kind.
 void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, char> letters;
@@ -82,13 +82,13 @@ void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_t
       }));
 }
 
-// Members of layers that do not rotate.
+// Adds the members of an encoding that does not rotate.
 void add_members(const std::string& of, const Json& members, std::vector<Fact>& facts) {
   for (const auto& [name, value] : members.items())
     facts.push_back({fmt::format("{}.{}", of, name), "", value});
 }
 
-// Finds the fact of the same name and layer type.
+// The fact with the same name and layer type, else nullptr.
 const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
   const auto found = std::ranges::find_if(facts, [&](const Fact& each) {
     return each.name == like.name && each.layer_type == like.layer_type;

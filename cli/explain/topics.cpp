@@ -31,7 +31,7 @@ std::string vector_at(std::string_view name, const Vector& values, std::int64_t 
   return fmt::format("{} = {} at position {}\n", name, exact_vector_text(values), position);
 }
 
-// (P x)[j] = x[order[j]], and back.
+// (P x)[j] = x[order[j]], and its inverse.
 Vector permuted(const Vector& x, std::span<const std::size_t> order) {
   Vector result;
   for (const std::size_t from : order) result.push_back(x[from]);
@@ -54,7 +54,7 @@ std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position
   const bool to_halves = window.pairing.get() != Pairing::interleaved;
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < pair_count; ++i) {
-    // position * turns wraps to the fraction of a turn that is left, exactly, at any position.
+    // The product wraps, which drops whole turns: the rest is exact at any position.
     const std::uint64_t turned = static_cast<std::uint64_t>(position) * frequencies.turns[i];
     const double reduced_radians =
         static_cast<double>(static_cast<std::int64_t>(turned)) * 0x1p-63 * std::numbers::pi;
