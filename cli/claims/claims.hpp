@@ -98,8 +98,8 @@ struct Claim {
   int number;                  // from 1
   std::string_view name;  // short, for the command line
   std::string_view statement;  // as people say it
-  Verdict verdict;  // the condition, why the claim fails, or who decides it
-  std::string_view condition;  // one sentence: the condition, why the claim fails, or who decides it
+  Verdict verdict;  // expected
+  std::string_view condition;  // the condition, why the claim fails, or who decides it
   std::vector<Evidence> (*examine)();
   Publications published = {};
   Experiments experiments = {};  // names of the rotary-lab experiments that test it
@@ -111,7 +111,7 @@ struct Claim {
 struct Finding {
   Claim claim;
   std::vector<Evidence> evidence;
-  std::vector<std::string> contradictions;  // each with requirement and value; empty if all is as expected
+  std::vector<std::string> contradictions;  // requirement and value; empty if as expected
 };
 
 [[nodiscard]] Finding examine(const Claim& claim);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of several axes: the coordinate of each pair, and scores in a grid of patches.
+// Positions on several axes: scores in a grid of patches, and the wavelengths of each axis.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Grid {
   const Frequencies& frequencies;
   std::int32_t row_axis, column_axis;
   std::int64_t side;  // patches
-  double step;        // of a coordinate, from a patch to the next one
+  double step;        // coordinate distance between neighbouring patches
 
   [[nodiscard]] std::int64_t middle() const { return side / 2; }
   [[nodiscard]] bool is_fractional() const { return step != 1; }
@@ -41,8 +41,8 @@ struct Grid {
   }
 };
 
-// 1 for integer coordinates. If the fastest pair of the columns turns within a step, coordinates
-// are the centres of equal parts of [-1, 1] (DINOv3).
+// 1 for integer coordinates. If the fastest pair of the columns makes a full turn in a step of 1,
+// coordinates are the centres of equal parts of [-1, 1], as in DINOv3.
 double step_of(const Frequencies& frequencies, std::int32_t axis, std::int64_t side) {
   double fastest = 0;
   for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
@@ -52,7 +52,7 @@ double step_of(const Frequencies& frequencies, std::int32_t axis, std::int64_t s
   return fastest < 2 * std::numbers::pi * (1 - rounded) ? 1 : 2 / static_cast<double>(side);
 }
 
-// Rows and columns are the two axes of an image, and follow the first of a video.
+// An image has the axes (row, column), a video (time, row, column).
 Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
   const std::int32_t row_axis = frequencies.axes.count == 2 ? 0 : 1;
   const std::int32_t column_axis = row_axis + 1;
@@ -63,7 +63,7 @@ Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
           .step = step_of(frequencies, column_axis, side)};
 }
 
-// From fast to slow.
+// The pairs of an axis, fastest first.
 Pairs pairs_of_axis(const Frequencies& frequencies, std::int32_t axis) {
   Pairs pairs;
   for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
@@ -112,13 +112,14 @@ Rotations turned_line(const Grid& grid, std::int64_t row) {
       make_rotations(plain, positions_of(at, 1, all.axes.count), {.rows = RowDType::f64}));
 }
 
-// Some pairs, and the title of what they see of the grid.
+// Some pairs, and the title of their panel.
 struct View {
   std::string title;
   Pairs pairs;
 };
 
-// The score of the query with every patch, where q = k has its weight in these pairs alone.
+// The score of the query with each patch, for q = k with equal weight in these pairs and none in
+// others.
 HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
   const auto side = static_cast<std::size_t>(grid.side);
   HeatMap map{.rows = side, .columns = side, .label = "score"};
@@ -156,7 +157,7 @@ View view_of_pair(const Grid& grid, std::size_t pair) {
 std::vector<View> views_of(const Grid& grid) {
   const Frequencies& frequencies = grid.frequencies;
   const Pairs slower = pairs_of_axis(frequencies, grid.column_axis);
-  // At most a turn over the grid, so that the eye follows it.
+  // The first pair that makes at most one turn over the grid.
   const auto slow = std::ranges::find_if(slower, [&](std::size_t pair) {
     return !(wavelength_of(frequencies, pair) < static_cast<double>(grid.side) * grid.step);
   });

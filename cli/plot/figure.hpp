@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A figure as data, with units, without any drawing. Text from outside is printable() already.
-// Functions of <topic>.cpp make figures from the public API; renderers (gnuplot, CSV, JSON, the
-// page of a report) see figures alone.
+// A figure as data with units. Text from outside is printable() already. Functions in <topic>.cpp
+// make figures from the public API; renderers (gnuplot, CSV, JSON, the report's page) see only
+// figures.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@ struct Axis {
   std::string label = {};  // with its unit: "wavelength (tokens)"
   Scale scale = Scale::linear;
   std::optional<double> from = {}, to = {};  // absent: from the data
-  std::vector<std::string> ticks = {};       // names of 0, 1, 2, ...; empty: numbers
+  std::vector<std::string> ticks = {};       // labels for 0, 1, 2, ...; empty: numbers
 };
 
 enum class Style {
   line,
   dashed,  // a guide: before scaling, an ideal
   points,
-  steps,  // y holds from its x to the next one
-  band,   // from lower to y
+  steps,  // y holds until the next x
+  band,   // the area between lower and y
 };
 
-// Index into a palette of colours that colour-blind readers can tell apart, modulo its size.
+// An index into a palette for colour-blind readers, modulo its size.
 using Color = std::size_t;
 
 struct Series {
-  std::string name = {};  // in the legend; empty: not in it
+  std::string name = {};  // in the legend; empty: none
   Style style = Style::line;
-  std::optional<Color> color = {};     // absent: the next unused one of the panel
-  std::vector<double> x = {}, y = {};  // of one length; a y that is not finite breaks the line
-  std::vector<double> z = {};          // of the same length in a panel with a z axis, else empty
-  std::vector<double> lower = {};      // of the same length for a band, else empty
+  std::optional<Color> color = {};     // absent: the panel's next unused colour
+  std::vector<double> x = {}, y = {};  // equal lengths; a y that is not finite breaks the line
+  std::vector<double> z = {};          // as long as x if the panel has a z axis, else empty
+  std::vector<double> lower = {};      // as long as x for a band, else empty
 };
 
-// A line across the panel: the trained context, the base, 0.
+// A line across the panel, as for the trained context, the base or 0.
 struct Mark {
   enum class Direction { vertical, horizontal };
   Direction direction = Direction::vertical;
@@ -54,18 +54,18 @@ struct Mark {
 struct HeatMap {
   std::size_t rows = 0, columns = 0;
   std::vector<double> values = {};  // [rows][columns]; not finite: an empty cell (masked)
-  std::string label = {};           // what a value is, with its unit
+  std::string label = {};           // the quantity, with its unit
   double lowest = 0, highest = 1;
-  enum class Colors { sequential, diverging } colors = Colors::sequential;  // diverging: about 0
+  enum class Colors { sequential, diverging } colors = Colors::sequential;  // diverging: from a middle
 };
 
-enum class Aspect { free, equal };   // equal: a unit of x is as long as one of y
-enum class YDirection { up, down };  // down: rows of a matrix, the first one on top
+enum class Aspect { free, equal };   // equal: units of x and y are equally long
+enum class YDirection { up, down };  // down: row 0 at the top, as in a matrix
 
 struct Panel {
-  std::string title = {};  // empty where the figure's says it all
+  std::string title = {};  // empty if the figure's title is enough
   Axis x = {}, y = {};
-  std::optional<Axis> z = {};  // given: a picture in space
+  std::optional<Axis> z = {};  // present: a 3D plot
   std::vector<Series> series = {};
   std::vector<Mark> marks = {};
   std::optional<HeatMap> map = {};
@@ -76,16 +76,17 @@ struct Panel {
 struct Figure {
   std::string name = {};  // "wavelengths", as in `rotary plot wavelengths`
   std::string title;      // a few words
-  std::string caption;    // one or two sentences: what there is to see
+  std::string caption;    // one or two sentences: what to notice
   std::vector<Panel> panels = {};
   // Panels in a row; if one is left over, the first panel gets a row of its own.
   std::size_t columns = 1;
 };
 
-// numbers.cpp: the numbers as JSON (docs/schema/plot.schema.json) or CSV (RFC 4180 with line ends
-// of one byte): panel,series,x,y,z,lower for each point. Cells of a heat map have the series
-// "cells", x column, y row, z value. Doubles round-trip; absent or not finite is empty. A text like
-// a formula gets an apostrophe in front.
+// numbers.cpp: the numbers as JSON (docs/schema/plot.schema.json) or as CSV (RFC 4180, but lines
+// end with LF). CSV has panel,series,x,y,z,lower for each point. Cells of a heat map have the
+// series "cells", with x as column, y as row and z as value. Doubles round-trip; a field is empty
+// if its number is absent or not finite. Text that looks like a formula gets an apostrophe in
+// front.
 void to_json(Json& json, const Figure& figure);
 [[nodiscard]] std::string csv_of(const Figure& figure);
 

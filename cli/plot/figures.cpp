@@ -18,13 +18,13 @@
 namespace rotary::cli::plot {
 namespace {
 
-// Where points are taken here and there, however far.
+// The last position of figures that only sample positions.
 constexpr std::int64_t far = 100'000'000;
-constexpr std::int64_t most_rows = 4095;    // of heat maps
-constexpr std::int64_t most_tokens = 511;   // squared, cells of a heat map
-constexpr std::int64_t most_patches = 127;  // of a side of a grid
+constexpr std::int64_t most_rows = 4095;    // in a heat map
+constexpr std::int64_t most_tokens = 511;   // a heat map has this squared
+constexpr std::int64_t most_patches = 127;  // on a side of a grid
 constexpr std::int64_t most_distance = 10'000;
-constexpr std::int64_t most_context = 262'144;  // each distance is looked at: seconds
+constexpr std::int64_t most_context = 262'144;  // every distance is computed, which takes seconds
 
 constexpr std::array makers = {
     FigureMaker{"rotation", "a pair of features turned by its position, of a fast and a slow pair",
@@ -66,7 +66,7 @@ constexpr std::array makers = {
                 Uses::words | Uses::seed, 0, attention},
 };
 
-// Their mathematics alone: exact numerics, no attention factor.
+// The same frequencies with exact numerics and without the attention factor.
 Frequencies without_recipe(const Frequencies& frequencies) {
   return value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
 }
@@ -112,7 +112,7 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
                      const std::function<void(const TurnedRow& row)>& use) {
   constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
   const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
-  const Frequencies exact = without_recipe(frequencies);  // once: in long double
+  const Frequencies exact = without_recipe(frequencies);  // made once, because it takes long double
   for (std::size_t first = 0; first < at.size(); first += rows) {
     const Rotations some = double_rows(exact, at.subspan(first, std::min(rows, at.size() - first)));
     for (std::int64_t row = 0; row < some.tokens(); ++row)

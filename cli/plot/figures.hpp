@@ -18,32 +18,32 @@ namespace rotary::cli::plot {
 
 // One rotary embedding; a config with several gives several subjects.
 struct Subject {
-  std::string name;  // of the config, with the layer type where there are several
+  std::string name;  // the config's, with the layer type if there are several
   RotarySpec spec;
   Frequencies frequencies;
   std::optional<std::int64_t> trained_context_tokens = {};
-  std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
+  std::optional<std::int64_t> hidden_size = {};  // features of a token, if a config has them
 };
 
-// The input of a figure; each figure has its own defaults.
+// The input of a figure. Each figure has its own defaults.
 struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
-  std::optional<std::int64_t> context_tokens = {};  // the context to be used
+  std::optional<std::int64_t> context_tokens = {};  // the context for scaling rules
   std::optional<std::int64_t> last = {};            // the last position or distance, >= 1
-  std::optional<std::int64_t> dim = {};             // features; see the figure
-  std::uint64_t seed = 1;                           // of what is random
-  std::vector<std::string> words = {};              // tokens of the user's own
+  std::optional<std::int64_t> dim = {};             // features; heads in some figures
+  std::uint64_t seed = 1;                           // of random numbers
+  std::vector<std::string> words = {};              // the user's own tokens
   std::optional<HeatMap> learned = {};              // a learned table [positions, features]
 };
 
-// How many configs a figure takes.
+// How many configs a figure accepts.
 enum class Subjects {
-  none,     // it is about no model
-  one,      // about one rotary embedding
-  several,  // one, or several that are overlaid
+  none,     // for figures about no model
+  one,      // for figures of one rotary embedding
+  several,  // any number, overlaid
 };
 
-// Which members of a request a figure reads, beside its subjects.
+// The members of a request that a figure reads, besides its subjects.
 enum Uses : unsigned {
   nothing = 0,
   dim = 1,
@@ -58,10 +58,10 @@ using Make = Figure(const Request& request);
 
 struct FigureMaker {
   std::string_view name;
-  std::string_view summary;  // one line: what there is to see
+  std::string_view summary;  // one line: what it shows
   Subjects subjects;
-  unsigned uses;           // of Uses
-  std::int64_t most_last;  // the largest Request::last; 0: it reads none
+  unsigned uses;           // a sum of Uses
+  std::int64_t most_last;  // the largest Request::last; 0 if it reads none
   Make* make_unnamed;
 
   [[nodiscard]] bool reads(Uses use) const noexcept {
@@ -75,13 +75,13 @@ struct FigureMaker {
   }
 };
 
-// In the order in which they are worth looking at.
+// The most useful first.
 [[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
 
-// nullptr where there is none of that name.
+// The figure with this name, else nullptr.
 [[nodiscard]] const FigureMaker* find_figure(std::string_view name) noexcept;
 
-// The command line's part of a request.
+// The options of a request.
 struct RequestOptions {
   std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
   ModelOptions model;                // for each of them
@@ -90,7 +90,7 @@ struct RequestOptions {
   std::int64_t seed = 1;
 };
 
-// request_input.cpp. Prints warnings. Failures name the option, the requirement and the value.
+// In request_input.cpp. Prints warnings. A Failure names the option, the requirement and the value.
 [[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script: settings, then each panel with its data before it.
+// The script has settings, then each panel's data and plot command.
 #include "cli/plot/gnuplot.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-// Okabe and Ito 2008, for every kind of colour vision, without those too pale.
+// The palette of Okabe and Ito (2008), for all kinds of colour vision, without its palest colours.
 using Palette = std::array<std::string_view, 8>;
 constexpr Palette on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                               "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
@@ -36,8 +36,8 @@ constexpr Colors light = {
 constexpr Colors dark = {
     .background = "#0d1117", .text = "#c9d1d9", .grid = "#30363d", .series = on_dark};
 
-// Lines of a gnuplot script. x() and y() convert pixels to gnuplot's positions: parts of the
-// picture from its lower left corner.
+// The lines of a gnuplot script. x() and y() convert pixels to gnuplot's units: fractions of the
+// picture, from its lower left corner.
 struct Script {
   Picture picture;
   Colors colors;
@@ -52,13 +52,13 @@ struct Script {
   [[nodiscard]] double y(double pixels) const { return 1 - pixels / layout.height; }
 };
 
-// A text of gnuplot. In single quotes only they themselves have a meaning, and not all of gnuplot
-// knows them doubled: they become apostrophes.
+// In gnuplot's single quotes only ' has a meaning. Not every gnuplot accepts '' for it, so it
+// becomes a typographic apostrophe.
 std::string single_quoted(std::string_view text) {
   return "'" + replaced(std::string(text), "'", "\xE2\x80\x99") + "'";
 }
 
-// Six digits are more than a picture shows.
+// Six digits are enough for a picture.
 std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "NaN";
 }
@@ -81,12 +81,12 @@ std::string tick_format(const Axis& axis) {
   return from < 1 ? "%g" : "%.0s%c";
 }
 
-// room: pixels that a number and the space to the next one take.
+// room: pixels of a number and its distance to the next.
 std::string tick_places(const Axis& axis, double pixels, double room) {
   if (!axis.ticks.empty()) {
     std::string places;
     for (std::size_t i = 0; i < axis.ticks.size(); ++i)
-      // The text is a format, in which % stands for itself when it is written twice.
+      // The text is a format, so % must be doubled.
       places += fmt::format("{}{} {}", i == 0 ? "" : ", ",
                             single_quoted(replaced(axis.ticks[i], "%", "%%")), i);
     return "(" + places + ")";
@@ -100,9 +100,10 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // In lines: gnuplot puts the label of x lower in SVG than in PNG, and in space on the numbers.
+  // In lines. Moves the label of x: gnuplot puts it lower in SVG than in PNG, and in 3D on the
+  // numbers.
   double label_offset = 0;
-  // In letters and lines: in space gnuplot puts numbers on the axes and on each other.
+  // In letters and lines. In 3D, gnuplot puts numbers on the axes and on each other.
   std::string_view tick_offset = "0, 0";
 };
 
@@ -111,14 +112,14 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
   const char name = place.name;
   script.line("set {}label {} offset 0, {} textcolor rgb '{}'{}", name, single_quoted(axis.label),
               place.label_offset, color, name == 'z' ? " rotate by 90" : "");
-  // Where there is less than a decade to see, powers of two say more.
+  // Within about one decade, powers of two are better ticks.
   const bool is_narrow = axis.from && axis.to && *axis.to < 20 * *axis.from;
   const bool is_logarithmic = axis.scale == Scale::logarithmic;
   script.line("{}set logscale {}{}", is_logarithmic ? "" : "un", name,
               !is_logarithmic ? ""
               : is_narrow     ? " 2"
                               : " 10");
-  // `reverse` would be heeded by an automatic range alone.
+  // gnuplot's `reverse` has an effect on automatic ranges only.
   const std::string from = bound(axis.from);
   const std::string to = bound(axis.to);
   script.line("set {}range [{}:{}]{}", name, place.is_reversed ? to : from,
@@ -130,7 +131,7 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
               place.tick_offset, tick_places(axis, place.pixels, place.room), color);
 }
 
-// With the palette of eight colours, looks repeat after 56 series. The first is solid.
+// With eight colours, styles repeat after 56 series. The first dash is solid.
 constexpr std::array<std::string_view, 7> dashes = {
     "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
 constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
@@ -147,7 +148,7 @@ std::string style_text(const Series& series, Color look, std::string_view color)
     return fmt::format("with filledcurves fs transparent solid 0.35 noborder lc rgb '{}'", color);
   if (series.style != Style::points)
     return fmt::format("with lines {} lc rgb '{}'", line_text(series, look), color);
-  // A few models must be found among lines; many pairs are a line.
+  // Few points must stand out among lines; many points form a line.
   return fmt::format("with points pt {} ps {} lc rgb '{}'", point_types[look % point_types.size()],
                      series.x.size() < 30 ? 0.9 : 0.5, color);
 }
@@ -186,8 +187,9 @@ void write_axes(Script& script, const Panel& panel, const Box& plot) {
   write_axis(script, panel.y, y);
 }
 
-// Writes a block $d0, $d1, ... per series; NaN breaks a line. Steps are lines with corners:
-// gnuplot's own steps begin the dash anew at each corner. Returns the arguments of `plot`.
+// Writes the data of each series as $d0, $d1, ...; NaN breaks a line. Steps become lines with
+// corners, because gnuplot's own steps restart the dash at each corner. Returns the arguments of
+// `plot`.
 std::string write_series(Script& script, const Panel& panel) {
   const std::vector<Color> looks = series_looks(panel);
   std::string plots;
@@ -214,7 +216,7 @@ std::string write_series(Script& script, const Panel& panel) {
 
 void write_legend(Script& script, const std::optional<Legend>& legend) {
   if (!legend) return script.line("unset key");
-  // A name that is too long for the picture shows its beginning.
+  // If a name is too wide for the picture, its beginning stays visible.
   const bool fits = legend->width < script.layout.width;
   script.line(
       "set key at screen {:.4f}, {:.4f} {} top vertical maxrows {} reverse Left samplen 4 "
@@ -227,7 +229,7 @@ void write_marks(Script& script, const Panel& panel) {
   script.line("unset arrow\nunset label\nunset object");
   for (const Mark& mark : panel.marks) {
     const bool is_vertical = mark.direction == Mark::Direction::vertical;
-    const auto at = [&](double part) {  // of the panel
+    const auto at = [&](double part) {  // a fraction of the panel
       return is_vertical ? fmt::format("{}, graph {}", number(mark.at), part)
                          : fmt::format("graph {}, first {}", part, number(mark.at));
     };
@@ -240,8 +242,8 @@ void write_marks(Script& script, const Panel& panel) {
   }
 }
 
-// Cividis (Nuñez et al. 2018), which looks alike to every kind of colour vision; blue and orange
-// about the colour of the background.
+// Sequential: Cividis (Nuñez et al. 2018), similar for all kinds of colour vision. Diverging: blue
+// to orange, with the background's colour between.
 void write_map(Script& script, const HeatMap& map) {
   if (map.colors == HeatMap::Colors::diverging) {
     script.line("set palette defined (-1 '{}', 0 '{}', 1 '{}')", script.colors.series[0],
@@ -272,7 +274,7 @@ void write_margins(Script& script, const Box& box) {
               script.y(box.top));
 }
 
-// Drawn as a heat map: gnuplot's own scale has 128 polygons, more than all else in an SVG.
+// Draws the scale as a heat map: gnuplot's own has 128 polygons, more than the rest of an SVG.
 void write_scale(Script& script, const HeatMap& map, const Box& box) {
   constexpr int cells = 48;
   const double step = (map.highest - map.lowest) / cells;
@@ -287,7 +289,7 @@ void write_scale(Script& script, const HeatMap& map, const Box& box) {
   script.line("set y2label {} offset -1, 0 textcolor rgb '{}'", single_quoted(map.label),
               script.colors.text);
   script.line("$scale << EOD");
-  for (int cell = 0; cell < cells; ++cell)  // an image has two columns at least
+  for (int cell = 0; cell < cells; ++cell)  // an image needs at least two columns
     script.line("{0} {0}", number(map.lowest + (cell + 0.5) * step));
   script.line("EOD");
   script.line("plot $scale matrix using 1:({} + ($2 + 0.5) * {}):3 with image notitle",
@@ -296,7 +298,7 @@ void write_scale(Script& script, const HeatMap& map, const Box& box) {
 }
 
 void write_place(Script& script, const Place& place) {
-  if (place.is_in_space) {  // whose box gnuplot fits in, numbers included
+  if (place.is_in_space) {  // gnuplot fits the box and its numbers into this area
     script.line("set origin {:.4f}, {:.4f}\nset size {:.4f}, {:.4f}", script.x(place.plot.left),
                 script.y(place.plot.bottom), script.x(place.plot.width()),
                 script.y(place.plot.top) - script.y(place.plot.bottom));
@@ -307,7 +309,7 @@ void write_place(Script& script, const Place& place) {
 
 void write_panel(Script& script, const Panel& panel, const Place& place) {
   write_place(script, place);
-  // Lower in SVG, whose titles gnuplot puts higher.
+  // gnuplot puts titles higher in SVG, so this moves them down.
   script.line("set title {} textcolor rgb '{}' offset 0, {}", single_quoted(panel.title),
               script.colors.text, script.picture == Picture::svg ? -0.8 : -0.3);
   write_axes(script, panel, place.plot);
@@ -322,7 +324,7 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
   if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors);
 }
 
-// Letters of 14 pixels, 10.5 points of PNG, which has twice the pixels for dense screens.
+// The font is 14 pixels. For PNG that is 10.5 points, with twice the pixels for dense screens.
 void write_settings(Script& script) {
   const auto& [picture, colors, layout, text] = script;
   const bool is_svg = picture == Picture::svg;

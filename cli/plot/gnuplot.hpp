@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws figures: as a script for gnuplot with its data, and as the picture that gnuplot makes. The
-// program gnuplot is looked for when needed.
+// Draws figures: as a gnuplot script with its data, and as the picture that gnuplot draws from it.
+// The program gnuplot is only needed for the picture.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct Drawing {
 
 [[nodiscard]] std::string gnuplot_script(const Figure& figure, const Drawing& drawing);
 
-// The bytes of the picture; an SVG has title and caption for screen readers. Failure: unsupported
-// without gnuplot, with the package to install.
+// The bytes of the picture. An SVG has title and caption for screen readers. Without gnuplot fails
+// as unsupported and names the package to install.
 [[nodiscard]] std::string draw(const Figure& figure, const Drawing& drawing);
 
 // Replaces every `old` with `by`.

@@ -26,7 +26,7 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Files instead of pipes: neither side ever waits for the other.
+// Files instead of pipes, so that neither process waits for the other.
 File scratch_file() {
   File file(std::tmpfile());
   if (!file) fail(ExitCode::io, "a temporary file: {}", std::strerror(errno));
@@ -42,14 +42,14 @@ std::string contents(std::FILE* file) {
   return bytes;
 }
 
-// The exit status of gnuplot, or -1 where it could not be started; errno says why.
+// The exit status of gnuplot, or -1 with errno if it could not be started.
 int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return -1;
   posix_spawn_file_actions_adddup2(&actions, ::fileno(in), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ::fileno(out), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ::fileno(errors), STDERR_FILENO);
-  // -d: without the user's own settings, so that a figure looks the same everywhere.
+  // -d ignores the user's settings, so that a figure looks the same everywhere.
   std::array<std::string, 3> words = {"gnuplot", "-d", "-"};
   std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   pid_t child = 0;
@@ -62,12 +62,12 @@ int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   }
   if (!WIFEXITED(status)) return 128;
   if (WEXITSTATUS(status) != 127) return WEXITSTATUS(status);
-  // POSIX lets posix_spawn succeed where the child finds that it cannot start the program.
+  // POSIX lets posix_spawn succeed and the child exit with 127 if the program cannot be started.
   errno = ENOENT;
   return -1;
 }
 
-// gnuplot leaves one for each setting of its pen, half of the picture's bytes.
+// gnuplot writes an empty group for each pen setting: half of the picture's bytes.
 void drop_empty_groups(std::string& svg) {
   constexpr std::string_view end = "miter\">\n</g>\n";
   for (std::size_t at = svg.find(end); at != std::string::npos; at = svg.find(end, at)) {
@@ -122,7 +122,7 @@ std::string draw(const Figure& figure, const Drawing& drawing) {
   const std::size_t end = picture.find("</desc>");
   if (begin != std::string::npos && end != std::string::npos)
     picture.replace(begin, end - begin, "<desc>" + xml_text(figure.caption));
-  // Cells of a heat map, which browsers would blur.
+  // Browsers would blur the cells of a heat map.
   picture = replaced(std::move(picture), "<image ", "<image style='image-rendering:pixelated' ");
   drop_empty_groups(picture);
   return picture;

@@ -9,13 +9,13 @@ namespace rotary::cli::plot {
 namespace {
 
 // Pixels.
-constexpr double scale_width = 90;  // of a heat map, with its label
+constexpr double scale_width = 90;  // of a heat map's scale, with its label
 constexpr double title_height = 36;
 constexpr double edge = 10;
 constexpr double legend_line = 19;
-constexpr double letter_width = 7.2;  // of a sans-serif font of 14, rather too wide
+constexpr double letter_width = 7.2;  // of a sans-serif font of 14 pixels, rounded up
 
-std::size_t letters(std::string_view text) {  // of UTF-8
+std::size_t letters(std::string_view text) {  // characters in UTF-8
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
@@ -45,7 +45,7 @@ bool shares_legend(const Figure& figure) {
          });
 }
 
-// The legend is as wide as fits; its height is 0 where there are no names.
+// As wide as the room allows; all 0 without names.
 struct LegendSize {
   std::size_t lines = 0;
   double width = 0, height = 0;
@@ -53,7 +53,7 @@ struct LegendSize {
 
 LegendSize legend_size(const std::vector<std::string>& names, double width) {
   if (names.empty()) return {};
-  const double entry = 1.25 * longest(names) + 72;  // as gnuplot reckons, with its sample
+  const double entry = 1.25 * longest(names) + 72;  // as gnuplot computes it, with the sample line
   const std::size_t fitting = std::max(std::size_t{1}, static_cast<std::size_t>(width / entry));
   const std::size_t lines = (names.size() + fitting - 1) / fitting;
   const std::size_t columns = (names.size() + lines - 1) / lines;
@@ -74,7 +74,7 @@ bool shares_scale(const Figure& figure) {
          });
 }
 
-// The room around the axes of a panel for labels, numbers and title.
+// The space for labels, numbers and title on each side of a panel's axes.
 Box margins_of(const Panel& panel) {
   if (panel.z) return {.left = 10, .top = -30, .right = 10, .bottom = 0};
   Box margins{.left = 82, .top = panel.title.empty() ? 6.0 : 28.0, .right = 24, .bottom = 56};
@@ -85,7 +85,7 @@ Box margins_of(const Panel& panel) {
 
 double span(const Axis& axis) { return axis.to.value_or(1) - axis.from.value_or(0); }
 
-// The largest box within, in the middle, in which a unit of x is as long as one of y.
+// The largest box inside, centred from left to right, with equally long units of x and y.
 Box with_equal_units(const Box& box, const Panel& panel) {
   const double ratio = span(panel.x) / span(panel.y);
   const double width = std::min(box.width(), box.height() * ratio);
@@ -106,7 +106,7 @@ double panel_height(const Panel& panel, const Figure& figure, double width) {
   return figure.columns == 2 ? 340 : 300;
 }
 
-// room: pixels under the panel that the legends of its row take.
+// room: pixels for legends under the panels of a row.
 Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, double room) {
   const Box margins = margins_of(panel);
   Place place{.plot = {.left = cell.left + margins.left,
@@ -120,7 +120,7 @@ Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, do
   return place;
 }
 
-// The place of the colour scale.
+// The box of the colour scale.
 Box scale_beside(const Box& plot) {
   return {.left = plot.right + 8, .top = plot.top, .right = plot.right + 18, .bottom = plot.bottom};
 }
@@ -133,12 +133,12 @@ void extend(Axis& axis, const std::vector<double>& values) {
   }
 }
 
-// True if the first panel is as wide as the picture, because the others fill their rows.
+// True if the first panel has a row of its own, because the others fill theirs.
 bool has_wide_panel(const Figure& figure) {
   return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
 }
 
-// The place of a panel with its labels. All rows are equally high.
+// The area of a panel with its labels. All rows are equally high.
 Box cell_of(const Figure& figure, std::size_t index, double width, double height) {
   const bool is_wide = index == 0 && has_wide_panel(figure);
   const std::size_t place =
@@ -159,7 +159,7 @@ Panel with_ranges(Panel panel) {
     extend(of_data, series.x);
     has_points = has_points || series.style == Style::points;
   }
-  if (has_points && of_data.from) {  // not half of a point
+  if (has_points && of_data.from) {  // room for whole points at the edges
     if (panel.x.scale == Scale::linear) {
       const double space = 0.012 * (*of_data.to - *of_data.from);
       *of_data.from -= space;
@@ -193,7 +193,7 @@ Layout layout_of(const Figure& figure) {
   const bool has_one_scale = shares_scale(figure);
   const double all = layout.width - edge - (has_one_scale ? scale_width - 24 : 0);
   const double width = all / static_cast<double>(figure.columns);
-  const auto beside = [&](const Panel& panel) {  // pixels that a scale of its own takes
+  const auto beside = [&](const Panel& panel) {  // the pixels of the panel's own scale
     return panel.map && !has_one_scale ? scale_width - 24 : 0;
   };
   const auto legend_of = [&](const Panel& panel, double room) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places the parts of a figure so that labels, legends and colour scales never overlap, as they do
-// in gnuplot's own layout of several panels.
+// Places the parts of a figure so that labels, legends and colour scales never overlap. In
+// gnuplot's own layout of several panels they do.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,27 @@ struct Box {
 };
 
 struct Legend {
-  double center = 0, top = 0;  // of the upper edge, pixels
+  double center = 0, top = 0;  // the middle of the upper edge, in pixels
   std::size_t lines = 1;
   double width = 0;  // pixels
 };
 
 struct Place {
-  Box plot;  // within the axes; in space with them and their numbers
+  Box plot;  // inside the axes; in 3D with axes and numbers
   bool is_in_space = false;
   std::optional<Legend> legend = {};
-  std::optional<Box> colors = {};  // the scale of a heat map
+  std::optional<Box> colors = {};  // the colour scale of a heat map
 };
 
 struct Layout {
   double width = 800, height = 0;
-  std::vector<Place> places;  // of the panels
+  std::vector<Place> places;  // one for each panel
 };
 
-// Requires panels whose ranges with_ranges completed.
+// Panels must come from with_ranges().
 [[nodiscard]] Layout layout_of(const Figure& figure);
 
-// Completes the ranges: from the data, or to the edges of a heat map's cells.
+// Fills in missing ranges from the data, or from the edges of a heat map's cells.
 [[nodiscard]] Panel with_ranges(Panel panel);
 
 }  // namespace rotary::cli::plot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that make the figures, by file, and what several of them compute: cos and sin in
-// double at listed positions, and the points of a curve.
+// The functions that make figures, by file, and their shared parts: cos and sin in double at listed
+// positions, and points of curves.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +32,13 @@ Make axes;
 
 using Integers = std::vector<std::int64_t>;
 
-// d = 128 and base 10000, for a figure without a CONFIG.
+// d = 128 and base 10000: the subject if no CONFIG is given.
 [[nodiscard]] Subject usual_subject();
 
-// The subjects asked for, or the usual one.
+// The given subjects, or the usual one.
 [[nodiscard]] std::vector<Subject> subjects_of(const Request& request);
 
-// Its only subject, or the usual one.
+// The given subject, or the usual one.
 [[nodiscard]] Subject subject_of(const Request& request);
 
 // RoPE without scaling.
@@ -47,7 +47,7 @@ using Integers = std::vector<std::int64_t>;
 // "d = 128, base 10000"
 [[nodiscard]] std::string numbers_text(const RotarySpec& spec);
 
-// e^(i position ω) in rows of double, exact whatever the numerics, without the attention factor.
+// e^(i position ω) in double: exact for any numerics, without the attention factor.
 [[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
 
 // The cos and sin of each pair at a position.
@@ -55,17 +55,18 @@ struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// Visits the rows of turned() with memory for a few; of_turned() makes a number of each.
+// Visits the rows of turned() a few at a time, to save memory. of_turned() makes a number from
+// each.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(
     const Frequencies& frequencies, std::span<const std::int64_t> at,
     const std::function<double(const TurnedRow& row)>& number_of);
 
-// 0 to last, at most about `most`, evenly.
+// Evenly spaced from 0 to last, about `most` numbers at most.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
-// 1 to last, at most `in_a_decade` in a decade.
+// From 1 to last, at most `in_a_decade` numbers in a decade.
 [[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
 
 constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();
@@ -82,7 +83,7 @@ template <class Range, class Function>
 
 [[nodiscard]] std::vector<double> as_doubles(std::span<const std::int64_t> numbers);
 
-// The mean of cos(distance ω) over the pairs: q·k / (|q||k|) for k = q with pairs of one length.
+// The mean of cos(distance ω) over pairs: q·k / (|q||k|) for k = q with equally long pairs.
 [[nodiscard]] std::vector<double> aligned_similarity(const Frequencies& frequencies,
                                                      std::span<const std::int64_t> distances);
 
@@ -90,7 +91,7 @@ template <class Range, class Function>
 [[nodiscard]] std::vector<double> sinusoidal_rows(std::span<const std::int64_t> positions,
                                                   std::int64_t features);
 
-// B(r), the mean over j of |S_j|, S_j = Σ_{i<j} e^(i r ω_i): RoFormer's figure 2.
+// B(r) of RoFormer's figure 2: the mean over j of |S_j|, with S_j = Σ_{i<j} e^(i r ω_i).
 [[nodiscard]] double decay_bound(const TurnedRow& row);
 
 // Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.

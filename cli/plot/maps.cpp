@@ -18,7 +18,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-// values: [positions][features], about 0.
+// values: [positions][features], in [-1, 1].
 HeatMap map_of(std::int64_t positions, std::vector<double> values) {
   const auto rows = static_cast<std::size_t>(positions);
   const std::size_t columns = values.size() / rows;
@@ -37,14 +37,14 @@ Panel table_of(std::string title, HeatMap map) {
           .y_direction = YDirection::down};
 }
 
-// N(0, 0.02²), as GPT-2 and BERT begin.
+// N(0, 0.02²), as GPT-2 and BERT initialise it.
 HeatMap untrained_map(std::int64_t positions, std::int64_t dim, std::uint64_t seed) {
   HeatMap map = map_of(positions, normal_numbers(seed, static_cast<std::size_t>(positions * dim)));
   for (double& value : map.values) value *= 0.02;
   return map;
 }
 
-// Its range is that of its values.
+// Sets a range around 0 that contains all values.
 void fit_range(HeatMap& map) {
   double largest = 0;
   for (const double value : map.values)
@@ -62,8 +62,8 @@ HeatMap rotary_map(const Frequencies& frequencies, std::int64_t positions) {
   return map_of(positions, std::move(values));
 }
 
-constexpr std::int64_t most_words = 24;  // more could not be read
-constexpr double self_score = 3;         // of a word and itself, before any encoding
+constexpr std::int64_t most_words = 24;  // more would be illegible
+constexpr double self_score = 3;         // the score of a word with itself, without an encoding
 
 // FNV-1a, 64 bits.
 std::uint64_t hash_of(std::string_view word) {
@@ -75,7 +75,7 @@ std::uint64_t hash_of(std::string_view word) {
   return hash;
 }
 
-// The panels have these words in common. [words, features] and [words, words], float32.
+// The words of all panels, with a vector of `features` for each.
 struct Words {
   std::vector<std::string> words;
   std::int64_t features = 0;
@@ -101,7 +101,7 @@ Words words_of(const Request& request, std::int64_t features) {
   return words;
 }
 
-// v is the identity, so that what attention returns is its weights.
+// v is the identity, so attention returns its weights.
 HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
   const auto count = static_cast<std::size_t>(words.count());
   const std::vector<float> values = identity(count);
@@ -121,7 +121,7 @@ HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
 }
 
 Panel panel_of(std::string title, const Words& words, const AttentionEncoding& encoding) {
-  // Before the axes: where an initializer throws GCC 12 destroys members of those before it twice.
+  // Made before the axes: if an initializer throws, GCC 12 destroys earlier members twice.
   HeatMap map = weights_of(words, encoding);
   return {.title = std::move(title),
           .x = Axis{.ticks = words.words},
@@ -181,8 +181,8 @@ Figure tables(const Request& request) {
       .columns = 3};
 }
 
-// Attention weights of a few words under each encoding, without a model: a hash of the word makes
-// the vector that is its query and its key. Panels differ in the encoding alone.
+// Attention weights of a few words with each encoding, without a model. A word's vector comes from
+// a hash and is both its query and its key. Panels differ only in the encoding.
 Figure attention(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t head_dim = subject.frequencies.window.head_dim;

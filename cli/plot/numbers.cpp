@@ -11,7 +11,7 @@
 
 namespace rotary::cli::plot {
 
-// The JSON library finds what is beside the types, and nothing without a name.
+// The JSON library finds these beside the types, but not in an anonymous namespace.
 static void to_json(Json& json, const Axis& axis) {
   json = {{"label", axis.label},
           {"scale", axis.scale == Scale::linear ? "linear" : "logarithmic"},
@@ -68,7 +68,7 @@ void to_json(Json& json, const Figure& figure) {
 
 namespace {
 
-// Spreadsheets would compute a text that begins like a formula; an apostrophe keeps it text.
+// Spreadsheets compute text that begins like a formula; an apostrophe prevents that.
 std::string field(std::string_view text) {
   constexpr std::string_view formula_starts = "=+-@";
   const bool is_formula = !text.empty() && formula_starts.find(text[0]) != std::string_view::npos;

@@ -19,12 +19,12 @@
 namespace rotary::cli::plot {
 namespace {
 
-constexpr std::size_t most_configs = 6;  // more lines could not be told apart
+constexpr std::size_t most_configs = 6;  // more lines would look too similar
 constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
-constexpr std::int64_t most_features = 4096;  // some figures take each pair 200,000 times
+constexpr std::int64_t most_features = 4096;  // some figures compute each pair 200,000 times
 
 void check_configs(const FigureMaker& maker, const RequestOptions& options) {
-  constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // by Subjects
+  constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // index: Subjects
   const std::array<std::string, 3> takes = {"no", "one", fmt::format("at most {}", most_configs)};
   const std::size_t given = options.configs.size();
   const auto subjects = static_cast<std::size_t>(maker.subjects);
@@ -32,7 +32,7 @@ void check_configs(const FigureMaker& maker, const RequestOptions& options) {
           given);
 }
 
-// A model, and what of its config is not part of its positions.
+// A model, and the config's hidden size, which a ModelSpec does not have.
 struct Model {
   ModelSpec spec;
   std::optional<std::int64_t> hidden_size = {};

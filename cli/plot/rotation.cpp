@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs that turn: in the plane and in space, wavelengths, scaling rules, errors of angles.
+// Rotating pairs in the plane and in 3D, wavelengths, scaling rules, and errors of angles.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ namespace {
 constexpr double degrees = 180 / std::numbers::pi;
 constexpr double quarter = std::numbers::pi / 2;  // of a turn
 
-// (x, y) of the pair (1, 0) at each position.
+// The path of the pair (1, 0), rotated to each position.
 Series path_of(const Frequencies& frequencies, std::size_t pair, const Integers& at) {
   return {.x = of_turned(frequencies, at, [=](const TurnedRow& row) { return row.cos[pair]; }),
           .y = of_turned(frequencies, at, [=](const TurnedRow& row) { return row.sin[pair]; })};
@@ -59,7 +59,7 @@ Panel panel_in_plane(const Frequencies& frequencies, std::size_t pair) {
   return panel;
 }
 
-// A pair that turns about that many times slower than the first, so that both can be seen.
+// The first pair that is at least `times` slower than pair 0, else the last.
 std::size_t slower_pair(const Frequencies& frequencies, double times) {
   const std::vector<double>& inv_freq = frequencies.inv_freq;
   std::size_t pair = 0;
@@ -69,8 +69,8 @@ std::size_t slower_pair(const Frequencies& frequencies, double times) {
   return pair;
 }
 
-// The fastest pair whose second feature only rises up to `last`, and not so slowly at its end that
-// one would not see it; where there is none the slowest.
+// The fastest pair whose angle at `last` is at most 0.8 of a quarter turn, so that its second
+// feature visibly rises all the way; else the slowest.
 std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
   constexpr double most = 0.8 * quarter;
   const auto found = std::ranges::find_if(frequencies.inv_freq, [&](double frequency) {
@@ -80,8 +80,8 @@ std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
   return std::min(pair, frequencies.inv_freq.size() - 1);
 }
 
-// λ = 2π / |ω|. A pair with a longer wavelength than the trained context meets new angles beyond
-// it. A pair that stands still (p-RoPE) has none.
+// λ = 2π / |ω|. A pair with λ above the trained context meets new angles beyond it. A pair with
+// frequency 0 (p-RoPE) has no point.
 Series wavelengths_of(const Subject& subject) {
   const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
   return {.name = subject.name,
@@ -90,7 +90,7 @@ Series wavelengths_of(const Subject& subject) {
           .y = numbers_of(inv_freq, wavelength_tokens)};
 }
 
-// The rules on the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, 8 times as many.
+// Rules with the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, factor 8.
 std::vector<Subject> usual_rules() {
   constexpr std::int64_t tokens = 4096;
   constexpr double times = 8;
@@ -114,7 +114,7 @@ std::vector<Subject> usual_rules() {
   return subjects;
 }
 
-// Wavelength with the rule / wavelength without it, by pair; of a pair that stands still none.
+// Wavelength with the rule / wavelength without it, by pair. A pair with frequency 0 has no point.
 Series lengthening_of(const Subject& subject) {
   RotarySpec unscaled = subject.spec;
   unscaled.scaling = NoScaling{};
@@ -124,7 +124,7 @@ Series lengthening_of(const Subject& subject) {
   return {.name = subject.name, .x = std::move(pairs), .y = std::move(times)};
 }
 
-// The share of its frequency that each pair keeps: 1 for an unchanged pair, 0 for the slowest.
+// Where a pair is on the rule's ramp: 1 if its frequency is unchanged, 0 if it is slowed the most.
 Series ramp_of(const Series& lengthening) {
   const double least = 1 / *std::ranges::max_element(lengthening.y);
   return {.name = lengthening.name,
@@ -134,8 +134,8 @@ Series ramp_of(const Series& lengthening) {
           })};
 }
 
-// The largest |e^(ia) - exact| of all pairs, by row: the error of the angle in radians while small.
-// Absent where the numerics cannot express the spec (ggml).
+// For each row the largest |e^(ia) - exact| over pairs, which is the angle's error in radians if
+// small. Empty if the numerics cannot express the spec (ggml).
 std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType tensors,
                                                   const Integers& positions, const Rotations& truth,
                                                   std::int64_t context) {
@@ -175,7 +175,7 @@ Figure corkscrew(const Request& request) {
   Panel panel{.x = Axis{"first feature of a pair", Scale::linear, -1, 1},
               .y = Axis{"second feature", Scale::linear, -1, 1},
               .z = Axis{"position (tokens)", Scale::linear, 0, static_cast<double>(last)}};
-  // Between tokens, too: a line through whole positions of a fast pair would have corners.
+  // Points also between tokens: with whole positions a fast pair's line would have corners.
   for (const double times : {3.0, 10.0, 40.0}) {
     const std::size_t pair = slower_pair(subject.frequencies, times);
     Series series{.name = speed_text(subject.frequencies, pair)};
@@ -229,7 +229,7 @@ Figure fast_slow(const Request& request) {
 
 Figure wavelengths(const Request& request) {
   Panel panel{.x = Axis{"pair of features"}, .y = Axis{"wavelength (tokens)", Scale::logarithmic}};
-  std::map<std::int64_t, std::string> contexts;  // one line for those that several have
+  std::map<std::int64_t, std::string> contexts;  // models with one context share a line
   const auto add = [&](std::int64_t tokens, std::string_view of) {
     std::string& names = contexts[tokens];
     names += fmt::format("{}{}", names.empty() ? "" : ", ", of);
@@ -253,7 +253,7 @@ Figure wavelengths(const Request& request) {
           .panels = {std::move(panel)}};
 }
 
-// A rule's effect on the pairs; "" for any other rule.
+// What a rule does to the pairs; "" for rules without a text.
 std::string_view effect_of(const Scaling& scaling) {
   const std::string_view rule = rope_type(scaling);
   if (rule == "default") return "Without a rule every pair stays as it was.";
@@ -273,7 +273,7 @@ Figure scaling(const Request& request) {
                 .y = Axis{"wavelength, times longer", Scale::logarithmic}};
   Panel ramps{.x = Axis{"pair of features"},
               .y = Axis{.label = "share left as it was", .from = -0.05, .to = 1.05}};
-  std::vector<std::string_view> effects;  // of the rules that are shown
+  std::vector<std::string_view> effects;  // of the shown rules
   for (const Subject& subject : request.subjects.empty() ? usual_rules() : request.subjects) {
     const std::string_view effect = effect_of(subject.spec.scaling);
     const bool is_new = std::ranges::find(effects, effect) == effects.end();
@@ -297,7 +297,7 @@ Figure numerics(const Request& request) {
     DType tensors;
   };
   Subject subject = subject_of(request);
-  // Some rules depend on the context: as far as these frequencies hold.
+  // With a rule that depends on the context, stays where these frequencies hold.
   const auto [context, end] = subject.frequencies.contexts;
   const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
   RotarySpec& spec = subject.spec;

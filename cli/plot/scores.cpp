@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores against distance: the bound of RoFormer §3.4.3, and scores themselves (Barbero et al.
-// 2024, arXiv 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle).
-// The base of a context is the smallest with Σ_i cos(m ω_i) >= 0 at every distance m within it (Men
-// et al. 2024, arXiv 2405.14591): where the sum is negative, a key equal to the query scores below
-// a random one.
+// Scores by distance: the bound of RoFormer §3.4.3; scores themselves (Barbero et al. 2024, arXiv
+// 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle). Also the
+// base that a context needs: the smallest with Σ_i cos(m ω_i) >= 0 at every distance m in it (Men
+// et al. 2024, arXiv 2405.14591). Where the sum is negative, a key equal to the query scores below
+// a random key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-// Random q and k.
+// The score of one random q and k.
 class RandomScore {
  public:
   RandomScore(std::size_t pairs, std::uint64_t seed) : products_(pairs) {
@@ -56,7 +56,7 @@ class RandomScore {
   double lengths_ = 0;                          // |q||k|
 };
 
-// For random q and k: mean less and plus a standard deviation over draws, and one draw.
+// For random q and k: the band of mean ± a standard deviation over draws, and one draw.
 std::array<Series, 2> random_series(const Frequencies& frequencies, const Integers& distances,
                                     std::uint64_t seed) {
   constexpr int draws = 100;
@@ -86,7 +86,7 @@ std::array<Series, 2> random_series(const Frequencies& frequencies, const Intege
   return {{std::move(band), std::move(one)}};
 }
 
-// The features of a token, which a common mistake takes for those of a head.
+// The features of a token, which are often mistaken for those of a head.
 struct Width {
   std::int64_t features;
   std::string_view source;
@@ -98,14 +98,14 @@ Width width_of(const Request& request, const Subject& subject) {
   return {usual_hidden_size, "assumed"};
 }
 
-// q = k; how the line looks is in it already.
+// Fills in the points for q = k; `line` has the style.
 Series aligned_line(Series line, const Frequencies& frequencies, const Integers& distances) {
   line.x = as_doubles(distances);
   line.y = aligned_similarity(frequencies, distances);
   return line;
 }
 
-// Mean over pairs of cos(phase_i - angle_i) at each distance, angles clipped.
+// The mean over pairs of cos(phase_i - angle_i) at each distance, with clipped angles.
 Series clipped_scores(std::string name, const Frequencies& frequencies, const Integers& distances,
                       const std::vector<double>& phases) {
   const PositionMap map = ClippedAngle{};
@@ -120,7 +120,7 @@ Series clipped_scores(std::string name, const Frequencies& frequencies, const In
   return {.name = std::move(name), .x = as_doubles(distances), .y = numbers_of(distances, score)};
 }
 
-// Uniform on the circle: of a normal pair it is the angle.
+// The angles of normal pairs, which are uniform on the circle.
 std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
   const std::vector<double> normal = normal_numbers(seed, 2 * pairs);
   std::vector<double> phases(pairs);
@@ -128,9 +128,9 @@ std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
   return phases;
 }
 
-constexpr double grid = 1.01;  // from one base to the next
+constexpr double grid = 1.01;  // ratio of neighbouring bases
 constexpr double first_base = 1000;
-constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens: seconds
+constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens, for some seconds
 
 // The first distance below `end` at which the sum is negative, or end.
 std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
@@ -154,18 +154,18 @@ Series needed_base(std::int64_t dim, std::int64_t last) {
   for (double at = first_base; reached < last && at < 1e9; at *= grid) {
     const std::int64_t until = first_negative(plain_subject(dim, at).frequencies, last);
     if (until <= reached) continue;
-    // Contexts beyond `reached` and up to `until` have this base.
+    // Contexts in (reached, until] need this base.
     series.x.push_back(static_cast<double>(reached));
     series.y.push_back(at);
     reached = until;
   }
-  if (series.y.empty()) return series;  // contexts of one token, which any base serves
+  if (series.y.empty()) return series;  // a context of one token works with any base
   series.x.push_back(static_cast<double>(reached));
   series.y.push_back(series.y.back());
   return series;
 }
 
-// As far as the models that are drawn were trained, and as what many of them are now.
+// The longest trained context of the models, at least 131,072, limited by most_work.
 std::int64_t usual_last(const Request& request, std::int64_t dim) {
   std::int64_t last = 131'072;
   for (const Subject& subject : request.subjects)
@@ -219,7 +219,7 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
-  // The score of this k is largest at the peak: similarity moved there.
+  // k is q moved by `peak` tokens, so the score is largest there.
   Integers moved = near;
   for (std::int64_t& distance : moved) distance -= peak;
   Panel linear{.x = Axis{"distance (tokens)"}, .y = similarity_axis};
@@ -248,7 +248,7 @@ Figure similarity(const Request& request) {
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 
-// Five pairs alone, each for a turn and a quarter; and each half of the pairs together.
+// Five single pairs, each for a turn and a quarter, and each half of the pairs.
 Figure reach(const Request& request) {
   constexpr double drawn_turns = 1.25;
   const Subject subject = subject_of(request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distance in encodings that do not rotate: Shaw's window, T5's buckets, ALiBi's slopes, and the
-// similarity of sinusoidal vectors.
+// Distances in other encodings: Shaw's window, T5's buckets, ALiBi's slopes, and the similarity of
+// sinusoidal vectors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ Figure t5(const Request& request) {
 }
 
 Figure alibi(const Request& request) {
-  constexpr std::int64_t most_lines = 6;  // of a panel, for the eye to follow
+  constexpr std::int64_t most_lines = 6;  // more lines in a panel would be illegible
   const std::int64_t heads = request.dim.value_or(8);
   require(heads <= 32, "--dim of alibi, its heads, must be at most 32, got {}", heads);
   const std::int64_t last = request.last.value_or(256);
@@ -144,7 +144,7 @@ Figure sinusoidal(const Request& request) {
   Panel waves{.title = "what is added to an embedding",
               .x = Axis{"position (tokens)"},
               .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
-  // Even ones are sines. The fastest has six positions a turn: a line would show a false wave.
+  // Even features are sines. The fastest has six positions a turn: a line would show a wrong wave.
   for (const std::int64_t feature : {std::int64_t{0}, dim / 8 * 2, dim / 4 * 2}) {
     waves.series.push_back(
         series_of(fmt::format("feature {}", feature), [&](auto row) { return row[feature]; }));
