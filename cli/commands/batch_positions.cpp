@@ -11,15 +11,15 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// The ids of one call of a model: rows of a padded batch, or packed sequences.
+// The ids of one call of a model, for a padded batch or for packed sequences.
 struct Call {
   std::int64_t rows = 1;
-  Numbers lengths;  // of sequences; empty for a padded batch
-  Numbers real;     // of a padded batch
+  Numbers lengths;  // tokens of each sequence; empty for a padded batch
+  Numbers real;     // real tokens of each row of a padded batch
   Numbers ids;
 };
 
-// Adjacent tokens whose ids rise by 1.
+// Adjacent tokens with ids that rise by 1.
 struct Run {
   std::string name;
   std::int64_t token, id, count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary positions for batches of text: padded, packed, chunked or decoded; checks of ids.
+// rotary positions for batches of text (padded, packed, chunked or decoded), and checks of ids.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rotary::cli {
 
-// Fails for more tokens than a terminal takes without --out.
+// Fails if there are too many tokens to print and no --out.
 void check_printed_tokens(std::int64_t tokens, const OutputOption& output);
 
 struct BatchOptions {
@@ -22,7 +22,7 @@ struct BatchOptions {
   [[nodiscard]] bool are_given() const { return mask || ids || !lengths.empty(); }
 };
 
-// Excludes the options of prompts with images.
+// These options exclude those of prompts with images.
 void declare_batch(OptionParser& parser, BatchOptions& options);
 
 [[nodiscard]] Answer run_batch(const BatchOptions& options, const OutputOption& output,

@@ -26,7 +26,7 @@ constexpr std::int64_t most_threads = 1024;
 constexpr double most_seconds = 60;
 constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
 
-// A quiet machine's median round is at most some 5 % slower than its fastest.
+// The largest median / fastest round of a quiet machine, which has 1.05 at most as a rule.
 constexpr double most_quiet_spread = 1.15;
 
 std::string_view text_in(const Json& object, const char* key) {
@@ -44,7 +44,7 @@ std::string_view roofline_name(bench::RooflineKind roofline) {
   return roofline == bench::RooflineKind::scale ? "scale" : "copy";
 }
 
-// The line without a result.
+// Describes a line, without its result.
 Json facts_of(const bench::Line& line) {
   const bench::Operation& operation = *line.operation;
   const bench::HeadShape& shape = operation.shape;
@@ -122,7 +122,7 @@ std::string goal_text(const Json& goal) {
                      goal.at("at_most").get<double>(), verdict_text(goal));
 }
 
-// Doubles with three digits that count, without an exponent.
+// Three significant digits, without an exponent.
 std::string cell_text(const std::string& key, const Json& value) {
   if (key == "goal") return goal_text(value);
   if (key == "spread") return noise_text(value);

@@ -18,33 +18,33 @@ struct BenchOptions {
   std::optional<std::string> instruction_set;
   OutputOption output;
 
-  // In bytes; without --memory, half of the free memory.
+  // In bytes. Without --memory: half of the free memory.
   [[nodiscard]] std::int64_t memory_limit() const;
 
-  // Checks the options. Returns the first members of a report: machine, build, time.
+  // Checks the options and returns the first members of a report: machine, build, time.
   [[nodiscard]] Json begin_report() const;
 };
 
 // --seconds, --memory, --instruction-set, --out and --force.
 void declare_bench_options(OptionParser& parser, BenchOptions& options);
 
-// Two lines.
+// The report's setting in two lines.
 [[nodiscard]] std::string setting_text(const Json& report);
 
-// "48 KiB", "unknown" where there are none.
+// "48 KiB", or "unknown" if there is no number.
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 
-// Adds the member "verdict": "met", "missed", or "busy" where the rounds differed so much that
-// other work must have shared the machine.
+// Adds the member "verdict": "met", "missed", or "busy" if rounds differ so much that other work
+// must have shared the machine.
 [[nodiscard]] Json judged(Json goal, double spread);
 
-// "+4 %": how much slower than the fastest round the median one was.
+// "+4 %": the median round against the fastest.
 [[nodiscard]] std::string noise_text(double spread);
 
 // "met", "MISSED", "busy".
 [[nodiscard]] std::string verdict_text(const Json& goal);
 
-// "3 of 4 goals met", among the lines with a goal.
+// "3 of 4 goals met", over the lines that have a goal.
 [[nodiscard]] std::string goals_text(const Json& lines);
 
 }  // namespace rotary::cli

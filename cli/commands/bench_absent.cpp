@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench in a tool that was built without it, and so without GNU MPFR.
+// rotary bench in a tool built without GNU MPFR, which the benchmark needs.
 #include "cli/commands/commands.hpp"
 
 namespace rotary::cli {

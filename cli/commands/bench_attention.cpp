@@ -55,11 +55,11 @@ bench::AttentionHeads shape_of(const Arguments& arguments) {
           .dtype = arguments.dtype};
 }
 
-// The usual sizes of both, where neither --tokens nor --decode is given.
+// Without --tokens and --decode, the usual sizes of prefill and decode.
 std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   AttentionGroup like{.shape = shape_of(arguments),
                       .encodings = {&bench::bench_encodings().front()}};
-  // Each once, after no encoding, which all are compared with.
+  // Each once. The first is no encoding, to which all are compared.
   for (const BenchEncoding* const encoding : arguments.encodings)
     if (std::ranges::find(like.encodings, encoding) == like.encodings.end())
       like.encodings.push_back(encoding);
@@ -85,7 +85,7 @@ std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   return groups;
 }
 
-// The line of an encoding of the group; the first stands for all.
+// The benchmark line of one of the group's encodings.
 bench::AttentionLine line_of(const AttentionGroup& group, std::size_t encoding = 0) {
   return {.encoding = group.encodings[encoding],
           .step = group.step,
@@ -182,7 +182,7 @@ std::string threads_text(const Json& group) {
                      group.at("speedup").get<double>());
 }
 
-// "212 KiB", "1.5 GiB": three digits that count.
+// "212 KiB", "1.5 GiB": three significant digits.
 std::string memory_text(double bytes) {
   std::string_view unit = "KiB";
   double value = bytes / 1024;
@@ -196,7 +196,7 @@ std::string memory_text(double bytes) {
 
 std::string group_text(const Json& group) {
   const bool is_prefill = group.at("step") == "prefill";
-  const auto peak = group.at("roofline_per_ns").get<double>();  // 10^9 in a second
+  const auto peak = group.at("roofline_per_ns").get<double>();  // per ns, so 10^9 per second
   const auto keys = group.at("keys").get<std::int64_t>();
   const std::string threads = threads_text(group);
   const std::string noise = noise_text(group.at("spread"));
@@ -249,13 +249,13 @@ std::string report_text(const Json& report, const bench::AttentionHeads& shape) 
   return text + goals_text(lines);
 }
 
-// The weight of a group in the progress line.
+// The group's share of the progress line.
 std::int64_t parts_of(const AttentionGroup& group, double seconds) {
-  const double estimate = bench::operations_of(line_of(group)) / 1e8;  // in 10 ms, seven rounds
+  const double estimate = bench::operations_of(line_of(group)) / 1e8;  // units of 10 ms, for seven rounds
   return 1000 + static_cast<std::int64_t>(estimate + 100 * seconds) * 10;
 }
 
-// The member "groups".
+// Measures all groups and returns the member "groups".
 Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
   std::int64_t total = 0;
   for (const AttentionGroup& group : groups) total += parts_of(group, seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bias: shows the biases of a relative encoding, ALiBi's slopes or T5's buckets.
+// rotary bias: shows the biases of a relative encoding, the slopes of ALiBi or the buckets of T5.
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/tensor_input.hpp"
@@ -17,7 +17,7 @@ struct Arguments {
   bool list = false;
 };
 
-// A name first: what else is missing depends on it.
+// Checked first, because the other requirements depend on the name.
 void check_name(const std::string& name) {
   require(name != "shaw",
           "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows which "
@@ -43,7 +43,7 @@ struct Block {
   NpyArray numbers = {};  // [heads][rows][cols]
 };
 
-// In double to be printed, in --dtype for --out.
+// In double for printing, in --dtype for --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
   const DType dtype = out ? arguments.dtype.value_or(DType::f32) : DType::f64;
@@ -63,10 +63,10 @@ Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   return block;
 }
 
-// Enough digits to tell neighbours far from the start apart. -0, as of KERPLE, is shown as 0.
+// Nine digits distinguish neighbours at large distances. KERPLE's -0 is shown as 0.
 std::string number_text(double value) { return fmt::format("{:.9g}", value + 0.0); }
 
-// A table for each head, all columns of one width.
+// A table for each head; all columns have one width.
 std::string text_of(const Block& block) {
   const auto numbers = block.numbers.elements<double>();
   std::size_t width = 12;
@@ -114,7 +114,7 @@ std::string run_block(const Arguments& arguments, OutputForm form) {
                      to_string(arguments.dtype.value_or(DType::f32)));
 }
 
-// The relative positions, key - query, of a bucket; an absent end is infinite.
+// The range of key - query in a bucket; an absent end is infinite.
 struct BucketSpan {
   std::int64_t bucket = 0;
   std::optional<std::int64_t> first, last;

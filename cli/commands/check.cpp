@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary check: prints each warning and refusal of configs and GGUF files on a line, for CI.
+// rotary check, for CI: prints each warning and refusal of configs and GGUF files on a line.
 #include <filesystem>
 
 #include "cli/commands/commands.hpp"
@@ -40,7 +40,7 @@ struct CheckOptions {
   }
 };
 
-// An unknown tower is no fault of the config (as in `rotary inspect`).
+// An unsupported tower is not reported, because it is no fault of the config.
 void check_part(const std::string& config, const PartInfo& part, CheckedFile& checked) {
   const auto model = resolve(config, {.part = part.part});
   const auto said = [&](const std::string& message) {
@@ -65,7 +65,7 @@ void check_config(const ConfigFile& config, CheckedFile& checked) {
     check_part(config.json, (*parts)[i], checked);
 }
 
-// Checks the other files of a checkpoint.
+// Checks the other files in a checkpoint's folder.
 void check_beside(const std::string& path, const ConfigFile& config, CheckedFile& checked) {
   std::error_code error;
   const auto model = resolve(config.json);
@@ -75,7 +75,7 @@ void check_beside(const std::string& path, const ConfigFile& config, CheckedFile
   });
 }
 
-// A file that cannot be read is a finding, so that the others are checked, too.
+// A file that cannot be read gives a finding, so that the other files are still checked.
 CheckedFile check(const std::string& path) {
   CheckedFile checked{.path = std::string(input_name(path)), .findings = {}};
   try {
@@ -127,7 +127,7 @@ std::string text_of(const std::vector<CheckedFile>& files, const CheckOptions& o
   return text;
 }
 
-// Files that cannot be read decide, then findings.
+// Unreadable files decide first, then findings.
 ExitCode code_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
   if (!std::ranges::all_of(files, &CheckedFile::readable)) return ExitCode::io;
   for (const CheckedFile& file : files)

@@ -14,14 +14,14 @@
 namespace rotary::cli {
 namespace {
 
-constexpr std::uint64_t most_frequencies = 1 << 16;  // of one tensor
-constexpr std::size_t most_tensors = 4096;           // of frequencies, in a file
+constexpr std::uint64_t most_frequencies = 1 << 16;  // in one tensor
+constexpr std::size_t most_tensors = 4096;           // with frequencies, in one file
 constexpr std::uint64_t most_tokenizer_bytes = std::uint64_t{16} << 20;
 
 using Add = std::function<void(Severity, const std::string&)>;
 using std::filesystem::path;
 
-// A finding, and the tensors that have it.
+// Severity and judgement, and the names of the tensors with it.
 using Judged = std::map<std::pair<Severity, std::string>, std::vector<std::string>>;
 
 std::optional<DType> dtype_of(const SafetensorsType& type) {
@@ -59,11 +59,11 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
   return fmt::format("is not the config's: {}", fmt::join(causes, "; and "));
 }
 
-// Nothing if one of the model's embeddings has these numbers.
+// Empty if one of the model's embeddings has these frequencies.
 std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
                                                       const ModelSpec& model) {
   const std::vector<double> seen = array.doubles();
-  // The error of float32 powers, and the rounding of a narrow type.
+  // Tolerances: for powers in float32, and for the rounding of a narrow type.
   constexpr double usual = 0x1p-18;
   const double narrow = array.dtype == DType::bf16 ? 0x1p-8 : 0x1p-10;
   bool is_rounded = false;
@@ -89,7 +89,7 @@ std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
   return {{Severity::error, mistake_in(seen, model, *sized)}};
 }
 
-// "model.layers.0.self_attn.rotary_emb.inv_freq and 31 more is all zero"
+// "model.safetensors: model.layers.0.self_attn.rotary_emb.inv_freq (and 31 more) is all zero"
 std::string sentence_of(const std::string& file, const std::vector<std::string>& names,
                         const std::string& judgement) {
   const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
@@ -118,7 +118,7 @@ void check_shard(const path& file, const ModelSpec& model, const Add& add) {
     add(found.first, sentence_of(file.filename().string(), names, found.second));
 }
 
-// Compares another description of the same model.
+// Compares another config of the same model.
 void check_other_config(const path& file, const ModelSpec& model, const Add& add) {
   const std::string name = file.filename().string();
   ModelSpec other;
@@ -127,7 +127,7 @@ void check_other_config(const path& file, const ModelSpec& model, const Add& add
   } catch (const Failure& failure) {
     return add(Severity::warning, fmt::format("{}: {}", name, failure.what()));
   }
-  // Its weights may have another order of features.
+  // The pairing is ignored: other weights may have another order of features.
   for (ModelRotary& each : other.rotary) each.spec.pairing = model.rotary.front().spec.pairing;
   const auto difference = compare_models(model, other);
   if (!difference || !difference->differs()) return;
@@ -148,7 +148,7 @@ void check_tokenizer(const path& file, const ModelSpec& model, const Add& add) {
   std::int64_t trained = 0;
   for (const ModelRotary& each : model.rotary)
     trained = std::max(trained, each.trained_context_tokens.value_or(0));
-  constexpr std::int64_t no_limit = 1'000'000'000;  // what a tokenizer without one has, and more
+  constexpr std::int64_t no_limit = 1'000'000'000;  // tokenizers without a limit have at least this
   if (trained == 0 || length <= trained || length >= no_limit) return;
   add(Severity::warning,
       fmt::format("{}: model_max_length {} is beyond the trained context, {}; `rotary stretch` "

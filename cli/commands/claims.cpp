@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary claims: computes what people say about position encodings. Exits with 1 when a number or a
-// verdict differs from docs/theory/claims.md.
+// rotary claims: tests common claims about position encodings by computation. Exits with 1 if a
+// number or a verdict differs from docs/theory/claims.md.
 #include "cli/claims/claims.hpp"
 
 #include "bench/progress.hpp"
@@ -10,7 +10,7 @@ namespace rotary::cli {
 namespace claims_call {
 namespace {
 
-// By number or name.
+// Finds a claim by number or name.
 const claims::Claim& claim_called(std::string_view text) {
   const auto all = claims::all_claims();
   const auto found = std::ranges::find_if(all, [text](const claims::Claim& claim) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of the tool. A new command needs a file, a row in the list below, a schema in
-// docs/schema/ and tests. The includes are those that most commands need.
+// docs/schema/ and tests. The includes are what most commands need.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@
 
 namespace rotary::cli {
 
-// The text for standard output, and the exit code: check_failed where the answer is no.
+// The text for standard output, and the exit code: check_failed if the answer is no.
 struct Answer {
   // NOLINTNEXTLINE(google-explicit-constructor): most commands return their text
   Answer(std::string answer_text, ExitCode code = ExitCode::ok)
@@ -40,19 +40,20 @@ struct Answer {
   ExitCode exit_code;
 };
 
-// Does the work after the command line has been read, and throws Failure.
+// Executes the command after its options are read. Throws Failure.
 using Run = std::function<Answer(OutputForm)>;
 
 struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;      // lines, indented by 2
-  Run (*declare)(OptionParser&);  // adds the command's options to its own app
-  // Commands that are called by this one's name and their own.
+  Run (*declare)(OptionParser&);  // adds the command's options
+  // Subcommands, as in `rotary bench attention`.
   std::span<const Command* const> commands = {};
 };
 
-// Command::declare of a struct: one function declares its members as options, the other runs.
+// A Command::declare from two functions: `declare` adds the members of a struct as options, `run`
+// executes the command.
 template <class Arguments>
 Arguments arguments_of(void (*declare)(OptionParser&, Arguments&));
 
@@ -67,7 +68,7 @@ extern const Command inspect_command, check_command, diff_command, table_command
     encode_command, bias_command, positions_command, explain_command, claims_command, plot_command,
     report_command, models_command, permute_command, identify_command, trace_command, bench_command,
     stretch_command, help_command, completions_command;
-extern const Command bench_attention_command;  // bench calls it
+extern const Command bench_attention_command;  // a subcommand of bench
 
 inline constexpr std::array<const Command*, 20> all_commands = {
     &inspect_command, &check_command,   &diff_command,      &table_command,   &rotate_command,
@@ -80,7 +81,7 @@ inline constexpr std::array<const Command*, 20> all_commands = {
 
 enum class Severity { warning, unsupported, error };
 
-// Calls add(severity, message) for each finding; message begins with the name of the file.
+// Calls add(severity, message) for each finding. The message begins with the file's name.
 void check_folder(const std::string& folder, const ModelSpec& model,
                   const std::function<void(Severity, const std::string&)>& add);
 

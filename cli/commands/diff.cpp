@@ -54,7 +54,7 @@ Comparison compare_files(const DiffOptions& options) {
       compare_two(options));
 }
 
-// Compares the file with --overrides or --flags to the unchanged file.
+// Compares the config after --overrides or --flags with the unchanged config.
 Comparison compare_changed(const DiffOptions& options) {
   DiffOptions twice = options;
   twice.other = options.model.config;

@@ -12,7 +12,7 @@ namespace rotary::cli {
 namespace encode_call {
 namespace {
 
-// The factor of embeddings.
+// The factor for the embeddings, from their dimension.
 using Scale = std::function<double(std::int64_t dim)>;
 
 Scale read_scale(std::string_view option, std::string_view text) {
@@ -25,7 +25,7 @@ Scale read_scale(std::string_view option, std::string_view text) {
 
 struct Arguments {
   std::optional<std::string> like, table, x;
-  std::optional<std::string> positions;  // a list, or with x a file
+  std::optional<std::string> positions;  // a list; with x also a file
   std::optional<std::int64_t> dim, first_position;
   std::optional<Scale> scale;
   std::optional<DType> dtype;
@@ -49,17 +49,17 @@ void check_arguments(const Arguments& a) {
   a.output.check({".npy"});
 }
 
-// For the answer; rows only if they are printed.
+// What the answer reports. It has `rows` only if they are printed.
 struct Done {
   std::optional<SinusoidalSpec> spec = {};
   std::int64_t offset = 0;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  Json positions = {};  // of the embeddings
+  Json positions = {};  // positions of the embeddings
   std::optional<SinusoidalRows> rows = {};
 };
 
-// Sinusoidal rows of listed positions: into a file, or kept to be shown.
+// Makes sinusoidal rows of the listed positions, for a file or to be printed.
 Done rows_alone(const Arguments& arguments) {
   require(!arguments.positions->ends_with(".npy"),
           "--positions must be a list here, such as 0:16; got '{}', and a file is for rotary "
@@ -96,7 +96,7 @@ ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
           .row_stride = table.extents.features};
 }
 
-// Rows added to the embeddings of --x.
+// Adds rows to the embeddings of --x.
 Done add_rows(const Arguments& arguments) {
   const std::optional<DType> dtype = arguments.dtype;
   TokenPlaces places = read_places(arguments.first_position, arguments.positions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary explain: rotary embedding and a model's config, explained on the reader's own numbers.
-// This file reads the command line; each topic is a file in cli/explain/.
+// rotary explain: explains the rotary embedding or a config with the user's own numbers. This file
+// reads the command line; each topic has a file in cli/explain/.
 #include <cmath>
 
 #include "cli/commands/commands.hpp"
@@ -14,9 +14,9 @@ namespace rotary::cli {
 namespace explain_call {
 namespace {
 
-constexpr std::size_t most_values = 4096;  // beyond any head
+constexpr std::size_t most_values = 4096;  // more than any head
 
-// A topic uses numbers, numbers and a key, or neither.
+// A topic may use a query, or a query and a key, or no numbers.
 struct Topic {
   std::string_view name;
   bool has_numbers = true;
@@ -44,7 +44,7 @@ struct Arguments {
   std::optional<std::int64_t> position, key_position;
   std::optional<double> base;
   std::optional<std::string> layer_type;
-  ModelOptions model;  // its config is set by run_explain()
+  ModelOptions model;  // run_explain() sets its config
 };
 
 Topic topic_named(const std::string& name) {
@@ -53,7 +53,7 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names_text(topics, &Topic::name));
 }
 
-// A config alone explains its keys; with numbers, the rotation.
+// A config alone: its keys are explained. A config with numbers: the rotation.
 Topic topic_of(const Arguments& a) {
   if (!a.name) return rotation;
   if (a.config || !names_config(*a.name)) return topic_named(*a.name);
@@ -64,7 +64,7 @@ std::optional<std::string> config_of(const Arguments& a) {
   return a.config || !a.name || !names_config(*a.name) ? a.config : a.name;
 }
 
-// Without CONFIG the example's numbers serve; the user's own numbers need the user's pairing.
+// Without CONFIG, other topics use the example's numbers. The user's own numbers need a pairing.
 void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
   if (!arguments.model.config.empty()) return;
   const bool is_rotation = topic == rotation;
@@ -81,7 +81,7 @@ double read_feature(std::string_view option, std::string_view text) {
   return value;
 }
 
-// The number of --values, or of the example's.
+// The count of --values, or of the example's values.
 std::int64_t features_of(const Arguments& arguments) {
   if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
   const std::size_t count = arguments.values->size();
@@ -143,7 +143,7 @@ explain::Vector key_of(const Arguments& arguments, const explain::Vector& query)
   return *arguments.key;
 }
 
-// Topics that move tokens need room on both sides.
+// Topics that move tokens need room on both sides of the position.
 void check_room(std::string_view option, std::int64_t position) {
   constexpr std::int64_t most = std::int64_t{1} << 62;
   require(-most <= position && position <= most,
@@ -173,7 +173,7 @@ std::string run_explain(Arguments& arguments, OutputForm form) {
   return topic.explain(read_numbers(arguments, topic), form);
 }
 
-// Options go with a topic, or with a config.
+// Says which options need a topic with numbers, and which a config.
 void declare_uses(OptionParser& parser, const Arguments& a) {
   const auto has_config = [&a] { return config_of(a).has_value(); };
   const auto has_numbers = [&a] { return topic_of(a).has_numbers; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary identify: finds from a program's numbers before and after its rotary embedding whether it
-// follows the config, or which mistake it made.
+// rotary identify: compares a program's numbers before and after its rotary embedding with the
+// config, and names the mistake if they do not fit.
 #include "rotary/identify.hpp"
 
 #include "cli/commands/commands.hpp"
@@ -27,7 +27,7 @@ struct Arguments {
   [[nodiscard]] bool has_heads() const { return trace || before || ours; }
 };
 
-// Exactly one kind of input.
+// Requires exactly one kind of input.
 void check_arguments(const Arguments& a) {
   const auto kinds =
       std::ranges::count(std::array{a.trace.has_value(), a.before.has_value(), a.ours.has_value(),
@@ -43,14 +43,14 @@ void check_arguments(const Arguments& a) {
           "--ours and --theirs need --positions or --first-position: they say what to undo");
 }
 
-// An array of the chosen call of a TRACE, if it has it.
+// An array of the chosen call in TRACE, if it is there.
 std::optional<IntegerArray> traced(const Arguments& a, std::string_view name) {
   const std::string array = fmt::format("{}.{}", a.call, name);
   if (!a.trace || !has_array(*a.trace, array)) return std::nullopt;
   return read_integers("TRACE", fmt::format("{}:{}", *a.trace, array));
 }
 
-// Mistakes in the ids that the caller of a traced model gave.
+// Mistakes in the ids that the caller gave to a traced model.
 std::vector<std::string> notes_of_ids(const Arguments& a) {
   const auto given = traced(a, "given");
   if (!given || given->shape.empty() || given->shape.size() > 3 || given->numbers.empty())
@@ -63,7 +63,7 @@ std::vector<std::string> notes_of_ids(const Arguments& a) {
   const auto past = traced(a, "past");
   if (!past || past->numbers.size() != 1) return notes;
   const auto found = value_or_fail(check_positions(position_ids(*given), {.past = past->numbers}));
-  // A prompt may be packed or padded, which the trace does not say.
+  // Without a cache, only offsets count: packing and padding are not in the trace.
   for (const PositionFinding& each : found.findings)
     if (each.kind == "offset" || past->numbers[0] > 0) {
       notes.push_back(fmt::format("the caller's ids, behind {} cached tokens: row {}, token {}: {}",
@@ -73,7 +73,7 @@ std::vector<std::string> notes_of_ids(const Arguments& a) {
   return notes;
 }
 
-// A pairing that a converter's order of rows explains.
+// A note if a converter's order of rows explains another pairing.
 std::vector<std::string> notes_of_rows(const Arguments& a, const IdentifyOptions& options,
                                        const Identification& found) {
   if (!a.trace || found.verdict == Verdict::as_configured || !options.model ||
@@ -84,7 +84,7 @@ std::vector<std::string> notes_of_rows(const Arguments& a, const IdentifyOptions
       "Transformers has the checkpoint's order, and needs its config.json"};
 }
 
-// The files of heads, by name.
+// The files with heads and positions.
 struct HeadFiles {
   std::string before;
   std::string after;
@@ -106,7 +106,7 @@ HeadFiles files_of(const Arguments& a) {
   return files;
 }
 
-// [tokens], [batch, tokens], or with the axes of coordinates in front of these.
+// The shape is [tokens] or [batch, tokens], with an optional first dimension for axes.
 TokenArray<std::int64_t> positions_of_file(const IntegerArray& file, std::int64_t axes) {
   const auto& shape = file.shape;
   require(!shape.empty() && shape.size() <= 3,
@@ -175,13 +175,13 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
     const bool is_faulty = answer.found.verdict == Verdict::another_cause;
     if (is_faulty && (!faulty || is_better(answer.found, faulty->found))) faulty = answer;
   }
-  // Axes chosen so that the config fits are no evidence for it.
+  // A layout chosen because the config fits is no evidence, so a layout with a known mistake wins.
   if (best->found.verdict != Verdict::as_configured || !faulty) return *std::move(best);
   faulty->right_layout = best->layout;
   return *std::move(faulty);
 }
 
-// Reads --other as --after was read.
+// Reads --other in the same layout as --after.
 OtherProgram identify_other(Arguments a, const IdentifyOptions& options,
                             const IdentifyAnswer& answer) {
   a.layout = *std::ranges::find(layout_names, answer.layout);

@@ -17,10 +17,10 @@ namespace inspect_call {
 namespace {
 
 constexpr std::size_t label_width = 18;
-constexpr std::size_t text_width = 64;  // of what follows the label
+constexpr std::size_t text_width = 64;  // after the label
 constexpr std::size_t line_width = 88;
 
-// Options such as --set are for the language model, not for its towers.
+// Resolved without options such as --set, which are for the language model.
 std::vector<InspectedPart> other_parts(const std::string& config) {
   std::vector<InspectedPart> parts;
   const auto found = model_parts(config);
@@ -36,7 +36,7 @@ std::vector<InspectedPart> other_parts(const std::string& config) {
   return parts;
 }
 
-// "32 layers, heads of 80 features, 20, 20 pairs in blocks, exponents own": the short of a tower.
+// The summary of a tower, a line each: "heads of 80 features, half, base 10000".
 std::vector<std::string> part_words(const InspectedPart& part) {
   if (!part.model) return {"not described: " + printable(part.error)};
   std::vector<std::string> words = {printable(summary_text(*part.model))};
@@ -62,7 +62,7 @@ std::string parts_text(const std::vector<InspectedPart>& parts) {
   return text;
 }
 
-// Frequencies for --context, else for the trained context, else for one token.
+// Makes frequencies for --context, else for the trained context, else for one token.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions& resolving = options.resolving;
   const ConfigFile config = read_config(options.config);
@@ -79,7 +79,7 @@ Inspection inspect(const ModelOptions& options) {
   return found;
 }
 
-// A mark that does not fit on the line follows below.
+// A mark that is too long for the line gets the next line.
 std::string line(std::string_view label, std::string_view text, std::string_view mark = {}) {
   const bool fits = mark.empty() || label_width + 2 + text.size() + mark.size() <= line_width;
   const std::string margin(fits ? 0 : label_width + 1, ' ');
@@ -87,14 +87,14 @@ std::string line(std::string_view label, std::string_view text, std::string_view
                      mark);
 }
 
-// A sentence broken into lines behind the label.
+// A sentence after the label, broken into lines.
 std::string sentence_lines(std::string_view label, std::string_view sentence) {
   constexpr std::size_t indent = label_width + 2;
   return fmt::format("  {:<{}}{}", label, label_width,
                      cli::wrapped(sentence, indent, indent + text_width).substr(indent));
 }
 
-// "a, b, c" broken into lines behind the label.
+// "a, b, c" after the label, broken into lines.
 std::string wrapped(std::string_view label, const std::vector<std::string>& words) {
   std::string text = fmt::format("  {:<{}}", label, label_width);
   std::size_t used = 0;
@@ -110,7 +110,7 @@ std::string wrapped(std::string_view label, const std::vector<std::string>& word
   return text + "\n";
 }
 
-// A paragraph for each kind of layer; "" when all rotate alike and no query grows.
+// A paragraph for each kind of layer. "" if all rotate and no query has a temperature.
 std::string layers_text(const ModelSpec& model) {
   std::vector<LayerGroup> groups = layer_groups(model);
   const bool is_plain = groups.size() == 1 && groups.front().temperature.empty() &&
@@ -128,7 +128,7 @@ std::string layers_text(const ModelSpec& model) {
   return text;
 }
 
-// Which features of a token are sines, and which cosines.
+// Which features of a token are sines and which are cosines.
 std::string features_text(const SinusoidalSpec& spec, std::size_t pairs) {
   const std::int64_t cosines = spec.dim / 2;
   if (spec.layout == SinusoidalLayout::interleaved)
@@ -199,7 +199,7 @@ std::string buckets_text(const T5Bias& bias, const std::vector<ValueSource>& sou
               origin_mark(sources, {"max_distance"}));
 }
 
-// Describes encodings without rotation; "" where there are none.
+// Describes encodings that do not rotate; "" if there are none.
 std::string added_text(const ModelSpec& model) {
   if (model.sinusoidal) return "\n" + sinusoidal_text(*model.sinusoidal, model.sources);
   if (!model.relative_bias) return {};
@@ -219,7 +219,7 @@ std::string rule_lines(const ModelRotary& rotary) {
   return text;
 }
 
-// The first pair, the last and six between.
+// The first and last pair, and six between them.
 std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
   const std::vector<std::int32_t>& axis_of_pair = frequencies.axes.of_pair;
   std::string text = fmt::format("\n  pair{}      inv_freq  wavelength, tokens",
@@ -249,7 +249,7 @@ std::string contexts_text(const ContextRange& contexts) {
   return fmt::format("contexts of {} to {} tokens", contexts.first, contexts.last);
 }
 
-// The spec, a line for each member.
+// A line for each member of the spec.
 std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   const auto mark = [&](std::initializer_list<std::string_view> values) {
     return origin_mark(rotary.sources, values);
@@ -296,7 +296,7 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, trained);
 }
 
-// Says whose weights have the pairing, and what the file leaves open.
+// Names the weights with this pairing, and what the file leaves open.
 std::string gguf_text(const GgufModel& gguf) {
   if (!gguf.rows) return {};
   const bool is_permuted = *gguf.rows == ProjectionRows::permuted;

@@ -27,7 +27,7 @@ Json sources_json(const std::vector<ValueSource>& sources) {
   return json;
 }
 
-// Null for positions of one axis.
+// null if positions have one axis.
 Json axes_json(const std::optional<Axes>& axes) {
   if (!axes) return {};
   return {{"pairs", axes->pairs},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the JSON document of what inspect found (docs/schema/inspect.schema.json).
+// The JSON of `rotary inspect` (docs/schema/inspect.schema.json).
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct Inspection {
   ModelSpec model;
   std::vector<Frequencies> frequencies = {};  // one for each of model.rotary
   std::optional<std::int64_t> context_tokens;
-  ModelPart part = ModelPart::text;       // that the model is
-  std::vector<InspectedPart> parts = {};  // those that were not asked about
+  ModelPart part = ModelPart::text;       // the part that `model` describes
+  std::vector<InspectedPart> parts = {};  // the other parts
 };
 
-// The parameters of a rule by name.
+// The name and parameters of a rule.
 [[nodiscard]] Json scaling_json(const Scaling& scaling);
 
-// The members of a table's, or a bias's, object in the document.
+// The members of the JSON object for a table or a bias.
 [[nodiscard]] Json sinusoidal_members(const SinusoidalSpec& spec);
 [[nodiscard]] Json bias_members(const RelativeBias& bias);
 

@@ -15,7 +15,7 @@
 namespace rotary::cli {
 namespace {
 
-// "0-2" and "4", for the layers that match.
+// "0-2" and "4": the ranges of layers that match.
 template <class Matches>
 std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
   std::vector<std::string> runs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes embeddings and layers in the words that inspect, report and explain share.
+// Descriptions of embeddings and layers, shared by inspect, report and explain.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace rotary::cli {
 // callers use printable().
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
-// For either direction of turning.
+// The sign of inv_freq does not matter.
 [[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
 
-// Infinite for a pair that stands still.
+// Infinite for a frequency of 0.
 [[nodiscard]] double wavelength_tokens(double inv_freq);
 
 [[nodiscard]] std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens);
 
-// At least four digits; an exponent only for very large or small numbers.
+// At least four digits, with an exponent only for very large or small numbers.
 [[nodiscard]] std::string plain(double number);
 
 // "dual chunk: other distances beyond 262144 tokens, chunks of 262144 and 8192 local".
@@ -37,17 +37,18 @@ namespace rotary::cli {
 // "all 128 turn".
 [[nodiscard]] std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim);
 
-// "in blocks": how the pairs are dealt to axes.
+// "in blocks": how pairs are assigned to axes.
 [[nodiscard]] std::string_view arrangement_text(AxisArrangement arrangement) noexcept;
 
-// "16, 24, 24 pairs in blocks, exponents shared": of each axis, in the order of coordinates.
+// "16, 24, 24 pairs in blocks, exponents shared": pairs of each axis, in the order of coordinates.
 [[nodiscard]] std::string axes_text(const Axes& axes);
 
-// True if each axis has its own frequencies, as for patches: then distances in tokens mean nothing.
+// True if each axis has its own frequencies, as for patches. A distance in tokens then means
+// nothing.
 [[nodiscard]] bool begins_anew_on_axes(const RotarySpec& spec) noexcept;
 
-// The unit of a wavelength: "tokens"; "steps" for axes with frequencies of their own; "units of the
-// coordinate" where coordinates are multiplied.
+// The unit of a wavelength: "tokens"; "steps" if each axis has its own frequencies; "units of the
+// coordinate" if coordinates are multiplied.
 [[nodiscard]] std::string_view unit_of(const RotarySpec& spec) noexcept;
 
 // "1: scores keep their size".
@@ -60,42 +61,43 @@ namespace rotary::cli {
 // "39 of 64 pairs complete a turn within 131072 tokens".
 [[nodiscard]] std::string turning_text(const Frequencies& frequencies, std::int64_t tokens);
 
-// "layers 0, 2-5": those with this rotary embedding; "" when the model lists no layers.
+// "layers 0, 2-5": the layers with this embedding; "" if the model lists no layers.
 [[nodiscard]] std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary);
 
-// Layers that treat positions alike.
+// Layers with the same encoding and temperature.
 struct LayerGroup {
   LayerEncoding encoding;
   std::string kind;               // "rotary", "none (NoPE)"
   std::vector<std::string> runs;  // "0-2", "4"; at least one
-  std::string temperature;        // what queries are multiplied with; "" for 1
+  std::string temperature;        // the factor of queries; "" for 1
 };
 
 // The factor of a layer's queries; "" for 1.
 [[nodiscard]] std::string temperature_text(const QueryTemperature& temperature);
 
-// In the order of their first layers; empty when the model lists none.
+// In the order of their first layers; empty if the model lists no layers.
 [[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& model);
 
 using ParameterValue = std::variant<double, std::int64_t, std::string_view, std::vector<double>>;
 
 struct ScalingParameter {
-  ParameterFacts facts;  // whose name is the key of config files
+  ParameterFacts facts;  // its name is the key in config files
   ParameterValue value;
 };
 
-// In the rule's order, without optional ones that are not given and enumerators of the default.
+// In the rule's order. Leaves out absent optional parameters and enumerators with the default
+// value.
 [[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
 
-// A list of more than 8 numbers shows the first, the last and how many.
+// Shows a list of more than 8 numbers by its first, its last and its count.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);
 
-// " [class default]" for values that the config does not state, " [rule, family]" for two origins;
-// "" if it states all of them.
+// " [class default]" if the config does not state the values, " [rule, family]" for two origins; ""
+// if it states all of them.
 [[nodiscard]] std::string origin_mark(const std::vector<ValueSource>& sources,
                                       std::initializer_list<std::string_view> values);
 
-// Explains the marks in a text, one a line; "" where it has none.
+// Explains each mark in the text on a line; "" if it has none.
 [[nodiscard]] std::string marks_legend(std::string_view text);
 
 }  // namespace rotary::cli

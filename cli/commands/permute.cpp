@@ -45,7 +45,7 @@ Pairing order_of(const RotarySpec& spec) {
   return spec.pairing == Pairing::half ? Pairing::half : Pairing::interleaved;
 }
 
-// The present order of rows, by --from or the config.
+// The order of rows now, from --from or the config.
 Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
   if (arguments.from) return *arguments.from;
   const Pairing order = order_of(model.rotary.front().spec);

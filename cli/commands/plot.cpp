@@ -40,7 +40,7 @@ plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
   return {.picture = is_png ? plot::Picture::png : plot::Picture::svg, .theme = arguments.theme};
 }
 
-// --out, else NAME.svg; none where only numbers are asked for.
+// --out, else NAME.svg; no file if only numbers are requested.
 OutputOption picture_of(const Arguments& arguments, OutputForm form) {
   const bool is_json = form == OutputForm::json;
   require(!arguments.csv || !is_json, "--csv and --json exclude each other");
@@ -90,7 +90,7 @@ void declare_request(OptionParser& parser, plot::RequestOptions& request) {
              "of tables: a learned table, NPY of f32 or f64 [positions, features]");
 }
 
-// Restricts the option to the figures that read it.
+// Allows the option only for figures that read it.
 void declare_use(OptionParser& parser, std::string_view option, const Arguments& arguments,
                  plot::Uses use) {
   std::vector<plot::FigureMaker> readers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary positions: the ids of a prompt with text, images and videos on each axis, as a model or an
-// engine counts them, and the next position (batch_positions.hpp: ids of batches).
+// rotary positions: the ids on each axis of a prompt with text, images and videos, as a model or an
+// engine counts them, and the next position. Ids of batches: batch_positions.hpp.
 #include "cli/commands/batch_positions.hpp"
 #include "cli/commands/prompt.hpp"
 #include "rotary/m_rope.hpp"
@@ -37,7 +37,7 @@ struct TokenRange {
   std::int64_t first = 0, end = 0;
 };
 
-// The ids of a prompt, held once: they may fill the memory.
+// The ids of a prompt. There is one copy, because they may fill the memory.
 struct Answer {
   MRopeConvention convention;
   std::vector<PromptOption> options = {};  // one for each group
@@ -86,7 +86,7 @@ std::span<const IdAxis> axes_of(const Answer& answer) {
       .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
-// Tokens for one line: equal times, or times that rise by 1.
+// Groups the tokens for one line each: times are equal, or rise by 1.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;
@@ -96,7 +96,7 @@ std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) 
     if ((difference == 0 || difference == 1) && (is_second || difference == step)) {
       lines.back().end = token + 1;
       step = difference;
-    } else if (difference == 0) {  // the last of later ones is the first of one time
+    } else if (difference == 0) {  // the previous token starts a run of equal times
       lines.back().end = token - 1;
       lines.push_back({token - 1, token + 1});
       step = 0;

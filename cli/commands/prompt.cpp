@@ -4,7 +4,7 @@
 namespace rotary::cli {
 namespace {
 
-// "4x6": a fixed count of numbers, each 0 or more.
+// "4x6": n numbers, each 0 or more.
 template <std::size_t n>
 std::array<std::int64_t, n> parse_sides(const PromptOption& option, std::string_view text,
                                         std::string_view form) {
@@ -39,7 +39,7 @@ Group& group_before(std::vector<TokenGroup>& groups, const PromptOption& option,
   return std::get<Group>(groups.back());
 }
 
-// The image before, which may not have been given slices yet.
+// The last group as a sliced image; a plain image becomes its thumbnail.
 SlicedImage& image_before(std::vector<TokenGroup>& groups, const PromptOption& option) {
   const auto* const plain = groups.empty() ? nullptr : std::get_if<ImagePatches>(&groups.back());
   if (plain != nullptr) groups.back() = SlicedImage{.thumbnail = *plain};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prompt of rotary positions: each option is a group, in the order of the command line.
+// The prompt of rotary positions. Each option adds a group, in the order of the command line.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PromptOption {
 };
 
 struct Prompt {
-  // Patches of an option, before merging.
+  // An option's patches before merging.
   struct Grid {
     PromptOption option;
     std::int64_t rows = 0, columns = 0, frames = 0;
@@ -30,7 +30,7 @@ struct Prompt {
 
 void declare_prompt(OptionParser& parser, Prompt& prompt);
 
-// Refuses a grid that the merge does not divide; the library rounds it down, as models do.
+// Refuses a grid that the merge size does not divide. The library rounds down, as models do.
 void check_grids(const Prompt& prompt, const MRopeConvention& by);
 
 }  // namespace rotary::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary report: writes a page about configs that opens without a network (cli/report/).
+// rotary report: writes a page about configs that needs no network (cli/report/).
 #include <iterator>
 
 #include "cli/commands/commands.hpp"
@@ -10,12 +10,12 @@ namespace rotary::cli {
 namespace report_call {
 namespace {
 
-// Colour-blind readers cannot tell many more colours apart on both backgrounds.
+// Colour-blind readers can hardly distinguish more colours on light and dark backgrounds.
 constexpr std::size_t most_configs = 4;
 
 struct Arguments {
   std::vector<std::string> configs;
-  ModelOptions model;  // of all of them; its config is not used
+  ModelOptions model;  // for every config; its own config is unused
   std::optional<std::string> between;
   OutputOption output;
 };
@@ -33,7 +33,7 @@ void check(const Arguments& arguments) {
   arguments.output.check();
 }
 
-// Several configs may have the same warning.
+// Adds the config's name, because several configs may have the same warning.
 std::vector<std::string> with_name(const std::string& config,
                                    const std::vector<std::string>& warnings) {
   std::vector<std::string> named;
@@ -57,7 +57,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   return models;
 }
 
-// Compares the first config with each other one, or in two engines.
+// Compares the first config with each other config, or one config in two engines.
 std::vector<Comparison> comparisons_of(const Arguments& arguments,
                                        const std::vector<page::NamedModel>& models) {
   std::vector<Comparison> comparisons;
@@ -75,7 +75,7 @@ std::vector<Comparison> comparisons_of(const Arguments& arguments,
   return comparisons;
 }
 
-// Lists what is on the page.
+// Lists the page's contents.
 Json summary_of(const Arguments& arguments, const Json& contents, std::size_t bytes) {
   std::vector<std::string> warnings;
   for (const Json& config : contents.at("configs"))

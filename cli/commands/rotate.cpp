@@ -42,7 +42,7 @@ bool is_rope(const Arguments& arguments) {
   return arguments.model.config == rope_name && !names_config(arguments.model.config);
 }
 
-// Everything that can be refused without reading a file.
+// The checks that need no file.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
   check_standard_input({arguments.q, arguments.k, arguments.positions, arguments.model.config});
@@ -83,7 +83,7 @@ void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
   write_files(files, overwrite);
 }
 
-// For the summary.
+// What the summary describes.
 struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;
@@ -139,7 +139,7 @@ std::string text_of(const Done& done) {
                             numerics_text(done.spec), value_or_fail(instruction_set()));
 }
 
-// Warns about factors of queries, which this command leaves out.
+// Warns if the model also multiplies queries by a factor: this command does not.
 void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std::size_t chosen) {
   if (!arguments.q) return;
   const bool is_tempered = std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
@@ -152,7 +152,7 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
-// As many tokens as the model has heads, beside other heads, hint at the wrong layout.
+// Suspects a wrong layout if tokens equal a head count of the model and heads do not.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
                                          std::string_view layout) {
   const std::vector<std::int64_t> counts = head_counts_of(config);
@@ -170,7 +170,7 @@ std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::stri
   return warnings;
 }
 
-// Refuses whole heads of latent attention, where only a slice turns.
+// Refuses whole heads of latent attention, where only a slice rotates.
 void check_head(const Job& job, const ModelRotary& rotary) {
   const std::int64_t features = job.tensor.extents.features;
   const std::int64_t whole = rotary.nope_head_dim + rotary.spec.head_dim;
@@ -181,7 +181,7 @@ void check_head(const Job& job, const ModelRotary& rotary) {
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 
-// Empty tensors may have any number of tokens: no rows are made for them.
+// Tensors without elements may claim any number of tokens. Sets it to 0, so that no rows are made.
 bool forget_tokens_without_elements(std::vector<Job>& jobs) {
   const bool has_elements =
       std::ranges::any_of(jobs, [](const Job& job) { return !job.tensor.array.data.empty(); });
@@ -221,7 +221,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
                "--" + std::string(job.name));
   }
   const Done done{arguments, jobs, places, frequencies, model.rotary[chosen].spec};
-  // Before the files are written: it may run out of memory.
+  // Made before any file is written, because it may run out of memory.
   std::string summary = form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
   write_outputs(jobs, arguments.overwrite());
   return summary;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary stretch: which settings let a model read more tokens than it was trained on.
+// rotary stretch: settings that let a model read more tokens than it was trained on.
 #include "cli/stretch/stretch.hpp"
 
 #include <cmath>
@@ -32,7 +32,7 @@ std::string change_text(const StretchedRotary& change) {
 std::string candidate_text(const StretchCandidate& candidate) {
   std::string text = fmt::format("\n{}\n", candidate.rule);
   if (!candidate.published.empty()) text += line("published", printable(candidate.published));
-  // On one line, to be copied.
+  // One line, ready to copy.
   text += fmt::format("  {:<14}{}\n", "config.json", printable(dumped(candidate.settings)));
   if (candidate.refusal) return text + line("refused", printable(*candidate.refusal));
   for (const StretchedRotary& each : candidate.rotary) text += line("changes", change_text(each));
@@ -68,7 +68,7 @@ Json candidate_json(const StretchCandidate& candidate) {
            })}};
 }
 
-// A drafter shares the positions, and nothing else.
+// A drafter shares only the positions with its model.
 std::string drafter_sentence(const std::string& drafter, const ModelOptions& options,
                              std::int64_t tokens) {
   ModelOptions its = options;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table: prints or saves an encoding as a table by position or distance. The name decides
-// the kind of encoding, and so which options apply.
+// rotary table: prints or saves an encoding as a table by position or distance. The name determines
+// the kind of encoding and the options that apply.
 #include "cli/commands/commands.hpp"
 #include "cli/commands/table_of_model.hpp"
 #include "cli/model_cards.hpp"
@@ -19,7 +19,7 @@ constexpr unsigned by_distance = Kind::bias | Kind::window;
 
 constexpr std::string_view shaw = "shaw";
 
-// Encodings without a table of their own: the reason, and what to do instead.
+// Encodings without a table here: the reason, and what to use instead.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> elsewhere = {{
     {"fire",
      "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "
@@ -60,14 +60,14 @@ std::string kinds_text(unsigned kinds) {
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 
-// An encoding's table. Rows are made only to be printed.
+// An encoding's table, and how to show it. `rows` and `text` run only if needed.
 struct Table {
   std::string_view encoding, dtype;
   const NpyArray& numbers;
   Json facts;
-  std::function<Json()> rows;  // members beside the facts
+  std::function<Json()> rows;  // the rows, besides the facts
   std::function<std::string()> text;
-  std::string saved;  // what a file has
+  std::string saved;  // describes the saved file
 };
 
 std::string answer(const TableArguments& arguments, OutputForm form, const Table& table) {
@@ -105,7 +105,7 @@ std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form
                             rows.spec.dim, to_string(rows.dtype), sinusoidal_text(rows.spec))});
 }
 
-// [heads, distances]: a call of fill_distances for each run of consecutive distances.
+// [heads, distances]. Calls fill_distances() for each run of consecutive distances.
 NpyArray bias_numbers(const RelativeBias& bias, DType dtype,
                       const std::vector<std::int64_t>& distances) {
   const std::int64_t heads = head_count(bias);
@@ -170,7 +170,7 @@ std::string table_of_bias(const TableArguments& arguments, OutputForm form) {
                                       distances.size(), to_string(dtype))});
 }
 
-// The row of Shaw's window for each distance.
+// The row of Shaw's table for each distance.
 std::string table_of_window(const TableArguments& arguments, OutputForm form) {
   require(arguments.left && arguments.right,
           "shaw needs --left N and --right N, how far the window reaches on each side");
@@ -235,7 +235,7 @@ void declare_model(OptionParser& parser, TableArguments& arguments) {
                            config_settings_help, bias_settings_help()));
 }
 
-// Options go with kinds of encodings.
+// Says which options apply to which kinds of encodings.
 void declare_uses(OptionParser& parser, const TableArguments& a) {
   const auto only = [&](OptionParser::Names options, unsigned kinds, std::string_view more = "") {
     parser.only(options, kinds_text(kinds) + std::string(more),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table CONFIG: cos and sin in the shapes of other code, to compare a ported model with.
+// rotary table CONFIG: cos and sin in the shapes of other programs, to check a port.
 #include "cli/commands/table_of_model.hpp"
 
 #include "cli/commands/commands.hpp"
@@ -26,7 +26,7 @@ struct Table {
   }
 };
 
-// One row of pairs as the columns of the form.
+// Appends a row of pairs in the columns of the form.
 void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form form,
                     Pairing pairing) {
   const bool interleaved = pairing == Pairing::interleaved;
@@ -103,7 +103,7 @@ std::string text_of(const Table& table) {
                     });
 }
 
-// Numbers, or lists of coordinates where these differ.
+// Numbers for one axis, else lists of coordinates.
 Json positions_json(const Coordinates& positions) {
   if (positions.axes == 1) return positions.numbers;
   Json tokens = Json::array();
@@ -139,7 +139,7 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
   return json;
 }
 
-// Names the encoding of a model without rotary embedding, and the command that shows it.
+// Names the model's other encoding and the command that shows it.
 [[noreturn]] void fail_without_rotary(const ModelSpec& model) {
   std::string reason = "the model has no rotary embedding";
   if (!model.layers.empty()) {

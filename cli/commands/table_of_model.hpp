@@ -27,9 +27,9 @@ inline constexpr std::array<NamedForm, 3> forms = {
     {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}}};
 
 struct TableArguments {
-  ModelOptions model;  // its config is the name of an encoding where that is no config's
+  ModelOptions model;  // its config is a config or the name of an encoding
   SinusoidalOptions sinusoidal;
-  BiasOptions bias;  // without name and settings, which are those of model
+  BiasOptions bias;  // its name and settings are in `model`
   std::optional<PositionList> positions, distances;
   std::optional<std::int64_t> dim, left, right;
   NamedForm form = forms.front();
@@ -41,7 +41,7 @@ struct TableArguments {
   [[nodiscard]] const std::string& name() const noexcept { return model.config; }
 };
 
-// Writes --out if given; returns the text for standard output.
+// Writes --out if given. Returns the text for standard output.
 [[nodiscard]] std::string table_of_model(const TableArguments& arguments, OutputForm form);
 
 }  // namespace rotary::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary trace: prints the adapter that saves q and k before and after in PyTorch. It runs where
-// the model runs; the tool starts no Python.
+// rotary trace: prints the Python adapter that saves q and k before and after rotation. It runs
+// beside the model in PyTorch; the tool starts no Python.
 #include "cli/commands/commands.hpp"
 #include "cli/trace/adapter.hpp"
 

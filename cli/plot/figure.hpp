@@ -56,7 +56,7 @@ struct HeatMap {
   std::vector<double> values = {};  // [rows][columns]; not finite: an empty cell (masked)
   std::string label = {};           // the quantity, with its unit
   double lowest = 0, highest = 1;
-  enum class Colors { sequential, diverging } colors = Colors::sequential;  // diverging: from a middle
+  enum class Colors { sequential, diverging } colors = Colors::sequential;  // diverging: about 0
 };
 
 enum class Aspect { free, equal };   // equal: units of x and y are equally long

@@ -130,7 +130,7 @@ std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
 
 constexpr double grid = 1.01;  // ratio of neighbouring bases
 constexpr double first_base = 1000;
-constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens, for some seconds
+constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens: seconds
 
 // The first distance below `end` at which the sum is negative, or end.
 std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
