@@ -21,7 +21,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// False unless the whole text is the number.
+// False unless the whole text is a number.
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
   const std::string_view digits = without_blanks(text);
@@ -31,7 +31,7 @@ bool read_number(std::string_view text, Number& number) {
 
 constexpr std::int64_t most_of_int64 = std::numeric_limits<std::int64_t>::max();
 
-// Numbers in one answer: 1 GiB of f32 in a file, less on a terminal or for a JSON reader.
+// The most numbers in an answer: 1 GiB of f32 in a file, fewer on a terminal or for a JSON reader.
 constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
 constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
 
@@ -95,7 +95,7 @@ PositionList::Range PositionList::range_of(std::string_view text) const {
   const std::int64_t start = parse_int64(option_, text.substr(0, colon));
   const std::int64_t stop = parse_int64(option_, text.substr(colon + 1));
   require(start < stop, "{} START:STOP must have START < STOP, got '{}'", option_, text);
-  // Unsigned: the difference may not fit int64.
+  // Unsigned, because the difference may not fit int64.
   return {.first = start,
           .count = static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start)};
 }
@@ -124,7 +124,7 @@ void PositionList::append_axis(std::vector<std::int64_t>& numbers, const Box& bo
                                std::size_t axis) {
   const bool is_grid = box.ranges.size() > 1;
   const Range& range = box.ranges[is_grid ? axis : 0];
-  std::uint64_t run = 1;  // tokens with the same coordinate
+  std::uint64_t run = 1;  // adjacent tokens with the same coordinate
   for (std::size_t faster = axis + 1; is_grid && faster < box.ranges.size(); ++faster)
     run *= box.ranges[faster].count;
   for (std::uint64_t token = 0; token < box.count; ++token)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of command-line options, read strictly: the whole text is the value and nothing saturates.
-// Each failure is a usage error that names the option, the requirement and what was got.
+// Parses values of command-line options strictly: the whole text is the value, and nothing
+// saturates. A failure is a usage error that names the option, the requirement and the value found.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct ValueRange {
 [[nodiscard]] std::int64_t parse_between(std::string_view option, std::string_view text,
                                          const ValueRange& range);
 
-// Finite.
+// The number must be finite.
 [[nodiscard]] double parse_double(std::string_view option, std::string_view text);
 
-// The parts between commas, blanks around them removed; "" has one empty part.
+// Splits at commas and trims blanks. "" gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
-// "a, b, c"; name is a member of a value, or a function.
+// "a, b, c". `name` is a member of a value, or a function.
 template <class Values, class Name>
 [[nodiscard]] std::string names_text(const Values& values, Name name,
                                      std::string_view between = ", ") {
@@ -44,7 +44,7 @@ template <class Values, class Name>
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
                               const std::vector<std::string_view>& names);
 
-// The value with the name `text`; name is a member of a value, or a function.
+// Finds the value named `text`. `name` is a member of a value, or a function.
 template <class Values, class Name>
 [[nodiscard]] const auto& choose_by(Name name, std::string_view option, std::string_view text,
                                     const Values& values) {
@@ -56,15 +56,16 @@ template <class Values, class Name>
   fail_choice(option, text, names);
 }
 
-// `numbers_each` numbers (>= 1) per position, for the file `out` or for standard output.
+// The size of an answer: `numbers_each` numbers (>= 1) per position, for the file `out` or for
+// standard output.
 struct AnswerSize {
   std::uint64_t numbers_each = 1;
   const std::optional<std::string>& out;
 };
 
-// Tokens whose positions have several coordinates.
+// Tokens with one or more coordinates each.
 struct Coordinates {
-  std::int64_t axes = 1;              // 1 also where all coordinates of each token are equal
+  std::int64_t axes = 1;              // 1 if all coordinates of each token are equal
   std::vector<std::int64_t> numbers;  // [axes][tokens]
 
   [[nodiscard]] std::size_t tokens() const noexcept {
@@ -74,14 +75,14 @@ struct Coordinates {
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
-// Parses "0:16" (STOP excluded), "7", "0,1,4096", "-4:4,131071". Slashes separate axes: "0/3/5" is
-// a token, "0/0:4/0:6" a grid, the last axis fastest. A part without slashes holds for all axes.
-// Usage failure for an empty range or a number outside int64.
+// Parses "0:16" (without STOP), "7", "0,1,4096", "-4:4,131071". Slashes separate axes: "0/3/5" is a
+// token, and "0/0:4/0:6" a grid whose last axis varies fastest. A part without slashes is used for
+// all axes. Fails as wrong usage for an empty range or a number outside int64.
 class PositionList {
  public:
   PositionList(std::string_view option, std::string_view text);
 
-  // In the order given. The count is checked before anything of that size is allocated.
+  // In the given order. The count is checked before memory is allocated.
   [[nodiscard]] std::vector<std::int64_t> numbers(const AnswerSize& answer) const {
     return coordinates(1, answer).numbers;
   }
@@ -95,7 +96,7 @@ class PositionList {
   // A range of tokens with equal coordinates on all axes, or a grid.
   struct Box {
     std::vector<Range> ranges;  // one, or one per axis
-    std::uint64_t count = 1;    // of tokens, at most 2^64 - 1
+    std::uint64_t count = 1;    // tokens, at most 2^64 - 1
   };
 
   [[nodiscard]] Range range_of(std::string_view text) const;

@@ -20,10 +20,10 @@ namespace {
 
 constexpr NpyLimit most_parameters{.elements = std::uint64_t{1} << 26};
 
-// A name in messages: "--set buckets".
+// The name of a setting in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
 
-// The settings KEY=VALUE; each must be asked for.
+// The KEY=VALUE settings. check_all_used() refuses those that no encoding reads.
 class BiasSettings {
  public:
   explicit BiasSettings(const std::vector<ConfigOverride>& settings) {
@@ -49,7 +49,8 @@ class BiasSettings {
     const auto value = text(key);
     return value ? parse_double(option_of(key), *value) : otherwise;
   }
-  // [heads][units]; one number serves all. Requires heads in [1, 2^20] and units in [1, 4096].
+  // [heads][units]; a single number is used for all. heads must be in [1, 2^20], units in [1,
+  // 4096].
   [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
                                             std::int64_t units) {
     auto values =
@@ -63,7 +64,7 @@ class BiasSettings {
                heads, values.size());
   }
 
-  // Fails for a key that nobody asked for.
+  // Refuses a setting that the encoding did not read.
   void check_all_used(std::string_view name) const {
     for (const auto& [key, value] : given_) {
       require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
@@ -90,14 +91,14 @@ T5Buckets t5_buckets(BiasSettings& settings) {
                   .read(option_of("rounding"), settings.text("rounding").value_or("transformers"))};
 }
 
-// f32 or f64, any shape.
+// The array must be f32 or f64, of any shape.
 std::vector<double> numbers_of(const NpyArray& array) {
   require(array.type == NpyType::f32 || array.type == NpyType::f64,
           "--parameters must have the type '<f4' or '<f8', got '{}'", descr_of(array.type));
   return array.doubles();
 }
 
-// One encoding is made from these.
+// The inputs for one encoding.
 struct Source {
   const BiasOptions& options;
   BiasSettings& settings;
@@ -106,7 +107,7 @@ struct Source {
     require(options.heads.has_value(), "{} needs --heads", options.name);
     return *options.heads;
   }
-  // Without --heads: from the size of the file, `for_each` numbers per head, rounded up.
+  // Without --heads, computed from the file's size with `for_each` numbers per head, rounded up.
   [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
                                       std::size_t for_each) const {
     if (options.heads || numbers.empty()) return heads();
@@ -143,10 +144,10 @@ Alibi alibi(const Source& source) {
   const bool has_file = source.options.parameters.has_value();
   std::vector<double> slopes;
   if (has_file) slopes = numbers_of(source.file(""));
-  // An Alibi without slopes uses its formula, which is not what a file means.
+  // An empty file is refused, because an Alibi without slopes would use its formula.
   require(!has_file || !slopes.empty(), "--parameters must hold a slope for each head, got none");
   Alibi bias{.heads = source.heads_of(slopes, 1), .first_head = settings.integer("first_head", 0)};
-  // With a file, bias_max has no effect and is refused.
+  // A file makes bias_max useless, so --set bias_max is then refused as unused.
   if (!has_file) bias.bias_max = settings.number("bias_max", bias.bias_max);
   if (const auto all = settings.text("model_heads"))
     bias.model_heads = parse_int64(option_of("model_heads"), *all);
@@ -158,7 +159,7 @@ Alibi alibi(const Source& source) {
   return bias;
 }
 
-// The file has the numbers of parameter_count() in order; its length gives the width.
+// The file has parameter_count() numbers in order. Its length determines the width.
 Fire fire(const Source& source) {
   const auto all = numbers_of(source.file(
       "c, threshold, hidden_weight, hidden_bias, output_weight [heads, width], output_bias"));
@@ -191,7 +192,7 @@ Sandwich sandwich(const Source& source) {
           .heads = source.heads()};
 }
 
-// The parameters of an encoding that are lists per head, and the numbers of a head in each list.
+// An encoding's lists per head, and how many numbers a head has in each list.
 struct Lists {
   std::vector<std::pair<std::string, std::vector<double>*>> of_names;
   std::int64_t units = 1;
@@ -217,7 +218,8 @@ Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
   return lists;
 }
 
-// Reads the lists from --set or, once (it may be standard input), in turn from the file.
+// Reads the lists from --set, or all from the file, which is read once because it may be standard
+// input.
 OwnedBias by_lists(const Source& source) {
   OwnedBias owned{.bias = relative_bias_named(source.options.name).value()};
   const Lists lists = lists_of(owned.bias, source.settings);
@@ -249,7 +251,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
-// nullptr: by_lists().
+// The function that makes this encoding; nullptr means by_lists().
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });

@@ -14,11 +14,11 @@
 
 namespace rotary::cli {
 
-// "t5", "alibi", ...: those of to_string(RelativeBias), in its order.
+// "t5", "alibi", ...: the names of to_string(RelativeBias), in its order.
 [[nodiscard]] std::vector<std::string_view> bias_names();
 
-// The encodings whose parameters are lists for each head, for help: "kerple_log: p, a;
-// kerple_power: a, p". Their file of --parameters has the lists in this order.
+// Help for encodings with lists of parameters for each head: "kerple_log: p, a; kerple_power: a,
+// p". A file of --parameters has the lists in this order.
 [[nodiscard]] std::string bias_lists_help();
 
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
@@ -30,21 +30,21 @@ struct BiasOptions {
   std::optional<std::string> parameters;  // an NPY file
 };
 
-// A bias and, where it has one, the table that it views.
+// A bias, and the table that it views, if any.
 struct OwnedBias {
   RelativeBias bias;
   std::vector<double> table = {};
 };
 
-// The model's number of the bias's first head; not 0 for a part of the model's heads.
+// The index in the model of the bias's first head; not 0 if the bias has only some heads.
 [[nodiscard]] std::int64_t first_head(const RelativeBias& bias) noexcept;
 
 [[nodiscard]] OwnedBias read_bias(const BiasOptions& options);
 
-// The buckets of T5 alone, which need no table.
+// T5's buckets without a table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// The smallest distance whose bucket all farther keys before the query share.
+// From this distance on, all keys before the query have the same bucket.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

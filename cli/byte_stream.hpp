@@ -10,7 +10,7 @@
 
 namespace rotary::cli {
 
-// Reads forward; the input need not end.
+// Reads forward. The input may be endless.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -18,13 +18,13 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // Returns how many bytes were filled: fewer only at the end.
+  // Returns the number of bytes read, which is smaller only at the end.
   [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // Absent for a pipe.
+  // Empty for a pipe.
   [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
 };
 
-// A file that is in memory.
+// A file in memory.
 class MemoryStream : public ByteStream {
  public:
   explicit MemoryStream(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours of what people read: on a terminal only, unless --color says otherwise. Headings are
-// bold, failures red, warnings yellow, marks of values that a file does not state faint.
+// Colours, by default only on a terminal (--color). Headings are bold, failures red, and warnings
+// yellow. Marks of values that the config does not state are faint.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace rotary::cli {
 
 enum class ColourChoice { automatic, always, never };
 
-// Decides for the whole process, before anything is written.
+// Sets the choice for the process. Called before anything is written.
 void choose_colour(ColourChoice choice) noexcept;
 
-// True for --color always, or on a terminal that is not dumb without NO_COLOR (no-color.org).
+// True for --color always, or on a terminal unless TERM is dumb or NO_COLOR is set (no-color.org).
 [[nodiscard]] bool has_colour(int descriptor) noexcept;
 
-// Text with the escape sequences of ECMA-48.
+// The text with ECMA-48 escape sequences.
 [[nodiscard]] std::string coloured(std::string_view text);
 
 }  // namespace rotary::cli

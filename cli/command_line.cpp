@@ -39,7 +39,7 @@ struct DeclaredCommand {
   Run run;
 };
 
-// Inner commands come first: when one is called, the outer one counts as called, too.
+// Subcommands come first in `declared`: if one is called, its parent counts as called, too.
 void declare(const Command& command, CLI::App& parent, std::vector<DeclaredCommand>& declared) {
   CLI::App* app = parent.add_subcommand(std::string(command.name), std::string(command.summary));
   for (const Command* inner : command.commands) declare(*inner, *app, declared);
@@ -58,7 +58,7 @@ void declare(const Command& command, CLI::App& parent, std::vector<DeclaredComma
   declared.push_back({&command, app, std::move(parser), std::move(run)});
 }
 
-// Owns the parser of CLI11.
+// Owns CLI11's parser.
 class Parser {
  public:
   Parser() : root_("Position encodings for transformers") {
@@ -115,7 +115,7 @@ void check_options_before(const CLI::App& app) {
   }
 }
 
-// CLI11's own message says only that an argument was not expected.
+// CLI11's own message would only say that an argument was not expected.
 void check_first_argument(Arguments arguments) {
   const bool given = arguments.size() > 1;
   std::vector<std::string_view> names = {"-h", "--help", "-V", "--version"};
@@ -135,7 +135,7 @@ const CLI::App& chosen_app(const CLI::App& app) {
   return chosen.empty() ? app : chosen_app(*chosen.front());
 }
 
-// Names the first argument that the command does not take.
+// Names the first argument that the command does not accept.
 std::string unexpected_text(const CLI::App& root) {
   const CLI::App& app = chosen_app(root);
   const std::vector<std::string> extra = root.remaining(true);
@@ -154,7 +154,7 @@ std::string unexpected_text(const CLI::App& root) {
                      did_you_mean(name, names));
 }
 
-// ": one of bthd, bhtd, thd", for the missing option; "" where it takes any value.
+// ": one of bthd, bhtd, thd": the values of the missing option; "" if any value is allowed.
 std::string choices_text(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     std::string values = option->get_type_name();
@@ -205,7 +205,7 @@ CommandFacts facts_named(std::string_view name) {
   fail_usage("there is no command '{}'{}", name, did_you_mean(name, names));
 }
 
-// All of CLI11's reasons have one exit code.
+// All CLI11 failures have one exit code.
 Call read_command_line(Arguments arguments) {
   check_first_argument(arguments);
   Parser table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the command line, and lists the options for help, manual pages, docs/tool.md, completions.
+// Parses the command line. Lists the options for help, manual pages, docs/tool.md and completions.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace rotary::cli {
 using Arguments = std::span<const char* const>;
 
 struct OptionFacts {
-  std::vector<std::string> names;  // "-o", "--out"; of a positional argument "CONFIG"
-  std::string value;               // "FILE"; "light|dark" for one of these; empty for a flag
+  std::vector<std::string> names;  // "-o", "--out"; a positional argument has "CONFIG"
+  std::string value;               // "FILE"; "light|dark" for a choice; empty for a flag
   std::string help;
   bool required = false;
   bool repeated = false;
@@ -28,13 +28,13 @@ struct CommandFacts {
   std::string_view examples;
   std::vector<OptionFacts> arguments;
   std::vector<OptionFacts> options;
-  std::vector<const Command*> commands;  // called by this one's name and their own
+  std::vector<const Command*> commands;  // subcommands
 };
 
-// The tool itself first, then its commands in their order, each before those called by its name.
+// The tool first, then the commands in order, each before its subcommands.
 [[nodiscard]] std::vector<CommandFacts> all_command_facts();
 
-// The facts of "rotary bench attention". Usage failure for another name.
+// The facts of a command such as "rotary bench attention". Fails as wrong usage for other names.
 [[nodiscard]] CommandFacts facts_named(std::string_view name);
 
 struct Call {
@@ -42,10 +42,10 @@ struct Call {
   OutputForm form;
 };
 
-// Returns the command, the help or the version asked for. Usage failure for a wrong command line.
+// Returns the command to run, or the requested help or version. Fails as wrong usage.
 [[nodiscard]] Call read_command_line(Arguments arguments);
 
-// "rotary inspect", or "rotary" when the first argument is no command.
+// "rotary inspect"; "rotary" if the first argument is no command.
 [[nodiscard]] std::string title(Arguments arguments);
 
 }  // namespace rotary::cli

@@ -19,7 +19,7 @@ std::string words_of(const CommandFacts& command) {
   return words;
 }
 
-// "light dark" of "light|dark"; empty for an option that takes no such list.
+// "light dark" for "light|dark"; empty for an option without choices.
 std::string choices_of(const OptionFacts& option) {
   if (option.value.find('|') == std::string::npos) return "";
   std::string choices = option.value;
@@ -34,14 +34,14 @@ bool takes_config(const CommandFacts& command) {
   return std::ranges::any_of(command.arguments, names_card);
 }
 
-// Between single quotes.
+// Puts the text between single quotes.
 std::string single_quoted(std::string_view text) {
   std::string result;
   for (const char each : text) result += each == '\'' ? "'\\''" : std::string(1, each);
   return result;
 }
 
-// "bench attention" of "rotary bench attention"; empty for the tool.
+// "bench attention" for "rotary bench attention"; empty for the tool.
 std::string_view subcommand(const CommandFacts& command) {
   const std::string_view name = command.name;
   return name.substr(std::min(name.size(), std::string_view("rotary ").size()));
@@ -78,7 +78,7 @@ std::string bash_function(std::span<const CommandFacts> commands,
          "}\n";
 }
 
-// Within the brackets of a specification of _arguments.
+// Escapes text between the brackets of a specification for _arguments.
 std::string zsh_text(std::string_view text) {
   std::string result;
   for (const char each : text) {

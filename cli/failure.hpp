@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes, and Failure, which a command throws when it cannot go on: main() prints it and exits
-// with its code. The library and the file readers return errors as values.
+// Exit codes, and Failure: a command throws it to end, and main() prints it and exits with its
+// code. The library and the file readers return errors as values.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace rotary::cli {
 
-// The numbers are part of the tool's interface: scripts branch on them (docs/tool.md).
+// The numbers are part of the tool's interface, because scripts depend on them (docs/tool.md).
 enum class ExitCode : int {
   ok = 0,
   check_failed = 1,
@@ -31,7 +31,7 @@ enum class ExitCode : int {
 
 struct ExitCodeFacts {
   ExitCode code;
-  std::string_view name;  // the code of an error in JSON
+  std::string_view name;  // the error code in JSON
   std::string_view meaning;
 };
 
@@ -90,7 +90,7 @@ void require(bool holds, fmt::format_string<Values...> message, Values&&... valu
   return code == ErrorCode::unsupported ? ExitCode::unsupported : ExitCode::internal;
 }
 
-// Converts a library error; the message begins with the subject, often a file name.
+// Converts a library error. The message begins with the subject, often a file name.
 [[nodiscard]] inline Failure failure_of(const Error& error, std::string_view subject) {
   return {exit_code_of(error.code),
           fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ", error.message)};

@@ -34,15 +34,15 @@ template <class... Values>
   fail_io(name, "cannot {} it: {}", verb, std::generic_category().message(errno));
 }
 
-// Names of files by device and inode, which do not depend on the path.
+// Names of files by device and inode, which are the same for all paths to a file.
 using FileNames = std::map<std::pair<::dev_t, ::ino_t>, std::string>;
 
-// Opened inputs and existing outputs, for the whole process: commands check outputs in between.
+// Opened inputs and existing outputs of the process.
 struct FilesInUse {
   FileNames inputs, outputs;
 };
 
-// A regular file is an input or an output, not both.
+// A regular file cannot be both input and output.
 void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
                    const std::string& name) {
   static FilesInUse in_use;
@@ -56,12 +56,12 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
              output->second, input->second);
 }
 
-// A pipe that the shell opened, as for `<(...)`.
+// True for a pipe that the shell opened, as for `<(...)`.
 bool is_of_shell(std::string_view path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
-// Refuses files that may block or never end.
+// Refuses files that may block or be endless.
 void check_kind(std::string_view path, ::mode_t mode) {
   if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell(path))) return;
   const std::string_view kind = S_ISDIR(mode)    ? "a folder"
@@ -71,19 +71,19 @@ void check_kind(std::string_view path, ::mode_t mode) {
   fail_io(path, "must be a regular file, got {}", kind);
 }
 
-// Does not wait for the writer of a pipe.
+// Opens without waiting for a pipe's writer.
 int open_input(const std::string& path) {
   if (path == "-") return STDIN_FILENO;
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (number >= 0) return number;
   const int error = errno;
   struct ::stat status {};
-  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets
+  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets, which open() does not open
   errno = error;
   fail_errno(path, "open");
 }
 
-// Follows a symbolic link: the link stays, its target is replaced.
+// Follows a symbolic link, so that its target is replaced and the link stays.
 fs::path target_of(const std::string& path) {
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::symlink) return path;
@@ -109,7 +109,7 @@ void check_output(const std::string& path, Overwrite overwrite) {
   }
 }
 
-// Renames all files, or restores them as far as the file system can.
+// Renames all files. On failure restores them, if the file system can.
 void take_places(std::list<PartialFile>& files) {
   auto next = files.begin();
   try {

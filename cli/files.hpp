@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes files. Outputs get their names once all outputs of the command are complete; a
-// failure leaves no trace. Failures are I/O failures.
+// Reads and writes files. Outputs get their names when all outputs of the command are complete, so
+// a failure leaves no files. Failures are I/O failures.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@
 
 namespace rotary::cli {
 
-// The name of an input in messages: its path, or "standard input" for "-".
+// An input's name in messages: its path, or "standard input" for "-".
 [[nodiscard]] std::string_view input_name(std::string_view path) noexcept;
 
-// Usage failure where more than one of the inputs is "-".
+// Fails as wrong usage if more than one input is "-".
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
-// "-" is standard input. Opens regular files and pipes of the shell alone, and never waits. Usage
-// failure for a file that check_outputs() took for an output.
+// A file, or standard input for "-". Opens only regular files and pipes of the shell, and never
+// waits. Fails as wrong usage for a file that check_outputs() registered as an output.
 class InputFile : public ByteStream {
  public:
   explicit InputFile(const std::string& path);
 
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override;
 
-  // Reads at `offset`, independent of read(); a failure counts as the end.
+  // Reads at `offset`, independent of read(). A failure counts as the end of the file.
   [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
-  // Absent unless it is a regular file.
+  // Empty unless it is a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
   [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
 
@@ -43,7 +43,7 @@ class InputFile : public ByteStream {
   Descriptor descriptor_;
 };
 
-// All bytes of the file, or of standard input for "-"; a file with more than limit_bytes fails.
+// All bytes of the file, or of standard input for "-". Fails above limit_bytes.
 [[nodiscard]] std::string read_file(const std::string& path, std::uint64_t limit_bytes);
 
 enum class Overwrite { refuse, allow };
@@ -55,19 +55,19 @@ struct OutputFile {
 
 using Write = std::function<void(std::string_view)>;
 
-// A file too large for memory: fill() writes it in pieces.
+// A file that may exceed the memory: fill() writes it in pieces.
 struct StreamedFile {
   std::string path;
   std::function<void(const Write& write)> fill;
-  // Verifies the bytes under their temporary name; throws if they are wrong.
+  // Checks the bytes under the temporary name. Throws if they are wrong.
   std::function<void(const std::string& path)> check = {};
 };
 
-// Fails when an output could not be written or is an open input; opening it later as an input
-// fails. Called before the work, so that a refusal comes at once.
+// Fails if an output could not be written or is an open input; a later attempt to read it fails,
+// too. Called before the work, so that a refusal comes at once.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
-// A replaced file keeps its permissions and, where allowed, its owner. No fsync.
+// A replaced file keeps its permissions and, if allowed, its owner. Does not call fsync.
 void write_files(std::span<const OutputFile> files, Overwrite overwrite);
 void write_files(std::span<const StreamedFile> files, Overwrite overwrite);
 

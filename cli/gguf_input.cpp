@@ -20,7 +20,7 @@ std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::
   return static_cast<InputFile*>(context)->read_at(offset, {bytes, count});
 }
 
-// A file has the keys of one architecture alone.
+// Finds a key by its ending: a file has keys of one architecture only.
 const GgufKey* find_by_ending(const GgufMetadata& metadata, std::string_view ending) {
   const auto found = std::ranges::find_if(
       metadata.keys, [&](const GgufKey& key) { return key.name.ends_with(ending); });

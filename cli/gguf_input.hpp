@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the metadata of GGUF files, recognised by their first bytes.
+// Reads the metadata of GGUF files, which are recognised by their first bytes.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace rotary::cli {
 
 [[nodiscard]] inline bool is_gguf(std::string_view bytes) { return bytes.starts_with("GGUF"); }
 
-// Absent unless it is a regular GGUF file; "-" is standard input.
+// Empty unless the path is a regular GGUF file. "-" is standard input.
 [[nodiscard]] std::optional<GgufMetadata> read_gguf_file(const std::string& path);
 
-// For a pipe, which was read whole.
+// For a pipe, whose bytes were read already.
 [[nodiscard]] GgufMetadata gguf_of_bytes(std::string_view bytes, const std::string& path);
 
-// Adds the sizes that commands need, under the keys of configs.
+// Adds the sizes that commands need, with the keys of a config.
 [[nodiscard]] ConfigFile gguf_config(GgufMetadata metadata);
 
 }  // namespace rotary::cli

@@ -22,7 +22,7 @@ constexpr std::size_t text_width = 80;
 
 bool is_tool(const CommandFacts& command) { return command.name == "rotary"; }
 
-// name, then text in its column, broken between words.
+// The name, then the text in its column, wrapped between words.
 std::string entry(std::size_t right_column, std::string_view name, std::string_view text) {
   std::string begin = fmt::format("  {:<{}}", name, right_column - 2);
   if (name.size() + 2 >= right_column) begin += fmt::format("\n{:{}}", "", right_column);
@@ -69,7 +69,7 @@ std::string commands_text(const CommandFacts& command) {
   return text;
 }
 
-// Escapes roff, where a dot or a quote begins a request.
+// Escapes roff, where a leading dot or quote is a request.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char each : text) {
@@ -110,7 +110,7 @@ std::string see_also(const CommandFacts& command) {
   return ".SH SEE ALSO\n" + pages + "\n";
 }
 
-// Escapes bars, which end cells, and angles, which begin HTML.
+// Escapes bars, which end cells, and < and >, which begin HTML.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char each : text) {
@@ -128,7 +128,7 @@ std::string markdown_table(std::span<const OptionFacts> options) {
   return text + '\n';
 }
 
-// The examples without their indent.
+// The examples without indent.
 std::string plain_lines(std::string_view indented) {
   std::string lines;
   while (!indented.empty()) {
@@ -151,7 +151,7 @@ std::string command_markdown(const CommandFacts& command) {
   return text + (options.empty() ? "" : markdown_table(options));
 }
 
-// Names alone; manual pages have the meanings.
+// Only the names: manual pages have the meanings.
 std::string exit_codes_text() {
   std::vector<std::string> codes;
   for (const ExitCodeFacts& each : exit_codes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of commands as text: --help, manual pages, docs/tool.md.
+// Writes the facts of commands as --help, manual pages and docs/tool.md.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace rotary::cli {
 
-// --help: examples first, 80 columns wide; the tool's own ends with the exit codes.
+// --help with examples first, 80 columns wide. The tool's own help ends with the exit codes.
 [[nodiscard]] std::string help_text(const CommandFacts& command);
 
-// A page of man(7), section 1.
+// A page for man(7), section 1.
 [[nodiscard]] std::string manual_page(const CommandFacts& command);
 
 // docs/tool.md.
 [[nodiscard]] std::string reference_markdown(std::span<const CommandFacts> commands);
 
-// Scripts with which a shell completes commands, options, their values, card names and files.
+// Shell scripts that complete commands, options, values, card names and files.
 
 enum class Shell { bash, zsh, fish };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most = 65536;
 
-// --set wins over the config.
+// The value of --set, else of the config.
 SortedJson value_at(const SortedJson& config, const std::string& outer, const std::string& key,
                     const ResolveOptions& options) {
   SortedJson value = config.is_object() && config.contains(key) ? config[key] : SortedJson();
@@ -23,7 +23,7 @@ SortedJson value_at(const SortedJson& config, const std::string& outer, const st
   return value;
 }
 
-// The config of the language model, and its path.
+// The language model's config and its path.
 std::pair<SortedJson, std::string> language_model(std::string_view config_json) {
   std::pair<SortedJson, std::string> found(parsed_config(config_json), "");
   auto& [config, outer] = found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of a token, which a common mistake takes for those of a head.
+// The features of a token, which are often mistaken for those of a head.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace rotary::cli {
 
-// The size of Llama 2 7B, Mistral 7B and Llama 3.1 8B, where no config says it.
+// Used if no config states it: the size of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
 inline constexpr std::int64_t usual_hidden_size = 4096;
 
-// From a config that resolve() accepts with these options, or from the language model in it.
+// From a config that resolve() accepts with these options, or from its language model's config.
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 
-// The numbers of query and key heads that the config states.
+// The numbers of query heads and key heads in the config.
 [[nodiscard]] std::vector<std::int64_t> head_counts_of(std::string_view config_json);
 
 }  // namespace rotary::cli

@@ -13,7 +13,7 @@
 namespace rotary::cli {
 namespace {
 
-// Beyond 16 bits an escape is a pair of surrogates.
+// Code points above 16 bits become a pair of surrogates.
 std::string json_escape(char32_t code_point) {
   const auto number = static_cast<std::uint32_t>(code_point);
   if (number <= 0xFFFF) return fmt::format("\\u{:04x}", number);
@@ -23,7 +23,7 @@ std::string json_escape(char32_t code_point) {
 
 std::string with_finite_numbers(std::string_view text) {
   std::string plain;
-  bool is_within = false;  // a string
+  bool is_within = false;  // in a string
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::string_view rest = text.substr(at);
     if (is_within && rest.front() == '\\') {
@@ -89,7 +89,7 @@ std::string printed(const Json& document) {
     text += rest.substr(0, plain);
     rest.remove_prefix(plain);
     if (rest.empty()) break;
-    // Only strings have other characters, and there an escape means the same.
+    // Other characters occur only in strings, where an escape means the same.
     const std::string_view sequence = rest.substr(0, utf8_sequence_length(rest));
     const char32_t code_point = code_point_of(sequence);
     text += is_obeyed(code_point) ? json_escape(code_point) : std::string(sequence);

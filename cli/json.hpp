@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON documents: members keep their order, doubles round-trip, NaN and infinity become null.
+// JSON documents: members keep their order, doubles round-trip, and NaN and infinity become null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// nlohmann 3.11 knows no optional: without a value it is null.
+// nlohmann 3.11 has no std::optional: writes null if it is empty.
 template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
   template <class Json>
@@ -29,7 +29,7 @@ using SortedJson = nlohmann::json;
 // The form of a command's answer on standard output: json with --json, else text.
 enum class OutputForm { text, json };
 
-// An array of what make(element) returns for each element.
+// An array of make(element) for each element.
 template <class Range, class Make>
 [[nodiscard]] Json json_array(const Range& elements, Make make) {
   Json array = Json::array();
@@ -37,32 +37,32 @@ template <class Range, class Make>
   return array;
 }
 
-// null where text is empty.
+// null if the text is empty.
 [[nodiscard]] inline Json text_or_null(std::string_view text) {
   return text.empty() ? Json() : Json(text);
 }
 
-// The functions that parse and print stand in json.cpp alone: each source that calls the library's
-// own templates compiles its parser again. What is no JSON is discarded.
+// These functions are defined in json.cpp, because each source that calls the library's templates
+// compiles its parser again. Returns a discarded value if the text is no JSON.
 [[nodiscard]] SortedJson parse_json(std::string_view text);
 [[nodiscard]] Json parse_json_in_order(std::string_view text);
 [[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);
 
-// A config that resolve() accepts: NaN and Infinity, which Python writes, become texts.
+// A config that resolve() accepts. NaN and Infinity, which Python writes, become strings.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
-// The same in the order of the text, for a text of limited size.
+// The same with members in the text's order, for texts of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
-// On one line, as it is.
+// On one line, not escaped.
 [[nodiscard]] std::string dumped(const Json& document);
 
-// The member at "thinker_config.text_config"; of "" the document itself.
+// A pointer to the member "thinker_config.text_config"; "" is the document itself.
 [[nodiscard]] nlohmann::json_pointer<std::string> pointer_to(std::string_view path);
 
-// Rounds to the nearest double with that many significant digits.
+// Rounds to the nearest double with this many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);
 
-// One line with a line end. Escapes as printable.hpp does; bytes that are not UTF-8 become U+FFFD.
+// On one line with a line end. Escapes like printable.hpp; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string printed(const Json& document);
 
 }  // namespace rotary::cli

@@ -22,12 +22,12 @@
 namespace rotary::cli {
 namespace {
 
-// Works without the parser, whose failure may be reported.
+// Does not use the parser, whose failure it may have to report.
 bool wants_json(Arguments arguments) {
   return std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
 }
 
-// The exit code stays that of the failure, even if standard output fails, too.
+// Returns the failure's exit code, even if writing to standard output fails, too.
 int report(Arguments arguments, const Failure& failure) {
   const std::string name = title(arguments);
   std::string text = fmt::format("{}: {}\n", name, printable(failure.what()));
@@ -65,14 +65,14 @@ int run_and_report(Arguments arguments) {
     write_standard_output(answer->text);
     return static_cast<int>(answer->exit_code);
   } catch (const Failure& failure) {
-    // No error object: it would follow the beginning of an answer.
+    // Without an error object, which would follow the first part of an answer.
     write_standard_error(fmt::format("{}: {}; output files, if any, are written\n",
                                      title(arguments), failure.what()));
     return static_cast<int>(failure.exit_code());
   }
 }
 
-// Replaces abort() where memory runs out in a noexcept function.
+// Called in place of abort() if memory runs out in a noexcept function.
 [[noreturn]] void end_as_a_failure() noexcept {
   Made::remove_all();
   static_cast<void>(write_all(
@@ -89,7 +89,7 @@ int main(int argument_count, char** arguments) {
   if (!reserve_standard_descriptors()) return static_cast<int>(ExitCode::io);
   try {
     return run_and_report({arguments, static_cast<std::size_t>(argument_count)});
-  } catch (...) {  // no memory for the message either
+  } catch (...) {  // no memory even for the message
     static_cast<void>(write_all(STDERR_FILENO, "rotary: out of memory\n"));
     return static_cast<int>(ExitCode::internal);
   }

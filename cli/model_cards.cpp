@@ -16,10 +16,10 @@ namespace rotary::cli {
 namespace {
 
 constexpr std::size_t most_near_names = 5;
-constexpr std::size_t longest_text = 100;    // longer than any name
-constexpr std::size_t shortest_overlap = 4;  // letters and digits: "phi3" is one, "t5" says little
+constexpr std::size_t longest_text = 100;    // more than any name has
+constexpr std::size_t shortest_overlap = 4;  // letters and digits: "phi3" counts, "t5" is too short
 
-// Letters and digits alone, in lower case.
+// The letters and digits, in lower case.
 std::string bare(std::string_view text) {
   if (text.ends_with(".json")) text.remove_suffix(5);
   std::string kept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards of models/ inside the tool: configs of public models, reduced to what concerns
-// positions, each with the source of its values.
+// The model cards in the tool (models/): the parts of public configs that affect positions, with
+// the source of each.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace rotary::cli {
 
 struct ModelCard {
   std::string_view name;        // "llama-3.1-8b"
-  std::string_view model_type;  // of the config; empty for the forms of params.json
+  std::string_view model_type;  // of the config; empty for params.json files
   std::string_view source;      // repository, commit, path
   std::string_view json;        // the card's file
 };
@@ -20,20 +20,20 @@ struct ModelCard {
 // Sorted by name.
 [[nodiscard]] std::span<const ModelCard> model_cards() noexcept;
 
-// The card of that name in any case, or nullptr.
+// The card with this name in any case, else nullptr.
 [[nodiscard]] const ModelCard* find_model_card(std::string_view name) noexcept;
 
-// The card that the id of a model on the Hub names: "Qwen/Qwen2.5-7B" is qwen2.5-7b; or nullptr.
+// The card for a model's id on the Hub ("Qwen/Qwen2.5-7B" is qwen2.5-7b), else nullptr.
 [[nodiscard]] const ModelCard* find_card_of_id(std::string_view id);
 
-// Names that text may have meant, nearest first, at most 5. Case, separators and an ending .json do
-// not count; the name may be a part of text, as in meta-llama/Llama-3.1-8B-Instruct.
+// The at most 5 card names nearest to the text, nearest first. Ignores case, separators and a final
+// .json. The name may be a part of the text, as in meta-llama/Llama-3.1-8B-Instruct.
 [[nodiscard]] std::vector<std::string_view> near_card_names(std::string_view text);
 
-// "; the nearest names: llama-3-8b, llama-3.1-8b", or where all of them are listed.
+// "; the nearest names: llama-3-8b, llama-3.1-8b", or where to find all names.
 [[nodiscard]] std::string near_card_names_text(std::string_view text);
 
-// Fails: it names neither a file nor a card; nor ends the message.
+// Fails because the text is neither a file nor a card. The message ends with `nor`.
 [[noreturn]] void fail_unknown_card(std::string_view text, std::string_view nor);
 
 }  // namespace rotary::cli

@@ -60,11 +60,11 @@ bool is_file_or_folder(const std::string& path) {
 const ModelCard* card_meant(const std::string& text) {
   if (is_file_or_folder(text)) return nullptr;
   if (const ModelCard* card = find_model_card(text)) return card;
-  // If the folder exists, it is a path.
+  // If the organisation is an existing folder, the text is a path.
   return is_file_or_folder(text.substr(0, text.find('/'))) ? nullptr : find_card_of_id(text);
 }
 
-// "ORGANISATION/NAME" of the Hub.
+// "ORGANISATION/NAME", as on the Hub.
 bool may_be_id(std::string_view text) {
   return std::ranges::count(text, '/') == 1 && !text.starts_with('.') && !text.starts_with('/') &&
          !text.ends_with('/') && !text.ends_with(".json");
@@ -78,7 +78,7 @@ bool may_be_id(std::string_view text) {
                                             text));
 }
 
-// A folder's config.json, or the params.json of Meta's and Mistral's own weights.
+// A folder's config.json, else the params.json of checkpoints from Meta and Mistral.
 std::string file_in(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return path;
@@ -89,7 +89,7 @@ std::string file_in(const std::string& path) {
   fail(ExitCode::io, "{}: the folder must have a config.json (or params.json), and has none", path);
 }
 
-// The length of a header that is JSON.
+// Recognises safetensors by the length of the header, and the header's first bytes.
 void refuse_safetensors(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
@@ -104,7 +104,7 @@ void refuse_safetensors(const std::string& path) {
        path);
 }
 
-// Refuses options for facts that a GGUF file states itself.
+// Refuses options for facts that a GGUF file states.
 GgufOptions gguf_options(const ResolveOptions& options, const std::string& path) {
   const auto refuse = [&](bool is_given, std::string_view option, std::string_view why) {
     require(!is_given, "{} is for a config.json, and {} is a GGUF file: {}", option,

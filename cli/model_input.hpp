@@ -20,44 +20,46 @@ inline constexpr std::string_view config_help =
     "a Hugging Face config.json or a GGUF file, '-' for standard input, or a model card's name "
     "(rotary models)";
 
-// True for a file ("-": standard input) and for the name of a model card.
+// True for a file ("-": standard input) or the name of a model card.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
 // A config, or the metadata of a GGUF file.
 struct ConfigFile {
-  // The config's text; for GGUF, its sizes under the keys of configs.
+  // The config's text; for GGUF its sizes, with the keys of a config.
   std::string json;
   std::optional<GgufMetadata> gguf = {};
 };
 
-// Reads the file at the path ("-": standard input), else the model card of that name.
+// Reads the file at the path ("-": standard input), else the model card with this name.
 [[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
-// True for a change by --flags, or by --overrides.
+// is_flag: a change by --flags. is_merged: a change by --overrides.
 [[nodiscard]] bool is_flag(const ConfigOverride& change);
 [[nodiscard]] bool is_merged(const ConfigOverride& change);
 
-// The model of read_config().
+// read_config() and model_of().
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
-// Resolves a result of read_config(). Usage failure for a GGUF file with options for configs.
+// Resolves what read_config() returned. Fails as wrong usage for a GGUF file with options for
+// configs.
 [[nodiscard]] ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
                                  const ResolveOptions& options);
 
-// The same, as an engine reads it. Usage failure for a GGUF file.
+// The model as an engine reads it. Fails as wrong usage for a GGUF file.
 [[nodiscard]] DialectReading reading_of(const ConfigFile& config, const std::string& path_or_card,
                                         const ResolveOptions& options, const Dialect& dialect);
 
-// At most one of: a layer's index, the config's name for a kind of layer.
+// A layer's index, or the config's name for a kind of layer, or neither.
 struct LayerChoice {
   std::optional<std::int64_t> layer;
   std::optional<std::string> layer_type;
 };
 
-// Index into model.rotary. Usage failure, with the names, for an unknown or a missing choice.
+// An index into model.rotary. Fails as wrong usage, with the names, if the choice is unknown or
+// missing.
 [[nodiscard]] std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice);
 
-// "transformers, rounding every_step"; rounding belongs to transformers alone.
+// "transformers, rounding every_step"; only transformers has a rounding.
 [[nodiscard]] std::string numerics_text(const RotarySpec& spec);
 
 // "features i and i + 64 turn together (rotate_half)".

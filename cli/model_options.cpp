@@ -37,7 +37,7 @@ ConfigOverride parse_setting(std::string_view option, std::string_view text) {
   return {.key = std::move(key), .value = std::move(value)};
 }
 
-// The new key stands beside the old one.
+// The old key stays beside the new one.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,
@@ -46,7 +46,7 @@ ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   return {.key = from.substr(0, from.rfind('.') + 1) + key, .value = {}, .from = std::move(from)};
 }
 
-// A member of a JSON object: the value as JSON, else as text.
+// A member of a JSON object. The value is text unless it is JSON.
 std::string member_text(const ConfigOverride& setting) {
   const std::string& key = setting.key;
   const std::string& value = setting.value;
@@ -56,7 +56,7 @@ std::string member_text(const ConfigOverride& setting) {
   return fmt::format("{}:{}", Json(key).dump(), is_json ? value : Json(value).dump());
 }
 
-// "--rope-scaling yarn -c 131072": flags of llama.cpp, each with its value.
+// Reads flags of llama.cpp, each with its value: "--rope-scaling yarn -c 131072".
 void take_flags(std::string_view option, const std::string& text, ResolveOptions& resolving) {
   std::istringstream words(text);
   std::string name;
@@ -71,11 +71,11 @@ void take_flags(std::string_view option, const std::string& text, ResolveOptions
   }
 }
 
-// vLLM merges members and dictionaries of a nested config, and replaces a dictionary of the config
+// vLLM merges members and dictionaries of a nested config, but replaces a dictionary of the config
 // itself (ModelConfig, _apply_dict_overrides), as SGLang's config.update() does.
 void take_overrides(const SortedJson& members, const std::string& path,
                     std::vector<ConfigOverride>& overrides) {
-  constexpr std::size_t most_depth = 1024;  // of characters; the library has a limit of its own
+  constexpr std::size_t most_depth = 1024;  // characters of a path; the library's own limit is separate
   for (const auto& [key, value] : members.items()) {
     require(!key.empty() && key.find('.') == std::string::npos,
             "--overrides: a key must be a name without dots, got '{}'", key);

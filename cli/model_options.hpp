@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of commands that read a model's config: the config, missing facts, changes.
+// Options of commands that read a model's config: the config, facts that it lacks, and changes.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,25 @@ inline constexpr std::string_view config_settings_help =
     "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
 
-// --pairing, --context, --numerics, --part, --set, --key, --overrides, --flags. The config is
-// declared by the command, which knows where it stands.
+// Adds --pairing, --context, --numerics, --part, --set, --key, --overrides and --flags. The command
+// itself declares the config, whose place differs.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
-// KEY=VALUE, UTF-8.
+// KEY=VALUE in UTF-8.
 [[nodiscard]] Value<ConfigOverride> setting();
 
-// Rotary embedding without a config: --set gives the members of its spec.
+// The name of a rotary embedding without a config: --set gives the members of its spec.
 inline constexpr std::string_view rope_name = "rope";
 inline constexpr std::string_view xpos_name = "xpos";
 
-// Makes a spec of --set alone (rotary/spec_json.hpp); options.config is the name.
+// Makes a spec from --set alone (rotary/spec_json.hpp). options.config is its name.
 [[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
 
 // The model of options.config.
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);
 
-// For model.rotary[index] and --context. Usage failure where --context is needed and missing.
+// The frequencies of model.rotary[index], for --context. Fails as wrong usage if --context is
+// needed and missing.
 [[nodiscard]] Frequencies frequencies_of(const ModelSpec& model, std::size_t index,
                                          const ModelOptions& options);
 

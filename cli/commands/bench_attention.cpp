@@ -251,7 +251,7 @@ std::string report_text(const Json& report, const bench::AttentionHeads& shape) 
 
 // The group's share of the progress line.
 std::int64_t parts_of(const AttentionGroup& group, double seconds) {
-  const double estimate = bench::operations_of(line_of(group)) / 1e8;  // units of 10 ms, for seven rounds
+  const double estimate = bench::operations_of(line_of(group)) / 1e8;  // 10 ms units, seven rounds
   return 1000 + static_cast<std::int64_t>(estimate + 100 * seconds) * 10;
 }
 

@@ -30,12 +30,12 @@ struct EngineReading {
 
 struct Comparison {
   Sides sides;
-  std::optional<ModelDifference> difference;  // absent: an engine refuses the model
+  std::optional<ModelDifference> difference;  // empty if an engine refuses the model
   Agreement agreement = Agreement::unknown;
-  std::vector<EngineReading> readings;  // of two engines; empty: two models were compared
+  std::vector<EngineReading> readings;  // of two engines; empty if two models were compared
 };
 
-// Two models beside each other.
+// The comparison of two models.
 [[nodiscard]] Comparison comparison_of(Sides sides, ModelDifference difference);
 
 // The engines of --between, for help.
@@ -43,7 +43,7 @@ inline constexpr std::string_view engines_help =
     "each of transformers, llama.cpp, vllm, mlx, onnxruntime, sglang; transformers@4.51 is a "
     "release";
 
-// Compares how two engines read the config; names: "transformers,llama.cpp".
+// Compares how two engines read the config. names: "transformers,llama.cpp".
 [[nodiscard]] Comparison compare_engines(const ModelOptions& options, const std::string& names);
 
 // docs/schema/diff.schema.json.
@@ -54,7 +54,7 @@ inline constexpr std::string_view engines_help =
 // "the same", "different", "no difference is known".
 [[nodiscard]] std::string_view agreement_text(Agreement agreement);
 
-// A sentence for each rule that acts and each pair of embeddings, for a page.
+// For a page: a sentence for each rule with an effect and each pair of embeddings.
 [[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);
 
 // "0-3, 5".

@@ -88,7 +88,7 @@ std::string reading_text(const EngineReading& each) {
   return text;
 }
 
-// "The rows part at position 1. What differs: base."; "" where only harmless fields differ.
+// "The rows part at position 1. What differs: base."; "" if only harmless fields differ.
 std::string summary_text(const ModelDifference& difference) {
   std::vector<std::string> fields;
   std::optional<std::int64_t> first;
@@ -101,7 +101,7 @@ std::string summary_text(const ModelDifference& difference) {
   };
   add(difference.fields, FieldEffect::model);
   for (const RotaryDifference& pair : difference.rotary) {
-    // Fields that act through rows alone do not count where every row agrees.
+    // Fields that only change rows do not count if all rows agree.
     const auto& position = pair.rows.first_position;
     const bool has_rows = position || pair.not_comparable || pair.after_longer_call;
     add(pair.fields, has_rows ? FieldEffect::rows : FieldEffect::model);

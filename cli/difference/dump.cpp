@@ -17,7 +17,7 @@
 namespace rotary::cli {
 namespace {
 
-// The size that `rotary table --out` writes; frequencies have one axis.
+// As much as `rotary table --out` writes. Frequencies have one axis.
 constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
                                 .of_one_axis = most_pairs.elements};
 constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};
@@ -30,13 +30,13 @@ std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
        descr_of(array.type), shape_text(array.shape));
 }
 
-// Drops leading axes of 1 down to `axes`.
+// Removes leading dimensions of 1 until `axes` are left.
 std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape, std::size_t axes) {
   while (shape.size() > axes && shape.front() == 1) shape.erase(shape.begin());
   return shape;
 }
 
-// Columns first, first + step, … of [tokens][width].
+// The columns first, first + step, … of a table [tokens][width].
 std::vector<double> columns(const std::vector<double>& table, std::size_t width, std::size_t count,
                             std::size_t step) {
   std::vector<double> kept;
@@ -47,7 +47,7 @@ std::vector<double> columns(const std::vector<double>& table, std::size_t width,
   return kept;
 }
 
-// Tables of Transformers have each pair twice.
+// Transformers' tables have each pair twice: keeps one.
 void keep_pairs_once(RowsTable& rows) {
   const auto width = static_cast<std::size_t>(rows.pairs);
   const auto [pairs, stride] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies, or rows of cos and sin, that a program saved as NumPy arrays.
+// NumPy arrays that a program saved: frequencies, or rows of cos and sin.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rotary::cli {
 
-// Rows of positions 0, 1, …
+// Rows for the positions 0, 1, …
 struct RowsTable {
   std::int64_t tokens = 0;
   std::int64_t pairs = 0;
@@ -21,26 +21,28 @@ struct RowsTable {
 };
 
 struct Dump {
-  std::vector<double> inv_freq;  // [pairs]; empty: the file has rows
+  std::vector<double> inv_freq;  // [pairs]; empty if the file has rows
   double attention_factor = 1;
   RowsTable rows;
 };
 
-// By its name: .npy or .npz.
+// True for names that end in .npy or .npz.
 [[nodiscard]] bool names_dump(const std::string& path);
 
-// An .npz with inv_freq, and attention_scaling where it is not 1, or with cos and sin; an .npy with
+// An .npz has inv_freq, and attention_scaling if it is not 1; or cos and sin. An .npy has
 // frequencies [pairs], rows [2][tokens][pairs] of cos and sin, or complex numbers [tokens][pairs].
-// Rows may have each pair twice, in halves or next to each other; axes of 1 in front do not count.
+// Rows may have each pair twice, in halves or side by side. Leading dimensions of 1 are ignored.
 [[nodiscard]] Dump read_dump(const std::string& path);
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding: the window and length of `like`, else a half pairing. Requires
-// frequencies. Usage failure for another number of pairs.
+// A model with one embedding of these frequencies. It takes window and trained context from `like`,
+// else uses half pairing. The dump must have frequencies. Fails as wrong usage for another number
+// of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
-// At the positions that both have. Usage failure where they have other numbers of pairs.
+// Compares the positions that both tables have. Fails as wrong usage if their numbers of pairs
+// differ.
 [[nodiscard]] RowsDifference compare_tables(const RowsTable& one, const RowsTable& other);
 
 }  // namespace rotary::cli

@@ -19,7 +19,7 @@ const ModelRotary* chosen_rotary(const DumpSide& side) {
 
 bool has_rows(const DumpSide& side) { return side.dump && side.dump->inv_freq.empty(); }
 
-// The embedding alone, without the layers that the other side does not have.
+// The embedding alone, because the other side has no layers.
 ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   if (side.dump) return model_of(*side.dump, like);
   ModelSpec model;
@@ -28,7 +28,7 @@ ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   return model;
 }
 
-// The rows of a model or of frequencies, in the shape of a dump's rows.
+// The rows of a model or of frequencies, in the shape of `rows`.
 RowsTable rows_like(const RowsTable& rows, const DumpSide& side,
                     std::optional<std::int64_t> context_tokens) {
   const ModelSpec model = model_alone(side, nullptr);
@@ -68,7 +68,7 @@ ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
 
 namespace {
 
-// Takes this file's --overrides or --flags out of the options.
+// Returns the options with this file's --overrides or --flags, and removes them from `options`.
 ResolveOptions take_options(const ConfigFile& config, ResolveOptions& options) {
   ResolveOptions own = options;
   std::erase_if(own.overrides, config.gguf ? is_merged : is_flag);

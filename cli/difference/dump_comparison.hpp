@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dump beside a model, or beside another dump.
+// Compares a dump with a model or with another dump.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace rotary::cli {
 
-// One of the two sides of a comparison: a model or a dump.
+// One side of a comparison: a model or a dump.
 struct DumpSide {
   std::optional<ModelSpec> model;
   std::optional<Dump> dump;
-  std::optional<std::string> layer_type;  // which embedding of the model
+  std::optional<std::string> layer_type;  // chooses an embedding of the model
 };
 
-// --overrides and --flags apply to the first file of their kind; they are removed from options.
+// --overrides and --flags apply to the first file of their kind and are then removed from
+// `options`.
 [[nodiscard]] DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                                  const std::optional<std::string>& layer_type);
 
-// Requires a dump on at least one side. Frequencies are compared as models, rows one by one. A
-// model with several embeddings needs a layer type.
+// At least one side must be a dump. Compares frequencies as models, and rows one by one. A model
+// with several embeddings needs a layer type.
 [[nodiscard]] ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
                                             std::optional<std::int64_t> context_tokens);
 

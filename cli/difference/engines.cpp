@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One config in two engines.
+// Compares one config in two engines.
 #include <fmt/format.h>
 
 #include "cli/difference/difference.hpp"

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array endings = {std::string_view(".npz"), std::string_view(".safetensors")};
 
-// An array of any file, as an .npy file would have it; bf16 as u16.
+// An array from any file, in the form of an .npy file; bf16 as u16.
 struct NamedArray {
   NpyArray array;
   bool is_bf16 = false;
@@ -32,7 +32,7 @@ struct NamedArray {
 
 struct FileAndName {
   std::string path;
-  std::string name;  // empty: the only array
+  std::string name;  // empty if the file has one array
 };
 
 FileAndName split_name(const std::string& path) {
@@ -65,7 +65,7 @@ struct OpenSafetensors {
       names.size() > most_shown ? fmt::format(" and {} more", names.size() - most_shown) : "");
 }
 
-// The index of the array that is meant.
+// The index of the wanted array.
 std::size_t chosen(std::string_view option, const FileAndName& wanted,
                    const std::vector<std::string>& names) {
   if (wanted.name.empty() && names.size() == 1) return 0;

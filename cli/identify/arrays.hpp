@@ -17,7 +17,7 @@
 
 namespace rotary::cli {
 
-// Floating-point numbers, C order.
+// Floating-point numbers in C order.
 struct FloatArray {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -30,31 +30,32 @@ struct FloatArray {
   [[nodiscard]] std::vector<double> doubles() const;
 };
 
-// Numbers of a program: 1 GiB of float32.
+// The limit for a program's numbers: 1 GiB of float32.
 inline constexpr NpyLimit most_observed{.elements = std::uint64_t{1} << 28};
 
-// path: a file, or "FILE:NAME" in an .npz or safetensors file. dtype: of numbers held as uint16.
-// Usage failure, with the names, for an unknown array. Checks elements by check_element().
+// path: a file, or "FILE:NAME" for an .npz or safetensors file. dtype: for numbers stored as
+// uint16. Fails as wrong usage, with the names, for an unknown array. Checks elements by
+// check_element().
 [[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
                                      std::optional<DType> dtype, const NpyLimit& limit);
 
-// Whole numbers: positions, at most most_observed.
+// Integers, such as positions; at most most_observed.
 struct IntegerArray {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> numbers;
 };
 [[nodiscard]] IntegerArray read_integers(std::string_view option, const std::string& path);
 
-// Requires [tokens], [batch, tokens] or [axes, batch, tokens].
+// The shape must be [tokens], [batch, tokens] or [axes, batch, tokens].
 [[nodiscard]] PositionIds position_ids(const IntegerArray& array);
 
-// The columns of a table [rows][width] with each pair once; it may have them twice.
+// Which columns of a table [rows][width] have each pair once. The table may have pairs twice.
 struct PairColumns {
   std::size_t pairs;
-  std::size_t stride = 1;  // from a pair to the next one
+  std::size_t stride = 1;  // between neighbouring pairs
 };
 
-// same: whether two elements of one row are equal, in all tables that are meant.
+// same: tells if two elements of a row are equal, in all given tables.
 [[nodiscard]] PairColumns pair_columns(std::size_t elements, std::size_t width,
                                        const std::function<bool(std::size_t, std::size_t)>& same);
 

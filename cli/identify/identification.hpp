@@ -11,12 +11,12 @@
 
 namespace rotary::cli {
 
-// The difference between two programs' numbers for the same q.
+// How two programs' numbers for the same q differ.
 enum class Parting {
   none,      // the same bits
-  rounding,  // one explanation, rounded otherwise
+  rounding,  // one explanation, but other rounding
   more,      // two explanations
-  unknown,   // one of the two is unexplained
+  unknown,   // at least one is unexplained
 };
 
 struct OtherProgram {
@@ -26,15 +26,15 @@ struct OtherProgram {
 
 struct IdentifyAnswer {
   Identification found;
-  std::string layout;  // of the heads: "bthd", …; empty for tables
-  std::string config;  // as it was given; empty: none
-  // Another layout with which the config explains the numbers; empty: none.
+  std::string layout;  // layout of heads: "bthd", …; empty for tables
+  std::string config;  // as given; empty: none
+  // Another layout, in which the numbers fit the config; empty: none.
   std::string right_layout = {};
-  std::vector<std::string> notes = {};     // what a TRACE says besides
-  std::optional<OtherProgram> other = {};  // of --other
+  std::vector<std::string> notes = {};     // further facts from a TRACE
+  std::optional<OtherProgram> other = {};  // for --other
 };
 
-// For numbers with different bits.
+// Requires numbers that are not bit-identical.
 [[nodiscard]] Parting parting_of(const Identification& one, const Identification& other);
 
 [[nodiscard]] std::string identification_text(const IdentifyAnswer& answer);

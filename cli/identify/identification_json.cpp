@@ -43,7 +43,7 @@ Json structure_json(const std::optional<FoundStructure>& structure) {
           {"deviation", structure->deviation}};
 }
 
-// [rows][tokens] of an array of one axis.
+// The numbers as [rows][tokens], with null for NaN.
 Json rows_json(std::span<const double> numbers, std::int64_t tokens) {
   Json rows = Json::array();
   const auto width = static_cast<std::size_t>(tokens);

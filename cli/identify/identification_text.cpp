@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_lines = 12;
 constexpr std::size_t text_width = 90;
 
-// A cause that stands alone is the headline.
+// A single cause becomes the headline.
 bool is_told_first(const Identification& found) {
   return found.verdict == Verdict::another_cause && found.explanations.front().causes.size() == 1;
 }
@@ -96,7 +96,7 @@ std::string separation_text(const Explanation& explanation) {
   return "the same at every position up to 2^20";
 }
 
-// Lists explanations that fit as well as the first.
+// Lists explanations that fit as well as the first one.
 std::string ties_text(const Identification& found) {
   const auto others = std::span(found.explanations).subspan(1, found.tied - 1);
   const std::size_t least = found.explanations.front().causes.size();
@@ -116,7 +116,7 @@ std::string ties_text(const Identification& found) {
                             rest == 1 ? " fits" : "s fit");
 }
 
-// Lengths of pairs, which any rotation keeps.
+// Reports the lengths of pairs, which a rotation keeps.
 std::string lengths_text(const Identification& found) {
   constexpr double most_rounding = 10;
   if (!found.structure || found.structure->deviation <= most_rounding * found.tolerance) return "";
@@ -128,7 +128,7 @@ std::string lengths_text(const Identification& found) {
 }
 
 std::string closest_text(const Identification& found) {
-  constexpr double far = 0.5;  // half of all that was seen is left unexplained
+  constexpr double far = 0.5;  // half of the input's size is unexplained
   std::string text;
   for (const Explanation& each : found.explanations) {
     if (each.residual > far || std::ranges::count(text, '\n') == 3) break;
@@ -152,7 +152,7 @@ std::string structure_text(const FoundStructure& structure) {
       pairing_text(structure.window), structure.attention_factor, structure.deviation);
 }
 
-// Names the rounded steps, as far as the bits tell.
+// Names the rounded steps, if the bits tell.
 std::string rounding_text(const Identification& found) {
   constexpr double known_bits = 0.99;
   const Explanation& best = found.explanations.front();

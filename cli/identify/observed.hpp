@@ -23,7 +23,7 @@ struct HeadsLayout {
   Strides strides;
 };
 
-// The layouts that fit the shape (b batch, t tokens, h heads, d features), or the named one.
+// The layouts that fit the shape (b batch, t tokens, h heads, d features), or only the named one.
 // tokens: their number, if known.
 [[nodiscard]] std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
                                                   std::optional<std::string_view> name,
@@ -33,10 +33,10 @@ struct HeadsLayout {
                                             const HeadsLayout& layout,
                                             const IdentifyOptions& options);
 
-// True if one explains more than the other.
+// True if `one` explains more than `other`.
 [[nodiscard]] bool is_better(const Identification& one, const Identification& other);
 
-// cos and sin [tokens, pairs], axes of 1 in front left out; each pair may be there twice.
+// cos and sin [tokens, pairs]. Leading dimensions of 1 are ignored; each pair may be there twice.
 [[nodiscard]] Identification identify_tables(const FloatArray& cosines, const FloatArray& sines,
                                              const IdentifyOptions& options);
 
