@@ -13,7 +13,7 @@
 namespace rotary::cli {
 namespace {
 
-// CLI11 heeds allow_extra_args(false) only with its own "any number".
+// CLI11 obeys allow_extra_args(false) only with this count, its own "any number".
 constexpr int most_repeats = CLI::detail::expected_max_vector_size;
 
 }  // namespace
@@ -95,7 +95,7 @@ void OptionParser::exclusive(std::string_view one, std::string_view other) {
 }
 
 void OptionParser::read() const {
-  std::map<const CLI::Option*, std::size_t> values;  // read of each
+  std::map<const CLI::Option*, std::size_t> values;  // how many values were read
   for (const CLI::Option* option : app_->parse_order()) {
     const auto found = std::ranges::find(stores_, option, &decltype(stores_)::value_type::first);
     if (found == stores_.end()) continue;

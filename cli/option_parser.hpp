@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the options of a command: values, targets, rules between options. Help, manual pages,
-// docs/tool.md and completions come from the same declarations (command_line.hpp). Hides CLI11,
-// which costs seconds in each source that includes it.
+// Declares a command's options: values, targets, and rules between options. Help, manual pages,
+// docs/tool.md and completions use the same declarations (command_line.hpp). Hides CLI11, which
+// adds seconds of compile time to each source that includes it.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class DeclaredOption {
   explicit DeclaredOption(CLI::Option& option) : option_(&option) {}
 
   void required();
-  // Given without a value it is empty.
+  // The option may be given without a value, which is then empty.
   void value_may_be_missing();
 
  private:
@@ -43,9 +43,9 @@ class OptionParser {
   OptionParser& operator=(const OptionParser&) = delete;
   ~OptionParser() = default;
 
-  // form: the names, then the value's name in help: "-o,--out FILE"; "CONFIG" is positional;
-  // "--theme" if the value has its own name. A vector takes one value per occurrence. read() writes
-  // the target, which the command keeps alive.
+  // form: the option's names, then the value's name in help, as in "-o,--out FILE". "CONFIG" is
+  // positional; "--theme" suffices if the value has its own name. A vector takes one value per
+  // occurrence. read() writes the target, which must live as long as the parser is used.
   template <class T, class Target>
   DeclaredOption add(std::string_view form, Target& target, Value<T> value, std::string help) {
     constexpr bool is_list = std::is_same_v<Target, std::vector<T>>;
@@ -59,37 +59,38 @@ class OptionParser {
         });
   }
 
-  // A text, such as a path.
+  // For text values, such as paths.
   template <class Target>
   DeclaredOption add(std::string_view form, Target& target, std::string help) {
     return add(form, target, Value<std::string>{.name = "", .read = as_it_is}, std::move(help));
   }
   void add(std::string_view form, bool& target, std::string help);
 
-  // Takes its values one by one, in the order in which the command line has all options.
+  // Passes its values on one by one, in the order of all options on the command line.
   enum class Repeats { no, yes };
   DeclaredOption add_stored(const std::string& form, std::string help, Repeats repeats,
                             Store store);
 
-  // Removes a shared option that this command does not read.
+  // Removes a shared option that this command does not use.
   void remove(const std::string& name);
 
-  // Accepts any arguments, without reading them.
+  // Accepts any further arguments without reading them.
   void ignore_what_follows();
 
   void replace_help(const std::string& name, std::string help);
 
-  // read() refuses options without effect. only(): they need another option, or a condition.
+  // read() refuses these options if they have no effect: without the other options, or if the
+  // condition does not hold.
   void only(Names options, std::string what, Names with);
   void only(Names options, std::string what, std::function<bool()> holds);
-  // Without any other option but --json and --color.
+  // The option excludes all others but --json and --color.
   void alone(std::string_view option);
   void together(std::string_view one, std::string_view other);
   void exclusive(std::string_view one, std::string_view other);
 
   [[nodiscard]] bool given(std::string_view name) const;
 
-  // Writes the targets, and checks what goes with what. Usage failure.
+  // Writes the targets and checks the rules between options. Fails as wrong usage.
   void read() const;
 
  private:

@@ -21,13 +21,13 @@
 namespace rotary::cli {
 namespace {
 
-// The head of the list that a signal handler walks. Changed while signals are blocked.
+// The start of the list that a signal handler reads. Changed only while signals are blocked.
 std::atomic<Made*> newest = nullptr;
 static_assert(std::atomic<Made*>::is_always_lock_free);
 
 extern "C" void remove_and_end(int signal) {
   Made::remove_all();
-  // SA_RESETHAND restored the default action, which follows this handler.
+  // SA_RESETHAND has restored the default action, which then ends the process.
   static_cast<void>(::raise(signal));
 }
 
@@ -39,7 +39,7 @@ std::string random_name_beside(const std::string& target) {
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
 
-// With a POSIX access control list, a mode alone means something else.
+// With a POSIX access control list, the mode alone would give other permissions.
 void copy_access_list(const std::string& from, int to) noexcept {
   constexpr const char* name = "system.posix_acl_access";
   std::array<char, 4096> list{};
@@ -47,10 +47,10 @@ void copy_access_list(const std::string& from, int to) noexcept {
   if (size > 0)
     static_cast<void>(::fsetxattr(to, name, list.data(), static_cast<std::size_t>(size), 0));
   else
-    static_cast<void>(::fremovexattr(to, name));  // what the folder gave it
+    static_cast<void>(::fremovexattr(to, name));  // inherited from the folder
 }
 
-// A group that could not be kept gets the permissions of others.
+// If the group cannot be kept, the new group gets the permissions of others.
 mode_t with_group_as_others(mode_t mode) noexcept {
   constexpr mode_t of_others = S_IRWXO;
   return (mode & ~mode_t{S_IRWXG}) | ((mode & of_others) << 3);
@@ -119,7 +119,7 @@ PartialFile::PartialFile(std::string target) : Made({}), target_(std::move(targe
 }
 
 void PartialFile::create() {
-  // Private until its permissions are set.
+  // Private until the permissions are set.
   const mode_t mode = old_ ? S_IRUSR | S_IWUSR : 0666;
   int number = -1;
   int error = EEXIST;
@@ -161,7 +161,7 @@ void PartialFile::take_place() {
     return;
   }
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("replace", errno);
-  // The file system supports no flags.
+  // For file systems without flags of renameat2().
   if (::rename(name_.c_str(), target_.c_str()) != 0) fail("replace", errno);
   change_ = Change::replaced;
   exists_ = false;

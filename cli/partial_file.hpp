@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes the files and folders of a command that fails or that a signal ends.
+// Removes the files and folders of a command that fails or is ended by a signal.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// While it lives, a signal that ends the process first removes the files made. May be nested.
+// During its lifetime, a signal that ends the process first removes the files made. May be nested.
 class RemovalBySignals {
  public:
   RemovalBySignals() noexcept;
@@ -31,7 +31,7 @@ class RemovalBySignals {
   std::array<struct ::sigaction, signals.size()> before_{};
 };
 
-// Blocks signals while it lives.
+// Blocks signals during its lifetime.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -43,20 +43,20 @@ class SignalsBlocked {
   ::sigset_t before_{};
 };
 
-// A file or an empty folder, which is removed with this object.
+// A file or an empty folder, removed with this object.
 class Made {
  public:
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  // The newest first, so folders after their files. Async-signal-safe.
+  // Removes the newest first, so that files go before their folders. Async-signal-safe.
   static void remove_all() noexcept;
 
  protected:
   explicit Made(std::string name) : name_(std::move(name)) {}
   ~Made();
 
-  // Called while signals are blocked.
+  // Call while signals are blocked.
   void exists_now() noexcept;
 
   std::string name_;
@@ -68,13 +68,13 @@ class Made {
   Made* older_ = nullptr;
 };
 
-// Made where it is not there yet, and kept where a file took its place in it.
+// A folder, created if it does not exist, and kept once a file is in it.
 class OutputFolder : public Made {
  public:
   explicit OutputFolder(const std::string& path);
 };
 
-// An incomplete output: a file with a random name beside its target, which it then replaces.
+// An incomplete output: a file with a random name beside its target, which it replaces at the end.
 // Failures are I/O failures that name the target.
 class PartialFile : public Made {
  public:
@@ -82,16 +82,17 @@ class PartialFile : public Made {
 
   void write(std::string_view bytes);
 
-  // Called after the last byte. Takes over permissions and, where allowed, owner and group.
+  // Called after the last byte. Takes over the target's permissions and, if allowed, owner and
+  // group.
   void finish();
 
-  // Becomes the target; never replaces a file that appeared meanwhile.
+  // Replaces the target, but never a file that appeared in the meantime.
   void take_place();
 
-  // Undoes take_place(); false where the file system cannot.
+  // Undoes take_place(). False if the file system cannot.
   bool give_back() noexcept;
 
-  // The name of the bytes until then; after an exchange, of the old target.
+  // The temporary name; after an exchange, the name of the old target.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& target() const noexcept { return target_; }
 

@@ -17,8 +17,8 @@ struct CodePoints {
   char32_t first, last;
 };
 
-// Unicode 15.0, DerivedGeneralCategory.txt: Cc, Cf, Zl and Zp, without the two noncharacters of
-// each plane.
+// Cc, Cf, Zl and Zp of Unicode 15.0 (DerivedGeneralCategory.txt). The two noncharacters of each
+// plane are not in this table.
 constexpr std::array<CodePoints, 24> obeyed = {{
     {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x0600, 0x0605},
     {0x061C, 0x061C},   {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},
@@ -71,7 +71,7 @@ std::string shown_name(std::string_view name) {
 }
 
 std::string shown_message(std::string_view message) {
-  constexpr std::size_t half = 4096;  // two of the longest paths with what is said of them
+  constexpr std::size_t half = 4096;  // two of the longest paths, with text about them
   if (message.size() <= 2 * half) return std::string(message);
   const std::string_view beginning = utf8_prefix(message, half);
   const std::size_t end = utf8_prefix(message, message.size() - half).size();

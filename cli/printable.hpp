@@ -16,19 +16,19 @@
 
 namespace rotary::cli {
 
-// Whether the character is escaped.
+// True if the character is escaped.
 [[nodiscard]] bool is_obeyed(char32_t code_point) noexcept;
 
-// In one line.
+// Escapes line ends, too.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// The beginning of a name, for messages.
+// The first part of a name, for messages.
 [[nodiscard]] std::string shown_name(std::string_view name);
 
-// Drops the middle of a long message, which may quote text of any length.
+// Removes the middle of a long message, which may quote text of any length.
 [[nodiscard]] std::string shown_message(std::string_view message);
 
-// Line ends stay.
+// Keeps line ends.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
 }  // namespace rotary::cli

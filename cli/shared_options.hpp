@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several commands have, each with its one help.
+// Options that several commands share, with their help.
 #pragma once
 
 #include <initializer_list>
@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// --out and --force of a command that writes at most one file.
+// --out and --force, for commands that write at most one file.
 struct OutputOption {
   std::optional<std::string> path;
   bool force = false;
@@ -23,7 +23,7 @@ struct OutputOption {
   [[nodiscard]] Overwrite overwrite() const noexcept {
     return force ? Overwrite::allow : Overwrite::refuse;
   }
-  // Fails if the file could not be written, or has none of the endings (if any).
+  // Fails if the file could not be written or does not end in one of the endings (if any).
   void check(std::initializer_list<std::string_view> endings = {}) const;
   // Does nothing without --out.
   void write(std::string_view bytes) const;
@@ -35,13 +35,13 @@ void declare_force(OptionParser& parser, bool& force);
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type);
 
-// --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
+// --layout, --spacing, --base and --padding-idx. Not --offset, which commands also use for tables.
 void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options);
 
-// --heads and --parameters. Commands declare --set, which may serve something else, too.
+// --heads and --parameters. Commands declare --set themselves, which may have other uses.
 void declare_bias_options(OptionParser& parser, BiasOptions& options);
 
-// The values of --set, for help.
+// The keys of --set, for help.
 [[nodiscard]] std::string bias_settings_help();
 
 }  // namespace rotary::cli

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view general = "sinusoidal";
 constexpr std::string_view padded = "fairseq";
 
-// The paper's where a name says no more.
+// A name and its spec; without more information, that of the paper.
 using Known = std::pair<std::string_view, SinusoidalSpec (*)(std::int64_t)>;
 constexpr std::array<Known, 6> known = {{
     {"transformer", transformer_sinusoidal},

@@ -16,7 +16,7 @@
 
 namespace rotary::cli {
 
-// Names of known models, then "sinusoidal", which takes its layout and spacing from the options.
+// The names of known models, then "sinusoidal", whose layout and spacing are options.
 [[nodiscard]] std::vector<std::string_view> sinusoidal_names();
 
 struct SinusoidalOptions {
@@ -26,7 +26,7 @@ struct SinusoidalOptions {
   std::optional<std::int64_t> offset = {}, padding_idx = {};
 };
 
-// The user's name of the encoding, and the option that gave it.
+// The name that the user gave, and the option for it.
 struct SinusoidalName {
   std::string_view option;
   std::string_view name;
@@ -35,7 +35,7 @@ struct SinusoidalName {
 [[nodiscard]] SinusoidalSpec read_sinusoidal(const SinusoidalName& like,
                                              const SinusoidalOptions& options, std::int64_t dim);
 
-// Rows without embeddings: --dim, --positions, --dtype and --out.
+// Options for rows without embeddings: --dim, --positions, --dtype and --out.
 struct RowsRequest {
   std::int64_t dim = 0;
   PositionList positions;
@@ -53,10 +53,10 @@ struct SinusoidalRows {
 [[nodiscard]] SinusoidalRows make_rows(const SinusoidalName& like, const SinusoidalOptions& options,
                                        const RowsRequest& request);
 
-// A line for each number of rows in f32 or f64.
+// A line for each row, in f32 or f64.
 [[nodiscard]] std::string rows_text(const SinusoidalRows& rows);
 
-// The name, and the spec that it stands for.
+// The name and its spec.
 [[nodiscard]] Json sinusoidal_json(std::string_view name, const SinusoidalSpec& spec);
 
 // "sinusoidal sin_then_cos, spacing ends, base 10000, offset 0"

@@ -25,8 +25,8 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
 }
 
-// Writes in pieces, so that a long answer is not in memory twice. Plain text needs no memory, so a
-// command that wrote its files does not fail here. Returns 0 or errno.
+// Writes in pieces, so that a long answer is not in memory twice. Plain text needs no memory, so
+// that a command does not fail here after it wrote its files. Returns 0 or errno.
 int write_printable(int descriptor, std::string_view text) {
   const bool colours = has_colour(descriptor);
   constexpr std::size_t piece_bytes = std::size_t{1} << 16;
@@ -47,7 +47,7 @@ int write_printable(int descriptor, std::string_view text) {
 
 int Descriptor::close() noexcept {
   const int number = std::exchange(number_, -1);
-  // Linux closes it despite EINTR.
+  // On EINTR Linux has closed it.
   return number <= STDERR_FILENO || ::close(number) == 0 || errno == EINTR ? 0 : errno;
 }
 
@@ -64,7 +64,7 @@ int write_all(int descriptor, std::string_view bytes) noexcept {
 bool reserve_standard_descriptors() noexcept {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) != -1) continue;
-    // open() takes the lowest free number, this one.
+    // open() takes the lowest free number, which is this one.
     if (::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) != number) return false;
   }
   return true;
@@ -80,7 +80,7 @@ void write_standard_output(std::string_view text) {
 void write_standard_error(std::string_view text) noexcept {
   try {
     static_cast<void>(write_printable(STDERR_FILENO, text));
-  } catch (const std::exception&) {  // no memory for the escapes: better nothing than raw text
+  } catch (const std::exception&) {  // no memory for escapes: writes nothing, because raw text is unsafe
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard streams: all text leaves the tool here, escaped (printable.hpp) and coloured.
+// Standard streams. All text leaves the tool here, escaped (printable.hpp) and coloured.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace rotary::cli {
 
-// Owns one, unless it is that of a standard stream.
+// Owns a descriptor, unless it is that of a standard stream.
 class Descriptor {
  public:
   explicit Descriptor(int number) noexcept : number_(number) {}
@@ -18,27 +18,28 @@ class Descriptor {
 
   [[nodiscard]] int number() const noexcept { return number_; }
 
-  // 0, or errno: some file systems say here that what was written did not fit.
+  // Returns 0 or errno: some file systems report only here that the data did not fit.
   [[nodiscard]] int close() noexcept;
 
  private:
   int number_;
 };
 
-// 0, or errno.
+// Returns 0 or errno.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes) noexcept;
 
-// Opens /dev/null for closed descriptors 0 to 2: else the next opened file gets such a number, and
-// the messages. Reading 0 and writing 1 and 2 still fail. False without /dev/null. Called first.
+// Opens /dev/null for each closed descriptor of 0 to 2, so that no opened file gets that number and
+// then the messages. Reading 0 and writing 1 and 2 still fail. Returns false without /dev/null.
+// Must be called first.
 [[nodiscard]] bool reserve_standard_descriptors() noexcept;
 
-// Failure: I/O.
+// Fails with an I/O failure.
 void write_standard_output(std::string_view text);
 
 // Ignores failures.
 void write_standard_error(std::string_view text) noexcept;
 
-// A line each on standard error: "rotary inspect: warning: ...".
+// Prints each warning on a line of standard error: "rotary inspect: warning: ...".
 void print_warnings(std::string_view command, std::span<const std::string> warnings);
 
 }  // namespace rotary::cli

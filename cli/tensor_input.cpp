@@ -18,7 +18,7 @@
 namespace rotary::cli {
 namespace {
 
-// Tensors that are rotated or encoded, and their positions: 16 GiB of float32.
+// The limit for tensors and their positions: 16 GiB of float32.
 constexpr NpyLimit most_of_tensor{.elements = std::uint64_t{1} << 32};
 
 std::string_view axes_text(Layout layout) {
@@ -34,16 +34,16 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
       .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
-// The axes of positions before their tokens.
+// The dimensions of positions before the tokens.
 struct PositionsForm {
-  bool has_axes = false;  // of coordinates, before batch rows
+  bool has_axes = false;  // coordinates, before batch rows
   bool has_batch = false;
 };
 
-// array: [tokens], [batch, tokens], or these after axes.
+// array: [tokens] or [batch, tokens], possibly with a first dimension for axes.
 template <class Number>
 Positions positions_of_elements(const NpyArray& array, const PositionsForm& form) {
-  const std::int64_t tokens = array.shape.back();  // also of no batch rows
+  const std::int64_t tokens = array.shape.back();  // correct also without batch rows
   TokenArray<Number> positions{.data = array.elements<Number>().data(), .tokens = tokens};
   if (form.has_batch) {
     positions.batch = array.shape[array.shape.size() - 2];
@@ -56,7 +56,7 @@ Positions positions_of_elements(const NpyArray& array, const PositionsForm& form
   return positions;
 }
 
-// With several coordinates, the first of two axes is theirs.
+// With several coordinates, the first of two dimensions is the coordinates.
 PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
   const bool has_axes = axes > 1 && shape.size() >= 2;
   return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};
@@ -197,7 +197,7 @@ Json TokenPlaces::json(const std::optional<std::string>& file) const {
   return {{"first", array ? Json() : Json(first)}, {"file", file}};
 }
 
-// A list of positions instead of a file gets its own message.
+// If the text is a list of positions, the message says so.
 NpyArray read_positions_file(const std::string& path) {
   const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
   std::error_code error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads queries, keys and positions from NPY files, and checks their axes, shapes and types.
+// Reads queries, keys and positions from NPY files, and checks their dimensions, shapes and types.
 // Failures name the option, the requirement and the value.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace rotary::cli {
 
-// The order of the axes: b batch, t tokens, h heads, d features.
+// The order of dimensions: b batch, t tokens, h heads, d features.
 enum class Layout { bthd, bhtd, thd };
 
 inline constexpr std::array all_layouts = {Layout::bthd, Layout::bhtd, Layout::thd};
@@ -25,10 +25,11 @@ inline constexpr std::array all_layouts = {Layout::bthd, Layout::bhtd, Layout::t
 
 inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 
-// Kernels take q, k and v of these.
+// The dtypes of q, k and v in kernels.
 inline constexpr std::array kernel_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// --dtype of numbers that the tool makes (f32); printed answers take f32 or f64 alone.
+// The dtype of numbers that the tool makes: --dtype, else f32. Printed answers allow only f32 and
+// f64.
 [[nodiscard]] DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out);
 
 struct Tensor {
@@ -37,25 +38,26 @@ struct Tensor {
   Strides strides;
   DType dtype = DType::f32;
 
-  // For rotation in place. Valid while this tensor lives and does not move.
+  // For rotation in place. Valid until this tensor moves or ends.
   [[nodiscard]] HeadsView view() noexcept {
     return {.data = array.data.data(), .dtype = dtype, .extents = extents, .strides = strides};
   }
 };
 
-// The numbers of an array of f64 or f32 as arrays in arrays.
+// The numbers of an array of f64 or f32 as nested JSON arrays.
 [[nodiscard]] Json numbers_json(const NpyArray& array);
 
-// Malformed input if element i is not finite in float32: comparisons would say nothing.
+// Fails as malformed input if element i is not finite in float32, because comparisons would be
+// meaningless.
 void check_element(std::string_view name, double number, std::size_t i,
                    const std::vector<std::int64_t>& shape);
 
-// Frequencies, of a head of at most 65536 features.
+// The limit for frequencies: a head has at most 65536 features.
 inline constexpr NpyLimit most_pairs{.elements = 32768};
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path, const NpyLimit& limit);
 
-// --layout and --dtype. Without a dtype the file's type decides; bf16 needs it.
+// --layout and --dtype. The default dtype is the file's type; bf16 must be given.
 struct TensorForm {
   Layout layout = Layout::bthd;
   std::optional<DType> dtype;
@@ -71,7 +73,7 @@ struct TokensTensor {
   TokenExtents extents;
   DType dtype = DType::f32;
 
-  // For encoding in place. Valid while this tensor lives and does not move.
+  // For encoding in place. Valid until this tensor moves or ends.
   [[nodiscard]] TokensView view() noexcept {
     return {.data = array.data.data(),
             .dtype = dtype,
@@ -80,29 +82,30 @@ struct TokensTensor {
   }
 };
 
-// Without a dtype the file's own type says it.
+// The default dtype is the file's type.
 [[nodiscard]] TokensTensor read_tokens(std::string_view option, const std::string& path,
                                        std::optional<DType> dtype);
 
-// The dtype asked for, else the array's own. Usage failure where the array holds another.
+// The given dtype, else the array's own. Fails as wrong usage if the array has another type.
 [[nodiscard]] DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked);
 
-// bf16 is held as uint16.
+// The type that stores a dtype: uint16 for bf16.
 [[nodiscard]] NpyType npy_type(DType dtype);
 
-// The positions of tokens: the numbers of a file, otherwise first, first + 1, ...
+// The positions of tokens: the file's numbers, else first, first + 1, ...
 struct TokenPlaces {
   std::int64_t first = 0;
   std::optional<NpyArray> array;
 
-  // axes: the coordinates of a position. A file has [tokens] or [batch, tokens]; with several axes
-  // [axes, tokens], [axes, batch, tokens], or [tokens] where all coordinates of a token are equal.
+  // axes: the coordinates of a position. The shape of a file is [tokens] or [batch, tokens]. With
+  // several axes it is [axes, tokens] or [axes, batch, tokens], or [tokens] if all coordinates of a
+  // token are equal.
   [[nodiscard]] Positions of(const Extents& extents, Layout layout, std::int64_t axes = 1) const;
-  // The members "first" and "file", of which one is null.
+  // The members "first" and "file"; one of them is null.
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };
 
-// Takes --first-position or --positions, which exclude each other.
+// Reads --first-position or --positions, which exclude each other.
 [[nodiscard]] TokenPlaces read_places(std::optional<std::int64_t> first_position,
                                       const std::optional<std::string>& positions);
 

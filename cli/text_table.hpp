@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for a terminal: aligned columns, and prose in lines.
+// Text for a terminal: aligned columns, and wrapped prose.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace rotary::cli {
 
 enum class Align { right, left };
 
-// As wide as its title and its widest cell.
+// As wide as the title and the widest cell.
 struct Column {
   std::string title;
   std::size_t least_width = 0;
@@ -24,10 +24,10 @@ struct Column {
   return {std::move(title), least_width, Align::left};
 }
 
-// The cell is asked for twice: tables of millions of numbers are not held as cells.
+// Called twice for each cell, so that tables of millions of numbers need no memory for cells.
 using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 
-// Titles, then a line per row, without blanks at the end.
+// Titles, then a line per row, without trailing blanks.
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
                                      const Cell& cell, std::string_view between = "  ");
 
@@ -35,7 +35,7 @@ using TextRow = std::vector<std::string>;
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns,
                                      const std::vector<TextRow>& rows);
 
-// Breaks text into lines of at most `width` columns, each after `indent` blanks.
+// Breaks the text into lines of at most `width` columns, each after `indent` blanks.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace rotary::cli

@@ -7,19 +7,20 @@
 
 namespace rotary::cli {
 
-// Bytes of the well-formed sequence that text, not empty, begins with; 0 when there is none.
+// The bytes of the well-formed sequence at the start of `text`, which must not be empty; 0 if there
+// is none.
 [[nodiscard]] std::size_t utf8_sequence_length(std::string_view text) noexcept;
 
-// How many bytes text begins with that are visible ASCII or blanks.
+// How many bytes at the start of `text` are visible ASCII or blanks.
 [[nodiscard]] std::size_t plain_ascii_length(std::string_view text) noexcept;
 
 // The code point of `sequence`, which must be exactly one well-formed UTF-8 sequence.
 [[nodiscard]] char32_t code_point_of(std::string_view sequence) noexcept;
 
-// The longest beginning of at most `most_bytes` bytes that does not end within a character.
+// The longest prefix of at most `most_bytes` bytes that does not end inside a character.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noexcept;
 
-// 'A' to 'Z' in lower case, every other byte as it is.
+// 'A' to 'Z' become lower case; other bytes stay.
 [[nodiscard]] constexpr char ascii_lower(char letter) noexcept {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }

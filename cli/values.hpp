@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of values of options, as declarations name them.
+// Types of option values, for declarations of options.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rotary::cli {
 
 template <class T>
 struct Value {
-  std::string name;  // in help: "half|interleaved"; empty where the option's form has it
+  std::string name;  // as in help: "half|interleaved"; empty if the option's form has it
   std::function<T(std::string_view option, std::string_view text)> read;
 };
 
@@ -27,10 +27,10 @@ struct Value {
           }};
 }
 
-// A finite number.
+// The number must be finite.
 [[nodiscard]] inline Value<double> number() { return {.name = "", .read = parse_double}; }
 
-// The name of one of these; `name` is a member, or a function of a value.
+// One of these values by name. `name` is a member of a value, or a function.
 template <class Name, class Values>
 [[nodiscard]] auto one_by(Name name, const Values& values) {
   using T = typename Values::value_type;
@@ -61,7 +61,7 @@ template <class T>
           }};
 }
 
-// Values between commas.
+// A list of values between commas.
 template <class T>
 [[nodiscard]] Value<std::vector<T>> list_of(Value<T> element) {
   return {.name = "",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of vectors that several commands check the library with.
+// Vector arithmetic with which commands check the library.
 #pragma once
 
 #include <cmath>
@@ -25,10 +25,10 @@ namespace rotary::cli {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// NaN where one is NaN, so that a comparison with the result fails.
+// NaN if one is NaN, so that a comparison with the result fails.
 [[nodiscard]] inline double larger(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
 
-// Between elements at one index.
+// The largest difference of elements at the same index.
 template <class Real>
 [[nodiscard]] double largest_difference(const std::vector<Real>& a, const std::vector<Real>& b) {
   double largest = 0;
@@ -37,7 +37,7 @@ template <class Real>
   return largest;
 }
 
-// Heads without gaps, of double or float; constant where Real is.
+// A view of contiguous heads of double or float; constant if Real is.
 template <class Real>
 [[nodiscard]] auto heads_view(Real* data, const Extents& extents) {
   using View = std::conditional_t<std::is_const_v<Real>, ConstHeadsView, HeadsView>;
@@ -47,14 +47,14 @@ template <class Real>
               .strides = strides_bthd(extents)};
 }
 
-// [size][size]; as v it makes the output of attention its weights.
+// [size][size]. As v it makes attention return its weights.
 [[nodiscard]] inline std::vector<float> identity(std::size_t size) {
   std::vector<float> matrix(size * size);
   for (std::size_t i = 0; i < size; ++i) matrix[i * size + i] = 1;
   return matrix;
 }
 
-// rotate() of [tokens][heads][head_dim]; Real is the type of the rows.
+// rotate() of [tokens][heads][head_dim]. Real is the element type of the rows.
 template <class Real>
 [[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
   const std::int64_t head_dim = rotations.window().head_dim;

@@ -14,19 +14,19 @@
 namespace rotary::cli {
 namespace {
 
-// Elements are read and written as they lie in memory.
+// Elements are copied between file and memory as bytes.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t most_header_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_dimensions = 32;  // NumPy 1's own limit
+constexpr std::size_t most_dimensions = 32;  // as in NumPy 1
 
 struct TypeRow {
   std::string_view descr;
   std::size_t bytes;
 };
 
-// By NpyType.
+// The index is the NpyType.
 constexpr std::array<TypeRow, 7> types = {
     {{"<f2", 2}, {"<f4", 4}, {"<f8", 8}, {"<c8", 8}, {"<u2", 2}, {"<i4", 4}, {"<i8", 8}}};
 
@@ -45,7 +45,7 @@ Error unsupported(fmt::format_string<Arguments...> text, Arguments&&... argument
   return {ErrorCode::unsupported, fmt::format(text, std::forward<Arguments>(arguments)...)};
 }
 
-// The first bytes as ASCII, for messages.
+// The first bytes in ASCII, for messages.
 std::string shown(std::string_view bytes) {
   constexpr std::size_t longest = 60;
   std::string text(bytes.substr(0, longest));
@@ -54,7 +54,8 @@ std::string shown(std::string_view bytes) {
   return bytes.size() > longest ? text + "..." : text;
 }
 
-// Reads the header's Python literals. take_ skips blanks and consumes what it names, or nothing.
+// Reads the header's Python literals. Each take_ function skips blanks and reads what it names,
+// else nothing.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}
@@ -87,7 +88,7 @@ class HeaderText {
     return inside;
   }
 
-  // Decimal, no sign: a dimension.
+  // A dimension: decimal, without sign.
   [[nodiscard]] std::optional<std::int64_t> take_dimension() noexcept {
     if (peek() < '0' || peek() > '9') return std::nullopt;
     const std::string_view rest = text_.substr(offset_);
@@ -155,7 +156,7 @@ Result<Shape> parse_shape(HeaderText& text) {
     }
     shape.push_back(*dimension);
     const bool comma = text.take(",");
-    // (3) is a number in Python, (3,) a tuple.
+    // In Python, (3) is a number and (3,) a tuple.
     if (!comma && (shape.size() == 1 || text.peek() != ')'))
       return bad_header("must have a comma in shape, at byte {}", text.offset());
   }
@@ -184,8 +185,8 @@ struct Header {
   }
 };
 
-// The text of a Python dict with exactly the keys descr, fortran_order and shape, for example
-// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; the array has no data yet.
+// Parses a Python dict with exactly the keys descr, fortran_order and shape: {'descr': '<f4',
+// 'fortran_order': False, 'shape': (3, 4), }. The array has no data yet.
 Result<NpyArray> parse_header(std::string_view header_text) {
   HeaderText text(header_text);
   Header header;
@@ -210,7 +211,7 @@ std::size_t read_into(std::string& text, ByteStream& file) {
   return file.read(std::as_writable_bytes(std::span(text)));
 }
 
-// Version 1 has a 16-bit number, versions 2 and 3 have a 32-bit one.
+// The number has 16 bits in version 1, and 32 bits in versions 2 and 3.
 Result<std::size_t> read_header_size(ByteStream& file) {
   std::string start(magic.size() + 2, '\0');
   start.resize(read_into(start, file));
@@ -253,7 +254,7 @@ Result<std::uint64_t> data_bytes(const NpyArray& array) {
   return std::ranges::count(array.shape, 0) > 0 ? 0 : *elements * size_in_bytes(array.type);
 }
 
-// Memory grows with the data, not with the announced size.
+// Memory grows with the data read, because the announced size may be wrong.
 Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted,
                      const NpyLimit& limit) {
   constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files, versions 1 to 3 (format: numpy/lib/format.py): a magic, the text of a Python
-// dict, the elements. Read strictly, for untrusted files: little-endian and C order only, no
-// pickles, every size checked before use.
+// NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py): a magic, the text of a Python dict,
+// and the elements. The reader is strict, for untrusted files: only little-endian and C order, no
+// pickles, and every size is checked before use.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class NpyType { f16, f32, f64, c64, u16, i32, i64 };  // c64: a complex num
 // NumPy's name of the type: "<f2", "<f4", "<f8", "<c8", "<u2", "<i4", "<i8".
 [[nodiscard]] std::string_view descr_of(NpyType type) noexcept;
 
-// An array where it lies. Requires data to have the size that type and shape say.
+// A view of an array in memory. data must have the size of type and shape.
 struct NpyView {
   NpyType type = NpyType::f32;
   std::span<const std::int64_t> shape;
@@ -45,17 +45,17 @@ struct NpyArray {
     return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
   }
 
-  // The elements of an array of f64 or f32; none of any other type.
+  // The elements of an array of f64 or f32; empty for other types.
   [[nodiscard]] std::vector<double> doubles() const;
 };
 
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// Dimensions of 0 count as 1, so that empty arrays have no huge rows. Absent beyond 2^63.
+// Counts dimensions of 0 as 1, so that an empty array has no huge rows. Empty above 2^63.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
-// The most elements that a caller takes.
+// The most elements that a caller accepts.
 struct NpyLimit {
   std::uint64_t elements = 0;
   std::uint64_t of_one_axis = elements;
@@ -65,11 +65,11 @@ struct NpyLimit {
   }
 };
 
-// Reads magic, header and elements in turn, and nothing beyond the announced size or the limit.
-// Errors: malformed_input; unsupported for other valid files and for more elements than the limit.
+// Reads magic, header and elements, and nothing beyond the announced size or the limit. Errors:
+// malformed_input; unsupported for other valid files and for more elements than the limit.
 [[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 
-// The bytes of a file of format version 1, piece by piece; or all at once.
+// Writes a file of format version 1 in pieces; the other function returns it whole.
 void write_npy(const NpyView& array, const std::function<void(std::string_view)>& write);
 [[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
                                     std::span<const std::byte> data);

@@ -16,7 +16,7 @@
 namespace rotary::cli {
 namespace {
 
-// 1980-01-01 00:00: the first moment of a zip archive.
+// 1980-01-01 00:00, the earliest time of a zip archive.
 constexpr std::uint16_t dos_date = (1 << 5) | 1;
 constexpr std::uint16_t dos_time = 0;
 
@@ -48,14 +48,14 @@ void add_entry(zip_t* archive, const NpzEntry& entry) {
 }
 
 constexpr zip_int64_t most_entries = 64;
-constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin take up to 10
+constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin shrink by at most 10
 constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
 
 [[noreturn]] void fail_archive(const std::string& name, std::string_view why) {
   fail(ExitCode::malformed_input, "{}: must be a zip archive of .npy files, got {}", name, why);
 }
 
-// A zip64 directory may have any number of entries, and libzip reads all before it counts them.
+// libzip reads a zip64 directory before it counts the entries, of which there may be any number.
 void refuse_zip64(const InputFile& file, std::uint64_t size, const std::string& name) {
   constexpr std::size_t locator_bytes = 20;
   std::string tail(std::min<std::uint64_t>(size, 65535 + 22 + locator_bytes), '\0');
@@ -70,7 +70,7 @@ struct EntryCloser {
   void operator()(zip_file_t* file) const noexcept { static_cast<void>(zip_fclose(file)); }
 };
 
-// Unpacks an entry, whatever size the directory announces.
+// Unpacks an entry and ignores the size that the directory announces.
 class EntryStream : public ByteStream {
  public:
   EntryStream(zip_t* archive, zip_uint64_t index, std::uint64_t most_bytes, const std::string& name)
@@ -127,7 +127,7 @@ std::string write_npz(std::span<const NpzEntry> entries) {
   if (!memory) fail_zip("make a buffer", zip_error_strerror(&error));
   Archive archive(zip_open_from_source(memory.get(), ZIP_CREATE | ZIP_TRUNCATE, &error));
   if (!archive) fail_zip("make an archive", zip_error_strerror(&error));
-  zip_source_keep(memory.get());  // closing the archive gives up one reference
+  zip_source_keep(memory.get());  // closing the archive releases one reference
   for (const NpzEntry& entry : entries) add_entry(archive.get(), entry);
   if (zip_close(archive.get()) != 0) fail_zip("write the archive", zip_strerror(archive.get()));
   static_cast<void>(archive.release());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npz files: zip archives of .npy files, stored with a fixed time for equal bytes.
+// NumPy's .npz files: zip archives of .npy files. All entries have the same time, so that equal
+// arrays give equal bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +15,32 @@
 namespace rotary::cli {
 
 struct NpzEntry {
-  std::string name;  // without ".npy": what numpy.load(...)[name] asks for
+  std::string name;  // as in numpy.load(...)[name], without ".npy"
   std::string npy;   // the bytes of the .npy file
 };
 
-// Requires different names. Failure: internal for errors of libzip; unsupported without it.
+// Names must differ. Fails as internal for errors of libzip, and as unsupported without it.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
 
-// Reads arrays one by one. Failure: malformed_input, with the path, for other files, more than 64
-// entries or a zip64 directory; unsupported without libzip.
+// Reads arrays one by one. Fails as malformed_input, with the path, for other files, for more than
+// 64 entries and for a zip64 directory; as unsupported without libzip.
 class NpzFile {
  public:
   explicit NpzFile(const std::string& path);
 
-  // Entries that end in .npy, without it.
+  // The entries that end in .npy, without that ending.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
-  // The array of names()[index]. Besides what read_npy() refuses: an entry that unpacks to more
-  // than 4 MiB and 64 times the archive.
+  // The array of names()[index]. Refuses what read_npy() refuses, and an entry that unpacks to more
+  // than 4 MiB and more than 64 times the archive.
   [[nodiscard]] NpyArray read(std::size_t index, const NpyLimit& limit) const;
 
  private:
   std::string path_;
-  std::uint64_t bytes_ = 0;  // of the archive
+  std::uint64_t bytes_ = 0;  // size of the archive
   std::shared_ptr<void> archive_;
   std::vector<std::string> names_;
-  std::vector<std::uint64_t> indices_;  // in the archive, of names_
+  std::vector<std::uint64_t> indices_;  // for each of names_, its index in the archive
 };
 
 }  // namespace rotary::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool that was built without libzip.
+// The .npz functions of a tool built without libzip.
 #include "cli/failure.hpp"
 #include "cli/npz/npz.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a panel of a figure (series, marks, axes, as `rotary plot --json` writes them) to what
-// Chart.js draws.
+// Converts a panel of a figure (series, marks and axes as in `rotary plot --json`) for Chart.js.
 "use strict";
 
 const markDashes = [[5, 4], [2, 3], [9, 3], [9, 3, 2, 3]];
 
-// Lines across the chart at values of one axis. Their names are listed under it, where no point of
-// a line can lie behind them.
+// Lines across the chart at values of one axis. Their names are below the axis, where no points
+// are.
 const markPlugin = {
   id: "marks",
   afterDatasetsDraw(chart) {
@@ -54,7 +53,7 @@ function pointsOf(series, view) {
   return points;
 }
 
-// A series is drawn as one dataset, or for a band its two edges.
+// The datasets of a series: one, or two edges for a band.
 function datasetsOf(series, look, view) {
   const data = pointsOf(series, view);
   const line = {
@@ -76,7 +75,7 @@ function datasetsOf(series, look, view) {
   return bandOf(line, pointsOf({ ...series, y: series.lower }, view));
 }
 
-// The ground between a line and lower points.
+// The fill between a line and the lower points.
 function bandOf(line, lower) {
   const edge = { ...line, borderWidth: 0 };
   const ground = `${line.borderColor}40`;
@@ -92,7 +91,7 @@ function scaleOptions(axis, limits) {
     max: limits.to,
     title: { display: true, text: axis.label, color: themeColour("text") },
     grid: { color: themeColour("grid"), borderColor: themeColour("line") },
-    // Where an axis says so there are ticks at these values alone.
+    // An axis with named values has ticks only there.
     afterBuildTicks(scale) {
       if (axis.at) scale.ticks = axis.at.map((value) => ({ value }));
     },
@@ -103,7 +102,7 @@ function scaleOptions(axis, limits) {
       autoSkipPadding: 12,
       callback(value) {
         if (axis.ticks?.length) return axis.ticks[value] ?? "";
-        // Where there are two powers of ten or more, these alone.
+        // Over two or more powers of ten, only these have ticks.
         const power = Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6);
         if (logarithmic && !power && this.max > 100 * this.min) return "";
         return short(value);
@@ -119,7 +118,7 @@ function chartOptions(xLabel) {
     parsing: false,
     interaction: { mode: "nearest", axis: "x", intersect: false },
     plugins: {
-      legend: { display: false },  // it is made of ordinary inputs: legend.js
+      legend: { display: false },  // legend.js makes a legend of ordinary inputs
       tooltip: {
         filter: (item) => item.dataset.label !== "",
         callbacks: {
@@ -131,8 +130,8 @@ function chartOptions(xLabel) {
   };
 }
 
-// A chart in its card: heading, caption, canvas, legend, and the numbers as a table. Opening the
-// table fills it.
+// A card with heading, caption, canvas, legend, and the numbers as a table, which is filled when it
+// is opened.
 function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
   const heading = element("h3", {}, title);
@@ -150,7 +149,7 @@ function makePanel(title, caption, classes = "") {
   return panel;
 }
 
-// content: axes x and y, marks, entries {name, look, usual, datasets}.
+// content: the axes x and y, marks, and entries {name, look, usual, datasets}.
 function drawPanel(panel, content) {
   panel.content = content;
   if (panel.chart === null) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The palette of Okabe and Ito (Color Universal Design, 2008), which colour-blind readers can tell
-// apart. Of its eight colours each ground has those first that stand out from it by 3 to 1; dashes
-// and the shape of points say the same once more.
+// The palette of Okabe and Ito (Color Universal Design, 2008) for colour-blind readers. Each
+// background first uses the colours with a contrast of at least 3 to 1. Dashes and point shapes
+// also distinguish series.
 "use strict";
 
 const palettes = {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 
-// An element with attributes and children. What comes from a config only ever becomes text: a name
-// that looks like markup is shown as it is.
+// An element with attributes and children. Text from a config is never read as markup.
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -10,8 +9,8 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Text from a config as people see it: characters that a browser would obey, by turning text round
-// or breaking lines, are escapes, as cli/printable.hpp writes them.
+// Escapes characters that a browser would obey, such as those that reverse text or break lines.
+// Same escapes as cli/printable.hpp.
 function printable(text) {
   const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
   return text.replace(obeyed, (character) => {
@@ -20,7 +19,7 @@ function printable(text) {
   });
 }
 
-// The name of a key, which breaks behind a dot or an underscore and within no word.
+// The name of a key, which may break after a dot or an underscore.
 function breakable(name) {
   return name.split(/(?<=[._])/).flatMap((part) => [part, element("wbr")]);
 }
@@ -29,7 +28,7 @@ function isObject(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-// The page's data, with all text in them printable.
+// The page's data, with all text made printable.
 function dataOfPage(id) {
   return JSON.parse(document.getElementById(id).textContent, (_, value) => {
     if (typeof value === "string") return printable(value);
@@ -38,7 +37,7 @@ function dataOfPage(id) {
   });
 }
 
-// Six digits at most, with an exponent only where plain digits would be hard to read.
+// At most six digits, with an exponent only if plain digits would be hard to read.
 function plain(number) {
   if (number === null || !Number.isFinite(number)) return "\u2013";
   const size = Math.abs(number);
@@ -47,7 +46,7 @@ function plain(number) {
   return number.toLocaleString("en", { ...digits, useGrouping: size >= 1e4 });
 }
 
-// For the ticks of an axis: 8k is 8192 / 1024 only where every tick is a power of two; so not here.
+// For the ticks of an axis. "8k" could mean 8192 or 8000, so it is not used.
 function short(number) {
   const size = Math.abs(number);
   if (size !== 0 && (size >= 1e9 || size < 1e-3)) return number.toExponential(0).replace("e+", "e");
@@ -60,13 +59,13 @@ function tokens(count) {
   return `${plain(count)} ${count === 1 ? "token" : "tokens"}`;
 }
 
-// At most `most` of the indices 0 ... count - 1, the first and the last among them.
+// At most `most` of the indices 0 ... count - 1, with the first and the last.
 function sampled(count, most) {
   if (count <= most) return Array.from({ length: count }, (_, index) => index);
   return Array.from({ length: most }, (_, step) => Math.round((step * (count - 1)) / (most - 1)));
 }
 
-// A table that scrolls by itself, which keyboards must be able to reach.
+// A scrolling table that the keyboard can reach.
 function scrollingTable(name, classes, head, body) {
   const table = element("table", {}, element("caption", {}, name),
     element("thead", {}, head), element("tbody", {}, ...body));

@@ -4,7 +4,7 @@
 #   -P embed.cmake
 # Puts the pieces of a page together and writes the page, cut in two where its data go, as the
 # source that defines the function.
-cmake_minimum_required(VERSION 3.25)  # before, @NAME@ was a variable's value
+cmake_minimum_required(VERSION 3.25)  # the policy that makes @NAME@ literal text
 
 file(READ "${HTML}" page)
 file(READ "${CHART_NOTICE}" licence)
@@ -34,7 +34,7 @@ string(SUBSTRING "${page}" 0 ${cut} before)
 string(LENGTH "@REPORT_DATA@" length)
 math(EXPR cut "${cut} + ${length}")
 string(SUBSTRING "${page}" ${cut} -1 after)
-# Last: the only text that is not ours.
+# Last, because this text is not ours and may contain @NAME@.
 string(REPLACE "@CHART_LIBRARY@" "${chart}" after "${after}")
 
 string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")

@@ -31,6 +31,6 @@ function(rotary_embed_page target)
   add_library(${target} STATIC "${embedded}")
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE rotary_options)
-  # The page is one string. An option of the source comes after those of rotary_options.
+  # The page is one long string. Source options come after those of rotary_options.
   set_source_files_properties("${embedded}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of controls. Each control is an ordinary input with a label, so the keyboard and a screen
-// reader know it.
+// Groups of controls. Each control is an ordinary input with a label, for keyboards and screen
+// readers.
 "use strict";
 
 function controls(legend, ...children) {
@@ -8,20 +8,20 @@ function controls(legend, ...children) {
     element("legend", {}, legend), ...children);
 }
 
-// Where the labels of the inputs say it all to whoever sees them.
+// A group whose legend is hidden, because its labels are clear enough on sight.
 function labelledControls(legend, ...children) {
   const made = controls(legend, ...children);
   made.firstElementChild.className = "visually-hidden";
   return made;
 }
 
-// Calls back when the input changes, and at once.
+// Calls act() when the input changes, and once now.
 function whenChanged(input, act) {
   input.addEventListener("input", act);
   act();
 }
 
-// One of several values, as radio buttons; options: [value, label] each.
+// Radio buttons for one of several values. options: [value, label] each.
 function choice(name, legend, options, chosen, act) {
   const buttons = options.map(([value, label], index) => {
     const button = element("input", { type: "radio", name, id: `${name}-${index}`, value });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legend of a chart as ordinary check boxes: a line can be hidden with the keyboard, and a
-// screen reader says which are shown.
+// A chart's legend as ordinary check boxes: lines can be hidden by keyboard, and a screen reader
+// tells which are shown.
 "use strict";
 
 function makeLegend(title) {
   return { box: element("fieldset", { class: "legend" }), title };
 }
 
-// Draws the legend anew where it changed, and otherwise leaves it, so that it keeps the focus.
+// Redraws the legend only if it changed, so that it keeps the focus.
 function drawLegend(panel, redraw) {
   const { entries } = panel.content;
   const key = JSON.stringify(entries.map(({ name, look }) => [name, look]));

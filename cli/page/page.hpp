@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages with data: each is one HTML file with its style, its scripts, the chart library and the
-// data inside, which asks for nothing else. What all of them share is in this folder; embed.cmake
-// puts it together with the pieces of one page.
+// Pages with data. Each is one HTML file that contains its style, scripts, chart library and data,
+// and loads nothing else. This folder has the shared parts; embed.cmake joins them with those of a
+// page.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace rotary::cli::page {
 
-// embed.cmake cuts a page in two: the text up to its data, and after them.
+// embed.cmake cuts a page in two: before its data, and after.
 struct PagePieces {
   std::string_view before_data;
   std::string_view after_data;
 };
 
-// The page with a JSON document as its data. No text in it, whoever wrote it, can end the element
-// that holds it: what HTML could read as markup is escaped as JSON allows.
+// The page with a JSON document as its data. Characters that HTML could read as markup are escaped
+// as in JSON, so no text can end the element that contains it.
 [[nodiscard]] std::string page_with(const PagePieces& pieces, std::string_view json);
 
 }  // namespace rotary::cli::page

@@ -17,12 +17,12 @@ namespace {
 enum class Rows {
   query,           // heads of queries
   key,             // heads of keys
-  key_tail,        // MLA: the latent rows, then the one rotated head that all heads share
-  channels,        // numbers for each channel of a head, or of all heads
+  key_tail,        // MLA: the latent rows, then the rotated head that all heads share
+  channels,        // values for each channel of a head, or of all heads
   queries_first,   // fused: all queries, all keys, all values
   head_by_head,    // fused: query, key and value of the first head, then of the next
   group_by_group,  // fused: the queries of a group, its key, its value
-  falcon,          // fused: one of the three, by the config
+  falcon,          // fused: one of the three orders, by the config
 };
 
 struct Module {
@@ -30,8 +30,8 @@ struct Module {
   Rows rows;
 };
 
-// Names in Hugging Face's models, in Meta's and Mistral's own checkpoints (wq, wk), of BERT's
-// relatives (query, key) and of DeepSeek (q_b_proj, kv_a_proj_with_mqa).
+// Names in Hugging Face's models, checkpoints of Meta and Mistral (wq, wk), BERT and its relatives
+// (query, key), and DeepSeek (q_b_proj, kv_a_proj_with_mqa).
 constexpr std::array<Module, 14> modules = {{
     {"q_proj", Rows::query},
     {"wq", Rows::query},
@@ -55,7 +55,7 @@ struct FusedModule {
   Rows rows;
 };
 
-// Orders of fused rows, from forward() in the family's modeling_*.py.
+// The order of fused rows in each family, from forward() in its modeling_*.py.
 constexpr std::array<FusedModule, 11> fused_modules = {{
     {"baichuan", "W_pack", Rows::queries_first},          // unflatten(-1, (3, hidden_size))
     {"chatglm", "query_key_value", Rows::queries_first},  // split
@@ -70,7 +70,7 @@ constexpr std::array<FusedModule, 11> fused_modules = {{
     {"qwen", "c_attn", Rows::queries_first},               // split
 }};
 
-// Parts of a model with other positions.
+// Parts of a model whose positions differ from the text model's.
 constexpr std::array<std::string_view, 10> other_parts = {
     "vision", "visual", "image",   "vit",        "audio",
     "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
@@ -79,7 +79,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// A tensor of queries or keys, found by its name.
+// A tensor of queries or keys, as its name says.
 struct Found {
   Rows rows = Rows::query;
   std::string_view module;
@@ -130,7 +130,7 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
   return found;
 }
 
-// True if the tensor's first dimension is the module's rows.
+// True if the tensor's first dimension is that of the module's rows.
 bool has_rows(const Found& found, std::string_view name) {
   const std::string_view suffix = found.suffix;
   if (suffix == "weight" || suffix == "bias") return true;
@@ -187,7 +187,7 @@ Rows falcon_rows(const SortedJson& config) {
   return flag_in(config, "multi_query").value_or(true) ? Rows::queries_first : Rows::head_by_head;
 }
 
-// Fused rows need the numbers of heads.
+// Fails for fused rows if the numbers of heads are unknown.
 TensorRows fused_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
                       const NamedShape& tensor, std::int64_t count) {
   const std::int64_t width = head_width(rotary);
@@ -232,7 +232,7 @@ TensorRows rows_in_order(const Checkpoint& checkpoint, const ModelRotary& rotary
   switch (rows) {
     case Rows::falcon:
       return rows_in_order(checkpoint, rotary, falcon_rows(checkpoint.config), tensor, count);
-    case Rows::key_tail: {  // the one rotated key has no features in front
+    case Rows::key_tail: {  // the shared rotated key has no other features before it
       const std::int64_t rotated = rotary.spec.head_dim;
       if (count <= rotated)
         fail_rows(tensor.name, count, fmt::format("more than {} rows", rotated));

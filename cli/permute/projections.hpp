@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds tensors with rows of queries and keys by the names of models' own code, and their order.
+// Finds tensors with rows of queries and keys, by the names in models' own code, and their order.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace rotary::cli {
 
-// Heads of attention, which a fused tensor does not say.
+// The numbers of attention heads, which a fused tensor does not tell.
 struct HeadCounts {
   std::optional<std::int64_t> query;
   std::optional<std::int64_t> key;  // num_key_value_heads
 };
 
-// --heads and --kv-heads, else what the config says under any of the names in use.
+// --heads and --kv-heads, else the config's values under any known name.
 [[nodiscard]] HeadCounts head_counts(const SortedJson& config, HeadCounts asked);
 
-// One model's checkpoint.
+// A model's checkpoint.
 struct Checkpoint {
   ModelSpec model;
-  SortedJson config;  // the object that model was read from
+  SortedJson config;  // the object from which model was read
   HeadCounts heads;
 };
 
@@ -35,16 +35,17 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Adjacent rows: heads whose rows move, or rows that stay as one head.
+// Adjacent rows: heads whose rows are reordered, or rows that stay, as one head.
 struct RowGroup {
   std::int64_t heads = 1;
-  std::int64_t rows = 0;  // of each
-  // Features of a head before those of the embedding (MLA), and the embedding; none: rows stay.
+  std::int64_t rows = 0;  // rows of each head
+  // The features of a head before those of the embedding (MLA), and the embedding. Without one,
+  // rows stay.
   std::int64_t first_row = 0;
   const RotarySpec* spec = nullptr;
 };
 
-// All rows of a tensor: the groups in order, `times` times; small for any number of rows.
+// All rows of a tensor: the groups in order, repeated `times` times. Small for any number of rows.
 struct TensorRows {
   std::vector<RowGroup> groups;
   std::int64_t times = 1;
@@ -56,7 +57,8 @@ struct TensorRows {
   }
 };
 
-// No groups unless it is of queries or keys. Failure, with its name, if they are unknown.
+// No groups for tensors of neither queries nor keys. Fails, with the tensor's name, if the rows are
+// unknown.
 [[nodiscard]] TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor);
 
 }  // namespace rotary::cli

@@ -22,7 +22,7 @@ bool is_plain_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-// Takes weight_map from the parser's events and steps over every other member.
+// Takes weight_map from the parser's events and skips all other members.
 class IndexEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   [[nodiscard]] const std::string& requirement() const noexcept { return requirement_; }
@@ -68,7 +68,7 @@ class IndexEvents : public nlohmann::json_sax<nlohmann::json> {
  private:
   [[nodiscard]] bool is_entry() const noexcept { return level_ == 2 && is_map_; }
 
-  // A value that is no file of a tensor.
+  // Handles a value that is no file name of a tensor.
   bool other() {
     if (is_entry()) return refuse_entry();
     return level_ > 1 || (level_ == 1 && !is_map_);
@@ -94,7 +94,7 @@ class IndexEvents : public nlohmann::json_sax<nlohmann::json> {
   std::string tensor_;
   std::size_t tensors_ = 0;
   std::size_t level_ = 0;
-  bool is_map_ = false;  // the member of the outermost object that is being read
+  bool is_map_ = false;  // reading the top-level member weight_map
   bool has_map_ = false;
 };
 

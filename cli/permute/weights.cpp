@@ -38,7 +38,7 @@ std::string name_without_layer(std::string_view name) {
   return result;
 }
 
-// Requires rows of whole bytes.
+// Fails if rows are not whole bytes.
 TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor) {
   TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
   const auto count = static_cast<std::uint64_t>(rows.count());
@@ -48,7 +48,7 @@ TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor
        shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes());
 }
 
-// Plans the tensors of each file.
+// Plans the tensors of all files.
 class Plan {
  public:
   Plan(const Checkpoint& checkpoint, Pairing to) : checkpoint_(checkpoint) {
@@ -56,7 +56,7 @@ class Plan {
     permutation_.to = to;
   }
 
-  // A file of safetensors; returns its header.
+  // Adds a safetensors file and returns its header.
   SafetensorsHeader add(WeightFile file) {
     InputFile input(file.path);
     SafetensorsStart start = value_or_fail(read_safetensors_start(input), file.path);
@@ -95,7 +95,7 @@ class Plan {
 
   const Checkpoint& checkpoint_;
   Permutation permutation_;
-  // The place in `permuted` of the count of tensors of this name, heads and rows of a head.
+  // Index into `permuted` by name, heads and rows of a head.
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places_;
 };
 
@@ -118,7 +118,7 @@ void plan_index(const std::string& path, const std::string& out, Plan& plan) {
 
 bool is_index(const std::string& path) { return path.ends_with(".json"); }
 
-// Copies a file in chunks: a head may have a few bytes, and a file a billion heads.
+// Copies a file in chunks: heads may be a few bytes, and a file may have a billion of them.
 class Copy {
  public:
   Copy(const WeightFile& file, const std::function<void(std::string_view)>& write,
@@ -140,20 +140,20 @@ class Copy {
     }
   }
 
-  // One head: rows of row_bytes each, in another order.
+  // Writes one head with its rows of row_bytes in another order.
   void reordered(std::span<const std::size_t> order, std::size_t row_bytes) {
     const std::string_view head = next(order.size() * row_bytes);
     for (const std::size_t row : order) write(head.substr(row * row_bytes, row_bytes));
   }
 
-  // After the last byte.
+  // Call after the last byte.
   void flush() {
     write_(to_);
     to_.clear();
   }
 
  private:
-  // The next bytes of the input, which stay until the next call.
+  // The next bytes of the input, valid until the next call.
   std::string_view next(std::size_t count) {
     if (from_.size() - at_ < count) {
       from_.erase(0, std::exchange(at_, 0));
@@ -172,10 +172,10 @@ class Copy {
   const std::function<void(std::string_view)>& write_;
   bench::Progress& progress_;
   std::string from_, to_;
-  std::size_t at_ = 0;  // in from_, of the next byte
+  std::size_t at_ = 0;  // index in from_ of the next byte
 };
 
-// Rows of row_bytes each.
+// Copies rows of row_bytes each and reorders those of heads.
 void copy_rows(Copy& copy, const TensorRows& rows, Pairing to, std::uint64_t row_bytes) {
   std::vector<std::vector<std::size_t>> orders;
   for (const RowGroup& group : rows.groups) {
@@ -215,7 +215,7 @@ void copy_file(const Checkpoint& checkpoint, const WeightFile& file, Pairing to,
   copy.flush();
 }
 
-// Checks the written file: its data must have the size that the header says.
+// Checks that the written file's data have the size in its header.
 void read_back(const WeightFile& file, const std::string& written) {
   if (is_index(file.path)) return;
   InputFile output(written);

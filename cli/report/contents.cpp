@@ -21,7 +21,7 @@
 namespace rotary::cli::page {
 namespace {
 
-// Figures are drawn: they need no more digits. Whole numbers are shorter as integers.
+// Figures need no more digits. Integers are shorter than doubles.
 void shorten_numbers(Json& json) {
   if (json.is_structured()) {
     for (Json& element : json) shorten_numbers(element);
@@ -34,9 +34,9 @@ void shorten_numbers(Json& json) {
 }
 
 constexpr std::int64_t first_context = 512;  // tokens
-constexpr std::int64_t least_last = 131072;  // a page offers contexts up to this at least
-constexpr std::int64_t beyond_trained = 4;   // and up to this many times the longest stated one
-constexpr std::size_t most_pairs = 4096;     // some figures take each 100,000 times
+constexpr std::int64_t least_last = 131072;  // a page has contexts up to at least this
+constexpr std::int64_t beyond_trained = 4;   // and up to this multiple of the longest trained context
+constexpr std::size_t most_pairs = 4096;     // some figures compute each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 
 template <class Use>
@@ -45,7 +45,7 @@ void for_each_rotary(const std::vector<NamedModel>& models, Use use) {
     for (const ModelRotary& rotary : named.model.rotary) use(rotary, named.name);
 }
 
-// Powers of two, and the lengths that the configs or the user name.
+// Powers of two, and the lengths in configs and options.
 std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std::int64_t asked) {
   std::set<std::int64_t> contexts = {asked};
   std::int64_t last = std::max(least_last, std::min(asked, most_context));
@@ -59,7 +59,7 @@ std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std
   return {contexts.begin(), contexts.end()};
 }
 
-// The longest that a config states; without any, what many models have.
+// The longest context in a config, else a common length.
 std::int64_t usual_context(const std::vector<NamedModel>& models) {
   std::int64_t longest = 0;
   for_each_rotary(models, [&](const ModelRotary& rotary, const std::string&) {
@@ -68,7 +68,7 @@ std::int64_t usual_context(const std::vector<NamedModel>& models) {
   return longest > 0 ? longest : 8192;
 }
 
-// The embedding at each context, once for all that have the same frequencies.
+// Calls use() for the embedding at each context, once for contexts with the same frequencies.
 template <class Use>
 void for_each_range(const ModelRotary& rotary, const std::string& name,
                     const std::vector<std::int64_t>& contexts, Use use) {
@@ -81,7 +81,7 @@ void for_each_range(const ModelRotary& rotary, const std::string& name,
   }
 }
 
-// Before the first figure is made.
+// Called before the first figure is made.
 void check_size(const std::vector<NamedModel>& models, const std::vector<std::int64_t>& contexts) {
   std::size_t pairs = 0;
   for_each_rotary(models, [&](const ModelRotary& rotary, const std::string& name) {
@@ -98,14 +98,14 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
   });
 }
 
-// Which figures matter for an encoding.
+// The figures for each encoding.
 constexpr std::int64_t last_distance = 1000;  // tokens
 
 struct Choice {
-  std::string_view section;  // of the page
-  std::string_view figure;   // of `rotary plot`
+  std::string_view section;  // section of the page
+  std::string_view figure;   // name for `rotary plot`
   std::optional<std::int64_t> last = {};
-  std::string_view remark = {};  // behind its title
+  std::string_view remark = {};  // after its title
 };
 
 Json placed_figure(const Choice& choice, const std::vector<plot::Subject>& subjects) {
@@ -126,7 +126,7 @@ constexpr std::array of_rotary = {Choice{"context", "wavelengths"}, Choice{"scal
                                   Choice{"distance", "decay", last_distance},
                                   Choice{"accuracy", "numerics"}};
 
-// Patches have no distance in tokens, and no context.
+// Patches have neither a distance in tokens nor a context.
 constexpr std::array of_patches = {Choice{"axes", "axes"}, Choice{"accuracy", "numerics"}};
 
 std::vector<Choice> choices_of(const RotarySpec& spec) {
@@ -136,8 +136,8 @@ std::vector<Choice> choices_of(const RotarySpec& spec) {
   return choices;
 }
 
-// An encoding that does not rotate, as far as its kind alone decides it: how many heads there are
-// is not part of what a config is resolved to.
+// Figures of an encoding that does not rotate. They depend only on its kind, because a ModelSpec
+// does not have the number of heads.
 Json figures_of_kind(LayerEncoding kind) {
   constexpr std::string_view usual = " (the usual numbers, which a config may change)";
   constexpr std::string_view example = " (an example)";
@@ -159,7 +159,7 @@ Json range_json(ContextRange contexts, const std::vector<double>& inv_freq, Json
           {"figures", std::move(figures)}};
 }
 
-// subject: all but the frequencies, which depend on the context.
+// subject: complete except for the frequencies, which depend on the context.
 Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
                const std::vector<std::int64_t>& contexts) {
   Json ranges = Json::array();
@@ -179,7 +179,7 @@ Frequencies stated_frequencies(const ModelRotary& rotary, const std::string& nam
   return value_or_fail(make_frequencies(rotary.spec, tokens.value_or(1)), name);
 }
 
-// The encodings that do not rotate and yet decide something, each once.
+// The kinds of encodings that do not rotate but do use positions, each once.
 std::vector<LayerEncoding> other_kinds(const ModelSpec& model) {
   std::vector<LayerEncoding> kinds;
   for (const LayerGroup& group : layer_groups(model)) {
@@ -204,7 +204,7 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
-// The page computes frequencies from it; null where coordinates have frequencies of their own.
+// The page computes frequencies from it. null if each axis has its own frequencies.
 Json formula_json(const RotarySpec& spec, const HeadWindow& window) {
   if (begins_anew_on_axes(spec)) return {};
   return {{"base", spec.base.get()},
@@ -213,7 +213,7 @@ Json formula_json(const RotarySpec& spec, const HeadWindow& window) {
           {"parameters", scaling_json(spec.scaling)}};
 }
 
-// A model's entry among the configs; its encodings are added to the subjects.
+// A model's entry in configs. Adds its encodings to the subjects.
 Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_context,
                  const std::vector<std::int64_t>& contexts, Json& subjects) {
   const ModelSpec& model = named.model;
@@ -254,7 +254,8 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// Says for neighbours of one embedding each if keys cached under one are right under the next.
+// For each two neighbouring models with one embedding: says if keys cached by one are valid for the
+// other.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a report: its pieces, and the JSON document that its script reads, of configs and of
-// the encodings that their layers use.
+// The page of a report: its pieces, and the JSON document for its script, about configs and the
+// encodings of their layers.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace rotary::cli::page {
 
-// A config, under the name by which it was given.
+// A config under its given name.
 struct NamedModel {
   std::string name;
   ConfigFile file;
-  ResolveOptions options;  // and what it does not say
-  ModelSpec model;         // that it was resolved to
+  ResolveOptions options;  // and options for what it lacks
+  ModelSpec model;         // resolved from both
 };
 
 // The data of the page:
@@ -42,22 +42,22 @@ struct NamedModel {
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,
                                  std::optional<std::int64_t> context_tokens);
 
-// Written by cli/page/embed.cmake.
+// Defined by cli/page/embed.cmake.
 [[nodiscard]] PagePieces report_page() noexcept;
 
-// words.cpp. Rows of the table of fields (label, value, meaning), for the layers that use
-// model.rotary[index], or that have an encoding that does not rotate.
+// In words.cpp. Rows (label, value, meaning) of the table of fields, for the layers that use
+// model.rotary[index] or an encoding that does not rotate.
 [[nodiscard]] Json rotary_fields(const ModelSpec& model, std::size_t index,
                                  const Frequencies& frequencies);
 [[nodiscard]] Json encoding_fields(const ModelSpec& model, LayerEncoding encoding);
 
-// Sentences for a reader who has never seen a config; encoding_sentence() gives "" for rotary.
+// Sentences for readers who do not know configs. encoding_sentence() returns "" for rotary.
 [[nodiscard]] std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t index,
                                                         const Frequencies& frequencies);
 [[nodiscard]] std::string encoding_sentence(LayerEncoding encoding);
 
-// Each key that is read, with its effect on positions (cli/explain/explain_config.hpp). Empty for
-// a config of too many keys to try.
+// Each key that is read, with its effect on positions (cli/explain/explain_config.hpp). Empty if
+// the config has too many keys to try.
 [[nodiscard]] Json key_rows(const NamedModel& named);
 
 }  // namespace rotary::cli::page

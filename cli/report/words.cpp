@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A config in words: field by field, key by key and in sentences.
+// A config in words: by field, by key, and in sentences.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ void add_model(Json& fields, const ModelSpec& model) {
       "the family: it decides what the config does not say, the pairing above all");
 }
 
-// Queries of some layers grow with the position.
+// For layers whose queries grow with the position.
 void add_temperature(Json& fields, const ModelSpec& model, LayerEncoding encoding) {
   for (const LayerGroup& group : layer_groups(model)) {
     if (group.encoding != encoding || group.temperature.empty()) continue;
@@ -122,7 +122,7 @@ std::string axes_sentence(const Axes& axes) {
                      arrangement_text(axes.arrangement), text);
 }
 
-// In place of that of a spec without a rule, which is about one axis.
+// Replaces the sentence for a spec without a rule, which describes one axis.
 std::string exponents_sentence(AxisExponents exponents) {
   if (exponents == AxisExponents::own)
     return "Each coordinate has frequencies of its own: of its m pairs, pair k turns by "

@@ -15,13 +15,13 @@
 namespace rotary::cli {
 namespace {
 
-// The limit of the format's own program (MAX_HEADER_SIZE).
+// The limit in the format's own implementation (MAX_HEADER_SIZE).
 constexpr std::uint64_t most_header_bytes = 100'000'000;
 constexpr std::uint64_t size_bytes = 8;
 constexpr std::size_t most_dimensions = 32;
 constexpr std::string_view metadata_name = "__metadata__";
 
-// Dtype of safetensors 0.8.
+// The dtypes of safetensors 0.8.
 constexpr std::array<SafetensorsType, 22> types = {{
     {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
@@ -35,7 +35,7 @@ Error malformed(fmt::format_string<Values...> text, Values&&... values) {
   return {ErrorCode::malformed_input, fmt::format(text, std::forward<Values>(values)...)};
 }
 
-// Expects or refuses each event of the parser, so nothing nests deeper than the format does.
+// Accepts only the parser events that the format allows, so nesting is limited.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(SafetensorsHeader& header) : header_(header) {}
@@ -198,7 +198,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> metadata_keys_;
 };
 
-// Dimensions of 0 count as 1, so that every stride that follows from the shape fits, too.
+// Counts dimensions of 0 as 1, so that every stride of the shape fits, too.
 std::optional<std::uint64_t> bytes_of(const SafetensorsTensor& tensor) {
   std::uint64_t bits = tensor.type.bits;
   for (const std::uint64_t dimension : tensor.shape) {
@@ -209,7 +209,7 @@ std::optional<std::uint64_t> bytes_of(const SafetensorsTensor& tensor) {
   return bits / 8;
 }
 
-// The tensors cover the data, each byte once.
+// Checks that the tensors cover each byte of the data once.
 Status check_data(const SafetensorsHeader& header, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   for (const SafetensorsTensor& tensor : header.tensors) {
@@ -246,7 +246,7 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
   if (!json.starts_with('{')) return malformed("the safetensors header must begin with '{{'");
   HeaderEvents events(header);
   if (!parse_events(json, events)) return events.error();
-  // Tensors of no bytes stand before the one that begins where they do.
+  // A tensor without bytes comes before one that begins at the same place.
   std::ranges::stable_sort(header.tensors, {}, [](const SafetensorsTensor& tensor) {
     return std::pair(tensor.begin, tensor.end);
   });

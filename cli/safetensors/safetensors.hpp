@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors files (format: safetensors/src/tensor.rs of Hugging Face): the header's size in eight
-// bytes, little-endian; the header, a JSON object with a member per tensor; the tensors' data. Read
-// strictly, for untrusted files: no holes, overlaps, extra bytes or repeated names, and every size
-// is checked before use.
+// safetensors files (safetensors/src/tensor.rs of Hugging Face): the header's size in eight bytes,
+// little-endian; the header, a JSON object with a member per tensor; the data. The reader is
+// strict, for untrusted files: no holes, overlaps, extra bytes or repeated names, and every size is
+// checked before use.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace rotary::cli {
 
-// The format's name of an element type, and its size.
+// The format's name for an element type, and its size.
 struct SafetensorsType {
   std::string_view name;  // "BF16"
   std::uint64_t bits = 0;
@@ -26,29 +26,29 @@ struct SafetensorsTensor {
   std::string name;
   SafetensorsType type;
   std::vector<std::uint64_t> shape;  // empty for a single number
-  std::uint64_t begin = 0;           // of its bytes, counted from the first of the data
+  std::uint64_t begin = 0;           // offset of its first byte in the data
   std::uint64_t end = 0;
 
   [[nodiscard]] std::uint64_t size_in_bytes() const noexcept { return end - begin; }
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsTensor> tensors;  // in the order of their data
+  std::vector<SafetensorsTensor> tensors;  // in the data's order
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// json: the header without its size; data_bytes: those of the file behind the header. Error:
-// malformed_input, or unsupported for an element type that this reader does not know.
+// json: the header without its size. data_bytes: the file's size behind the header. Errors:
+// malformed_input; unsupported for an unknown element type.
 [[nodiscard]] Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
                                                                  std::uint64_t data_bytes);
 
-// A file up to its data.
+// A file's bytes before its data.
 struct SafetensorsStart {
-  std::string bytes;  // as they are: the size and the JSON text
+  std::string bytes;  // the size and the JSON text, unchanged
   SafetensorsHeader header;
 };
 
-// Reads as far as the first byte of the data. The file must know where it ends.
+// Reads up to the data. The file must have a known size.
 [[nodiscard]] Result<SafetensorsStart> read_safetensors_start(ByteStream& file);
 
 }  // namespace rotary::cli

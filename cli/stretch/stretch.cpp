@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags: vllm/config/model.py (hf_overrides), sglang/srt/server_args.py
-// (json_model_override_args), llama.cpp/common/arg.cpp (--rope-scaling and its like).
+// Sources of the flags: vllm/config/model.py (hf_overrides), sglang/srt/server_args.py
+// (json_model_override_args), llama.cpp/common/arg.cpp (--rope-scaling and related).
 #include "cli/stretch/stretch.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view scaling_key = "rope_scaling";
 constexpr std::string_view parameters_key = "rope_parameters";
 
-// Settings that makers publish outside of the config.
+// Settings that makers publish outside the config.
 struct Advice {
   std::string_view model_type;
   std::int64_t config_tokens;  // max_position_embeddings of its configs
@@ -38,7 +38,7 @@ constexpr std::array advice = {
     Advice{"qwen3_next", 262144, 262144, 4, "the model cards of Qwen3-Next"},
 };
 
-// A model, the part of its config that is its language model's, and what is asked.
+// A model, its language model's config, and the requested tokens.
 struct Problem {
   const ModelOptions& options;
   ConfigFile file;
@@ -58,7 +58,7 @@ std::string_view own_key(const Problem& problem) {
   return {};
 }
 
-// The config's dictionary with these members, which are those of its main embedding.
+// The config's rope dictionary with these members of its main embedding.
 Json dictionary_with(const Problem& problem, const Json& members) {
   const std::string_view key = own_key(problem);
   Json whole = key.empty() ? Json::object() : problem.part.at(key);
@@ -71,7 +71,7 @@ Json dictionary_with(const Problem& problem, const Json& members) {
   return whole;
 }
 
-// The form that engines read: rope_parameters holds the base, too.
+// The members in the form that engines read, where rope_parameters also has the base.
 Json engine_members(const Problem& problem, const Json& config_members) {
   if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
   Json whole = {{"rope_theta", problem.spec().base.get()}};
@@ -107,7 +107,7 @@ std::string llama_cpp_flags(const Problem& problem, const ModelSpec& stretched,
   return {};
 }
 
-// How an engine deviates from the candidate; empty: in no known way.
+// How an engine deviates from the candidate; empty if no deviation is known.
 std::string remark_of(const Problem& problem, const Json& members, const ModelSpec& wanted,
                       Engine engine) {
   const DialectReading reading =
@@ -130,7 +130,7 @@ std::string remark_of(const Problem& problem, const Json& members, const ModelSp
 std::vector<StretchedEngine> engines_of(const Problem& problem, const StretchCandidate& candidate,
                                         const ModelSpec& stretched) {
   const Json members = engine_members(problem, candidate.settings);
-  Json whole;  // {"text_config": {...}}, for a language model within a config
+  Json whole;  // {"text_config": {...}} if the language model's config is nested
   whole[pointer_to(problem.model.config_part)] = members;
   const std::string json = dumped(whole);
   const std::string llama = llama_cpp_flags(problem, stretched, candidate.rule);
@@ -175,7 +175,7 @@ void judge(const Problem& problem, StretchCandidate& candidate) {
   candidate.engines = engines_of(problem, candidate, *stretched);
 }
 
-// Fine-tuning as the papers of the rules have it: arXiv 2309.00071 (YaRN), 2306.15595 (linear).
+// Fine-tuning in the papers of the rules: arXiv 2309.00071 (YaRN), 2306.15595 (linear).
 constexpr std::string_view of_yarn =
     "works without at factors near 2 to 4; its paper fine-tunes 400 steps for 16";
 constexpr std::string_view of_ntk =
@@ -213,7 +213,7 @@ StretchCandidate yarn_candidate(const Problem& problem, std::int64_t trained) {
           .settings = std::move(settings)};
 }
 
-// The base that slows the slowest pair by the factor and leaves the fastest.
+// Raises the base so that the slowest pair slows by the factor and the fastest does not change.
 StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   const RotarySpec& spec = problem.spec();
   const auto turning = static_cast<double>(spec.rotary_dim.value_or(spec.head_dim));
@@ -230,7 +230,7 @@ StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   return {.rule = "ntk", .fine_tuning = of_ntk, .published = "", .settings = std::move(settings)};
 }
 
-// With YaRN, a model holds factor times its original context.
+// With YaRN, the model was trained on factor times its original context.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const std::int64_t stated = rotary.trained_context_tokens.value_or(0);
   const auto* const yarn = std::get_if<YarnScaling>(&rotary.spec.scaling);
@@ -256,7 +256,7 @@ Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
   return problem;
 }
 
-// The same rule with a larger factor; nothing where the config's dictionary has no factor.
+// The same rule with a larger factor; empty if the config's dictionary has no factor.
 std::optional<StretchCandidate> own_rule(const Problem& problem, double ratio) {
   double factor = 0;
   for_each_parameter(problem.spec().scaling, [&](const ParameterFacts& facts, const auto& value) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings for more tokens than a model was trained on: rules, effects, flags of engines.
+// Settings for more tokens than a model was trained on: rules, effects, and engines' flags.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +16,38 @@ namespace rotary::cli {
 
 // The effect of a candidate on one rotary embedding of the model.
 struct StretchedRotary {
-  std::optional<std::string> layer_type;  // absent: all layers
+  std::optional<std::string> layer_type;  // empty for all layers
   std::size_t pairs = 0;
   std::size_t changed_pairs = 0;
   double largest_angle_change = 0;  // between neighbours, radians
-  double score_factor = 1;          // scores beside those without this candidate
+  double score_factor = 1;          // relative to scores without this candidate
 };
 
 struct StretchedEngine {
   std::string_view engine;
-  std::string flags;   // empty: none say it, or the config does
-  std::string remark;  // a difference of the engine; empty: it computes this candidate
+  std::string flags;   // empty if no flags exist, or if the config needs none
+  std::string remark;  // how the engine deviates; empty if it computes this candidate
 };
 
 struct StretchCandidate {
   std::string_view rule;                    // "yarn", "ntk", ...
-  std::string_view fine_tuning;             // what it needs
-  std::string published;                    // whose cards publish it; empty: nobody's
+  std::string_view fine_tuning;             // which fine-tuning it needs
+  std::string published;                    // the model cards that publish it; empty: none
   Json settings;                            // members to set in config.json
-  std::optional<std::string> refusal = {};  // why the config cannot have it
+  std::optional<std::string> refusal = {};  // why the config refuses it
   std::vector<StretchedRotary> rotary = {};
   std::vector<StretchedEngine> engines = {};
 };
 
 struct Stretch {
   std::int64_t tokens = 0;
-  std::int64_t trained_tokens = 0;                // with the rule that the model has
-  std::string remark = {};                        // why there is no candidate, or one alone
-  std::vector<std::string> warnings = {};         // of the config
-  std::vector<StretchCandidate> candidates = {};  // the likeliest first
+  std::int64_t trained_tokens = 0;                // with the model's own rule
+  std::string remark = {};                        // why there is no candidate, or only one
+  std::vector<std::string> warnings = {};         // from the config
+  std::vector<StretchCandidate> candidates = {};  // the most likely first
 };
 
-// Usage failure for a GGUF file, or a model that states no trained context.
+// Fails as wrong usage for a GGUF file, or if the model states no trained context.
 [[nodiscard]] Stretch stretch_model(const ModelOptions& options, std::int64_t tokens);
 
 }  // namespace rotary::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/trace_rope.py, which the build puts into the tool.
+// The text of examples/trace_rope.py, which the build puts into the tool.
 #pragma once
 
 #include <string_view>

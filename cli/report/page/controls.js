@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader may change: which encodings are shown, the context, the position, the distances.
+// The controls of the page: shown encodings, context, position and distances.
 "use strict";
 
 function chosenSubjects(redraw) {
@@ -74,7 +74,7 @@ function positionControls(redraw) {
       return;
     }
     const nearest = Math.min(Math.max(Math.round(value), 0), lastPosition);
-    input.value = nearest;  // which the slider cuts at its end
+    input.value = nearest;  // the slider limits it to its range
     set(nearest, nearest === value ? sliderNote(value)
       : `Positions are whole, from 0 to ${exactly(lastPosition)}: shown is ${exactly(nearest)}.`);
   });
@@ -96,7 +96,7 @@ function sliderNote(position) {
 
 function distanceControls(redraw) {
   const powers = distanceStops();
-  // Beyond 300, where `rotary report` has similarity peak.
+  // Above 300, where `rotary report` puts the peak of similarity.
   const usual = powers.findIndex((power) => power >= 512);
   const { input, output, made } = slider("distance", "Distances up to", powers.length - 1,
     usual < 0 ? powers.length - 1 : usual);
@@ -119,14 +119,14 @@ function distanceControls(redraw) {
   return labelledControls("Distance", made, ...choices);
 }
 
-// 16, 32, ... as far as any figure that the slider changes has points.
+// 16, 32, ..., up to the last point of the figures that the slider changes.
 function distanceStops() {
   let last = 16;
   for (const subject of report.subjects) {
     for (const { section, figure } of subject.ranges.flatMap((range) => range.figures)) {
       if (section !== "distance") continue;
       for (const { x: axis, series } of figure.panels) {
-        if (axis.scale !== "linear") continue;  // the slider leaves them as they are
+        if (axis.scale !== "linear") continue;  // the slider does not change these
         for (const { x } of series) {
           last = Math.max(last, Math.abs(x[0] ?? 0), Math.abs(x.at(-1) ?? 0));
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of the report: those of all encodings that are shown, laid over one another.
+// The figures of the report, with all shown encodings overlaid.
 "use strict";
 
-// The range that holds at a context's length: where a rule depends on it there are several.
+// The range for a context: a rule that depends on the context has several ranges.
 function rangeOf(subject, context) {
   return subject.ranges.find((range) => range.last === null || range.last >= context)
     ?? subject.ranges.at(-1);
@@ -12,7 +12,7 @@ function shownSubjects() {
   return report.subjects.filter((subject) => state.shown.has(subject.index));
 }
 
-// One entry for each panel of each figure of the section, in the order of the figures.
+// One key for each panel of each figure in the section, in the figures' order.
 function panelKeys(section) {
   const keys = new Map();
   for (const subject of report.subjects) {
@@ -30,7 +30,7 @@ function panelKeys(section) {
   return [...keys.values()];
 }
 
-// The panel of each subject that is shown and has it.
+// The panel of each shown subject that has it.
 function partsOf(key) {
   const parts = [];
   for (const subject of shownSubjects()) {
@@ -65,8 +65,8 @@ function marksOf(parts) {
   return [...marks.values()];
 }
 
-// Colour tells encodings apart where there are several, otherwise series; dashes and points say it
-// once more.
+// With several encodings, the colour tells encodings apart, otherwise series. Dashes and points
+// repeat it.
 function lookOf(subject, series, ordinal) {
   const single = report.subjects.length === 1;
   return {
@@ -93,17 +93,17 @@ function entriesOf(parts, x) {
   });
 }
 
-const mostLines = 6;  // that an eye follows in one chart
+const mostLines = 6;  // more lines are hard to follow in a chart
 
-// With several encodings in a chart, guides wait to be asked for, and of many lines all but the
-// first two of each encoding, or the first one: of similarity they are what its caption is about.
+// With several encodings in a chart, guides are hidden at first. Of many lines only the first two
+// of each encoding are shown (or one), because the caption is about these.
 function isUsual(panel, series, ordinal, encodings) {
   const shown = encodings * 2 <= mostLines ? 2 : 1;
   return series.style !== "dashed"
     && (panel.series.length * encodings <= mostLines || ordinal < shown);
 }
 
-// Chart.js takes what is undefined, and not null, for what the data need.
+// Chart.js derives undefined from the data, but not null.
 function limited(axis) {
   return { ...axis, from: axis.from ?? undefined, to: axis.to ?? undefined };
 }
@@ -121,7 +121,7 @@ function contentOf(key, section, parts) {
   return { x, y, marks, entries: entriesOf(parts, x) };
 }
 
-// Keys before the query have negative distances, which have no logarithm.
+// Keys before the query have negative distances, which a logarithmic axis cannot show.
 function distanceView(parts) {
   const signed = parts.some(({ panel }) => panel.series.some(({ x }) => x[0] < 0));
   if (signed) {
@@ -132,7 +132,7 @@ function distanceView(parts) {
   return { from: logarithmic ? 1 : 0, to: state.distance, scale: state.distanceScale };
 }
 
-// Where position p turns each pair: the fastest pair outside, the slowest near the middle.
+// The direction of each pair at position p: the fastest pair outside, the slowest near the middle.
 function dialContent() {
   const entries = shownSubjects().filter(readsTokens).map((subject) => {
     const { inv_freq: frequencies } = rangeOf(subject, state.context);
@@ -156,7 +156,7 @@ function dialContent() {
   };
 }
 
-// A rotary embedding of tokens, not of patches, which have no one position and no context.
+// True for a rotary embedding of tokens. Patches have several positions and no context.
 function readsTokens(subject) {
   return subject.kind === "rotary" && !subject.of_patches;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat maps of a figure, side by side in one card: cells on a canvas, the lightest the highest,
-// with a scale under them and the numbers as tables.
+// The heat maps of a figure, side by side in a card: cells on a canvas (the lightest is the
+// highest), a scale below, and the numbers as tables.
 "use strict";
 
-// Viridis (matplotlib, CC0) at equal steps: light and dark say the same as the hue.
+// Viridis (matplotlib, CC0) at equal steps: lightness alone shows the value.
 const mapColours = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 function mapColour(share) {
@@ -60,7 +60,7 @@ function mapsOf(figure) {
   return figure.panels.filter((panel) => panel.map);
 }
 
-// The maps of every encoding that is shown, which change only with those and with the range.
+// The maps of every shown encoding. They change only with the encodings and the range.
 function makeMaps(name, place) {
   const known = report.subjects.flatMap(({ ranges }) => ranges.flatMap(({ figures }) =>
     figures.map(({ figure }) => figure).filter((figure) => figure.name === name)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the page together from the report's data, once, and draws a section again when one of its
-// controls changes.
+// Builds the page from the report's data once, and redraws a section when one of its controls
+// changes.
 "use strict";
 
 const report = dataOfPage("report-data");
@@ -63,7 +63,7 @@ function makeSection(section, place) {
       status.replaceChildren(...contextLines().map((line) => element("li", {}, line)));
     }
   };
-  // The rule may depend on the context: what it decides is drawn again with it.
+  // A rule may depend on the context, so everything is redrawn.
   const change = section.id === "context" ? redrawAll : redraw;
   if (section.controls) made.append(section.controls(change));
   if (section.id === "context") made.append(status);
@@ -72,7 +72,7 @@ function makeSection(section, place) {
   return redraw;
 }
 
-// A figure about one encoding has its name in the title, where several are shown it has not.
+// A figure about one encoding has its name in the title; removed if several are shown.
 function panelTitle({ figure, panel, index }) {
   if (mapsOf(figure).length > 0) return panel.title[0].toUpperCase() + panel.title.slice(1);
   let { title } = figure;

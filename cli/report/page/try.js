@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another base or factor, tried in the browser: the library's formulas of a few rules once more.
+// Tries another base or factor in the browser, with the library's formulas for some rules.
 "use strict";
 
 function unscaled({ base, rotary_dim: d }) {
@@ -41,10 +41,10 @@ function frequenciesOf(spec) {
   return (ruleFormulas[spec.rope_type] ?? unscaled)(spec);
 }
 
-let tried = null;  // a subject's formula, as the sliders have changed it
+let tried = null;  // a subject's formula with the sliders' values
 let drawTried = () => {};
 
-// Changes the member of values, by equal ratios.
+// A slider that changes a member of `values` in equal ratios.
 function ratioSlider(id, label, values, member, least, most) {
   const size = Math.log(most / least) / 240;
   const { input, output, made } = slider(id, label, 240,
@@ -59,7 +59,7 @@ function ratioSlider(id, label, values, member, least, most) {
   return made;
 }
 
-// Also puts the config's values back.
+// Also restores the config's values.
 function triedControls(formula) {
   tried = structuredClone(formula);
   const { base, parameters, rope_type: rule } = tried;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of the page: warnings, a card for each config, the fields side by side, the status of a
-// chosen context.
+// The page's text: warnings, a card for each config, the fields side by side, and what a chosen
+// context means.
 "use strict";
 
 function writeWarnings(section) {
@@ -10,7 +10,7 @@ function writeWarnings(section) {
   else section.append(...warnings);
 }
 
-// Links to the sections that the page has.
+// Links to the page's sections.
 function writeContents(nav) {
   const headings = document.querySelectorAll("main section:not([hidden]) > h2");
   nav.append(element("ul", {}, ...[...headings].map((heading) => element("li", {},
@@ -37,8 +37,8 @@ function writeCards(section) {
   }
 }
 
-// One row for each field, one column for each encoding; what differs first, marked in words and
-// colour. Who compares came for that: then this section is the first one, and the others wait.
+// One row for each field, one column for each encoding. Differences come first, marked by words and
+// colour. In a comparison this section is the first on the page.
 function writeFields(section) {
   const labels = new Map();
   for (const subject of report.subjects) {
@@ -86,7 +86,7 @@ function differencesControl(rows) {
     `only ${count === 1 ? "the one that differs" : `the ${count} that differ`} of ${rows.length}`));
 }
 
-// A table for each config, open where there is only one.
+// A table for each config, open if there is only one.
 function writeKeys(section) {
   const configs = report.configs.filter((config) => config.keys.length > 0);
   section.hidden = configs.length === 0;
@@ -114,7 +114,7 @@ function turningPairs(frequencies, context) {
   return frequencies.filter((frequency) => Math.abs(frequency) * context >= 2 * Math.PI).length;
 }
 
-// A line says what the chosen context means for each encoding that turns pairs.
+// For each rotary encoding, a line about the chosen context.
 function contextLines() {
   return shownSubjects().filter(readsTokens).map((subject) => {
     const range = rangeOf(subject, state.context);
