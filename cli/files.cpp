@@ -78,7 +78,7 @@ int open_input(const std::string& path) {
   if (number >= 0) return number;
   const int error = errno;
   struct ::stat status {};
-  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets, which open() does not open
+  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets
   errno = error;
   fail_errno(path, "open");
 }

@@ -75,7 +75,7 @@ void take_flags(std::string_view option, const std::string& text, ResolveOptions
 // itself (ModelConfig, _apply_dict_overrides), as SGLang's config.update() does.
 void take_overrides(const SortedJson& members, const std::string& path,
                     std::vector<ConfigOverride>& overrides) {
-  constexpr std::size_t most_depth = 1024;  // characters of a path; the library's own limit is separate
+  constexpr std::size_t most_depth = 1024;  // characters; the library has its own limit
   for (const auto& [key, value] : members.items()) {
     require(!key.empty() && key.find('.') == std::string::npos,
             "--overrides: a key must be a name without dots, got '{}'", key);

@@ -80,7 +80,7 @@ void write_standard_output(std::string_view text) {
 void write_standard_error(std::string_view text) noexcept {
   try {
     static_cast<void>(write_printable(STDERR_FILENO, text));
-  } catch (const std::exception&) {  // no memory for escapes: writes nothing, because raw text is unsafe
+  } catch (const std::exception&) {  // no memory for the escapes: raw text is unsafe
   }
 }
 

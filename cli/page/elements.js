@@ -46,7 +46,7 @@ function plain(number) {
   return number.toLocaleString("en", { ...digits, useGrouping: size >= 1e4 });
 }
 
-// For the ticks of an axis. "8k" could mean 8192 or 8000, so it is not used.
+// For the ticks of an axis. k means 1000: 1024 would only suit axes with powers of two.
 function short(number) {
   const size = Math.abs(number);
   if (size !== 0 && (size >= 1e9 || size < 1e-3)) return number.toExponential(0).replace("e+", "e");

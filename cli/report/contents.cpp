@@ -35,7 +35,7 @@ void shorten_numbers(Json& json) {
 
 constexpr std::int64_t first_context = 512;  // tokens
 constexpr std::int64_t least_last = 131072;  // a page has contexts up to at least this
-constexpr std::int64_t beyond_trained = 4;   // and up to this multiple of the longest trained context
+constexpr std::int64_t beyond_trained = 4;   // and this many times the longest one stated
 constexpr std::size_t most_pairs = 4096;     // some figures compute each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 

@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
 
-// Reads the positions of tokens in order. Within a run each token usually is as far from its
-// expected position as the token before, or one behind it, or at the same position; these are tried
-// first.
+// Reads the positions of tokens in order. Tries first what is usual in a run: the same shift as the
+// token before, one less, or the same position.
 class Reader {
  public:
   explicit Reader(const Turning& turning) : reader_(turning) {}

@@ -11,19 +11,19 @@
 
 namespace rotary::identification {
 
-// The position of the sample's first token that is not all zeros, less that token's index.
+// The position of the sample's first token that is not all zeros, minus that token's index.
 [[nodiscard]] double first_position_of(const Turning& turning, const Sample& sample);
 
-// The positions of all tokens of a sample, found with the turning of a readable operation. Absent
-// if no position explains one of the tokens.
+// The positions of all tokens of a sample, found with the Turning of a readable operation. Empty if
+// no position explains one of the tokens.
 [[nodiscard]] std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                                      const Sample& sample);
 
-// An operation and what else is the same for all tokens of the sample.
+// An operation, and what is the same for all tokens of the sample.
 struct Reading {
-  const Operation& operation;  // readable but for an offset and a factor of positions
+  const Operation& operation;  // readable, except for an offset and a factor of positions
   const Turning& turning;
-  // A rotation that `before` already contains and that is undone first; null: none.
+  // A rotation in `before`, which is undone first; null: none.
   const Turning* undone = nullptr;
   // The position of the first token of each row, if the caller gave no positions.
   double first_position = 0;

@@ -16,10 +16,9 @@
 namespace rotary::identification {
 namespace {
 
-constexpr double keys_roundings = 2;  // as they are stored and as they are moved
+constexpr double keys_roundings = 2;  // rounded when stored and when moved
 
-// Tokens that were moved by the same angles differ by at most this share of their length, because
-// of rounding.
+// Rounding makes tokens moved by the same angles differ by at most this share of their length.
 constexpr double most_apart = 0.05;
 
 // Bounds for noise to count as repeated rounding. No pair may have more than most_uneven times the
@@ -33,7 +32,7 @@ constexpr double most_roundings = 1000;
 
 using Complex = std::complex<double>;
 
-// A rotation that reads and writes the features which the configured rotation wrote.
+// A rotation by 0 that reads and writes the features which the configured rotation wrote.
 Turning nothing_more(const Start& start) {
   Turning further = start.turning;
   further.attention_factor = 1;

@@ -8,7 +8,7 @@
 namespace rotary::identification {
 namespace {
 
-// The longest vector of the sample. Vectors of padding are 0 and say nothing.
+// The longest vector of the sample. Padding vectors are 0 and tell nothing.
 struct Longest {
   std::size_t token = 0;
   std::size_t head = 0;

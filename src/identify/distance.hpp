@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds from which position on two explanations of the same numbers differ.
+// Finds the first position at which two explanations of the same numbers differ.
 #pragma once
 
 #include <cstdint>

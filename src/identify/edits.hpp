@@ -21,8 +21,7 @@
 
 namespace rotary::identification {
 
-// The parts of an operation that an edit changes. Two edits can be combined if they have no part in
-// common.
+// The parts of an operation that an edit changes. Two edits can be combined if they share no part.
 enum Aspect : std::uint32_t {
   pairing_aspect = 1U << 0,
   window_aspect = 1U << 1,
@@ -49,13 +48,13 @@ enum Aspect : std::uint32_t {
       base_aspect | rule_aspect | original_aspect | ramp_aspect | exponent_aspect | blend_aspect,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
-  // The parts on which a Turning depends. It does not depend on the excluded ones.
+  // The parts on which a Turning depends: all but these.
   turning_aspects = all_aspects & ~(order_aspect | swap_aspect | stretch_aspect | offset_aspect |
                                     counted_aspect | coordinate_aspect),
 };
 
-// The contents of a sample that a hypothesis needs. nothing: frequencies will do. rows: at least
-// rows of cos and sin. heads: features before and after the rotation.
+// What a hypothesis needs in a sample. nothing: frequencies suffice. rows: rows of cos and sin, or
+// heads. heads: features before and after the rotation.
 enum class Needs { nothing, rows, heads };
 
 struct Edit {
@@ -69,10 +68,10 @@ struct Edit {
 };
 
 struct Start {
-  const ModelSpec& model;  // of which one embedding is looked at
+  const ModelSpec& model;  // the sample is of one of its embeddings
   std::size_t rotary = 0;  // its index
   Operation operation;     // as configured
-  Turning turning;         // of it
+  Turning turning;         // of `operation`
   const Sample& sample;
   FoundStructure structure;  // the best, from norms
   std::optional<std::int64_t> context_tokens = {};
@@ -115,7 +114,7 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// The function that lists the edits of a hypothesis; null: it is read from positions, not tried.
+// The function that lists the edits of a hypothesis. null: it is found from positions, not tried.
 struct Trial {
   Needs needs = Needs::nothing;
   void (*values)(const Start&, EditList&) = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds numbers by measurement: a base, an offset or a factor that no table of candidates contains.
+// Measures a base, an offset or a factor that no table of candidates contains.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ class BaseFit {
   BaseFit(const Start& start, const Operation& operation)
       : start_(start), operation_(with_structure(start, operation)) {}
 
-  // The relative error with this base. Exact up to `enough`; larger errors only exceed it.
+  // The relative error with this base. Exact up to `enough`; larger errors are only lower bounds.
   double residual(double base, double enough = 2) {
     operation_.spec.base = base;
     const auto turning = turning_of(operation_, start_.context_tokens);
@@ -41,8 +41,7 @@ class BaseFit {
     return std::sqrt(error) / norm;
   }
 
-  // The best of the bases whose logarithms are evenly spread over ln(middle) ± width, in `count`
-  // steps.
+  // The best of `count` bases, whose logarithms are evenly spaced over ln(middle) ± width.
   double best_around(double middle, double width, int count) {
     double best = middle;
     double least = residual(middle);
@@ -71,7 +70,7 @@ double farthest_position(const Sample& sample) {
 
 std::optional<double> fitted_base(const Start& start, const Operation& operation) {
   auto turns = measured_turns(start.sample, start.structure.window);
-  // Without what the rule makes of fast pairs.
+  // Removes the scaling rule's effect from the measured turns.
   const std::vector<double>& scaled = start.turning.inv_freq;
   for (std::size_t i = 0; i < turns.size() && turns.size() == scaled.size(); ++i) {
     const double place = static_cast<double>(i) / static_cast<double>(turns.size());
@@ -126,7 +125,7 @@ std::optional<Edit> rule_of_positions(const Start& start, const std::vector<doub
   double apart = 0;
   for (std::size_t i = 0; i < positions.size(); ++i)
     apart += std::pow(positions[i] - products / squares * expected[i], 2);
-  // All frequencies in float32 may be off by one rounding together; positions show the rest.
+  // Frequencies in float32 may all be off by one rounding; positions show what remains.
   const bool are_frequencies = start.sample.observed == Observed::frequencies;
   const double spread =
       larger(std::sqrt(apart * squares) / std::abs(products), are_frequencies ? 0x1p-24 : 1e-12);

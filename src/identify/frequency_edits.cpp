@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t spec_aspects =
     rule_aspect | original_aspect | ramp_aspect | attention_aspect | base_aspect | exponent_aspect;
 
-// Calls use(member) with the original context of a rule that has one.
+// Calls use(member) with the rule's original context, if it has one.
 template <class Rules, class Use>
 void with_original(Rules& scaling, Use use) {
   std::visit(
@@ -29,8 +29,7 @@ std::int64_t original_of(const Scaling& scaling, std::int64_t otherwise) {
   return otherwise;
 }
 
-// The scaling rules that configs use most, with this factor. Their other numbers are the configured
-// ones.
+// The most common scaling rules with this factor. Their other numbers are the configured ones.
 std::vector<Scaling> rules_with(double factor, const Scaling& configured) {
   const std::int64_t original = original_of(configured, 8192);
   YarnScaling yarn;
@@ -53,8 +52,8 @@ bool same_rule(const Scaling& one, const Scaling& other) {
 void add_rule(const Start& start, const Scaling& rule, EditList& list) {
   if (same_rule(rule, start.operation.spec.scaling)) return;
   list.add(rule_aspect, [rule](Operation& operation) { operation.spec.scaling = rule; });
-  // The frequencies of one rule with the attention factor A of the other, since code often computes
-  // A in another place.
+  // The frequencies of one rule with the attention factor A of the other, because code often
+  // computes A elsewhere.
   Operation changed = start.operation;
   changed.spec.scaling = rule;
   const auto turning = turning_of(changed, start.context_tokens);
@@ -81,7 +80,7 @@ bool turn_alike(const Turning& one, const Turning& other) {
          one.attention_factor == other.attention_factor;
 }
 
-// An edit that sets the spec but for its pairing and sense.
+// An edit that sets the spec, except for its pairing and sense.
 std::function<void(Operation&)> with_spec(RotarySpec spec) {
   return [spec = std::move(spec)](Operation& operation) {
     const RotarySpec before = operation.spec;

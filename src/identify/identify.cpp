@@ -57,7 +57,7 @@ using identification::Start;
 
 constexpr std::size_t most_explanations = 2000;
 constexpr std::size_t closest_shown = 5;
-// The largest residual for a first position. It is large, since frequencies may still be wrong.
+// The largest residual for a first position. It is large because frequencies may still be wrong.
 constexpr double most_unfitting = 0.35;
 constexpr double assumed_base = 10000;
 
@@ -102,7 +102,7 @@ Status use_table_window(RotarySpec& spec, const Sample& sample) {
   return {};
 }
 
-// The model to start from if the caller gives none: the one that norms and angles suggest.
+// The model to start from if the caller gives none, suggested by norms and angles.
 ModelSpec suggested_model(const Sample& sample) {
   const auto structure = identification::structures_of(sample, {}).front();
   const HeadWindow& window = structure.window;
@@ -163,8 +163,8 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
   return start;
 }
 
-// Finds the first token's position, adds it to all positions and returns it: that of the first
-// mistake under which every token has a position, or else the one that fits best.
+// Finds the first token's position, adds it to all positions and returns it. Takes the first
+// mistake with which every token has a position, else the position that fits best.
 std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
   Search search(start, 1);
   std::optional<double> found;
@@ -175,7 +175,7 @@ std::optional<std::int64_t> find_first_position(const Start& start, Sample& samp
     const auto turning = identification::turning_of(operation, start.context_tokens);
     if (!turning || !identification::is_readable(operation)) continue;
     operation.position_offset = identification::first_position_of(*turning, sample);
-    if (identification::positions_of_sample(*turning, sample)) {  // consecutive or not
+    if (identification::positions_of_sample(*turning, sample)) {  // the positions need not be consecutive
       found = operation.position_offset;
       break;
     }
@@ -209,7 +209,7 @@ Cause cause_of(const identification::Edit& edit, const Operation& before, const 
               .fields = identification::differences(before.spec, after.spec),
               .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
               .sentence = sentence_of(edit, before, after)};
-  // For a mistake of structure the edit's own field says it all.
+  // For a mistake of structure, the edit's own field is enough.
   if (edit.field && edit.hypothesis->group == CauseGroup::structure) cause.fields.clear();
   if (edit.field) cause.fields.push_back(*edit.field);
   return cause;

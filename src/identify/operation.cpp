@@ -60,8 +60,8 @@ void round_frequencies(DType dtype, Turning& turning) {
   for (double& frequency : turning.inv_freq) frequency = rounded_to(dtype, frequency);
 }
 
-// The rule that gives the frequencies of slow pairs, for a rule that blends them with unscaled
-// frequencies. Nothing for other rules.
+// The rule for slow pairs in a rule that blends their frequencies with unscaled ones. Empty for
+// other rules.
 std::optional<Scaling> slow_end(const Scaling& rule) {
   if (const auto* const yarn = std::get_if<YarnScaling>(&rule)) return LinearScaling{yarn->factor};
   if (const auto* const llama3 = std::get_if<Llama3Scaling>(&rule))
@@ -76,8 +76,8 @@ std::optional<Scaling> slow_end(const Scaling& rule) {
 
 bool are_alike(double one, double other) { return std::abs(one - other) <= 1e-9 * std::abs(one); }
 
-// Computes slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). Uses doubles, because
-// in float32 1 - x would not be exactly 0 where x should be 1.
+// Computes slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). In double, because in
+// float32 1 - x would not be exactly 0 for x = 1.
 Status reverse_blend(const Operation& operation, std::optional<std::int64_t> context_tokens,
                      Turning& turning) {
   Operation exact{
@@ -127,8 +127,8 @@ struct CosSin {
   double sin = 0;
 };
 
-// The cos and sin of each pair, for one token and head. Two of each if the two features of a pair
-// have different frequencies.
+// The cos and sin of each pair for one token and head. There are two of each if the pair's two
+// features have different frequencies.
 class Rows {
  public:
   Rows(const Prediction& prediction, const Sample& sample)
@@ -194,8 +194,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // The row of a pair's first feature. A pair has features 2i and 2i + 1 of the window, or i and i
-  // + d/2.
+  // The row of a pair's first feature. The pair has features 2i and 2i + 1, or i and i + d/2, of
+  // the window.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;
@@ -227,7 +227,7 @@ class HeadPredictor {
         sample_(sample),
         rows_(prediction, sample) {}
 
-  // y holds the head before the rotation; overwrites the features that turn. Call for heads in
+  // y holds the head before the rotation. Overwrites the features that rotate. Call for heads in
   // order, from 0.
   void predict(std::size_t token, std::size_t head, std::span<double> y) {
     if (head == 0 || by_head_) rows_.make(token, head);
@@ -380,7 +380,7 @@ double angle_noise(const Operation& operation, const Turning& turning, const Sam
   // A frequency multiplied by a factor is rounded once more, unless the factor is a power of 2.
   int exponent = 0;
   if (std::abs(std::frexp(operation.position_factor, &exponent)) != 0.5) sum *= 2;
-  // Limited, because angles with a larger error say nothing, and must not make every candidate
+  // Limited, because angles with a larger error tell nothing and would make every candidate
   // acceptable.
   return smaller(std::sqrt(sum / count) * 0x1p-24, 0.02);
 }

@@ -13,7 +13,7 @@
 
 namespace rotary::identification {
 
-// The exponent e of the unscaled frequency base^-e of pair i, where d features turn.
+// The exponent e of pair i's unscaled frequency base^-e, for d rotated features.
 enum class Exponents {
   of_spec,       // 2i / d
   half_rate,     // i / d
@@ -23,15 +23,15 @@ enum class Exponents {
   hidden_size,   // 2i / divisor
 };
 
-// The number that replaces x where a scaling rule blends frequencies: slow + x * (fast - slow).
+// What replaces x in scaling rules that blend frequencies as slow + x * (fast - slow).
 enum class Blend {
   right,
   reversed,          // 1 - x for x
-  reversed_between,  // but where x is 0 or 1
+  reversed_between,  // 1 - x, except where x is 0 or 1
 };
 
-// The number by which angles grow: the token's position, the head's number, or the position of the
-// first token for all.
+// The number that angles are proportional to: the token's position, the head's index, or the first
+// token's position.
 enum class Counted { token, head, first_token };
 
 struct Operation {
@@ -42,27 +42,26 @@ struct Operation {
   Exponents exponents = Exponents::of_spec;
   double divisor = 0;
   Blend blend = Blend::right;
-  // Each feature takes its frequency as in the other layout: the one numbered index / 2 if pairs
-  // are half a head apart, the one numbered index modulo d/2 if pairs are neighbours.
+  // Each feature has the frequency of the other layout: number index / 2 if pairs are half a head
+  // apart, number index modulo d/2 if pairs are neighbours.
   bool other_table = false;
-  std::optional<double> attention_factor = {};  // in place of the spec's own
-  double attention_power = 1;                   // A applied so often
-  double vector_factor = 1;                     // of all features, those that do not turn, too
+  std::optional<double> attention_factor = {};  // replaces the spec's own
+  double attention_power = 1;                   // how many times A is applied
+  double vector_factor = 1;                     // multiplies all features, also unrotated ones
   double position_factor = 1;                   // p' = factor * p + offset
   double position_offset = 0;
   Counted counted = Counted::token;
   std::vector<std::size_t> coordinate_of_axis = {};  // empty: axis i takes coordinate i
-  // Positions [axes][tokens] to use in place of the sample's own; null: the sample's.
+  // Positions [axes][tokens] that replace the sample's; null: the sample's.
   std::shared_ptr<const std::vector<double>> positions = {};
   std::optional<DType> positions_rounded = {};
   std::optional<DType> frequencies_rounded = {};
   std::optional<DType> angles_rounded = {};
   std::shared_ptr<const std::vector<double>> phases = {};  // [pairs], added to each angle
-  double roundings = 1;                                    // of each number to its dtype
+  double roundings = 1;                                    // how many times each number is rounded to its dtype
 };
 
-// The indices of a pair's two features: where a rotation reads them (in) and where it writes them
-// (out).
+// The indices of a pair's two features where a rotation reads (in) and writes them (out).
 struct PairFeatures {
   std::size_t first_in = 0;
   std::size_t second_in = 0;
@@ -73,20 +72,19 @@ struct PairFeatures {
 struct Turning {
   HeadWindow window;
   std::vector<double> inv_freq;  // [pairs]
-  double attention_factor = 1;   // with the factor of all features
-  double rest_factor = 1;        // of those that do not turn
+  double attention_factor = 1;   // times the factor of all features
+  double rest_factor = 1;        // of unrotated features
   double roundings = 1;
   std::vector<double> phases = {};         // [pairs]; empty: 0
   std::vector<std::int32_t> axis_of_pair;  // [pairs]; empty: one axis
   std::vector<PairFeatures> features;      // [pairs]
 };
 
-// Whether the scaling rule blends the frequencies of fast pairs with those of slow ones (YaRN,
-// Llama 3, NTK-by-parts).
+// True if the rule blends frequencies of fast and slow pairs (YaRN, Llama 3, NTK-by-parts).
 [[nodiscard]] bool blends(const Scaling& rule);
 
-// The operation as numbers, for a sequence of context_tokens (if the frequencies depend on it).
-// Error: the one of make_frequencies(), where no such operation exists.
+// The operation as numbers, for a sequence of context_tokens if the frequencies depend on it.
+// Error: that of make_frequencies(), if there is no such operation.
 [[nodiscard]] Result<Turning> turning_of(const Operation& operation,
                                          std::optional<std::int64_t> context_tokens);
 
@@ -102,16 +100,16 @@ struct Prediction {
 // Only FoundArithmetic::every_step rounds it to the sample's dtype; otherwise the caller has to.
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted);
 
-// The sum of the squared differences between the prediction and sample.after. Stops adding once the
-// sum exceeds `enough`.
+// The sum of squared differences between the prediction and sample.after. Stops once it exceeds
+// `enough`.
 [[nodiscard]] double squared_error(const Prediction& prediction, const Sample& sample,
                                    double enough);
 
 // Replaces sample.before by its inverse rotation.
 void undo(const Turning& turning, Sample& sample);
 
-// The relative error of the result to expect if each angle is rounded to float32 once: the root
-// mean square of the angles over tokens and pairs, times 2^-24.
+// The expected relative error of the result if each angle is rounded to float32 once: the root mean
+// square of the angles over tokens and pairs, times 2^-24.
 [[nodiscard]] double angle_noise(const Operation& operation, const Turning& turning,
                                  const Sample& sample);
 

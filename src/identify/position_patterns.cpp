@@ -18,7 +18,7 @@ namespace rotary::identification {
 namespace {
 
 constexpr std::size_t most_runs = 8;
-// The fewest rows that a table of positions is taken to have. A shorter period is a chunk's.
+// The fewest rows of a table of positions. A shorter period is taken as a chunk's.
 constexpr double shortest_table = 256;
 
 // The tokens of one batch row, on one axis.
@@ -39,7 +39,7 @@ Row row_of(const ReadPositions& p, std::size_t row) {
           std::span(p.found).subspan(row * tokens, tokens)};
 }
 
-// Whether holds(row) is true for every row whose positions are not all right.
+// True if holds(row) is true for every row with a wrong position.
 template <class Holds>
 bool each_wrong_row(const ReadPositions& p, Holds holds) {
   for (std::size_t row = 0; row < rows_of(p); ++row) {
@@ -59,7 +59,7 @@ bool is_constant(std::span<const double> positions) {
   return std::ranges::all_of(positions, [&](double each) { return each == positions.front(); });
 }
 
-// How many tokens come before the part in which every position is the one before plus 1.
+// How many tokens come before the last part in which positions rise by 1.
 std::size_t prefix_of(std::span<const double> positions) {
   std::size_t first = positions.size() - 1;
   while (first > 0 && positions[first] == positions[first - 1] + 1) --first;
@@ -93,7 +93,7 @@ bool is_left_padding(const ReadPositions& p) {
   });
 }
 
-// Whether some position is not the one before plus 1, and may(position, the one before) holds for
+// True if some position is not the one before plus 1, and may(position, the one before) holds for
 // every such position.
 template <class May>
 bool breaks(std::span<const double> positions, May may) {
@@ -260,8 +260,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run that starts with this token. In a run all tokens are at one position, or expected
-// and found positions each stay the same or grow by 1.
+// The longest run that starts with this token: all tokens have one position, or both expected and
+// found positions stay the same or grow by 1.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {
@@ -313,7 +313,7 @@ std::vector<FieldDifference> runs_of(const ReadPositions& positions) {
         (batch > 1 ? message(" of row ", i % batch) : std::string()) +
         (positions.axes > 1 && !axes_agree ? message(", axis ", i / batch) : std::string());
     for (std::size_t t = 0; t < row.size();) {
-      if (!(std::abs(row.shift(t)) > 0)) {  // NaN: stands nowhere
+      if (!(std::abs(row.shift(t)) > 0)) {  // NaN: no position
         ++t;
         continue;
       }

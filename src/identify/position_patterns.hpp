@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes positions that differ from the expected ones: runs of tokens, and the mistake that
-// leaves such a pattern.
+// Describes positions that differ from the expected ones: the runs of tokens, and the mistake that
+// causes such a pattern.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace rotary::identification {
 
-// The name of the hypothesis that leaves this pattern; "token_positions" if none does. Requires at
-// least one token at another position than expected.
+// The name of the hypothesis that causes this pattern, else "token_positions". At least one token
+// must have another position than expected.
 [[nodiscard]] std::string_view pattern_of(const ReadPositions& positions);
 
 // The runs of tokens that differ from their expected positions in the same way, the first run of

@@ -16,23 +16,23 @@ using Complex = std::complex<double>;
 constexpr double turn = 2 * std::numbers::pi;
 constexpr double farthest = 0x1p20;
 constexpr double farthest_back = 0x1p12;
-// How many whole turns of the slowest pair are tried.
+// The most whole turns of the slowest pair to try.
 constexpr double most_turns = 0x1p14;
 // With more candidates than this, there are too few pairs to tell them apart.
 constexpr std::size_t most_candidates = 1000;
-// How many times the mean rounding error a token's residual may be: a token has few numbers, and
-// some arithmetic rounds three times.
+// A token's residual may be this many times the mean rounding error, because a token has few
+// numbers and some arithmetic rounds three times.
 constexpr double token_margin = 2.5;
-// Two positions are told apart if their squared residuals differ by this multiple of one feature's
-// share of the squared tolerance. More heads do not help, because rounded cos and sin rows have the
-// same error in all of them.
+// Two positions can be told apart if their squared residuals differ by this many times one
+// feature's share of the squared tolerance. More heads do not help, because rounded rows of cos and
+// sin have the same error in all heads.
 constexpr double told_apart = 10;
 // The angle of a pair shorter than the first share of the longest pair is noise. From the second
 // share on, noise changes the angle by half a radian at most.
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
-// The relative error of the angles of fast pairs, which decide a position, in float32. The rounding
+// The relative error of fast pairs' angles in float32; these pairs decide a position. The rounding
 // of the exponent counts up to ln(base) / 4 times; power, reciprocal, factor, position and product
 // are rounded once each.
 constexpr double angle_error = 8 * 0x1p-24;
@@ -80,7 +80,7 @@ void PositionReader::measure(const Sample& sample, std::size_t token) {
       const Complex before(x[at.first_in], x[at.second_in]);
       const Complex after(y[at.first_out], y[at.second_out]);
       sums[i] += after * std::conj(before);
-      // |y - A R x|² = (|y| - A |x|)² + 2 A |x| |y| (1 - cos of what is left of the angle).
+      // |y - A R x|² = (|y| - A |x|)² + 2 A |x| |y| (1 - cos of the remaining angle).
       const double apart = std::abs(after) - a * std::abs(before);
       fixed_ += apart * apart;
       pairs_[i].length += std::abs(after) * std::abs(before);
@@ -116,7 +116,7 @@ double PositionReader::residual(double misfits) const {
   return after_ > 0 ? std::sqrt((fixed_ + misfits) / after_) : std::sqrt(fixed_ + misfits);
 }
 
-// The pairs of an axis whose angles are more than noise, the slowest first.
+// The pairs of an axis with angles above noise, the slowest first.
 std::vector<std::size_t> PositionReader::measured_pairs(std::size_t axis) const {
   double longest = 0;
   for (const std::size_t i : pairs_of_axis_[axis]) longest = larger(longest, pairs_[i].length);
@@ -126,7 +126,7 @@ std::vector<std::size_t> PositionReader::measured_pairs(std::size_t axis) const 
   return measured;
 }
 
-// The position near this one that fits the pairs; absent if a pair with a clear angle contradicts
+// The position near this one that fits the pairs. Empty if a pair with a clear angle contradicts
 // it.
 std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pairs,
                                               double position) const {
@@ -226,7 +226,7 @@ TokenReading PositionReader::reading_at(const Sample& sample, const std::vector<
           .tolerance = tolerance_at(sample, at)};
 }
 
-// The reading at a hint, if no position near it explains the token clearly better.
+// The reading at a hint, unless a position near it explains the token clearly better.
 std::optional<TokenReading> PositionReader::accepted(const Sample& sample,
                                                      const std::vector<double>& hint) {
   TokenReading reading = reading_at(sample, hint);
@@ -254,7 +254,7 @@ TokenReading PositionReader::read(const Sample& sample, std::size_t token,
     if (solution.positions.size() > 1 && !alias) alias = solution.positions[1];
     if (!alias) alias = neighbour(axis, found.back());
   }
-  // One shift of all axes comes before several.
+  // Tries one shift of all axes before separate shifts.
   for (std::size_t axis = 0; axis < axes() && axes() > 1; ++axis) {
     std::vector<double> shifted = expected;
     for (double& position : shifted) position += found[axis] - expected[axis];

@@ -12,10 +12,10 @@
 
 namespace rotary::identification {
 
-// A finding for one token: the position at which it was rotated.
+// The position found for one token.
 struct TokenReading {
-  std::vector<double> found;  // [axes of the operation]; whole numbers where they explain it
-  double residual = 0;        // |predicted - seen| / |seen| there
+  std::vector<double> found;  // [axes of the operation]; whole numbers if they fit
+  double residual = 0;        // |predicted - seen| / |seen| at this position
   double seen = 0;            // |seen|
   double tolerance = 0;       // what rounding explains
   // The nearest other position that explains the token as well, on the first axis that has one.
@@ -24,13 +24,12 @@ struct TokenReading {
   [[nodiscard]] bool is_exact() const noexcept { return residual <= tolerance; }
 };
 
-// Whether every pair turns by an angle that depends on its token alone, so that positions can be
-// found.
+// True if every pair's angle depends only on its token, so that positions can be found.
 [[nodiscard]] bool is_readable(const Operation& operation) noexcept;
 
 class PositionReader {
  public:
-  // turning: of an operation that is_readable().
+  // turning: from an operation that is_readable().
   explicit PositionReader(const Turning& turning);
 
   [[nodiscard]] std::size_t axes() const noexcept { return pairs_of_axis_.size(); }
@@ -38,9 +37,8 @@ class PositionReader {
   // The positions [axes] that the sample states for a token.
   [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
 
-  // Finds the position of a token. Takes the first of `hints` (each [axes]) that explains what was
-  // measured; if none does, solves for it. Of positions that explain it equally well, takes the
-  // nearest to the last hint.
+  // Finds a token's position. Takes the first of `hints` (each [axes]) that fits, else solves for
+  // it. Of positions that fit equally well, takes the nearest to the last hint.
   [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token,
                                   const std::vector<std::vector<double>>& hints);
 
@@ -51,8 +49,8 @@ class PositionReader {
     double frequency = 0;
   };
   struct Axis {
-    std::vector<double> positions;  // that explain its pairs; the best first
-    double misfit = 0;              // of that one
+    std::vector<double> positions;  // those that fit its pairs, the best first
+    double misfit = 0;              // of the best position
   };
 
   void measure(const Sample& sample, std::size_t token);
@@ -72,11 +70,11 @@ class PositionReader {
 
   const Turning& turning_;
   std::vector<std::vector<std::size_t>>
-      pairs_of_axis_;        // the slowest first; none that stands still
+      pairs_of_axis_;        // the slowest first, without pairs of frequency 0
   std::vector<Pair> pairs_;  // of the token
   double fixed_ = 0;         // squared error that no position can reduce
   double after_ = 0;         // the sum of the squares of sample.after
-  double slack_ = 0;         // misfits that differ by less are alike
+  double slack_ = 0;         // misfits within this count as equal
 };
 
 }  // namespace rotary::identification

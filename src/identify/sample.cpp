@@ -22,8 +22,8 @@ struct Places {
   std::vector<std::int64_t> heads;
 };
 
-// The tokens to look at: a run of neighbours at both ends, whose angles differ by one step, and
-// some tokens between them.
+// The tokens of the sample: neighbours at both ends, whose angles differ by one step, and some
+// tokens between.
 std::vector<std::int64_t> chosen_tokens(std::int64_t tokens) {
   std::vector<std::int64_t> chosen;
   if (tokens <= most_tokens) {
@@ -104,8 +104,7 @@ void take_positions(const Positions& positions, const std::vector<TokenIndex>& t
   }
 }
 
-// Whether squares and products of such numbers stay finite in double. Written so that NaN is not in
-// range.
+// True if squares and products of such numbers stay finite in double. False for NaN.
 bool is_in_range(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 
 template <class Element>
@@ -115,7 +114,7 @@ Status check_elements_of(std::string_view name, const ConstHeadsView& view) {
   for (const auto& [extent, stride] :
        {std::pair(&n.batch, s.batch), std::pair(&n.tokens, s.token), std::pair(&n.heads, s.head),
         std::pair(&n.features, s.feature)}) {
-    if (stride == 0) *extent = 1;  // one element, however many there are
+    if (stride == 0) *extent = 1;  // one element, repeated
   }
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
@@ -149,7 +148,7 @@ Status check_not_zero(const Sample& sample) {
       "the tokens looked at");
 }
 
-// Sets the dtype to a 16-bit one if every float32 number fits it: such numbers are often saved as
+// Sets a 16-bit dtype if all float32 numbers fit it, because such numbers are often saved as
 // float32.
 void narrow_dtype(Sample& sample) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
@@ -201,7 +200,7 @@ Result<Dump> dump_of_views(const Names& names, const ConstHeadsView& before,
               .positions = options.positions};
 }
 
-// Takes cos and sin as the result of rotating (1, 0).
+// Treats cos and sin as the result of rotating (1, 0).
 void turn_into_heads(Sample& sample) {
   std::vector<double> after;
   std::vector<double> before;
@@ -303,7 +302,7 @@ Result<Sample> sample_of(std::span<const double> inv_freq, double attention_fact
       return invalid_argument("inv_freq must have finite numbers of float32's range, got ",
                               inv_freq[i], " at ", i);
   }
-  // Slow pairs turn noticeably only at the far positions; fast pairs turn at all of them.
+  // Slow pairs turn visibly only at the far positions, fast pairs at all of them.
   constexpr std::array places = {1.0, 2.0, 5.0, 17.0, 64.0, 257.0, 1024.0, 4096.0};
   Sample sample{.observed = Observed::frequencies,
                 .dtype = DType::f64,

@@ -27,10 +27,10 @@ struct Sample {
   std::vector<double> before;  // [tokens][heads][features]
   std::vector<double> after;
   std::size_t axes = 1;
-  // [axes][tokens]. If positions are not known: 0, 1, …, from the first token on.
+  // [axes][tokens]. If the positions are unknown: 0, 1, … from the first token.
   std::vector<double> positions;
   bool has_positions = true;
-  std::vector<double> head_indices;  // [heads], within the caller's view
+  std::vector<double> head_indices;  // [heads], indices in the caller's view
   double norm = 0;                   // of after
 
   [[nodiscard]] std::span<const double> row(const std::vector<double>& of, std::size_t token,
@@ -42,7 +42,7 @@ struct Sample {
   }
 };
 
-// The caller's views after checks: every element is finite.
+// The caller's views after all checks; every element is finite.
 struct Dump {
   Observed observed = Observed::heads;
   ConstHeadsView before;  // rows: cos, whose features are pairs
@@ -52,8 +52,8 @@ struct Dump {
   [[nodiscard]] std::int64_t rows() const noexcept { return before.extents.batch; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return before.extents.tokens; }
 
-  // The tokens first, first + 1, ... of a batch row, `count` in all, with all heads. If positions
-  // are not given, each row has 0, 1, ….
+  // The `count` tokens first, first + 1, ... of a batch row, with all heads. If positions are not
+  // given, each row has 0, 1, ….
   [[nodiscard]] Sample part(std::int64_t row, std::int64_t first, std::int64_t count) const;
 };
 
@@ -61,7 +61,7 @@ struct Dump {
 [[nodiscard]] Result<Dump> dump_of(const ConstHeadsView& before, const ConstHeadsView& after,
                                    const IdentifyOptions& options);
 
-// Rows of cos and sin, taken as the result of rotating (1, 0) in each pair, with paired features
+// Rows of cos and sin, treated as the result of rotating (1, 0) in each pair. Paired features are
 // half a head apart.
 [[nodiscard]] Result<Dump> dump_of(const CosSinView& rows, std::int64_t pairs,
                                    const IdentifyOptions& options);
@@ -69,11 +69,11 @@ struct Dump {
 // Some tokens and heads of the dump. Error: all its numbers are 0.
 [[nodiscard]] Result<Sample> sample_of(const Dump& dump);
 
-// A sample made of frequencies: the rows of cos and sin that they give at some positions.
+// A sample made from frequencies: their rows of cos and sin at some positions.
 [[nodiscard]] Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor);
 
-// The relative error |rounded - exact| / |exact|, over many numbers, of one rounding to the dtype
-// and the few roundings in float32 before it. Measured values.
+// The mean relative error |rounded - exact| / |exact| of one rounding to the dtype and the few
+// float32 roundings before it. Measured values.
 [[nodiscard]] double rounding_noise(DType dtype) noexcept;
 
 [[nodiscard]] double rounded_to(DType dtype, double value) noexcept;

@@ -19,11 +19,10 @@ namespace {
 
 // A residual may be this many times the noise of the dtype, which is a mean over many numbers.
 constexpr double margin = 1.3;
-// Candidates that explain the sample with a residual up to this many times the best one are not
-// told apart by residuals.
+// Residuals up to this many times the best one cannot tell candidates apart.
 constexpr double most_alike = 1.1;
-// If the best candidate gives at least known_bits of the numbers bit by bit, its arithmetic is
-// known, and candidates with fewer (by more than alike_bits) are ranked behind.
+// If the best candidate reproduces at least known_bits of the numbers bit by bit, its arithmetic is
+// known. Candidates with fewer (by more than alike_bits) then rank lower.
 constexpr double known_bits = 0.99;
 constexpr double alike_bits = 0.01;
 constexpr std::size_t most_named = 2000;
@@ -49,8 +48,7 @@ bool are_whole(const std::vector<double>& positions) {
   return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
 }
 
-// Whether the positions are real numbers that are not whole: such an operation is near any
-// rotation.
+// True if positions are real numbers that are not whole: such an operation is near any rotation.
 bool fits_anything(const Operation& operation) {
   return operation.positions && !are_whole(*operation.positions);
 }
@@ -117,7 +115,7 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
                  angle_noise(operation, *turning, start_.sample));
   const double tolerance = margin * noise;
   const double norm = start_.sample.norm;
-  // Single mistakes are computed in full, since the nearest ones are shown to the user, too.
+  // Single mistakes are computed in full, because the nearest ones are shown to the user.
   const double enough =
       combination.size() < 2 ? 4 * norm * norm : near * near * tolerance * tolerance * norm * norm;
   const double error = squared_error({operation, *turning}, start_.sample, enough);
@@ -125,8 +123,8 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
       .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
 }
 
-// Whether an edit changes anything beside another: one of a rule's parameter does not if the rule
-// lacks it.
+// True if an edit changes anything beside the other edit. A parameter's edit does not if the other
+// edit's rule lacks it.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
   if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;
@@ -261,7 +259,7 @@ void Search::find_arithmetic(Candidate& candidate) {
   }
 }
 
-// Tries other arithmetic, for candidates that are near enough to explain the sample.
+// Tries other arithmetic for candidates that nearly explain the sample.
 void Search::find_arithmetics() {
   sort_by(candidates_,
           [](const Candidate& each) { return std::pair(!each.is_near(), each.edits.size()); });
@@ -273,14 +271,15 @@ void Search::find_arithmetics() {
   }
 }
 
-// How many mistakes a candidate counts as. Positions of single tokens count more, because they fit
-// whatever a rule of positions fits.
+// How many mistakes a candidate counts as. Separate positions for tokens count more, because they
+// fit whatever a rule of positions fits.
 double Search::causes_of(const Candidate& candidate) const {
   const double read = operation_of(candidate.edits).positions ? 1.5 : 0;
   return static_cast<double>(candidate.edits.size()) + read;
 }
 
-// Sorts candidates. First come those that explain the sample and cannot be told from the best.
+// Sorts candidates. Those that explain the sample and are indistinguishable from the best come
+// first.
 void Search::rank() {
   double least = -1;
   double least_tolerance = 0;
@@ -313,7 +312,7 @@ void Search::rank() {
   merge_equal();
 }
 
-// Keeps only the first of tied candidates that are the same operation.
+// Merges tied candidates that are the same operation.
 void Search::merge_equal() {
   std::vector<std::pair<double, Operation>> kept;
   const auto is_kept = [&](const Candidate& each) {
@@ -343,7 +342,7 @@ void Search::run() {
       have_rule || (positions && !is_explained && add_token_positions({}, *positions));
   const bool positions_explain = !is_explained && have_positions && are_whole(*positions);
   if (!is_known && !positions_explain) add_base();
-  // Positions alone are wrong where the configured frequencies fit.
+  // If the configured frequencies fit, only positions are wrong.
   if (most_causes_ > 1) try_pairs(positions_explain ? position_aspects : all_aspects);
   if (most_causes_ > 1 && !explained()) add_positions_beside_edits();
   find_arithmetics();

@@ -17,14 +17,13 @@ namespace rotary::identification {
 // Up to two mistakes, as indices into the edits of a search.
 using Combination = std::vector<std::size_t>;
 
-// Candidates whose residual is at most this many times the tolerance are tried with other
-// arithmetic.
+// Candidates with a residual up to this many times the tolerance are tried with other arithmetic.
 inline constexpr double near = 4;
 
 struct Candidate {
   Combination edits;
   double residual = 0;
-  double tolerance = 0;  // what the arithmetic of the dtype explains
+  double tolerance = 0;  // explained by the rounding of the dtype
   FoundArithmetic arithmetic = FoundArithmetic::exact;
   double bit_equal = 0;
 
@@ -74,8 +73,8 @@ class Search {
   std::vector<Candidate> candidates_;
   std::size_t pairs_ = 0;
   std::size_t tied_ = 0;
-  // The turning of each edit by itself. The outer optional is empty until it is asked for, the
-  // inner one if there is no such rotation.
+  // The Turning of each single edit. The outer optional is empty until it is needed; the inner one
+  // is empty if there is no such rotation.
   std::vector<std::optional<std::optional<Turning>>> turnings_;
   std::vector<double> predicted_;  // memory of tried()
 };
@@ -83,15 +82,15 @@ class Search {
 // |predicted - seen| / |seen|.
 [[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
 
-// The base that fits the sample best, with the structure that norms show; need not be a usual one.
+// The base that fits the sample best, with the structure from norms. It need not be a common base.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
 
 // An edit of one offset or one factor, if it turns the sample's positions into `positions`.
 [[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
                                                     const std::vector<double>& positions);
 
-// A stable sort that needs its memory: std::stable_sort goes on without, and more slowly.
-// By key(item), which is computed once for each; equal ones stay in order.
+// A stable sort that may allocate and throw; std::stable_sort would go on without memory, but
+// slowly. Sorts by key(item), which is computed once for each item.
 template <class Item, class Key>
 void sort_by(std::vector<Item>& items, const Key& key) {
   std::vector<std::pair<decltype(key(items.front())), std::size_t>> order;

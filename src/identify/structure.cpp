@@ -21,15 +21,15 @@ constexpr double fast_turn = 0.02;
 constexpr std::ptrdiff_t most_structures = 6;
 
 struct Sums {
-  double before = 0;  // of squares
+  double before = 0;  // sum of squares
   double after = 0;
-  double products = 0;  // of lengths before and after
-  double outside = 0;   // squares of changes of features that do not turn
+  double products = 0;  // sum of products of lengths before and after
+  double outside = 0;   // squared changes of unrotated features
 };
 
 double squared(double value) { return value * value; }
 
-// The first and last feature that changed anywhere, as [first, end).
+// The range [first, end) of features that changed anywhere.
 std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
   std::size_t first = sample.features;
   std::size_t end = 0;
@@ -43,7 +43,7 @@ std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
 
 double length(double x, double y) { return std::sqrt(x * x + y * y); }
 
-// The structure with this window and the attention factor A that fits best.
+// The structure with this window and the best-fitting attention factor A.
 FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
   const auto pairs = pair_features(window);
   std::vector<bool> turns(sample.features);
@@ -74,8 +74,8 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
           .deviation = std::sqrt(rest + smaller(sums.outside, multiplied)) / sample.norm};
 }
 
-// The windows that contain all features that changed: of every width, from the first feature or
-// from the first changed one on.
+// The windows of every width that contain all changed features and start at the first feature or
+// the first changed one.
 std::vector<HeadWindow> candidate_windows(const Sample& sample,
                                           const std::optional<HeadWindow>& expected) {
   const auto features = static_cast<std::int64_t>(sample.features);
@@ -131,7 +131,7 @@ std::vector<FoundStructure> structures_of(const Sample& sample,
   std::vector<FoundStructure> found;
   for (const HeadWindow& window : candidate_windows(sample, expected))
     found.push_back(structure_with(sample, window));
-  if (found.empty()) {  // one feature or an odd one changed: nothing that pairs explain
+  if (found.empty()) {  // no pairs explain the change of a single or an odd feature
     const auto whole = static_cast<std::int64_t>(sample.features) / 2 * 2;
     found.push_back(structure_with(
         sample, {static_cast<std::int64_t>(sample.features), whole, 0, Pairing::half, 1}));

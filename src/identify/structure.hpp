@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings without a hypothesis: from norms, which features turn together; from angles, how fast.
+// Findings without a hypothesis: which features turn together (from norms), and how fast (from
+// angles).
 #pragma once
 
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace rotary::identification {
 
-// The layouts whose pairs keep their norms, sorted by deviation; of equally good ones `expected`,
-// if given, is first. Never empty: if nothing turned, it has one layout that is not rotated.
+// The layouts whose pairs keep their norms, sorted by deviation. Among equals, `expected` is first,
+// if given. Never empty: if nothing turned, it has one layout that is not rotated.
 [[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
                                                         const std::optional<HeadWindow>& expected);
 
@@ -22,8 +23,8 @@ namespace rotary::identification {
 // The smallest angle, in radians, that rounding does not hide.
 [[nodiscard]] double smallest_turn(const Sample& sample) noexcept;
 
-// The base of the frequencies base^(-2i/d) that fits the fast pairs best; absent if fewer than 3 of
-// them can be measured.
+// The base whose frequencies base^(-2i/d) fit the fast pairs best. Empty if fewer than 3 of them
+// can be measured.
 [[nodiscard]] std::optional<double> base_of_turns(const std::vector<double>& turns,
                                                   double smallest);
 

@@ -19,8 +19,8 @@ void set_window(Operation& operation, std::int64_t width, std::int64_t first) {
   operation.spec.blocks = 1;
 }
 
-// Gemma 4's proportional rule in place of partial rotary embedding: the same features turn, at
-// other speeds.
+// Gemma 4's proportional rule in place of partial rotary embedding: the same features turn at other
+// speeds.
 void list_proportional(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   const Scaling& rule = start.operation.spec.scaling;
@@ -43,9 +43,8 @@ void list_proportional(const Start& start, EditList& list) {
   }
 }
 
-// Pairs made of the two halves of the whole head, of which only the first ones turn, as if
-// frequencies were filled up with 0. Axes are dropped, because tokens of text have the same
-// coordinate on each.
+// Pairs from the two halves of the whole head, as if missing frequencies were 0: only the first
+// pairs turn. Drops axes, because text tokens have the same coordinate on each axis.
 void list_filled(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   if (!is_partial(window) || window.first_feature != 0 || window.pairing != Pairing::half) return;
@@ -76,16 +75,15 @@ double spread_of(const Start& start) {
   return 3 * rounding_noise(start.sample.dtype) / std::sqrt(count) + 1e-7;
 }
 
-// The factor by which the lengths of all vectors changed; absent if they did not all change by one
-// factor.
+// The factor by which all vectors' lengths changed; empty if they have no common factor.
 std::optional<double> measured_factor(const Start& start) {
   const FoundStructure& seen = start.structure;
   const bool keeps_lengths = seen.deviation <= 2 * rounding_noise(start.sample.dtype);
   return seen.rotated && keeps_lengths ? std::optional(seen.attention_factor) : std::nullopt;
 }
 
-// Whether a factor is an attention factor A that mistakes make: 1, the configured A, its square or
-// its inverse, or YaRN's formula for a usual factor, applied once or twice.
+// True if a mistake can give this attention factor: 1, the configured A, its square or inverse, or
+// YaRN's formula for a common factor, applied once or twice.
 bool is_attention_factor(double seen, const Start& start) {
   const double configured = start.turning.attention_factor;
   std::vector<double> known = {1, configured, configured * configured, 1 / configured};
@@ -100,9 +98,9 @@ bool is_attention_factor(double seen, const Start& start) {
                              [&](double each) { return std::abs(seen - each) <= alike * each; });
 }
 
-// Whether a factor may be of whole vectors, or of the rows of cos and sin. Features that do not
-// turn would show which it is. If all turn, a known A, or a factor above 1, may be of rows; any
-// factor but a known A may be of vectors.
+// True if the factor may multiply whole vectors, or the rows of cos and sin. Unrotated features
+// would show which. If all features rotate, a known A or a factor above 1 may belong to rows, and
+// any factor but a known A to vectors.
 bool may_be_of_vectors(double seen, const Start& start) {
   return is_partial(start.turning.window) || !is_attention_factor(seen, start);
 }
@@ -210,7 +208,7 @@ void list_attention_factors(const Start& start, EditList& list) {
     add(formula, 1e-9);
     add(formula * formula, 1e-9);
   }
-  // Also the measured factor, if it is another one.
+  // Adds the measured factor, if it is a new one.
   const auto seen = measured_factor(start);
   if (!seen || !may_be_of_rows(*seen, start)) return;
   add(with_few_digits(*seen, spread_of(start)), 2 * spread_of(start));

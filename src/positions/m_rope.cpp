@@ -24,7 +24,7 @@ Status check_enumerator(std::string_view name, Enum value, Enum last) {
   return check({name, got, 0, static_cast<std::int64_t>(last)});
 }
 
-// No source says what ids the other combinations have.
+// No source defines ids for the other combinations.
 Status check_combination(const MRopeConvention& it) {
   if (it.vision == VisionTokens::canvas && it.frames == VideoFrames::one_group)
     return invalid_argument("frames must be none or own_groups on a canvas, got one_group");
@@ -62,7 +62,7 @@ Status check_convention(const MRopeConvention& it) {
   return check_combination(it);
 }
 
-// The number of tokens that a group has, after its checks.
+// Checks a group and counts its tokens.
 class TokensOf {
  public:
   explicit TokensOf(const MRopeConvention& convention) : convention_(convention) {}
@@ -152,7 +152,7 @@ class TokensOf {
   const MRopeConvention& convention_;
 };
 
-// In Transformers 5.3 and 5.4 images take the seconds of videos, and the videos then have none.
+// In Transformers 5.3 and 5.4 images take the seconds of videos, and then the videos have none.
 Status check_mixture(std::span<const TokenGroup> groups, const MRopeConvention& convention) {
   const auto has = [&]<class Group>(std::type_identity<Group>) {
     return std::ranges::any_of(

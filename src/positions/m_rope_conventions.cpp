@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conventions that have a name. A new model is a row: the row it follows, what differs, and the
-// file that says so.
+// The named conventions. A new model is a row: the row it follows, its differences, and the source
+// file.
 #include <array>
 #include <charconv>
 #include <string>
@@ -23,8 +23,8 @@ constexpr MRopeConvention row(std::string_view name, std::string_view source, MR
   return like;
 }
 
-// Where a file is said without a project, it is in src/transformers/models of
-// huggingface/transformers 5.24. Names end in the last release that counts so.
+// Files without a project are in src/transformers/models of huggingface/transformers 5.24. A
+// release in a name is the last that counts like this.
 constexpr MRopeConvention qwen2_vl = row("qwen2-vl", "qwen2_vl/modeling_qwen2_vl.py", {});
 
 constexpr MRopeConvention qwen2_vl_4_57 =
@@ -42,7 +42,7 @@ constexpr MRopeConvention qwen2_vl_5_5 =
 constexpr MRopeConvention qwen2_5_vl =
     row("qwen2.5-vl", "qwen2_5_vl/modeling_qwen2_5_vl.py", qwen2_vl, [](MRopeConvention& it) {
       it.frame_times = FrameTimes::rate_first;
-      it.ids_per_second = 2;  // of the published configs; the class's default is 4
+      it.ids_per_second = 2;  // in published configs; the class's default is 4
     });
 
 constexpr MRopeConvention qwen3_vl =
@@ -109,7 +109,7 @@ constexpr std::array conventions = {
     row("qwen3-omni", "qwen3_omni_moe/modeling_qwen3_omni_moe.py", qwen2_5_omni,
         [](MRopeConvention& it) {
           it.frame_times = FrameTimes::not_truncated;
-          it.ids_per_second = 13;  // of the published configs; the class's default is 25
+          it.ids_per_second = 13;  // in published configs; the class's default is 25
           it.sound = SoundOfVideo::by_token;
         }),
     row("hunyuan-vl", "hunyuan_vl/modeling_hunyuan_vl.py", qwen2_vl,
@@ -122,16 +122,16 @@ constexpr std::array conventions = {
         }),
     row("minicpm-v-4.7", "minicpmv4_7/modeling_minicpmv4_7.py", qwen3_vl,
         [](MRopeConvention& it) {
-          it.merge = 4;  // downsample_mode 16x; 4x: 2
+          it.merge = 4;  // for downsample_mode 16x; 2 for 4x
           it.vision = VisionTokens::canvas;
         }),
     row("llama.cpp", "tools/mtmd/mtmd.cpp, src/llama-graph.cpp of ggml-org/llama.cpp", qwen3_vl,
         [](MRopeConvention& it) { it.axes = 4; }),
 };
 
-// The first and last release of Transformers that counts as a row says, both inclusive. Listed only
-// for models that some release counts in another way; found by running get_rope_index of each
-// release (./dev golden --classes).
+// The first and last release of Transformers that counts like a row, both inclusive. Listed only
+// for models that some release counts differently; found by running get_rope_index of each release
+// (./dev golden --classes).
 struct Releases {
   std::string_view model;
   int first;  // 100 * major + minor
@@ -163,7 +163,7 @@ constexpr std::array releases = {
     Releases{"qwen3.5", 504, 524, "qwen3.5"},
 };
 
-// The number 100 * major + minor for a text such as "5.3"; 0 if it is no release.
+// 100 * major + minor for a text such as "5.3"; 0 if it is no release.
 int release_of(std::string_view text) {
   const std::size_t dot = text.find('.');
   const auto number = [](std::string_view digits) {
@@ -177,7 +177,7 @@ int release_of(std::string_view text) {
   return major > 0 && minor >= 0 && minor < 100 ? 100 * major + minor : 0;
 }
 
-// The name of the row for a model and a release such as "qwen2.5-vl-5.3"; empty if none is known.
+// The row's name for a model and a release, such as "qwen2.5-vl-5.3"; empty if none is known.
 std::string_view name_of_release(std::string_view text) {
   const std::size_t dash = text.rfind('-');
   if (dash == std::string_view::npos) return {};

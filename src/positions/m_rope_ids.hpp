@@ -17,7 +17,7 @@
 
 namespace rotary::positions {
 
-// torch.linspace(0, canvas - 1, count).round(): float32, counted from the nearer end.
+// torch.linspace(0, canvas - 1, count).round() in float32. Each half is counted from its own end.
 [[nodiscard]] inline std::vector<std::int64_t> spread(std::int64_t count, std::int64_t canvas) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(count));
   if (count == 1) return places;
@@ -31,13 +31,13 @@ namespace rotary::positions {
   return places;
 }
 
-// The grid of tokens that patches are merged into.
+// The grid of tokens after patches are merged.
 [[nodiscard]] inline PatchGrid merged(const PatchGrid& patches, std::int64_t merge) noexcept {
   return {
       .frames = patches.frames, .rows = patches.rows / merge, .columns = patches.columns / merge};
 }
 
-// Number double: every sum is rounded to float32.
+// If Number is double, every sum is rounded to float32.
 template <class Number>
 class MRopeIds {
  public:
@@ -114,8 +114,8 @@ class MRopeIds {
  private:
   static Number number(std::int64_t value) { return static_cast<Number>(value); }
 
-  // In float32 throughout: where gcc 12 vectorises a double that is rounded to float and back, it
-  // leaves the rounding out (-O2 and -O3).
+  // In float32 throughout: where gcc 12 vectorises double -> float -> double, it drops the rounding
+  // (-O2 and -O3).
   static Number sum(Number one, Number other) {
     if constexpr (std::is_same_v<Number, double>)
       return static_cast<float>(one) + static_cast<float>(other);
@@ -141,7 +141,7 @@ class MRopeIds {
       case FrameTimes::start:
       case FrameTimes::start_seconds:
       case FrameTimes::start_rate:
-        break;  // add_repeated_rows()
+        break;  // done by add_repeated_rows()
     }
     return {};
   }
@@ -155,8 +155,8 @@ class MRopeIds {
     return convention_.ids_per_second * static_cast<std::int64_t>(static_cast<float>(seconds));
   }
 
-  // Adds the rows of each frame at the time start * factor. Times beyond 2^53 may be rounded; the
-  // caller refuses them.
+  // Adds the rows of each frame at time start * factor. Times above 2^53 may be rounded; the caller
+  // refuses them.
   void add_repeated_rows(const PatchGrid& patches, std::int64_t factor) {
     const PatchGrid grid = merged(patches, convention_.merge);
     const bool is_far = factor > 0 && next_ > number(largest_position / factor);
@@ -235,8 +235,7 @@ class MRopeIds {
     }
   }
 
-  // The numbers of a video's tokens and of its sound's tokens, and the position at which both
-  // start.
+  // The token counts of a video and of its sound, and the position at which both start.
   struct Sound {
     PatchGrid grid;
     const std::vector<Number>& times;
@@ -278,8 +277,7 @@ class MRopeIds {
     add_markers();
   }
 
-  // Finds where each chunk ends. A chunk with no time of its own takes one token from the next
-  // chunk.
+  // Finds where each chunk ends. A chunk without a time takes one token from the next chunk.
   template <class TimeOf>
   [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
                                                      TimeOf time_of_token) const {
@@ -325,9 +323,9 @@ class MRopeIds {
   const MRopeConvention& convention_;
   AxisPositions<Number> ids_;
   std::vector<std::int64_t> group_ends_;
-  Number next_ = 0;             // where the next group starts
+  Number next_ = 0;             // start of the next group
   std::int64_t token_ = 0;      // number of the next token
-  std::int64_t image_ = 0;      // images and videos before it
+  std::int64_t image_ = 0;      // images and videos so far
   Number highest_ = 0;          // of all ids
   Number highest_of_part_ = 0;  // since begin_part()
 };
