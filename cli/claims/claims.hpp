@@ -96,9 +96,9 @@ using Experiments = std::vector<std::string_view>;
 
 struct Claim {
   int number;                  // from 1
-  std::string_view name;  // short, for the command line
+  std::string_view name;       // short, for the command line
   std::string_view statement;  // as people say it
-  Verdict verdict;  // expected
+  Verdict verdict;             // expected
   std::string_view condition;  // the condition, why the claim fails, or who decides it
   std::vector<Evidence> (*examine)();
   Publications published = {};

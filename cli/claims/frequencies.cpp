@@ -149,7 +149,7 @@ struct Reach {
   std::string_view what;
   double base;
   std::int64_t distances;  // in use
-  double first_negative;  // expected: equals `distances` if the mean is never negative
+  double first_negative;   // expected: equals `distances` if the mean is never negative
 };
 
 // The first distance with a negative cosine, else `distances`.

@@ -98,7 +98,7 @@ std::vector<Evidence> decay() {
 }
 
 struct Closer {
-  double share;  // of all pairs
+  double share;              // of all pairs
   double share_of_negative;  // of the pairs with a negative score before
 };
 

@@ -49,11 +49,11 @@ void to_json(Json& json, const FactChange& change);
 [[nodiscard]] std::string change_text(const FactChange& change);
 
 enum class KeyUse : std::int32_t {
-  required,  // without it the config is refused
-  used,  // without it the model differs
+  required,   // without it the config is refused
+  used,       // without it the model differs
   no_effect,  // read, and the model is the same without it
-  ignored,  // without it the model is the same, but a warning is missing
-  unread,  // no value of it has an effect: not about positions, or another key decides
+  ignored,    // without it the model is the same, but a warning is missing
+  unread,     // no value of it has an effect: not about positions, or another key decides
 };
 
 struct KeyUseWords {

@@ -23,10 +23,10 @@ using Vector = std::vector<double>;
 // One pair at one position.
 struct Pair {
   std::size_t first_feature, second_feature;  // where the pair is read
-  std::size_t first_result, second_result;  // where the rotated pair is written
+  std::size_t first_result, second_result;    // where the rotated pair is written
   double inv_freq;                            // radians per position
   double angle_radians;                       // position * inv_freq
-  double reduced_radians;  // the same without whole turns, in [-pi, pi)
+  double reduced_radians;                     // the same without whole turns, in [-pi, pi)
   double cos, sin;                            // without the attention factor
 };
 
@@ -45,7 +45,7 @@ struct Numbers {
   std::int64_t key_position = 0;
   RotarySpec spec;
   Frequencies frequencies;
-  std::string config;  // the config of the spec; empty: from options
+  std::string config;                            // the config of the spec; empty: from options
   std::optional<std::int64_t> hidden_size = {};  // features of a token, if a config has them
 
   [[nodiscard]] double attention_factor() const { return frequencies.attention_factor; }
