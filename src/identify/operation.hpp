@@ -58,7 +58,7 @@ struct Operation {
   std::optional<DType> frequencies_rounded = {};
   std::optional<DType> angles_rounded = {};
   std::shared_ptr<const std::vector<double>> phases = {};  // [pairs], added to each angle
-  double roundings = 1;  // how many times each number is rounded to its dtype
+  double roundings = 1;  // roundings of each number
 };
 
 // The indices of a pair's two features where a rotation reads (in) and writes them (out).
