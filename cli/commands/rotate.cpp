@@ -83,7 +83,7 @@ void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
   write_files(files, overwrite);
 }
 
-// What the summary describes.
+// The contents of the summary.
 struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;

@@ -40,7 +40,7 @@ Json element_form(const FormInput& input, const Vector& x, Elements elements) {
           {"result", by_elements_in_order(input, x, elements)}};
 }
 
-// What the other pairing gives on the same weights, and the order that would correct it.
+// Applies the other pairing to the same weights, and the order that would correct it.
 Json other_pairing(const FormInput& input, const Vector& x, const Vector& right) {
   const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
   const Vector result = by_elements(input, x, own_elements(other));

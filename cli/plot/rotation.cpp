@@ -253,7 +253,7 @@ Figure wavelengths(const Request& request) {
           .panels = {std::move(panel)}};
 }
 
-// What a rule does to the pairs; "" for rules without a text.
+// The effect of a rule on the pairs; "" for rules without a text.
 std::string_view effect_of(const Scaling& scaling) {
   const std::string_view rule = rope_type(scaling);
   if (rule == "default") return "Without a rule every pair stays as it was.";

@@ -53,8 +53,8 @@ enum Aspect : std::uint32_t {
                                     counted_aspect | coordinate_aspect),
 };
 
-// What a hypothesis needs in a sample. nothing: frequencies suffice. rows: rows of cos and sin, or
-// heads. heads: features before and after the rotation.
+// The data that a hypothesis needs in a sample. nothing: frequencies suffice. rows: rows of cos and
+// sin, or heads. heads: features before and after the rotation.
 enum class Needs { nothing, rows, heads };
 
 struct Edit {

@@ -23,7 +23,7 @@ enum class Exponents {
   hidden_size,   // 2i / divisor
 };
 
-// What replaces x in scaling rules that blend frequencies as slow + x * (fast - slow).
+// The replacement of x in scaling rules that blend frequencies as slow + x * (fast - slow).
 enum class Blend {
   right,
   reversed,          // 1 - x for x
@@ -58,7 +58,7 @@ struct Operation {
   std::optional<DType> frequencies_rounded = {};
   std::optional<DType> angles_rounded = {};
   std::shared_ptr<const std::vector<double>> phases = {};  // [pairs], added to each angle
-  double roundings = 1;  // roundings of each number
+  double roundings = 1;                                    // roundings of each number
 };
 
 // The indices of a pair's two features where a rotation reads (in) and writes them (out).
