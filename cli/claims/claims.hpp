@@ -63,7 +63,7 @@ struct Number {
 
 struct Evidence {
   std::string computed;  // what was computed, with sizes and seed
-  std::string relation;  // what the claim says of the numbers; aside: what they show
+  std::string relation;  // the relation that the claim states; aside: a remark on the numbers
   Setting setting;
   bool holds;
   std::vector<Number> numbers;
