@@ -112,13 +112,14 @@ def variables(folder, threads):
 
 
 def commit(root):
-    """The measured commit, with + if the tree differs from it; "" without git."""
+    """The measured commit, with + if the tree differs outside docs; "" without git."""
     git = ["git", "-C", str(root)]
     found = subprocess.run(git + ["rev-parse", "--short=12", "HEAD"], capture_output=True,
                            text=True)
     if found.returncode != 0:
         return ""
-    changes = subprocess.run(git + ["status", "--porcelain"], capture_output=True, text=True)
+    changes = subprocess.run(git + ["status", "--porcelain", "--", ".", ":(exclude)docs"],
+                             capture_output=True, text=True)
     return found.stdout.strip() + ("+" if changes.stdout else "")
 
 
