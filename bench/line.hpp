@@ -20,7 +20,7 @@
 
 namespace rotary::bench {
 
-// The least work on the bytes of an operation, measured for comparison.
+// A minimal kernel over the same bytes, measured to show how far an operation is from memory speed.
 enum class RooflineKind { none, scale, copy };
 
 // Selects the goals of an operation; `other` has none.

@@ -38,8 +38,8 @@ struct AttentionViews {
 
 // Owns nothing.
 struct AttendCall : AttentionViews {
-  // 8-bit keys and values: k and v locate elements, ignoring dtype; scales are heads with one
-  // feature.
+  // Whether keys and values are in 8 bits. k and v then locate the elements, and their dtype is
+  // unused; scales are heads with one feature.
   bool in_int8 = false;
   HeadsView k_scales;
   HeadsView v_scales;
@@ -66,10 +66,10 @@ struct AttendCall : AttentionViews {
 [[nodiscard]] bool leaves(const AttendOptions& options, const HeadIndex& query,
                           std::int64_t column);
 
-// Compares the results of a successful call, with unchanged operands, with the definition of
-// attention. `definition` gives rotary and bias as formulas of the tokens' positions; rotary
-// applies to what the call rotates. What it lacks is taken from the call: rows of cos and sin, and
-// the bias by fill_bias().
+// Compares the results of a successful call with the definition of attention. The operands must be
+// unchanged. `definition` gives rotary and bias as formulas of the tokens' positions; rotary
+// applies to what the call rotates. If `definition` lacks them, cos and sin are the call's rows,
+// and the bias is that of fill_bias().
 [[nodiscard]] Verdict verdict(const AttendCall& call,
                               const reference::AttentionEncoding& definition = {});
 
@@ -78,7 +78,7 @@ struct CheckedRow {
   HeadIndex place;
   const ExactRow& exact;
   const ComputedRow& computed;
-  std::optional<std::int64_t> parts;  // for a map
+  std::optional<std::int64_t> parts;  // of the keys, if a map cuts them
   bool is_bounded = false;            // whether the contract covers the scores
 };
 // Calls `use` for every row of every sequence.

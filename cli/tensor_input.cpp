@@ -34,7 +34,7 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
       .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
-// The dimensions of positions before the tokens.
+// Which dimensions of a positions array precede its tokens.
 struct PositionsForm {
   bool has_axes = false;  // coordinates, before batch rows
   bool has_batch = false;
@@ -202,8 +202,8 @@ NpyArray read_positions_file(const std::string& path) {
   const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
   std::error_code error;
   require(!is_list || std::filesystem::exists(path, error),
-          "--positions must be an NPY file here, got '{}'; of consecutive tokens --first-position "
-          "says where they begin",
+          "--positions must be an NPY file here, got '{}'; for consecutive tokens give "
+          "--first-position instead",
           path);
   return read_npy_file(path, most_of_tensor);
 }

@@ -12,7 +12,7 @@ namespace rotary::fuzz {
 // Kinds of spec. Each has another base or scaling rule.
 inline constexpr std::int64_t spec_kinds = 5;
 
-// Then kinds with the same numbers in other numerics than exact, and with xPos.
+// More kinds, with the same numbers: in other numerics than exact, and with xPos.
 inline constexpr std::int64_t first_recipe = spec_kinds;  // transformers, by each Rounding
 inline constexpr std::int64_t ggml_kind = first_recipe + 4;
 inline constexpr std::int64_t xpos_kind = ggml_kind + 1;

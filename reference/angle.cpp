@@ -36,7 +36,7 @@ CosSin cos_sin_between(const Angle& from, const Angle& to) {
   return cos_sin_of_sum(std::array{to, Angle{from.position, -from.inv_freq}});
 }
 
-// Products are exact. Sums are exact within 256 bits: errors are below 2^-140.
+// Products are exact. Sums are rounded to 256 bits, so errors are below 2^-140.
 CosSin cos_sin_of_sum(std::span<const Angle> angles) {
   Real cos;
   Real sin;

@@ -26,8 +26,8 @@ double dot(const double* x, const double* y, std::size_t features) {
 
 class Backward {
  public:
-  // turned_q collects the gradient of queries as multiplied with keys, and gradients.q the rest of
-  // the query's gradient; gradients.k collects that of keys as multiplied.
+  // turned_q collects the gradients of the rotated queries, and gradients.q those of the queries
+  // where they are used unrotated. gradients.k collects the gradients of the rotated keys.
   Backward(const AttentionCase& of, AttentionGradients& gradients, Heads& turned_q)
       : of_(of), encoding_(of.attention.encoding), to_(gradients), turned_q_(turned_q) {}
 

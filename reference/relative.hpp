@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative biases in long double, from the papers: buckets compare powers where T5 takes
-// logarithms, slopes use Press' recursion, Sandwich is a product of two sinusoidal embeddings, Shaw
+// Relative biases in long double, from the papers. Buckets compare powers where T5 takes
+// logarithms; slopes use Press' recursion. Sandwich is a product of two sinusoidal embeddings. Shaw
 // has a vector per pair of tokens, CoPE a sum per key.
 #pragma once
 

@@ -83,7 +83,8 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token, std::int64_t axis = 0);
 
-// The position in a pair's bound: its axis's coordinate, or with dense axes all magnitudes summed.
+// The position that a pair's bound takes: the coordinate on the pair's axis. With dense axes it is
+// the sum of the magnitudes of all coordinates.
 [[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
                                             const PairAxes& axes, std::size_t pair);
 

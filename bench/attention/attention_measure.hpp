@@ -20,7 +20,7 @@ struct AttentionGroup {
   std::int64_t tokens = 0;
   AttentionHeads shape = {};
   std::int64_t threads = 1;
-  std::vector<const BenchEncoding*> encodings;  // the first is no encoding
+  std::vector<const BenchEncoding*> encodings;  // the first: "none", the baseline
 };
 
 struct AttentionMeasurement {

@@ -28,7 +28,7 @@ struct BenchOptions {
 // --seconds, --memory, --instruction-set, --out and --force.
 void declare_bench_options(OptionParser& parser, BenchOptions& options);
 
-// The report's setting in two lines.
+// The machine and the build of a report, in two lines.
 [[nodiscard]] std::string setting_text(const Json& report);
 
 // "48 KiB", or "unknown" if there is no number.

@@ -134,7 +134,7 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
   const Checkpoint checkpoint = read_checkpoint(arguments);
   const Pairing from = source_order(arguments, checkpoint.model);
   require(from != to,
-          "--to must differ from the order in which the rows are, {}{}; for weights that were "
+          "--to must differ from the present order of the rows, {}{}; for weights that were "
           "permuted before, pass --from",
           to_string(from), arguments.from ? "" : " by the config");
   const Permutation permutation =

@@ -26,7 +26,7 @@ void check(const Arguments& arguments) {
   for (std::size_t i = 0; i < arguments.configs.size(); ++i) {
     const auto before = std::span(arguments.configs).first(i);
     require(std::ranges::find(before, arguments.configs[i]) == before.end(),
-            "each config must be another one, got '{}' twice", arguments.configs[i]);
+            "the configs must differ, got '{}' twice", arguments.configs[i]);
   }
   require(!arguments.between || arguments.configs.size() == 1,
           "--between takes one config, which two engines read, got {}", arguments.configs.size());

@@ -45,7 +45,7 @@ struct Numbers {
   std::int64_t key_position = 0;
   RotarySpec spec;
   Frequencies frequencies;
-  std::string config;                            // the config of the spec; empty: from options
+  std::string config;                            // name of the config; empty if options gave spec
   std::optional<std::int64_t> hidden_size = {};  // features of a token, if a config has them
 
   [[nodiscard]] double attention_factor() const { return frequencies.attention_factor; }

@@ -177,14 +177,14 @@ void judge(const Problem& problem, StretchCandidate& candidate) {
 
 // Fine-tuning in the papers of the rules: arXiv 2309.00071 (YaRN), 2306.15595 (linear).
 constexpr std::string_view of_yarn =
-    "works without at factors near 2 to 4; its paper fine-tunes 400 steps for 16";
+    "not needed at factors near 2 to 4; its paper fine-tunes 400 steps for 16";
 constexpr std::string_view of_ntk =
-    "works without at factors near 2; quality falls toward the end of the context";
+    "not needed at factors near 2; quality falls toward the end of the context";
 constexpr std::string_view of_dynamic =
     "none: a prompt within the trained context is unchanged; keys cached before a longer prompt go "
     "stale";
 constexpr std::string_view of_linear =
-    "required: its paper fine-tunes 1000 steps; every pair slows, neighbours' angles, too";
+    "required: its paper fine-tunes 1000 steps; angles between neighbouring tokens shrink, too";
 constexpr std::string_view of_own_rule =
     "likely: the weights were trained with a smaller factor of the same rule";
 
@@ -300,8 +300,8 @@ Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
     const std::string_view rule = rope_type(problem.spec().scaling);
     auto candidate = own_rule(problem, ratio);
     stretch.remark = fmt::format(
-        "The weights were trained with rope_type {}, which another rule would replace: {}.", rule,
-        candidate ? "its factor can grow" : "it has no factor to raise");
+        "The weights were trained with rope_type {}; another rule would replace it. This rule {}.",
+        rule, candidate ? "allows a larger factor" : "has no factor to raise");
     if (candidate) stretch.candidates.push_back(*std::move(candidate));
   }
   for (StretchCandidate& each : stretch.candidates) judge(problem, each);

@@ -93,7 +93,7 @@ bool copies_outside(const StepJob& job) {
   });
 }
 
-// The way for many tokens, with kernels of `count` pairs at a time.
+// Chooses the kernel for many tokens (Way in kernels.hpp), with `count` pairs at a time.
 Way way_of(const StepJob& job, std::int32_t count) {
   const Heads* const end = job.tensors + job.count;
   if (moves_in_place(job)) return Way::whole;
@@ -105,7 +105,7 @@ Way way_of(const StepJob& job, std::int32_t count) {
   return fit && count >= 4 && chunks_of(job, count) <= warp ? Way::held : Way::whole;
 }
 
-// Tries one warp for each few_heads heads of each token, with two pairs in each thread. Needs a
+// Tries one warp for every few_heads heads of a token, with two pairs in each thread. Needs a
 // single batch row. Fills the cut and returns true if that fits.
 bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   if (way == Way::whole || count < 2 || job.batch != 1 || job.window.pairs > 2 * warp ||
@@ -188,7 +188,7 @@ Result<Way> plan(StepJob& job, std::int32_t count) {
   job.cut = {};
   cut_teams(job, count, job.cut);
   if (job.cut.shared_bytes <= most_shared_bytes) return way;
-  return unsupported("rows, sums and heads in work must fit in a block's memory, ",
+  return unsupported("rows, sums and moved heads must fit in a block's shared memory, ",
                      most_shared_bytes, " bytes, got ", job.window.pairs, " pairs of ", job.heads,
                      " heads");
 }

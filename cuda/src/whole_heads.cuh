@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads taken as a whole, one after the other: for a mean over all heads of a token, heads longer
-// than their lanes hold, and pairs that move within a head in place. Supports every shape, slowly.
+// Kernels that take whole heads, one after the other. Needed for a mean over all heads of a token,
+// for heads longer than their lanes hold, and for pairs that move within a head in place. Every
+// shape is supported, slowly.
 #pragma once
 
 #include "pairs.cuh"

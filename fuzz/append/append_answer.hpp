@@ -15,9 +15,9 @@ namespace rotary::fuzz {
 [[nodiscard]] Answer expected_answer(const AppendCase& append, const Rotations* rotations,
                                      const std::byte* buffer);
 
-// Checks heads stored in 8 bits against the float32 numbers they must come from. These are the
-// heads that the same call stores in a float32 cache, which other cases check. Requires a case with
-// a cache in 8 bits. Checks keys only if the rotations also rotate float32.
+// Checks heads stored in 8 bits against float32 heads, which the same call stores in a float32
+// cache. Other cases check that cache. Requires a case with a cache in 8 bits. Checks keys only if
+// the rotations also rotate float32.
 void check_quantized(const AppendCase& append, const Rotations* rotations, const Memory& memory);
 
 // Checks memory after append has accepted a case. Each slot of a token must hold the required

@@ -27,14 +27,14 @@
 
 namespace rotary {
 
-// The keys that a query sees.
+// Whether a query may see keys after its own position.
 enum class AttentionOrder : std::int32_t { bidirectional = 1, causal = 2 };
 
 // The keys of its sequence that a query sees. A query at position i sees a key at position j if i -
 // left <= j <= i + right, or if the key is one of the first `sinks` of the sequence. With the
 // causal order, j <= i is required as well.
 struct AttentionMask {
-  AttentionOrder order = {};  // no default: attend() refuses other values
+  AttentionOrder order = {};  // must be set; attend() refuses a value that is no enumerator
   // >= 0. A sliding window of W tokens that counts the query itself (Mistral, Gemma, Transformers'
   // sliding_window) is left = W - 1.
   std::optional<std::int64_t> left = {};
@@ -98,7 +98,7 @@ struct AttentionEncoding {
   // k. Each may be given alone. With xPos their roles are query and key.
   const Rotations* q_rotations = nullptr;
   const Rotations* k_rotations = nullptr;
-  const RelativeBias* bias = nullptr;  // for q's number of heads; at the positions of the sequences
+  const RelativeBias* bias = nullptr;  // has q's heads; positions are those of the sequences
   // The frequencies that cached keys were rotated with. Required without k_rotations if q_rotations
   // hold for some contexts only (Rotations::contexts(): dynamic NTK, LongRoPE); otherwise optional.
   // A cache that was filled under other frequencies gives wrong scores that look right. So attend()
@@ -119,17 +119,18 @@ struct AttendOptions {
   // models, 1 in T5, times the softmax_factor of the model's ModelRotary.
   double scale = 0;
   // Scores become softcap * tanh(score / softcap) before the bias and the masks (Gemma 2, arXiv
-  // 2408.00118, section 2: attn_logit_softcapping); from 2^-64 to 2^64. ONNX's softcap of 0 is
-  // none.
+  // 2408.00118, section 2: attn_logit_softcapping); from 2^-64 to 2^64. Leave it empty for ONNX's
+  // softcap of 0, which means none.
   std::optional<double> softcap = {};
   AttentionMask mask;
   // Masks of pairs: a query sees a key only if these, `mask` and `sequences` all allow it. Row
-  // first_query + r and column first_key + c belong to query r and key c of a sequence. Each extent
-  // is that of the scores, [q's batch, q's heads, q's queries, keys], or 1, which serves all; the
-  // number of keys is as for weights. Any strides work, 0 included. Masks are read tile by tile and
-  // never copied as a whole. Numbers (f32, bf16 or f16) are added to scores. -Inf hides the key.
-  // Finite numbers are clamped to a magnitude of 2^126 ln(2): a query whose numbers are all the
-  // lowest finite one weighs its keys alike, as in Transformers. NaN and +Inf give NaN.
+  // first_query + r and column first_key + c belong to query r and key c of a sequence. The extents
+  // are those of the scores, [q's batch, q's heads, q's queries, keys]; an extent of 1 serves all.
+  // `weights` says what the number of keys is. Any strides work, 0 included. Masks are read tile by
+  // tile and never copied as a whole. Numbers (f32, bf16 or f16) are added to scores. -Inf hides
+  // the key; NaN and +Inf give NaN. Finite numbers are clamped to a magnitude of 2^126 ln(2). So a
+  // query whose numbers are all the lowest finite one gives its keys equal weights, as in
+  // Transformers.
   std::optional<ConstScoresView> additive_mask = {};
   std::optional<BooleanMaskView> boolean_mask = {};
   AttentionEncoding encoding = {};
@@ -187,18 +188,18 @@ struct AttendOptions {
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
-// The same for keys and values in 8 bits: k and v of the formula are scale * element. Many queries
-// get the bits of attend() over the float32 nearest to scale * element. Few queries read the
-// elements directly, and multiply scores and weights by the scales. AttendedRow::quantized counts
-// the roundings of both. A scale that is not finite gives NaN or Inf to every query that sees its
-// key.
+// The same for keys and values in 8 bits: k and v of the formula are scale * element. With many
+// queries, the result has the bits of attend() on the float32 nearest to scale * element. With few
+// queries, elements are read directly, and scores and weights are multiplied by the scales.
+// AttendedRow::quantized bounds both ways. A scale that is not finite gives NaN or Inf to every
+// query that sees its key.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const QuantizedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
 // Bytes of AttendOptions::memory for such a call. They grow with head_dim, with the executor's
-// concurrency and, with a bias or Shaw's vectors, with the longest sequence. Threads share the keys
-// of a sequence of at most 16 queries in parts of 2048 keys; each part adds the state of those
-// queries' heads (with shaw_values, of the distances too). Errors: as attend().
+// concurrency and, with a bias or Shaw's vectors, with the longest sequence. The keys of a sequence
+// of at most 16 queries are cut into parts of 2048 keys, which threads share. Each part adds the
+// state of the queries' heads (with shaw_values, also of the distances). Errors: as attend().
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k,
                                                           ConstHeadsView v,
                                                           const AttendOptions& options) noexcept;
@@ -228,10 +229,10 @@ struct ConstAttentionPart {
 
 // `into` becomes the attention over the keys of both parts, which must not overlap:
 //     l = ln(e^a + e^b),  out = e^(a - l) out_into + e^(b - l) out_from
-// with a and b the two log_sum_exp. A part without keys (-Inf) changes nothing; if `into` is such a
-// part, `from` is copied; two such parts stay zeros and -Inf. Before each is rounded once to its
-// dtype, out is exact to 2^-48 * max(|out_into|, |out_from|), and l to 2^-48. An error e of a and b
-// together changes out by at most e / 4 * |out_into - out_from|.
+// with a and b the two log_sum_exp. A part without keys (-Inf) changes nothing. If `into` is such a
+// part, `from` is copied; if both are, the result has zeros and -Inf. out is exact to
+// 2^-48 * max(|out_into|, |out_from|), and l to 2^-48, before each is rounded once to its dtype. If
+// a - b is off by e, out changes by at most e / 4 * |out_into - out_from|.
 //
 // The two outs may differ in dtype. The elements of `into` are distinct and shared with no other
 // view. Allocates nothing. Errors: invalid_argument, with the requirement and what was got;

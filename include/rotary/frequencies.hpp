@@ -62,10 +62,10 @@ struct Frequencies {
 
 // context_tokens: the length of the context, >= 1. Rules whose frequencies depend on it
 // (depends_on_context) require it; others ignore it. Transformers passes the tokens so far at each
-// forward pass; vLLM and llama.cpp pass the longest possible context. Errors: invalid_argument when
-// the spec breaks a requirement stated with its fields, when a required context length is missing,
-// when the rule gives an attention factor outside [2^-20, 2^20], or when ggml's operation cannot
-// express it under Numerics::ggml; unsupported for several axes with xpos or numerics ggml.
+// forward pass; vLLM and llama.cpp pass the longest possible context. Errors: unsupported for
+// several axes with xpos or numerics ggml; invalid_argument if the spec breaks a requirement stated
+// with its fields, if a required context length is missing, if the rule gives an attention factor
+// outside [2^-20, 2^20], or if ggml's operation cannot express the spec under Numerics::ggml.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 

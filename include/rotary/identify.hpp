@@ -144,8 +144,8 @@ struct Identification {
   // two tokens are one position apart.
   std::vector<double> turns_per_token;
   std::optional<std::int64_t> first_position;  // found, if no positions were given
-  // Solved positions; present if some token is not where the explanation puts it, or has no
-  // position.
+  // The positions read from the numbers. Present if a token's position differs from that of the
+  // explanation, or if a token has none.
   std::optional<ReadPositions> positions;
   std::int64_t checked_tokens = 0;  // compared one by one, with all heads
   // The precision of the numbers: the narrowest of bf16, f16 and f32 that holds all of `after`,

@@ -152,14 +152,14 @@ struct AppendOptions {
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;
 
-// The same into a cache in 8 bits. Arithmetic is float32 from k and v, which are f32, bf16 or f16,
-// to the cache, as with k_norm, and with the same limits: a head of at most 2048 features, no
-// 16-bit keys with rotations that round each product. With z the float32 numbers of a head and m
-// the largest |z|, its elements are z * 127/m to nearest even, none of them -128, and its scale is
-// m/127. The error is at most append_int8_error_bound (numeric_contract.hpp): half a step plus the
-// error of z. A head whose m is below 2^-100 gets zeros and scale 0. A head with a number that is
-// not finite gets zeros and a NaN scale, which shows in every query that attends to it. Every
-// instruction set gives the same bits for the same z.
+// The same into a cache in 8 bits. k and v are f32, bf16 or f16, and arithmetic is float32. The
+// limits are those of k_norm: a head has at most 2048 features, and 16-bit keys go with no
+// rotations that round each product. Let z be the float32 numbers of a head, and m the largest |z|.
+// The elements are z * 127/m, rounded to nearest even, none of them -128; the scale is m/127. The
+// error is at most append_int8_error_bound (numeric_contract.hpp): half a step plus the error of z.
+// A head whose m is below 2^-100 gets zeros and scale 0. A head with a number that is not finite
+// gets zeros and a NaN scale, which shows in every query that attends to it. Every instruction set
+// gives the same bits for the same z.
 [[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;

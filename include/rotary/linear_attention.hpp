@@ -36,10 +36,10 @@ struct RandomFeaturesSpec {
 };
 
 // [head_dim][features]: column r is the direction of feature r. Each group of head_dim columns is a
-// random orthogonal basis whose vectors have the lengths of independent normal vectors, so that
-// each vector alone is N(0, I); the last group may be part of a basis. Computed from integers and
-// double's +, -, *, / and square root alone, in a fixed order, and rounded to float32 at the end: a
-// seed gives the same bits on every machine. Errors: invalid_argument; out_of_memory.
+// random orthogonal basis; the last group may be part of one. The vectors have the lengths of
+// independent normal vectors, so each vector alone is N(0, I). Computed from integers and double's
+// +, -, *, / and square root alone, in a fixed order, and rounded to float32 at the end: a seed
+// gives the same bits on every machine. Errors: invalid_argument; out_of_memory.
 [[nodiscard]] ROTARY_API Result<std::vector<float>> make_random_features(
     const RandomFeaturesSpec& spec) noexcept;
 
@@ -114,23 +114,24 @@ struct LinearAttentionOptions {
 };
 
 // out is [batch, q tokens, q heads, v features]. All four views have one dtype and adjacent
-// features (a stride of 1); at most 65536 features of each kind, and 2^31 keys. The memory needed
-// does not depend on the tokens; allocates nothing when options.memory is given.
+// features (a stride of 1). There are at most 65536 features of each kind, and 2^31 keys. The
+// memory needed does not depend on the tokens. Allocates nothing when options.memory is given.
 //
-// Arithmetic is float32 (double for f64), 64 tokens at a time, with sums over keys in double and
-// one rounding to nearest even on store. An element is within linear_attention_error_bound units
-// (numeric_contract.hpp), which does not grow with the tokens except for f64. A decode step equals
-// that row of the whole computation within the bound. Elements of at most 2^30 (all of f16) over at
-// most 2^24 tokens never give a NaN and, without rotations, an Inf only by rounding to f16. A
-// token's NaN or Inf affects only the queries that see it, in its batch row and head.
+// Arithmetic is float32 (double for f64), 64 tokens at a time; sums over keys are double. An
+// element is rounded once, to nearest even, when it is stored. It is within
+// linear_attention_error_bound units (numeric_contract.hpp) of the exact one. The bound does not
+// grow with the tokens, except for f64. A decode step agrees, within the bound, with the same row
+// of the whole computation. Elements of at most 2^30 (all of f16) over at most 2^24 tokens never
+// give a NaN. Without rotations they give an Inf only by rounding to f16. A token's NaN or Inf
+// affects only the queries that see it, in its batch row and head.
 //
 // With rotations, weights may be negative and do not sum to 1; they shrink as the context grows.
 // That is RoFormer's eq. 19, not an error. To rotate q and k themselves, call rotate() first.
 //
-// The bits do not depend on the executor, on layout or on the rest of the batch. Errors:
-// invalid_argument, with the requirement and what was got, also for rotations with a role or an
-// attention_factor other than 1; unsupported, as rotate(); out_of_memory. On an error neither out
-// nor the state has been written. out, state and memory share no byte with anything else.
+// The bits do not depend on the executor, on layout or on the rest of the batch. out, state and
+// memory share no byte with anything else. On an error neither out nor the state has been written.
+// Errors: invalid_argument, with the requirement and what was got, also for rotations with a role
+// or an attention_factor other than 1; unsupported, as rotate(); out_of_memory.
 [[nodiscard]] ROTARY_API Status linear_attend(const HeadsView& out, const LinearHeads& heads,
                                               const FeatureMap& map,
                                               const LinearAttentionOptions& options) noexcept;

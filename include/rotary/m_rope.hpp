@@ -180,10 +180,10 @@ struct MRopePositions {
 [[nodiscard]] ROTARY_API Result<std::int64_t> m_rope_token_count(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 
-// Errors: invalid_argument, with the requirement and what was got: a member of the convention or of
-// a group out of its bounds, members of the convention that do not go together, more than
-// most_axis_tokens tokens, ids beyond 2^53, frame times that are not truncated; unsupported: a
-// group that the convention does not know; out_of_memory.
+// Errors: unsupported for a group that the convention does not know; out_of_memory;
+// invalid_argument, with the requirement and what was got, for a member of the convention or of a
+// group that is out of its bounds, for members of the convention that do not go together, for more
+// than most_axis_tokens tokens, for ids beyond 2^53, and for frame times that are not truncated.
 [[nodiscard]] ROTARY_API Result<MRopePositions<std::int64_t>> m_rope_positions(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 

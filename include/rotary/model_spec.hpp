@@ -41,7 +41,7 @@ enum class Origin : std::int32_t {
 struct ValueSource {
   std::string_view value;  // the name of a member, or of a parameter of the scaling rule
   Origin origin = Origin::stated;
-  std::string key = {};  // that states it, or would; for rule, the keys it is computed from
+  std::string key = {};  // the key that states it, or would; of rule: the keys that decide it
 };
 
 // One rotary embedding of a model; layers share it.

@@ -2,11 +2,12 @@
 // The error bounds that this library promises, as functions, so that tests, tools and users read
 // the same numbers. Derivations and the worst cases seen: docs/numeric-contract.md.
 //
-// The bounds hold, and results have the same bits, in every mode of arithmetic of the calling
-// thread or an executor's threads: rounding direction, subnormal numbers flushed to 0, x87
-// precision. Every call leaves the modes as they were. One exception: rotate, rotate_qk, append,
-// shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal numbers if
-// the thread flushes them. The functions below are inline and compute in the caller's modes.
+// The bounds hold in every floating-point mode of the calling thread and of an executor's threads:
+// rounding direction, subnormal numbers flushed to 0, x87 precision. Results have the same bits in
+// every mode, and every call leaves the modes as they were. One exception: rotate, rotate_qk,
+// append, shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal
+// numbers if the thread flushes them. The functions below are inline and compute in the caller's
+// mode.
 //
 //   rotate_error_bound(Direction::forward, 1, 131071);  // what a test may allow
 #ifndef ROTARY_NUMERIC_CONTRACT_HPP
@@ -23,8 +24,8 @@
 
 namespace rotary {
 
-// For positions with several axes, pass the coordinate on the pair's axis; for dense axes, the sum
-// of the magnitudes of all coordinates.
+// `position` below, if positions have several axes: the coordinate on the pair's axis. If the pair
+// turns by all coordinates (dense axes), the sum of their magnitudes.
 
 // The type of a position: an integer, or a real number.
 template <class Number>
@@ -56,7 +57,8 @@ template <PositionNumber Number>
 // Relative error of the factor by which xPos multiplies a row, including that product in double.
 inline constexpr double xpos_factor_error = 0x1p-51;
 
-// The same for a row of xPos; attention_factor is A times the factor of this pair and position.
+// row_error_bound for a row of xPos; attention_factor is A times the factor of this pair and
+// position.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_row_error_bound(double exact, double attention_factor,
                                           Number position) noexcept {
@@ -87,10 +89,10 @@ template <PositionNumber Number>
 // to the next multiple of its spacing.
 inline constexpr double f16_overflow = 65520;
 
-// The same for an f16 result; hypot is that of the exact pair. The float32 result is rounded once
-// to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of 2^-24. Holds
-// for every pair of f16 elements as long as f16_overflow is not reached; 0 for a hypot of 0, which
-// is rotated exactly.
+// rotate_error_bound for an f16 result; hypot is that of the exact pair. The float32 result is
+// rounded once: to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of
+// 2^-24. Holds for every pair of f16 elements as long as f16_overflow is not reached; 0 for a hypot
+// of 0, which is rotated exactly.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f16_error_bound(Direction direction, double attention_factor,
                                             Number position, double hypot) noexcept {
@@ -126,10 +128,10 @@ template <PositionNumber Number>
   return normalize_error_bound + rotate_error_bound(Direction::forward, attention_factor, position);
 }
 
-// The same for a key that is rotated and then normalised, in units of 2^-24 * |gain| *
-// hypot(rotated pair) / root mean square, all exact. An error of the rotation counts once in the
-// pair and, times sqrt(2), in the mean square of all pairs. The bound also holds for features
-// outside the window.
+// rotate_normalized_error_bound for a key that is rotated and then normalised. The unit is 2^-24 *
+// |gain| * hypot(rotated pair) / root mean square, with the exact value of each. An error of the
+// rotation counts once in the pair and, times sqrt(2), in the mean square of all pairs. The bound
+// also holds for features outside the window.
 template <PositionNumber Number>
 [[nodiscard]] double normalize_rotated_error_bound(double attention_factor,
                                                    Number position) noexcept {
@@ -176,9 +178,10 @@ template <PositionNumber Number>
 }
 
 // |scale * element - exact| of a head that append() stores in 8 bits. before: the error of the
-// float32 number, rotate_error_bound * 2^-24 * hypot(exact pair) or that with a norm; 0 for values.
-// Half a step, and three float32 roundings, of 127/m, of the product with it and of m/127, of at
-// most 127 steps each. A scale of 0: the head's float32 numbers are below 2^-100.
+// float32 number, rotate_error_bound * 2^-24 * hypot(exact pair), or that with a norm; 0 for
+// values. m is the largest magnitude of the head. Storing adds half a step, and roundings of 127/m,
+// of the product with it and of m/127; each rounding is of at most 127 steps. If the scale is 0,
+// the head's float32 numbers are below 2^-100.
 [[nodiscard]] inline double append_int8_error_bound(double scale, double before) noexcept {
   const double steps = 0.5 + 127 * 3 * 0x1p-24 * (1 + 0x1p-20);
   return (scale == 0 ? 0x1p-100 : steps * scale) + before;
@@ -248,9 +251,10 @@ template <PositionNumber Number>
 }
 
 // |element of interpolate_table - exact|; largest is the largest magnitude in the table. A cubic
-// weight is a sum of terms up to 15 that cancel (40 in all, each rounded at most three times, at a
-// coordinate that is rounded once: below 2^-45), so a product of two weights, at most 1.1 each, is
-// within 2^-43. Each of the 16 products with an element loses 2^-1075 if it underflows.
+// weight is a sum of terms that cancel: each is at most 15, and their magnitudes sum to at most 40.
+// Each term is rounded at most three times, and the coordinate once. So a weight, at most 1.1, is
+// off by less than 2^-45, and a product of two by less than 2^-43. Each of the 16 products with an
+// element loses 2^-1075 if it underflows.
 [[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
                                                       double largest) noexcept {
   return stored_element_error(dtype, exact, largest * 0x1p-39 + 0x1p-1071);

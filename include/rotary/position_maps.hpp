@@ -100,9 +100,9 @@ struct MappedAttention {
 
 // Causal attend() for unrotated queries and keys: each key is scored at relative_position before
 // the query. The call runs a few attentions over keys in different ranges of distance, each with
-// its own rotations, and merges them by their log-sum-exp: two for ReRope, LeakyReRope and
-// SelfExtend, three for DualChunk; for ClippedAngle one more than the number of pairs that reach
-// max_angle within the distances of the call.
+// its own rotations, and merges them by their log-sum-exp. ReRope, LeakyReRope and SelfExtend take
+// two, DualChunk three. ClippedAngle takes one more than the number of pairs that reach max_angle
+// within the distances of the call.
 //
 // Memory is linear in the tokens: the call stores the rows and result of one attention at a time,
 // and the merged result. attend_mapped_error_bound (numeric_contract.hpp) bounds the result. The

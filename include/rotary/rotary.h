@@ -13,9 +13,9 @@
  *
  * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise each
  * struct with the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved
- * stay 0. A later version adds members at the end, and their value 0 keeps the behaviour from
- * before: a library older than its caller accepts the longer struct, of at most 4096 bytes, if the
- * part it does not know is zero. If a function fills a struct, it reads only struct_size.
+ * stay 0. A later version adds members at the end; their value 0 keeps the behaviour from before. A
+ * library older than its caller accepts the longer struct, of at most 4096 bytes, if the part it
+ * does not know is zero. If a function fills a struct, it reads only struct_size.
  *
  * A library built with ROTARY_CORE_ONLY has neither models nor specs as JSON; with the same macro,
  * which its CMake and pkg-config packages define, this file does not declare them.

@@ -141,8 +141,9 @@ typedef struct rotary_rotated_at {
 #define ROTARY_ROTATED_AT_INIT \
   { sizeof(rotary_rotated_at), NULL, NULL }
 
-/* The rotations that take keys rotated by `from` to those of `to`: once for all layers of a spec.
- * If all tokens move alike, one row with strides of 0 serves them all. options may be NULL. */
+/* Makes the rotations that turn keys rotated by `from` into keys rotated by `to`. One call serves
+ * all layers of a spec. If all tokens move by the same distance, one row with strides of 0 serves
+ * them all. options may be NULL. */
 ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotated_at* to,
                                            const rotary_rotations_options* options,

@@ -14,9 +14,9 @@ typedef struct rotary_threads rotary_threads;
 
 /* concurrency counts the calling thread; 0: the number of processors that this process may use.
  * ROTARY_INVALID_ARGUMENT outside [0, 1024], ROTARY_OUT_OF_MEMORY also when the system has no more
- * threads; rotary_threads_last_error() says more. A forked process has none of these threads: in it
+ * threads; rotary_threads_last_error() says more. A forked process has none of these threads. There
  * calls run on the calling thread, with the same bits, and rotary_threads_stop() waits for no
- * thread; threads started in it work as usual. The library may be unloaded when all are stopped. */
+ * thread. Threads started there work as usual. The library may be unloaded when all are stopped. */
 ROTARY_API rotary_status rotary_threads_start(int64_t concurrency, rotary_threads** out);
 /* As rotary_last_error(), for this library. */
 ROTARY_API const char* rotary_threads_last_error(void);

@@ -168,23 +168,27 @@ class Rotations {
 // docs/theory/numerics.md says and need f32 rows: transformers rounds positions to float32, ggml
 // takes int32 positions. With xpos, A includes the factor of pair and position: it is A*ζ^((p -
 // center) / scale_base) for a query and A divided by that power for a key, and 2^-50 becomes 2^-50
-// + xpos_factor_error. Allocates nothing when options.memory is given. Errors: invalid_argument
-// when frequencies or positions are inconsistent or leave int64 (ggml: int32), when a position lies
-// beyond the contexts that the frequencies hold for (Frequencies::contexts), when a role or
-// options.tensors is missing or has no use, when the factor of xPos leaves [2^-60, 2^60] (about
-// 17,000 positions from the center for a scale_base of 512), or when memory is too small;
-// out_of_memory.
+// + xpos_factor_error. Allocates nothing when options.memory is given. Errors: out_of_memory;
+// invalid_argument if
+//   frequencies or positions are inconsistent, or leave int64 (ggml: int32);
+//   a position lies beyond the contexts that the frequencies hold for (Frequencies::contexts);
+//   a role or options.tensors is missing, or has no use;
+//   the factor of xPos leaves [2^-60, 2^60] (about 17,000 positions from the center for a
+//   scale_base of 512);
+//   memory is too small.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const Frequencies& frequencies, const Positions& positions,
     const RotationsOptions& options = {}) noexcept;
 
 // Makes rotations from existing rows; each element is converted to options.rows with at most one
-// rounding, to nearest even. Allocates nothing when options.memory is given. Errors:
-// invalid_argument for a view that is not well-formed; for an element that is not finite; for a
-// pair whose cos² + sin² differs from attention_factor² by more than 2 %, which no rounding of a
-// rotation explains (a factor that is off by less than 1 % is not noticed;
-// make_unchecked_rotations takes any); for a role, since rows
-// of xPos are not rotations; for memory that is too small or overlaps the view. out_of_memory.
+// rounding, to nearest even. Allocates nothing when options.memory is given. Errors: out_of_memory;
+// invalid_argument if
+//   the view is not well-formed, or an element is not finite;
+//   cos² + sin² of a pair differs from attention_factor² by more than 2 %, which no rounding of a
+//   rotation explains (an attention_factor off by less than 1 % is not noticed;
+//   make_unchecked_rotations takes any rows);
+//   a role is given, because rows of xPos are not rotations;
+//   memory is too small or overlaps the view.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;

@@ -483,7 +483,8 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-// The alternatives of Scaling. A separate type keeps symbol names when a rule is added.
+// The alternatives of Scaling. Scaling is a struct of its own, so a new rule does not change the
+// symbols of functions that take it.
 using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,

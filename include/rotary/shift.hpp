@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shift: moves rotated keys of a KV cache to other positions or frequencies without their unrotated
-// values: context shift, moved blocks, a change of base, LongRoPE from short to long, dynamic NTK
-// growth.
+// shift: moves rotated keys of a KV cache to other positions or frequencies; their unrotated values
+// are not needed. For context shift, moved blocks, a change of base, LongRoPE from short to long,
+// and growth of dynamic NTK.
 //
 //   shift(k_cache, {frequencies, ConsecutivePositions{.first = 4096, .tokens = 128}},
 //         {frequencies, ConsecutivePositions{.first = 0, .tokens = 128}});
@@ -40,10 +40,10 @@ struct RotatedAt {
 // on all.)
 //
 // Both sides have the same window and the same tokens; a batch of 1 goes with any. Errors:
-// invalid_argument for sides that differ otherwise, for either side that make_rotations would
-// refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies with
-// xpos and for numerics other than exact, because such keys cannot be turned to the values that
-// their recipe would give; out_of_memory.
+// out_of_memory; invalid_argument for sides that differ otherwise, for a side that make_rotations
+// would refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies
+// with xpos and for numerics other than exact. Such keys cannot be turned to the values that a
+// rotation at the new position would give.
 [[nodiscard]] ROTARY_API Result<Rotations> make_shift(
     const RotatedAt& from, const RotatedAt& to, const RotationsOptions& options = {}) noexcept;
 
@@ -75,12 +75,12 @@ struct ShiftOptions {
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const RotatedAt& from, const RotatedAt& to,
                                       const ShiftOptions& options = {}) noexcept;
 
-// The same for quantized keys, with f32 rows. With z the rotated elements in float32 and m the
-// largest |z| of the head, features outside the window included, the new elements are z * 127/m to
-// nearest even and the new scale is scale * m/127: within shift_int8_error_bound
-// (numeric_contract.hpp), about half the new scale. A head of zeros keeps its zeros and gets scale
-// 0. If a scale is not finite, it and its keys are unchanged. Elements may be -128; new ones are
-// not.
+// The same for quantized keys, with f32 rows. Let z be the rotated elements in float32, and m the
+// largest |z| of the head, features outside the window included. The new elements are z * 127/m,
+// rounded to nearest even, and the new scale is scale * m/127. The error is within
+// shift_int8_error_bound (numeric_contract.hpp), about half the new scale. A head of zeros keeps
+// its zeros and gets scale 0. If a scale is not finite, it and its keys are unchanged. Elements may
+// be -128; new ones are not.
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const RotatedAt& from,

@@ -21,18 +21,20 @@ namespace rotary {
 //    "scaling": {"rope_type": "linear", "factor": 8}}
 // head_dim, base and pairing must be given. Optional: rotary_dim, first_feature, scaling, "sense":
 // "positive" or "negative", "xpos": {"scale_base": 512, "center": 0}, "numerics" and "rounding".
-// null is not a value. scaling needs a rope_type and has the keys that this rule has in a config's
-// rope_parameters, with the same meaning; {"rope_type": "ntk", "alpha": 8} is accepted besides. Not
-// in scaling: rope_theta, which is base, and partial_rotary_factor, which is rotary_dim, except for
-// the rule proportional, which has its own. Errors name the key, the requirement and what was got:
+// null is not a value. scaling needs a rope_type. Its other keys are those that the rule has in a
+// config's rope_parameters, with the same meaning; {"rope_type": "ntk", "alpha": 8} also works.
+// scaling has no rope_theta and no partial_rotary_factor: a spec says base and rotary_dim instead.
+// Only the rule proportional has a partial_rotary_factor. Errors name the key, the requirement and
+// what was got:
 // malformed_input for bad JSON (as resolve) and for unknown, missing or mistyped keys; unsupported
 // for an unknown rope_type. make_frequencies checks values against the rule.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
 
-// The text that parse_rotary_spec reads as this spec, in one line: keys in alphabetical order,
-// without those whose value is the default. Numbers are read back bit for bit. Error:
-// invalid_argument for what JSON cannot say or another spec would say: an infinite or NaN number, a
-// value that is no enumerator, a parameter that validate(spec.scaling) refuses.
+// The text, in one line, that parse_rotary_spec reads as this spec. Keys are in alphabetical order;
+// keys with the default value are left out. Numbers are read back bit for bit. Error:
+// invalid_argument if JSON cannot express the spec, or if its text would be read as another spec.
+// Such are an infinite or NaN number, a value that is no enumerator, and a parameter that
+// validate(spec.scaling) refuses.
 [[nodiscard]] ROTARY_API Result<std::string> to_json(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary

@@ -20,10 +20,10 @@ namespace rotary {
 // microseconds, yielding to others. Calls from several threads wait for one another. A task that
 // calls an executor of Threads runs that inner call on its own thread.
 //
-// A process made by fork(), directly or through another fork, has none of these threads. In it an
+// A process made by fork(), directly or through another fork, has none of these threads. There an
 // executor runs each call on the calling thread, with the same bits, whatever the parent's threads
-// were doing, and a Threads is destroyed without waiting for any thread; Threads started in it work
-// as usual. A task that forks must not return in the child.
+// were doing. A Threads is destroyed there without waiting for any thread. Threads started there
+// work as usual. A task that forks must not return in the child.
 //
 // The library, if loaded with dlopen(), may be unloaded when no Threads is left.
 class Threads {

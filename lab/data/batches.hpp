@@ -67,15 +67,16 @@ struct Batch {
 // Rows [first, first + rows) of a batch.
 [[nodiscard]] Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows);
 
-// Questions with a rule for the answer, to test length generalisation: a model trained on short
-// ones is asked longer ones. A row is a question, its answer and an end, as bytes:
+// Questions with a rule for the answer. They test length generalisation: a model trained on short
+// questions is asked longer ones. A row is a question, its answer and an end, as bytes:
 //   copy      dacb=dacb;
 //   reverse   dacb=bcad;
 //   addition  72+95=680;  digits from the lowest on: 27 + 59 = 086
-// A question's symbols are its letters (of ten), or the digits of each number; a sum has one digit
-// more. The model predicts the answer and end. Shorter rows are padded with ends, which a causal
-// model sees only after the answer.
-// The tokens of a question and its answer, without the end, which is predicted but not read.
+// The symbols of a question are its letters (of ten), or the digits of each number. A sum has one
+// digit more than the numbers. The model predicts the answer and end. Shorter rows are padded with
+// ends, which a causal model sees only after the answer.
+
+// Tokens of a question and its answer. The end is not counted: it is predicted but not read.
 [[nodiscard]] std::int64_t sequence_tokens(Task task, std::int64_t symbols);
 
 // The symbols of the longest question that fits in `tokens` tokens; fails if none does.

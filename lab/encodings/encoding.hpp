@@ -70,9 +70,9 @@ struct NamedEncoding {
 
 [[nodiscard]] std::span<const NamedEncoding> named_encodings() noexcept;
 
-// Expands an encoding entry: a name, or an object with "like" (a named encoding), replaced
-// settings, and then a new "name". The result has "name", "kind" and all settings, for
-// parse_encoding and a cell's configuration.
+// Expands an encoding entry: a name, or an object. The object has "like" (a named encoding) and
+// settings to replace; then it also has a new "name". The result has "name", "kind" and all
+// settings, for parse_encoding and a cell's configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
 // Makes an encoding from settings. Fails with its name if a setting is unknown or invalid.
@@ -85,8 +85,8 @@ struct Stretch {
 
 // linear:  position interpolation (Chen et al. 2023)
 // ntk:     NTK-aware with alpha = factor (bloc97 2023)
-// dynamic: NTK-aware for the evaluated length, growing twice as fast as the length (emozilla
-//          2023; configs say factor 2): alpha 3 at twice the length, 7 at four times
+// dynamic: NTK-aware with alpha 2 s - 1 for an evaluated length of s times the trained one
+//          (emozilla 2023; configs say factor 2): alpha 3 at twice the length, 7 at four times
 // yarn:    YaRN (Peng et al. 2023)
 // abf:     base 500000 for every factor (Xiong et al. 2023, who train further with it)
 inline constexpr std::array<std::string_view, 5> rescaling_rules = {"linear", "ntk", "dynamic",

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
                          testing::Values("triplets", "sections", "same_document", "similarity"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_P(EveryChoiceTask, GradientsEqualDifferences) {
+TEST_P(EveryChoiceTask, GradientsEqualFiniteDifferences) {
   for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
     SCOPED_TRACE(encoding);
     Cell cell = tiny_choice(GetParam(), encoding, 1);

@@ -148,7 +148,7 @@ double loss_with(const Cell& cell, const RunDirectory& directory, std::vector<do
   return learner->validation_loss();
 }
 
-TEST_F(Training, AnUnturnedPairEqualsAModelWithoutItsFrequency) {
+TEST_F(Training, AnUnturnedPairLosesAsMuchAsAPairOfFrequencyZero) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.model.layers = 1;
   cell.training.evaluate_lengths = {1};

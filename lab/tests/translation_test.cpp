@@ -103,7 +103,7 @@ TEST(EncoderDecoder, SeesTheWholeSourceAndEarlierTargets) {
   }
 }
 
-TEST(EncoderDecoder, GradientsEqualDifferences) {
+TEST(EncoderDecoder, GradientsEqualFiniteDifferences) {
   // rope hides padding by a mask, t5 by its bias. model_gradient_test.cpp covers all encodings.
   const std::set<std::string_view> kinds = {"rope", "t5"};
   for (const NamedEncoding& named : named_encodings()) {

@@ -197,7 +197,7 @@ at::Tensor rotate_heads(const at::Tensor& heads, const SharedRotations& rotation
 }
 
 at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call) {
-  // A few numbers and a table per head: made by the core, then moved.
+  // The library makes the bias on the CPU, from few numbers; it is then copied to the device.
   return BiasScores::apply(numbers.to(at::kCPU), call).to(device());
 }
 

@@ -78,7 +78,7 @@ def text(value: Any, name: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise Error("invalid_argument",
-                    f"{name} must be text that UTF-8 has, got {ascii(value[:40])}") from None
+                    f"{name} must be text that UTF-8 can encode, got {ascii(value[:40])}") from None
     return value
 
 
@@ -108,7 +108,7 @@ def _check_of_class(kinds: tuple[type, ...]) -> _Check:
 
     def check(value: Any, name: str) -> Any:
         if not isinstance(value, taken) or isinstance(value, str) and str not in taken:
-            raise _refusal(name, f"of {', '.join(kind.__name__ for kind in kinds)}", value)
+            raise _refusal(name, f"of type {' or '.join(kind.__name__ for kind in kinds)}", value)
         return text(value, name) if isinstance(value, str) else value
 
     return check
@@ -157,7 +157,7 @@ def checked(target: _T) -> _T:
         target.__init__ = checked(target.__init__)  # type: ignore[misc]
         return target
 
-    found: _Checks | None = None  # from the first call on: annotations name later classes
+    found: _Checks | None = None  # made at the first call, when all annotated classes exist
 
     @functools.wraps(target)  # type: ignore[arg-type]
     def call(*given: Any, **named: Any) -> Any:
@@ -202,7 +202,7 @@ def plain(value: Any, name: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise Error("invalid_argument", f"{name} must be finite, got {value}")
     if isinstance(value, int) and value.bit_length() > 64:
-        raise Error("invalid_argument", f"{name} must be of 64 bits, got {shown(value)}")
+        raise Error("invalid_argument", f"{name} must fit in 64 bits, got {shown(value)}")
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, str):

@@ -219,7 +219,7 @@ def _is_gguf(path: pathlib.Path) -> bool:
 
 
 def model_of(config: Any, name: str) -> Model:
-    """Resolves anything but a Model; messages name the parameter `name`."""
+    """Returns a Model unchanged, resolves anything else. Messages name the parameter `name`."""
     try:
         return config if isinstance(config, Model) else resolve(config)
     except Error as error:

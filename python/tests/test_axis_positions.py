@@ -66,7 +66,7 @@ def test_unusable_arguments_are_refused():
         rotary.m_rope_positions([TEXT(1)], "qwen2.6-vl")
     with pytest.raises(rotary.Error, match="changes must be merge"):
         rotary.m_rope_positions([TEXT(1)], "qwen2.5-vl", patch=3)
-    with pytest.raises(TypeError, match="groups must be of TextTokenRun"):
+    with pytest.raises(TypeError, match="groups must be of type TextTokenRun"):
         rotary.m_rope_positions([5], "qwen2.5-vl")
     with pytest.raises(rotary.Error, match="rows"):
         rotary.grid_positions(3, 4, merge=2)

@@ -255,7 +255,7 @@ def test_sharded_models_are_judged_in_each_process(tmp_path):
                          "faults None", "faults None", f"no_fault {part}"]
 
 
-def test_wrapped_modules_have_the_paths_of_the_model():
+def test_wrapped_modules_keep_their_paths():
     from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
     model = tiny("llama")
     model.rotary_emb = checkpoint_wrapper(model.rotary_emb)

@@ -41,7 +41,7 @@ const T* entry(const std::vector<T>& entries, int64_t index) {
 template <class T>
 rotary::Error no_entry(std::string_view name, const std::vector<T>& entries, int64_t index) {
   if (entries.empty()) {
-    return rotary::invalid_argument(name, " must be one of the model's, which has none; got ",
+    return rotary::invalid_argument(name, " must be in the model's list, which is empty; got ",
                                     index);
   }
   return rotary::invalid_argument(name, " must be in 0..", size_of(entries) - 1, ", got ", index);

@@ -76,8 +76,9 @@ std::optional<Scaling> slow_end(const Scaling& rule) {
 
 bool are_alike(double one, double other) { return std::abs(one - other) <= 1e-9 * std::abs(one); }
 
-// Computes slow + (1 - x) (fast - slow) in place of slow + x (fast - slow). In double, because in
-// float32 1 - x would not be exactly 0 for x = 1.
+// Replaces slow + x (fast - slow) by slow + (1 - x) (fast - slow), which is fast + slow minus the
+// right frequency. Computes in double: in float32 this sum would be off by a rounding where x is 0
+// or 1.
 Status reverse_blend(const Operation& operation, std::optional<std::int64_t> context_tokens,
                      Turning& turning) {
   Operation exact{

@@ -42,8 +42,8 @@ struct Operation {
   Exponents exponents = Exponents::of_spec;
   double divisor = 0;
   Blend blend = Blend::right;
-  // Each feature has the frequency of the other layout: number index / 2 if pairs are half a head
-  // apart, number index modulo d/2 if pairs are neighbours.
+  // The table of frequencies is laid out for the other pairing. Feature f takes entry f / 2 if
+  // pairs are half a head apart, and entry f modulo d/2 if pairs are neighbours.
   bool other_table = false;
   std::optional<double> attention_factor = {};  // replaces the spec's own
   double attention_power = 1;                   // how many times A is applied

@@ -27,8 +27,8 @@ constexpr double token_margin = 2.5;
 // feature's share of the squared tolerance. More heads do not help, because rounded rows of cos and
 // sin have the same error in all heads.
 constexpr double told_apart = 10;
-// The angle of a pair shorter than the first share of the longest pair is noise. From the second
-// share on, noise changes the angle by half a radian at most.
+// A pair shorter than shortest * the longest pair has an angle of noise. In a pair longer than
+// clear * the longest, noise changes the angle by at most most_noise radians.
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
@@ -143,7 +143,7 @@ std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pa
   return position;
 }
 
-// A neighbouring whole number, or a better real one, that fits as well as this position.
+// The position one step above or below this one, if it fits as well.
 std::optional<double> PositionReader::neighbour(std::size_t axis, double position) const {
   const double here = misfit(axis, position);
   for (const double step : {1.0, -1.0})

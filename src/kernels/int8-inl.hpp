@@ -268,7 +268,8 @@ void shift_int8(const Int8Job& given) {
   }
 }
 
-// The largest magnitude as bits. Bits of floats order as their numbers, with Inf and NaN above all.
+// The bits of the largest magnitude. The bits of magnitudes compare as the magnitudes do; Inf and
+// NaN are above all numbers.
 template <class D>
 HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t at,
                                           std::int64_t count) {

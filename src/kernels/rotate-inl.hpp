@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotates pairs: x' = x c - y s, y' = x s + y c (RoFormer, arXiv 2104.09864, eq. 34). Computes in
-// double for f64 elements, in float32 for all others, and rounds once or after each operation.
+// double for f64 elements, in float32 for all others. Rounds once, or after each operation.
 //
-// The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, the row's
-// vectors stay in registers over all of them. If a head's tokens are adjacent ([H,T,D]), the row's
-// vectors stay over a few heads, and a block of tokens is done before the next few heads. In both
-// cases each pair sees the same operations, also in tails (shorter vectors, not scalar code). So
-// bits do not depend on layout, batch or split. From and To say which features of a head a pair is
-// read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
-// (kernel_table.cpp).
+// The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, the
+// vectors of its cos and sin stay in registers for all these heads. If a head's tokens are adjacent
+// ([H,T,D]), the loop takes a few heads at a time and does a block of their tokens. A token's
+// vectors then stay in registers for these few heads. In both cases each pair sees the same
+// operations, also in tails (shorter vectors, not scalar code). So bits do not depend on layout,
+// batch or split. From and To say which features of a head a pair is read from and written to
+// (pair_io-inl.hpp). Compiled once for each instruction set (kernel_table.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ROTATE_INL_HPP

@@ -33,9 +33,9 @@ struct ModelConfig {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
   std::optional<double> rope_theta = {};
-  std::string_view base_key = {};  // that states it
+  std::string_view base_key = {};  // the key of rope_theta
   std::optional<double> partial_rotary_factor = {};
-  std::string_view fraction_key = {};  // that states it
+  std::string_view fraction_key = {};  // the key of partial_rotary_factor
   std::optional<std::int64_t> rotary_dim = {};
   std::vector<std::string> layer_types = {};  // one per layer, if known
   RopeLayout layout = {};                     // rotary models only

@@ -39,7 +39,8 @@ struct Turn {
 constexpr std::size_t digit = 32;
 
 // cos and sin of 0, 1, ... times a phase. Each is the product of two rotations by half as much. The
-// first one's error, at most 8 * 2^-53, thus grows at most 32 times, and 5 roundings add up.
+// rotation by the phase itself is off by at most 8 * 2^-53. In the others this error grows at most
+// 32 times, and 5 roundings are added.
 struct Multiples {
   std::array<double, digit> cos = {1};
   std::array<double, digit> sin = {0};

@@ -87,7 +87,7 @@ Status check_table(const ShawTable& table, std::int64_t features) {
   return check_memory(named("table", table.table));
 }
 
-// The rows of scores, rows of heads and positions that all three functions use.
+// The scores, heads, window and positions that all three functions use.
 struct Block {
   ConstScoresView scores;
   ConstHeadsView heads;

@@ -20,7 +20,7 @@ RULES = {
     name: rule for name, rule in validator("encodings").schema["$defs"].items()
     if "rope_type" in rule.get("properties", {})
 }
-# These rules need a rotary_dim of 4.
+# These rules need a rotary_dim of at least 4.
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
 # Keys whose lists may be too short.
 LISTS = ("pairs", "bases", "short_factor", "long_factor", "inv_freq")

@@ -37,7 +37,7 @@ TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
       EXPECT_EQ(right->wrong, 0) << to_string(dtype) << right->worst;
       EXPECT_GT(right->worst, 0);
       EXPECT_EQ(right->elements, step == AttentionStep::prefill ? 7 * 32 : 32);
-      // Feature 7 of head 3 of the last query; a NaN in its place.
+      // Feature 7 of head 3 of the last query: first with a wrong bit, then a NaN.
       const HeadsView out = tensors.out.view();
       auto* const last = static_cast<std::byte*>(out.data) + tensors.out.bytes() - 1;
       *last ^= std::byte{1};  // of the exponent

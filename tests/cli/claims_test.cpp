@@ -47,13 +47,13 @@ TEST(Claims, TheVerdictFollowsFromTheEvidence) {
   EXPECT_EQ(verdict({{met, holds}, {met, holds}, {unmet, fails}}), Verdict::holds_only_if);
   EXPECT_EQ(verdict({{aside, holds}}), Verdict::needs_training);
   EXPECT_EQ(verdict({}), Verdict::needs_training);
-  // It holds in some cases, and the condition does not tell which.
+  // The claim holds in some cases, and its condition does not tell which.
   EXPECT_EQ(verdict({{met, fails}, {unmet, holds}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {met, fails}, {unmet, fails}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {unmet, fails}, {unmet, holds}}), std::nullopt);
 }
 
-TEST(Claims, OneCaseThatHoldsOutsideTheConditionSuffices) {
+TEST(Claims, OneCaseIsEnoughWhereTheConditionIsUnmet) {
   const auto even = [](int number) { return number % 2 == 0; };
   EXPECT_TRUE(claims::holds_for(Setting::met, std::array{2, 4}, even));
   EXPECT_FALSE(claims::holds_for(Setting::met, std::array{2, 3}, even));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures processor time and peak memory of commands for the largest and oddest files of each
 kind, relative to a plain file. Each limit holds for all files and is several times today's largest
-value. A quadratic loop or a table of everything exceeds it. Most files have two quantities that
-grow: keys and layers, axes of an array, pairs and tokens."""
+value. A quadratic loop, or a table with an entry for everything, exceeds it. Most files have two
+quantities that can grow together, such as keys and layers, or pairs and tokens."""
 
 import itertools
 import json
@@ -14,8 +14,8 @@ import numpy as np
 import safetensors_files
 from tool import LLAMA, TOOL, ToolTest
 
-# The peak memory of a process includes what its parent had when it was started, so a small
-# interpreter starts the tool: it reads a command from each line, and answers with its exit code,
+# The peak memory of a process includes what its parent had when it was started. So a small
+# interpreter starts the tool. It reads a command from each line, and answers with the exit code,
 # seconds of processor time and KiB. AddressSanitizer would keep what was freed.
 MEASURE = """
 import json, os, sys

@@ -176,7 +176,7 @@ class SentencesTest(ToolTest):
         names = set(ENCODINGS) - {"sinusoidal", "learned, random", "FIRE"}
         self.assert_numbers(22, 3, {name: changed(*WARRIORS, encoding=name) for name in names})
 
-    def test_numbers_of_layers_and_repeated_words_equal_numpys(self):
+    def test_differences_after_one_and_two_layers_equal_numpys(self):
         def last(sentence, layers):
             x = vectors(sentence)
             for _ in range(layers - 1):

@@ -148,7 +148,7 @@ class EnginesTest(DiffTool):
         config = self.write_config(LLAMA)
         self.assertEqual(self.diff(config, "--between", "transformers@4.57,vllm")[0], 0)
 
-    def test_a_model_of_another_models_class_has_evidence(self):
+    def test_a_model_that_another_models_class_runs_has_evidence(self):
         code, found = self.diff("kimi-k2.5", "--between", "transformers,llama.cpp")
         self.assertEqual([each["evidence"] for each in found["engines"]], ["run", "read"])
         self.assertEqual((code, found["verdict"]), (0, "same"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary permute reorders rows of q and k, and refuses every kind of false file."""
+"""rotary permute reorders rows of q and k, and refuses every kind of invalid file."""
 
 import json
 
@@ -77,7 +77,7 @@ class PermuteTest(ToolTest):
         self.assertIn({"name": "model.layers.*.self_attn.k_proj.weight", "tensors": 2, "heads": 2,
                        "head_dim": 16}, document["permuted"])
 
-    def test_permuted_weights_keep_their_scores_by_the_other_pairing(self):
+    def test_permuted_weights_give_the_same_scores_with_the_other_pairing(self):
         out, _ = self.permuted(GQA, tensors := self.llama(), "--to", "interleaved")
         x, y = self.random.standard_normal((2, 64))
         scores = {}
@@ -154,7 +154,7 @@ class PermuteTest(ToolTest):
         self.assert_permuted(INTERLEAVED, {name: to_interleaved(want, 4, window=8)}, {name: want},
                              "--to", "half")
 
-    def test_norms_of_channels_are_permuted(self):
+    def test_norm_weights_of_q_and_k_are_permuted(self):
         config = {"model_type": "qwen3", "hidden_size": 64, "num_attention_heads": 4,
                   "num_key_value_heads": 2, "head_dim": 16, "num_hidden_layers": 1}
         norms = {f"model.layers.0.self_attn.{which}_norm.weight": self.array(16) for which in "qk"}
@@ -250,7 +250,7 @@ class PermuteTest(ToolTest):
             q = f"model.layers.{i}.self_attn.q_proj.weight"
             np.testing.assert_array_equal(out[q], to_interleaved(tensors[q], 4))
 
-    def test_false_indexes_are_refused_without_output(self):
+    def test_invalid_indexes_are_refused_without_output(self):
         shards, index = self.write_shards()
         first = next(iter(index["weight_map"]))
         path = self.path / "model.safetensors.index.json"
@@ -279,7 +279,7 @@ class PermuteTest(ToolTest):
     def test_wrong_arguments_are_refused(self):
         self.write_config(GQA)
         self.save(self.llama())
-        self.refuses(2, "--to must differ from the order in which the rows are, half by",
+        self.refuses(2, "--to must differ from the present order of the rows, half by",
                      to=["--to", "half", "--out", "o"])
         self.refuses(2, "--out is required", to=TO_INTERLEAVED)
         self.refuses(2, "half", "interleaved", to=["--to", "neox", "--out", "o"])
@@ -300,8 +300,8 @@ class PermuteTest(ToolTest):
             self.save({name: self.array(64, 64)})
             self.refuses(5, words)
 
-    def test_false_headers_are_refused(self):
-        """Each kind of false header gives one error and no output."""
+    def test_invalid_headers_are_refused(self):
+        """Each kind of invalid header gives one error and no output."""
         self.write_config(GQA)
         q = {"dtype": "F32", "shape": [64, 1], "data_offsets": [0, 256]}
         good = encoded({"q_proj.weight": q}, bytes(256))

@@ -77,7 +77,7 @@ TEST(ModelDifference, AnotherPairingTurnsOtherFeatures) {
   const RowsDifference rows = rows_of(plain_spec(), other);
   EXPECT_FALSE(rows.same_features);
   EXPECT_EQ(rows.first_position, 1);
-  EXPECT_NEAR(rows.at_first, std::sin(1.0), 0x1p-50);  // pair 0: with another partner
+  EXPECT_NEAR(rows.at_first, std::sin(1.0), 0x1p-50);  // pair 0 has another second feature
   EXPECT_FALSE(rows.largest_score_change);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints docs/schema/encodings.schema.json: the forms of scaling rules in a spec and the names of
-// relative biases, from their facts (Describe).
+// Prints docs/schema/encodings.schema.json from the descriptions of rotary/describe.hpp: the forms
+// of scaling rules in a spec, and the names of relative biases.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -66,7 +66,7 @@ TEST(GgufLayers, AFilesOwnPatternWins) {
           {"must have one entry for each layer, 4; got 1"}, malformed);
 }
 
-TEST(GgufLayers, SlidingLayersScaleAsTheirGraphDoes) {
+TEST(GgufLayers, SlidingLayersScaleAsInLlamaCppsGraph) {
   const auto second = [](std::string_view architecture) {
     const ModelSpec model = resolved(yarn(architecture, 8).u32("$.attention.sliding_window", 512));
     return model.rotary.size() == 2 ? model.rotary[1].spec.scaling : Scaling(NtkScaling{});

@@ -40,8 +40,8 @@ SinusoidalSpec spec_of(const std::string& model, std::int64_t dim) {
 }
 
 // NumPy's double tables have our bits except for ties of the last rounding. torch rounds the
-// frequency, its product and the position to float32, each off by 2^-24 of the angle, and its sin
-// and cos by about 2^-23.
+// frequency, the position and their product to float32; each is off by 2^-24 of the angle. Its sin
+// and cos are off by about 2^-23.
 TEST(AbsoluteGolden, SinusoidalTablesAgree) {
   const auto file = test::read_golden("absolute_encodings");
   std::int64_t same = 0;

@@ -122,7 +122,7 @@ TEST(NonFinite, AnElementOfHugeExtentsIsLookedAtOnce) {
       "0, feature 1");
 }
 
-// Their squares underflow, and the length of all of them would be 0.
+// The squares of such numbers underflow, and the length of all of them would be 0.
 TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
   const std::vector<double> tiny(static_cast<std::size_t>(tokens) * 6 * 8, 1e-200);
   const ConstHeadsView view{tiny.data(), DType::f64, extents, strides_bthd(extents)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// append and normalize_heads for heads of every length: bit-identical to rotate() and to the norm,
-// each rounded once. The fuzz target append covers slots, layouts, dtypes and batch rows.
+// append and normalize_heads for heads of every length. Stored bits are those of rotate() and of
+// the norm, rounded once to the cache's dtype. The fuzz target append covers slots, layouts, dtypes
+// and batch rows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +29,7 @@ using test::Tensor;
 
 constexpr std::array stored_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// Every tail of a vector, then more heads than one float32 buffer holds.
+// Every tail of a vector, then heads so long that one float32 buffer holds only some of a token's.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t length = 2; length < 72; length += length < 35 ? 1 : 2) all.push_back(length);

@@ -30,7 +30,7 @@ Lying any_lying(std::uint64_t seed) {
   return test::all_lyings[seed / 10 % test::all_lyings.size()];
 }
 
-// Two queries stream; nine are packed.
+// Kernels read keys in place for two queries and pack them for nine.
 TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
   std::uint64_t seed = 100;
   for (const std::int64_t queries : {2, 9}) {
@@ -130,7 +130,8 @@ TEST(AttendInt8, HasTheBitsOfFloat32ForPackedRows) {
   }
 }
 
-// Compares one query alone with the last row of prefill and with float32: each is within one bound.
+// Compares one query alone with the last row of prefill, also on float32 keys. Each result is
+// within the bound, so two differ by at most twice the bound.
 TEST(AttendInt8, ADecodeStepAgreesWithPrefill) {
   for (const std::int64_t features : {64, 20}) {
     const AttendCase whole = case_of({1, 300, 300, 8, 2, features, features}, 800);

@@ -148,7 +148,7 @@ void expect_the_bits_of_one_axis(const Frequencies& frequencies, const std::vect
   }
 }
 
-TEST(AxisRows, HaveTheBitsOfTheCoordinateOnOneAxis) {
+TEST(AxisRows, EqualRowsOfEachAxisAlone) {
   for (const Frequencies& frequencies : several_frequencies()) {
     expect_the_bits_of_one_axis(frequencies, integers(frequencies.axes.count, 150));
     expect_the_bits_of_one_axis(frequencies, fractions(frequencies.axes.count, 150));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two models beside each other, and one model as engines read it.
+// Calls that compare two models, and calls that read one model as an engine does.
 #include <array>
 
 #include "public_calls/call.hpp"
@@ -43,7 +43,7 @@ Calls names() {
          return to_string(Dialect{Engine::transformers, EngineVersion{4, 51}});
        }},
       {"rotary::parse_dialect(", [] { return parse_dialect("llama.cpp"); }},
-      {"rotary::parse_dialect(", "a name of none",
+      {"rotary::parse_dialect(", "an unknown name",
        [] { return parse_dialect("an engine that nobody knows by this name"); }},
       {"rotary::facts_of(", [] { return facts_of(Engine::vllm).source; }},
       {"rotary::rules_of(", [] { return rules_of(Engine::mlx).size(); }},

@@ -65,9 +65,8 @@ void expect_out_of_memory(const Call& call, test::Sizes sizes, test::Failing whi
   FAIL() << "no end of allocations";
 }
 
-// Fails the test where an allocation that fails is not reported as out_of_memory, where operands
-// change all the same, where anything is leaked, or where the next call does not go through as if
-// nothing had been. Ends the process, with the name of the call, where a call does.
+// Fails the test if a failing allocation is not reported as out_of_memory, if operands change, if
+// memory leaks, or if the next call fails. If a call ends the process, its name is printed.
 void expect_out_of_memory(const Call& call, test::Sizes sizes) {
   const std::string name = call.name();
   SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));

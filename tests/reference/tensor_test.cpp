@@ -133,8 +133,7 @@ TEST(Angle, IsExactBetweenIntegers) {
   }
 }
 
-// Doubles the angle of a half-integer position.
-TEST(Angle, DoublesAHalfIntegerPosition) {
+TEST(Angle, HalfIntegerPositionsObeyTheDoubleAngleFormula) {
   const CosSin half = cos_sin(0x1p51 + 0.5, 0.01);
   const CosSin whole = cos_sin((std::int64_t{1} << 52) + 1, 0.01);
   EXPECT_LE(std::abs(whole.cos - (half.cos * half.cos - half.sin * half.sin)), 8 * unit);

@@ -93,7 +93,7 @@ constexpr bool may_leave_threads_behind = false;  // ThreadSanitizer reports the
 constexpr bool may_leave_threads_behind = true;
 #endif
 
-TEST(FirstUse, AForkedChildNeverWaits) {
+TEST(FirstUse, AForkedChildNeverHangs) {
   if (!may_leave_threads_behind) GTEST_SKIP() << "ThreadSanitizer takes the test's thread for lost";
   for (int i = 0; i < tries; ++i) {
     const pid_t child = fork();

@@ -94,7 +94,7 @@ TEST(Split, EmptyViewsAreNotSplit) {
   EXPECT_EQ(counting.calls(), 0);
 }
 
-TEST(Split, QueriesWithoutKeysAreSplit) {
+TEST(Split, KeysWithoutQueriesAreSplit) {
   CountingExecutor counting(test::run_in_order, 8);
   Tensor whole = test::random_tensor({.extents = extents_of(1, 100)}, 53);
   Tensor cut = whole;

@@ -42,7 +42,8 @@ CLEAN = {
 }
 
 
-# Those that start no program: one test plants for the formatter, and none makes commits.
+# The checks that start no program. One test covers the formatter (check_format); none makes commits
+# (check_subjects).
 QUICK = tuple(check for check in CHECKS if check not in (check_format, check_subjects))
 
 

@@ -93,7 +93,6 @@ TEST_F(AttendEmpty, AcceptsResultsWithoutFeatures) {
   for (const float sum : sums) EXPECT_EQ(sum, -std::numeric_limits<float>::infinity());
 }
 
-// A table without sequences is not read.
 TEST_F(AttendEmpty, DoesNotReadATableWithoutSequences) {
   options.sequences = {};
   pages.table = {.blocks = nullptr, .sequences = 0, .blocks_of_sequence = 1, .stride = 1};

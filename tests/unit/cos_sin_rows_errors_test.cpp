@@ -76,7 +76,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, UncheckedRowsMayBeAnyFiniteNumbers) {
   EXPECT_EQ(heads.at({.batch = 0, .token = 1, .head = 0}, 3), 14);
   EXPECT_TRUE(rotate(heads.view(), heads.view(), rows, {.direction = Direction::transpose}));
   refused(rotate(heads.view(), heads.view(), rows, {.direction = Direction::inverse}),
-          {"direction inverse must be of rotations", "unchecked rows"});
+          {"direction inverse needs checked rows", "unchecked ones"});
   c.sin[23] = std::numeric_limits<double>::quiet_NaN();
   refused(make_unchecked_rotations(window, c.view), {"sin must be finite, got nan", "token 3"});
   c.view.attention_factor = 1.5;

@@ -61,6 +61,7 @@ struct AppendCall {
 };
 
 using AppendErrors = test::Refusals<AppendCall>;
+// cuda/ runs the tables of refusals too, but not these (tests/support/called.hpp).
 using AppendErrorsOfTheCpuAlone = AppendErrors;
 
 TEST_F(AppendErrors, AValidCallIsAccepted) {

@@ -65,7 +65,7 @@ TEST(Overrides, UnreadKeysAreRefused) {
                 {"one that is read for this model", "got layer_norm_eps"});
   test::refused(with(llama_with(""), {"max_position_embedings", "1"}),
                 {"did you mean max_position_embeddings?"});
-  // Its class divides hidden_size by heads.
+  // Llama's class divides hidden_size by heads and reads no rotary_dim.
   test::refused(with(llama_with(""), {"rotary_dim", "16"}), {"got rotary_dim"});
   test::refused(with(test::model_with("gptj"), {"rope_scaling.factor", "2"}),
                 {"got rope_scaling.factor"});

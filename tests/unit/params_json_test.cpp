@@ -92,7 +92,7 @@ TEST(ParamsJson, MistralsYarnKeysAreRead) {
             QueryTemperature(StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0}));
 }
 
-TEST(ParamsJson, MistralsScaleGrowsCosAndSinUnlessAttentionIsLatent) {
+TEST(ParamsJson, MistralsYarnScalesCosAndSinUnlessAttentionIsLatent) {
   constexpr std::string_view yarn =
       R"("rope_theta": 1e6, "yarn": {"factor": 16, "original_max_position_embeddings": 16384})";
   const double growth = 0.1 * std::log(16.0) + 1;

@@ -111,7 +111,7 @@ TEST(Published, AContradictingUseMlaIsRefused) {
 }
 
 // As Transformers 5 saves them, and ColPali's older form.
-TEST(Published, RetrieversLanguageModelsAreFound) {
+TEST(Published, TheLanguageModelOfARetrieverIsFound) {
   const ModelSpec model = resolved(R"({"model_type": "colpali", "embedding_dim": 128,
       "vlm_config": {"model_type": "paligemma", "text_config": {"model_type": "gemma"}}})");
   EXPECT_EQ(model.config_part, "vlm_config.text_config");
@@ -310,7 +310,7 @@ TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
                 {"mrope_section must be that of type video_rope"});
 }
 
-// Its model_type is that of the first Ling, which has neither key.
+// Ling 2 has the model_type of the first Ling, which has neither key.
 TEST(Published, Ling2RotatesAPartOfTheHead) {
   const auto width_of = [](std::string_view keys) {
     const std::string members = R"("rope_theta": 6e5)" + std::string(keys);

@@ -126,7 +126,7 @@ TEST(Silence, UnknownLayerTypesAreRefused) {
   }
 }
 
-TEST(Silence, ADictionarysBaseWinsWithAWarning) {
+TEST(Silence, TheDictionarysBaseReplacesTheOuterOneWithAWarning) {
   const std::string nested = R"("layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_theta": 500000},
                           "sliding_attention": {"rope_theta": 10000}})";

@@ -174,7 +174,7 @@ TEST_F(RotateErrors, AnOverlapByOneTokenIsRefused) {
   refuse(c.src.data = static_cast<const float*>(c.dst.data) + 64, {"overlap"});
 }
 
-TEST_F(RotateErrors, OneBufferWithOtherStridesIsRefused) {
+TEST_F(RotateErrors, OneBufferSeenWithTwoStridesIsRefused) {
   c.src.data = c.dst.data;
   refuse(c.src.strides = strides_bhtd(extents), {"overlap"});
   c.src.strides = {.batch = -c.dst.strides.batch, .token = 64, .head = 16};

@@ -60,8 +60,8 @@ TEST(SpecJsonErrors, ADistantKeyGetsNoProposal) {
   }
 }
 
-// Each key of a config has another place in a spec.
-TEST(SpecJsonErrors, KeysOfConfigsNameTheirSpecKey) {
+// A spec has other names, or other places, for some keys of a config.
+TEST(SpecJsonErrors, AConfigKeyIsRefusedWithTheSpecsKey) {
   malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"});
   malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"});
   malformed(spec_and(R"("rope_scaling": {"rope_type": "linear", "factor": 8})"),

@@ -183,8 +183,8 @@ TEST(Traps, LongRopeHasTwoLists) {
   EXPECT_FALSE(rotate_alike(brief, lengthy));
 }
 
-// They keep a table doubled like Llama's and read its first half: a table that repeats each value
-// would halve the frequencies.
+// These families hold the list of angles twice in a row, as Llama does, and read the first half.
+// Had they held each angle twice side by side, the first half would lack the slower frequencies.
 TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
   for (const std::string_view family : {"glm", "glm4", "ernie4_5", "ernie4_5_moe", "helium"}) {
     SCOPED_TRACE(family);

@@ -6,10 +6,10 @@
 
 Packages: numpy, gguf, torch, transformers, xllamacpp, rotary.
 All compute in float32 from the same dequantized weights, on 600 tokens of the GPL (Gemma's window
-is 512). A cell has a logit's largest difference from float64 in the prefill, and in the last 16
-tokens, decoded one by one; the first token is at position 0, 8,000 or 100,000. Top-1 and perplexity
-are at 100,000. float64 shares no code with the others: rows by definition, attention with a full
-matrix of scores. RoPE is relative, so it runs at 0 only.
+is 512). The first token is at position 0, 8,000 or 100,000; the last 16 are decoded one by one. A
+cell has the largest difference of a logit from float64: in the prefill, and in these 16. Top-1 and
+perplexity are at 100,000. float64 shares no code with the others: rows by definition, attention
+with a full matrix of scores. It runs at position 0 only, because RoPE is relative.
 """
 
 import pathlib

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the rows of src/model/class_sizes_data.cpp from an installed transformers (5.24).
 
-Usage: class_sizes.py docs/families.md: hidden size, heads, layers and max_position_embeddings (0:
-none) of the configuration class of each family that the page lists. clang-format wraps the rows.
+    class_sizes.py docs/families.md
+
+A row has the hidden size, heads, layers and max_position_embeddings (0: none) of the configuration
+class of a family that the page lists. clang-format wraps the rows.
 """
 
 import pathlib

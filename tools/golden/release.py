@@ -49,7 +49,7 @@ class Release:
         return {name: scope[name] for name in names}
 
     def model(self, name, *definitions):
-        """These definitions of the model's modeling file."""
+        """Loads these definitions of the model's modeling file."""
         path = f"transformers/models/{name}/modeling_{name}.py"
         given = self.given | self.rope_utils
         scope = load_definitions(self.source(path), definitions, given, path)

@@ -118,7 +118,7 @@ def gemma4(golden, release, model):
 
 
 def gptj(golden, release, model):
-    """Has a table row per position; like the attention layer, this slices the rotary features."""
+    """Makes a table row per position. Slices rotary features as GPT-J's attention layer does."""
     code = release.model(model, "create_sinusoidal_positions", "apply_rotary_pos_emb")
     rotary_dim = golden["rotary_dim"]
     rows = code.create_sinusoidal_positions(max(golden["positions"]) + 1, rotary_dim)

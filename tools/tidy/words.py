@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain words: test names, sentences in documents, and a phrase that hides a number."""
+"""Plain words: test names, sentences in documents, and a phrase that stands for a number."""
 
 import re
 

@@ -41,7 +41,8 @@ struct AttendCall {
   StoredHeads v;
   const BlockTable* table = nullptr;  // null: keys lie in batch rows
   const AttendOptions& options;
-  // Masks from the options: queries are tokens, keys are features. Unused strides are 0.
+  // The masks of the options as element views, with queries as tokens and keys as features. Unused
+  // strides are 0.
   std::optional<ElementsView> additive_mask = {};
   std::optional<ElementsView> boolean_mask = {};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of few query rows to keys and values that are read in place, each once. Memory
-// bandwidth is the limit. Each tile of keys is scored, four keys at a time, then weighed, then its
-// values are added: so the running maximum changes once per tile. A tile's values are added while
-// the next tile is scored, a few keys of each alternately: two memory streams together are faster
-// than one after the other. Compiled once for each instruction set.
+// Attention of few query rows. Keys and values are read in place, each once; memory bandwidth is
+// the limit. Each tile of keys is scored, four keys at a time; then its scores become weights, and
+// its values are added. So the running maximum changes once per tile. A tile's values are added
+// while the next tile is scored, a few keys of each alternately: two memory streams together are
+// faster than one after the other. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -97,7 +97,7 @@ HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const
   }
 }
 
-// Scores four keys, without bias, for as many rows at a time as registers hold sums.
+// Scores four keys for Rows rows, without bias, as many keys at a time as registers hold sums.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;

@@ -63,9 +63,9 @@ struct Side {
   }
 };
 
-// The next position to compare where every row has its own frequencies: the one that follows while
-// the first wrong row may still be found (for single_rows at most), otherwise the next power of two
-// or the last position.
+// The next position to compare where every row has its own frequencies. It is the next integer,
+// below single_rows, while the first wrong row may still be found. Otherwise it is the next power
+// of two, or the last position.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;

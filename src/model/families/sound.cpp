@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of models of sound: encoders, codecs, talkers and decoders whose positions count frames or
-// tokens. Each is a config of its own within that of its model.
+// Parts of audio models: encoders, codecs, talkers and decoders whose positions count frames or
+// tokens. The config of a part is nested in that of its model.
 #include <array>
 
 #include "model/families.hpp"
@@ -20,7 +20,7 @@ constexpr Family part_of_sound(std::string_view model_type, double fraction) {
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction}};
 }
 
-// The fraction is of the class's own rope_parameters alone.
+// Only the class's default rope_parameters (`rope`) have the fraction.
 constexpr Family with_fraction(std::string_view model_type, std::string_view rope) {
   Family family = part_of_sound(model_type, 1);
   family.rope.otherwise = rope;
@@ -50,7 +50,8 @@ constexpr Family higgs_audio_v2() {
   return family;
 }
 
-// The talkers, whose text models are those of the models around them (multimodal.cpp).
+// For talkers, whose positions have several axes. The text models around them are in
+// multimodal.cpp.
 constexpr Family with_axes(Family family, const AxesForm& axes) {
   family.axes = axes;
   return family;
@@ -61,7 +62,7 @@ constexpr AxesForm talker_in_turn = {.given_by = AxisShares::sections,
                                      .otherwise = {24, 20, 20},
                                      .arrangement = AxisArrangement::interleaved};
 
-// Whisper's encoder and those made of it.
+// Whisper's encoder, and encoders derived from it.
 constexpr Family like_whisper(std::string_view model_type) {
   return {.model_type = model_type,
           .encoding = LayerEncoding::sinusoidal,
@@ -92,7 +93,7 @@ constexpr std::array sound_rows = {
                        half_rope)),
     from("nemotron3_diarization", part_of_sound("nemotron3_diarization_audio", 1)),
     moonshine_streaming(),
-    // pe_audio/modeling_pe_audio.py, pe_video's: products with [[cos, -sin], [sin, cos]].
+    // Their modeling files (pe_audio/modeling_pe_audio.py) multiply by [[cos, -sin], [sin, cos]].
     Family{.model_type = "pe_audio_encoder pe_audio_video_encoder pe_video_encoder",
            .pairing = Pairing::interleaved,
            .base = {20000},

@@ -19,7 +19,7 @@ struct GgufLayer {
 struct GgufLayers {
   std::vector<GgufLayer> each;
   bool has_sliding = false;  // llama.cpp's swa_type: whether the model has sliding layers at all
-  Origin origin = Origin::family;  // what tells layers apart
+  Origin origin = Origin::family;  // who says which layers slide
   std::string key = {};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value. nlohmann/json reads and writes the text, but when its own tree is destroyed or half
-// copied it moves children to an allocated stack, which ends the process once memory has run out.
-// Nothing here allocates in a destructor, a move or a comparison.
+// A JSON value. nlohmann/json reads and writes the text. Its own tree is not used: when that is
+// destroyed or half copied, it moves children to an allocated stack, which ends the process if
+// memory has run out. Nothing here allocates in a destructor, a move or a comparison.
 #pragma once
 
 #include <cmath>

@@ -107,7 +107,7 @@ Counts without_zeros(const AxesForm& form) {
 }
 
 // Limits the sections of a class that deals pairs out in turn, for heads with another number of
-// pairs, as the class's slices do: no axis but the first gets more than every n-th pair.
+// pairs. As in the class's slices, no axis but the first gets more than every n-th pair.
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;

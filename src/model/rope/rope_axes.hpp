@@ -10,9 +10,8 @@
 
 namespace rotary {
 
-// Takes the keys about axes (mrope_section and those that go with it, and rope types that mean axes
-// and nothing else) out of the dictionary, so that the reader of the scaling rule does not meet
-// them.
+// Takes the keys about axes out of the dictionary: mrope_section and its companions, and rope types
+// that mean nothing but axes. The reader of the scaling rule then does not see them.
 void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings);
 
 // The axes of an embedding that turns `pairs` pairs; nothing if positions have one axis. If a

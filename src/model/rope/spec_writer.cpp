@@ -98,7 +98,7 @@ Status check_finite(std::string_view member, const std::vector<double>& list) {
   return {};
 }
 
-// JSON has no name for these.
+// JSON cannot express infinite and NaN numbers.
 Status check_finite(const RotarySpec& spec) {
   const Xpos xpos = spec.xpos.value_or(Xpos{});
   for (const auto& [member, value] :

@@ -53,19 +53,18 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
 namespace {
 
 // Rows with a role have xPos factors. Their inverse would divide by A^2. No model computes that, so
-// there is no recipe to follow.
+// there is none to agree with.
 Status check_inverse(const Rotations& rotations) {
   if (rotations.unchecked())
     return invalid_argument(
-        "direction inverse must be of rotations, got unchecked rows, which may "
-        "be none; transpose is the backward pass");
+        "direction inverse needs checked rows, got unchecked ones, which may "
+        "be no rotations; transpose is the backward pass");
   if (rotations.role()) {
     const Role role = *rotations.role();
     const Role other = role == Role::query ? Role::key : Role::query;
-    return invalid_argument("direction inverse must be of rotations, got rows of xPos for role ",
-                            to_string(role),
-                            "; what they made is undone by direction transpose with rows for role ",
-                            to_string(other), " at the same positions, but for attention_factor^2");
+    return invalid_argument("direction inverse needs rotations, got rows of xPos for role ",
+                            to_string(role), "; transpose with rows for role ", to_string(other),
+                            " at the same positions undoes them, but for attention_factor^2");
   }
   if (rotations.numerics() == Numerics::exact || rotations.attention_factor() == 1) return {};
   return invalid_argument("direction inverse needs an attention_factor of 1 under numerics ",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-RoPE with fixed digits. Su Jianlin 2023, kexue.fm/archives/9706; the two forms of vLLM's
-// ntk_scaling_rope.py.
+// NTK-RoPE, in the two forms of vLLM's ntk_scaling_rope.py: fixed and mixed (Su Jianlin 2023,
+// kexue.fm/archives/9706).
 #include <cmath>
 
 #include "base/message.hpp"
@@ -9,12 +9,12 @@
 namespace rotary {
 namespace {
 
-// λ of pair m - 1, m = 1 … d/2, is exp(a m^b) with a = ln(factor) / (d/2)^b.
+// Divides the frequency of pair m - 1, m = 1 … d/2, by exp(a m^b), with a = ln(factor) / (d/2)^b.
 std::vector<double> mixed(const MixedNtkScaling& rule, const UnscaledRotary& rotary) {
   auto inv_freq = unscaled_inv_freq(rotary);
   const auto pairs = static_cast<double>(inv_freq.size());
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    const double part = std::pow(static_cast<double>(pair + 1) / pairs, *rule.mixed_b);  // of ln f
+    const double part = std::pow(static_cast<double>(pair + 1) / pairs, *rule.mixed_b);  // exponent
     inv_freq[pair] /= std::pow(rule.factor, part);
   }
   return inv_freq;

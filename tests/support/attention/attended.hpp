@@ -124,8 +124,8 @@ class Attended : public KeysAndValues {
 [[nodiscard]] testing::AssertionResult is_right(const AttendCase& made_of);
 [[nodiscard]] testing::AssertionResult is_right(Attended& call);
 
-// The allowed |error| of any element of out, if queries and keys were rotated `turns` times in all,
-// at positions up to twice the keys.
+// The allowed |error| of any element of out. turns: how often queries and keys were rotated, both
+// together, at positions of at most twice the number of keys.
 [[nodiscard]] double bound_of(const Attended& call, int turns);
 
 // The largest difference between token a_token of a and b_token of b, over batch rows and heads.

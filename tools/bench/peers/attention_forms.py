@@ -15,7 +15,7 @@ from attention_verify import Accuracy
 class Form:
     peer: str
     encoding: str = "none"
-    how: str = "inside"  # torch: fused; or eager with the bias prepared, broadcast or recomputed
+    how: str = "inside"  # for torch: "fused", or how its eager form gets the bias
     dtype: str = "f32"  # of q, k and v; f16, int8, q8_0: of the cache; OpenVINO: its hint
     accuracy: Accuracy = Accuracy()
 

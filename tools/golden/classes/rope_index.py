@@ -27,7 +27,7 @@ from definitions import load_definitions  # noqa: E402
 namespace = types.SimpleNamespace
 TEXT, IMAGE, VIDEO, AUDIO, VISION_START, VISION_END, AUDIO_START, AUDIO_END = range(10, 18)
 SLICE_START, SLICE_END, IMAGE_START, IMAGE_END, NEWLINE = range(20, 25)
-# With 25 ids per second, some of these tell a truncated float32 (i * s) * r from i * (r * s).
+# At 25 ids per second, (i * s) * r and i * (r * s) truncate to different ids for some of these.
 SECONDS = (0.0, 0.04, 0.3, 0.5, 0.7, 1.0, 1.3, 2.0, 33.3)
 
 BY_TYPE = {  # convention: folder, class
@@ -234,7 +234,7 @@ def old_release(rng, convention, cls, is_vllm):
 
 
 def audio_lengths():
-    """A map from tokens of sound to a length for which Qwen3-Omni's encoder makes them."""
+    """Maps a number of sound tokens to a length that Qwen3-Omni's encoder turns into as many."""
     module = importlib.import_module("transformers.models.qwen3_omni_moe.modeling_qwen3_omni_moe")
     length_of = module._get_feat_extract_output_lengths
     return {int(length_of(torch.tensor(each), 50)): each for each in range(4000, 0, -1)}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIRE's bias of one query to consecutive keys, in units of log2. The terms ln(1 + c d) of all
-// distances d are computed beforehand. x is the term divided by the query's denominator, and the
-// bias is linear in x between the breaks of the network, so a row is a few straight pieces.
+// FIRE's bias of one query to consecutive keys, times log2(e). The terms ln(1 + c d) of all
+// distances d are computed beforehand. x is a term divided by the query's denominator. The bias is
+// linear in x between two breaks (the x at which a hidden unit starts or stops to contribute), so a
+// row is a few straight pieces.
 #pragma once
 
 #include <cstddef>
