@@ -6,6 +6,9 @@
 #include <mpfr.h>
 
 #include <array>
+#include <cstddef>
+#include <functional>
+#include <vector>
 
 namespace rotary::reference {
 namespace {
@@ -26,18 +29,8 @@ class Real {
   mpfr_t value_;
 };
 
-}  // namespace
-
-CosSin cos_sin(long double position, double inv_freq) {
-  return cos_sin_of_sum(std::array{Angle{position, inv_freq}});
-}
-
-CosSin cos_sin_between(const Angle& from, const Angle& to) {
-  return cos_sin_of_sum(std::array{to, Angle{from.position, -from.inv_freq}});
-}
-
 // Products are exact. Sums are rounded to 256 bits, so errors are below 2^-140.
-CosSin cos_sin_of_sum(std::span<const Angle> angles) {
+CosSin computed(std::span<const Angle> angles) {
   Real cos;
   Real sin;
   Real sum;
@@ -50,6 +43,35 @@ CosSin cos_sin_of_sum(std::span<const Angle> angles) {
   }
   mpfr_sin_cos(sin.get(), cos.get(), sum.get(), MPFR_RNDN);
   return {.cos = cos.rounded(), .sin = sin.rounded()};
+}
+
+struct Known {
+  Angle angle;
+  CosSin result;
+};
+
+}  // namespace
+
+CosSin cos_sin(long double position, double inv_freq) {
+  return cos_sin_of_sum(std::array{Angle{position, inv_freq}});
+}
+
+CosSin cos_sin_between(const Angle& from, const Angle& to) {
+  return cos_sin_of_sum(std::array{to, Angle{from.position, -from.inv_freq}});
+}
+
+CosSin cos_sin_of_sum(std::span<const Angle> angles) {
+  if (angles.size() != 1) return computed(angles);
+  const Angle& angle = angles.front();
+  if (angle.position * angle.inv_freq == 0) return computed(angles);  // zeros keep their sign
+  // Tests ask for the same angles again, and MPFR takes microseconds for each.
+  static thread_local std::vector<Known> recent(1 << 14);
+  const std::size_t hash =
+      std::hash<long double>()(angle.position) * 31 + std::hash<double>()(angle.inv_freq);
+  Known& known = recent[hash % recent.size()];
+  if (known.angle.position != angle.position || known.angle.inv_freq != angle.inv_freq)
+    known = {.angle = angle, .result = computed(angles)};
+  return known.result;
 }
 
 }  // namespace rotary::reference
