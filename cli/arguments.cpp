@@ -9,7 +9,7 @@
 #include <limits>
 #include <system_error>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "src/base/spelling.hpp"
 
 namespace rotary::cli {

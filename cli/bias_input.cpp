@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "apps/failure.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
 #include "cli/tensor_input.hpp"
 #include "cli/values.hpp"
 

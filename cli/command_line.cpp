@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "apps/colour.hpp"
+#include "apps/failure.hpp"
 #include "cli/arguments.hpp"
-#include "cli/colour.hpp"
-#include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/option_parser.hpp"
 #include "rotary/instruction_set.hpp"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/json.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/json.hpp"
 
 namespace rotary::cli {
 

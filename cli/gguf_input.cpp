@@ -9,9 +9,9 @@
 #include <utility>
 #include <variant>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/json.hpp"
 
 namespace rotary::cli {
 namespace {

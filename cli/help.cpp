@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/version.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
+#include "apps/failure.hpp"
+#include "apps/json.hpp"
+#include "apps/partial_file.hpp"
+#include "apps/printable.hpp"
+#include "apps/standard_streams.hpp"
 #include "cli/command_line.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/partial_file.hpp"
-#include "cli/printable.hpp"
-#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "cli/failure.hpp"
-#include "cli/utf8.hpp"
+#include "apps/failure.hpp"
+#include "apps/utf8.hpp"
 #include "src/base/spelling.hpp"
 
 namespace rotary::cli {

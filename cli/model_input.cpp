@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/gguf_input.hpp"
 #include "cli/model_cards.hpp"
 

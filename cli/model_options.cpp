@@ -8,12 +8,12 @@
 #include <sstream>
 #include <string_view>
 
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/json.hpp"
+#include "apps/utf8.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
 #include "cli/model_input.hpp"
-#include "cli/utf8.hpp"
 #include "rotary/spec_json.hpp"
 
 namespace rotary::cli {

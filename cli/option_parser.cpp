@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <map>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli {
 

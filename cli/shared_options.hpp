@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "apps/files.hpp"
+#include "apps/npy/npy.hpp"
 #include "cli/bias_input.hpp"
-#include "cli/files.hpp"
-#include "cli/npy/npy.hpp"
 #include "cli/option_parser.hpp"
 #include "cli/sinusoidal_input.hpp"
 

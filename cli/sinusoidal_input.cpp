@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "apps/failure.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
 #include "cli/tensor_input.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/positions.hpp"

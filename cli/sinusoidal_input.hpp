@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/json.hpp"
+#include "apps/npy/npy.hpp"
 #include "cli/arguments.hpp"
-#include "cli/json.hpp"
-#include "cli/npy/npy.hpp"
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
-#include "cli/npy/npy.hpp"
+#include "apps/json.hpp"
+#include "apps/npy/npy.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
 

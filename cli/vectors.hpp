@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cli/utf8.hpp"
+#include "apps/utf8.hpp"
 
 namespace rotary::fuzz {
 

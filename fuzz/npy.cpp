@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NPY reader: any bytes must give an array or an error. Memory is limited to what the file
 // accounts for. An array that is written and read again must be the same.
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 
 #include <algorithm>
 #include <cstddef>

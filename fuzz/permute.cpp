@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
+#include "apps/safetensors/safetensors.hpp"
 #include "cli/permute/weights.hpp"
-#include "cli/safetensors/safetensors.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"

@@ -2,14 +2,14 @@
 // Any bytes must give a header or an error. Reading may allocate at most 16 times the file's size
 // plus 16 KiB. The tensors of a header must cover the data. A header written again from the same
 // tensors and metadata must be accepted.
-#include "cli/safetensors/safetensors.hpp"
+#include "apps/safetensors/safetensors.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/heap.hpp"
 #include "fuzz/strided.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/failure.hpp"
-#include "cli/standard_streams.hpp"
+#include "apps/failure.hpp"
+#include "apps/standard_streams.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/process/startup.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/progress.hpp"
+#include "apps/progress.hpp"
 #include "bench/verification.hpp"
 #include "rotary/rotary.hpp"
 
@@ -44,7 +44,7 @@ ConsecutivePositions slice_at(std::int64_t first) {
 // The angles of each slice. All dtypes share them.
 std::vector<reference::AngleRows> angles_of(const Frequencies& frequencies) {
   std::vector<reference::AngleRows> rows;
-  bench::Progress progress("computing the reference's angles", tokens);
+  cli::Progress progress("computing the reference's angles", tokens);
   for (std::int64_t first = 0; first < tokens; first += slice_tokens) {
     rows.emplace_back(slice_at(first), frequencies.inv_freq);
     progress.advance(slice_tokens);
@@ -79,7 +79,7 @@ Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& fr
     return std::move(status).error();
   }
   bench::Verification result;
-  bench::Progress progress(fmt::format("verifying {}", to_string(dtype)), tokens);
+  cli::Progress progress(fmt::format("verifying {}", to_string(dtype)), tokens);
   std::int64_t first = 0;
   for (const reference::AngleRows& rows : angles) {
     const ConsecutivePositions positions = slice_at(first);

@@ -8,8 +8,8 @@
 #include <array>
 #include <cstddef>
 
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
+#include "apps/failure.hpp"
+#include "apps/json.hpp"
 #include "cli/text_table.hpp"
 
 namespace rotary::cli::claims {

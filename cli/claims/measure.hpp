@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"

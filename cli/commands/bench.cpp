@@ -7,12 +7,12 @@
 #include <ctime>
 #include <map>
 
+#include "apps/progress.hpp"
 #include "bench/goals.hpp"
 #include "bench/lines.hpp"
 #include "bench/machine.hpp"
 #include "bench/measure.hpp"
 #include "bench/operations/operations.hpp"
-#include "bench/progress.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/instruction_set.hpp"
@@ -193,7 +193,7 @@ std::string run_bench(const Arguments& arguments, OutputForm form) {
   Json timed = Json::array();
   Json skipped = Json::array();
   std::string skipped_text;
-  bench::Progress progress("rotary bench", static_cast<std::int64_t>(lines.size()));
+  Progress progress("rotary bench", static_cast<std::int64_t>(lines.size()));
   for (const bench::Line& line : lines) {
     const std::int64_t needed = bench::needed_bytes(line);
     if (needed <= memory_limit) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "cli/option_parser.hpp"
 #include "cli/shared_options.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench attention: times each position encoding inside attention against what a core can
 // multiply and read. Each line is verified against the reference first.
+#include "apps/progress.hpp"
 #include "bench/attention/attention_measure.hpp"
-#include "bench/progress.hpp"
 #include "cli/commands/bench.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/tensor_input.hpp"
@@ -259,7 +259,7 @@ std::int64_t parts_of(const AttentionGroup& group, double seconds) {
 Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
   std::int64_t total = 0;
   for (const AttentionGroup& group : groups) total += parts_of(group, seconds);
-  bench::Progress progress("rotary bench attention", total);
+  Progress progress("rotary bench attention", total);
   return json_array(groups, [&](const AttentionGroup& group) {
     const auto parts = static_cast<double>(parts_of(group, seconds));
     auto measurement =

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "apps/safetensors/safetensors.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/identify/arrays.hpp"
-#include "cli/safetensors/safetensors.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/identify.hpp"
 #include "rotary/model_difference.hpp"

@@ -3,7 +3,7 @@
 // number or a verdict differs from docs/theory/claims.md.
 #include "cli/claims/claims.hpp"
 
-#include "bench/progress.hpp"
+#include "apps/progress.hpp"
 #include "cli/commands/commands.hpp"
 
 namespace rotary::cli {
@@ -36,7 +36,7 @@ std::string run_claims(const std::vector<std::string>& chosen, OutputForm form) 
   const std::vector<claims::Claim> list = chosen_claims(chosen);
   std::vector<claims::Finding> findings;
   {
-    bench::Progress progress("rotary claims", static_cast<std::int64_t>(list.size()));
+    Progress progress("rotary claims", static_cast<std::int64_t>(list.size()));
     for (const claims::Claim& claim : list) {
       findings.push_back(claims::examine(claim));
       progress.advance();

@@ -15,16 +15,16 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/json.hpp"
+#include "apps/printable.hpp"
+#include "apps/standard_streams.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/option_parser.hpp"
-#include "cli/printable.hpp"
 #include "cli/shared_options.hpp"
-#include "cli/standard_streams.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/model_spec.hpp"
 

@@ -3,12 +3,12 @@
 #include <initializer_list>
 #include <variant>
 
+#include "apps/printable.hpp"
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/model_input.hpp"
-#include "cli/printable.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/frequencies.hpp"
 

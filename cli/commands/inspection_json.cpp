@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "apps/failure.hpp"
 #include "cli/commands/model_text.hpp"
-#include "cli/failure.hpp"
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
 

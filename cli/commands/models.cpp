@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary models: lists, searches and prints the model cards inside the tool.
+#include "apps/utf8.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/utf8.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/model_spec.hpp"
 

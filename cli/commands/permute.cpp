@@ -3,8 +3,8 @@
 // with half pairing runs an interleaved checkpoint, and vice versa.
 #include <filesystem>
 
+#include "apps/partial_file.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/partial_file.hpp"
 #include "cli/permute/weights.hpp"
 
 namespace rotary::cli {

@@ -2,8 +2,8 @@
 // rotary table CONFIG: cos and sin in the shapes of other programs, to check a port.
 #include "cli/commands/table_of_model.hpp"
 
+#include "apps/npy/npy.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "cli/model_options.hpp"
 #include "cli/shared_options.hpp"
 #include "rotary/rotations.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "cli/model_options.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/model_difference.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apps/failure.hpp"
 #include "cli/difference/difference.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
 #include "cli/difference/difference.hpp"
-#include "cli/failure.hpp"
-#include "cli/printable.hpp"
 #include "cli/text_table.hpp"
 
 namespace rotary::cli {

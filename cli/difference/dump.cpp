@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
+#include "apps/npy/npy.hpp"
 #include "cli/identify/arrays.hpp"
-#include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/tensor_input.hpp"
 

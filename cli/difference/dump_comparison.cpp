@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/model_input.hpp"
 
 namespace rotary::cli {

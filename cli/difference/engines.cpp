@@ -2,8 +2,8 @@
 // Compares one config in two engines.
 #include <fmt/format.h>
 
+#include "apps/failure.hpp"
 #include "cli/difference/difference.hpp"
-#include "cli/failure.hpp"
 #include "cli/model_input.hpp"
 
 namespace rotary::cli {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <numbers>
 
+#include "apps/failure.hpp"
 #include "cli/difference/dump.hpp"
-#include "cli/failure.hpp"
 #include "cli/vectors.hpp"
 
 namespace rotary::cli {

@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
+#include "apps/failure.hpp"
 #include "cli/explain/explain_config.hpp"
 #include "cli/explain/limits.hpp"
-#include "cli/failure.hpp"
 #include "rotary/scaling.hpp"
 
 namespace rotary::cli::explain {

@@ -8,13 +8,13 @@
 #include <array>
 #include <utility>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/printable.hpp"
+#include "apps/standard_streams.hpp"
+#include "apps/utf8.hpp"
 #include "cli/model_input.hpp"
-#include "cli/printable.hpp"
-#include "cli/standard_streams.hpp"
 #include "cli/text_table.hpp"
-#include "cli/utf8.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli::explain {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "apps/failure.hpp"
 #include "cli/explain/explain_config.hpp"
 #include "cli/explain/limits.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {

@@ -7,11 +7,11 @@
 #include <map>
 #include <utility>
 
+#include "apps/printable.hpp"
+#include "apps/utf8.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/explain/explain_config.hpp"
-#include "cli/printable.hpp"
-#include "cli/utf8.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::cli::explain {

@@ -6,7 +6,7 @@
 #include <complex>
 #include <numbers>
 
-#include "cli/printable.hpp"
+#include "apps/printable.hpp"
 #include "rotary/rotations.hpp"
 
 namespace rotary::cli::explain {

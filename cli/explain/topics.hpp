@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotary_spec.hpp"

@@ -12,11 +12,11 @@
 #include <span>
 #include <utility>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/printable.hpp"
+#include "apps/safetensors/safetensors.hpp"
 #include "cli/npz/npz.hpp"
-#include "cli/printable.hpp"
-#include "cli/safetensors/safetensors.hpp"
 #include "cli/tensor_input.hpp"
 
 namespace rotary::cli {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 #include "rotary/position_ids.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "rotary/identify.hpp"
 
 namespace rotary::cli {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/identify/identification.hpp"
 #include "rotary/spec_json.hpp"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
 #include "cli/identify/identification.hpp"
 #include "cli/model_input.hpp"
-#include "cli/printable.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/spec_json.hpp"
 

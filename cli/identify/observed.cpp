@@ -6,8 +6,8 @@
 
 #include <tuple>
 
+#include "apps/failure.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 
 namespace rotary::cli {
 namespace {

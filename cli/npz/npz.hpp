@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 
 namespace rotary::cli {
 

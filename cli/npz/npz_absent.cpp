@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .npz functions of a tool built without libzip.
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/npz/npz.hpp"
 
 namespace rotary::cli {

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <initializer_list>
 
-#include "cli/failure.hpp"
-#include "cli/printable.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
 
 namespace rotary::cli {
 namespace {

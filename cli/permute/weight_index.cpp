@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/printable.hpp"
+#include "apps/failure.hpp"
+#include "apps/json.hpp"
+#include "apps/printable.hpp"
 
 namespace rotary::cli {
 namespace {

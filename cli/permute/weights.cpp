@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include "bench/progress.hpp"
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
+#include "apps/progress.hpp"
+#include "apps/safetensors/safetensors.hpp"
 #include "cli/permute/weight_index.hpp"
-#include "cli/printable.hpp"
-#include "cli/safetensors/safetensors.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -122,7 +122,7 @@ bool is_index(const std::string& path) { return path.ends_with(".json"); }
 class Copy {
  public:
   Copy(const WeightFile& file, const std::function<void(std::string_view)>& write,
-       bench::Progress& progress)
+       Progress& progress)
       : path_(file.path), input_(file.path), write_(write), progress_(progress) {}
 
   [[nodiscard]] ByteStream& input() noexcept { return input_; }
@@ -170,7 +170,7 @@ class Copy {
   const std::string& path_;
   InputFile input_;
   const std::function<void(std::string_view)>& write_;
-  bench::Progress& progress_;
+  Progress& progress_;
   std::string from_, to_;
   std::size_t at_ = 0;  // index in from_ of the next byte
 };
@@ -264,7 +264,7 @@ Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& pa
 void permute(const Checkpoint& checkpoint, const Permutation& permutation, Overwrite overwrite) {
   std::uint64_t bytes = 0;
   for (const WeightFile& file : permutation.files) bytes += file.data_bytes;
-  bench::Progress progress("rotary permute", static_cast<std::int64_t>(bytes));
+  Progress progress("rotary permute", static_cast<std::int64_t>(bytes));
   std::vector<StreamedFile> outputs;
   for (const WeightFile& file : permutation.files) {
     outputs.push_back({.path = file.out,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/files.hpp"
+#include "apps/files.hpp"
 #include "cli/permute/projections.hpp"
 #include "rotary/rotary_spec.hpp"
 

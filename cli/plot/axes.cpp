@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"
 
 namespace rotary::cli::plot {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 
 namespace rotary::cli::plot {
 

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/absolute.hpp"

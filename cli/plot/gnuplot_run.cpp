@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/gnuplot.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has no header for it

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/absolute.hpp"

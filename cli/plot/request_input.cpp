@@ -5,15 +5,15 @@
 #include <array>
 #include <string_view>
 
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
+#include "apps/npy/npy.hpp"
+#include "apps/printable.hpp"
+#include "apps/standard_streams.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/model_input.hpp"
-#include "cli/npy/npy.hpp"
 #include "cli/plot/makers.hpp"
-#include "cli/printable.hpp"
-#include "cli/standard_streams.hpp"
 #include "cli/tensor_input.hpp"
 
 namespace rotary::cli::plot {

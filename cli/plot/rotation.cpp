@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/failure.hpp"
 #include "cli/commands/model_text.hpp"
-#include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/scaling.hpp"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"

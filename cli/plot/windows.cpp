@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"

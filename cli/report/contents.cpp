@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/failure.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
-#include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/plot/figures.hpp"
 #include "rotary/version.hpp"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
+#include "apps/page/page.hpp"
 #include "cli/model_input.hpp"
-#include "cli/page/page.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -42,7 +42,7 @@ struct NamedModel {
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,
                                  std::optional<std::int64_t> context_tokens);
 
-// Defined by cli/page/embed.cmake.
+// Defined by apps/page/embed.cmake.
 [[nodiscard]] PagePieces report_page() noexcept;
 
 // In words.cpp. Rows (label, value, meaning) of the table of fields, for the layers that use

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <variant>
 
+#include "apps/failure.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/explain/explain_config.hpp"
-#include "cli/failure.hpp"
 #include "cli/model_input.hpp"
 #include "cli/report/contents.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "apps/failure.hpp"
 #include "cli/difference/difference.hpp"
-#include "cli/failure.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_difference.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/experiment/cell.hpp"
 
 namespace rotary::lab {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/printable.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/commands/progress.hpp"
 #include "lab/commands/sample.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/commands/capacity.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/runs/run_directory.hpp"

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/standard_streams.hpp"
+#include "apps/standard_streams.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
 
-// Prints answers on standard output and notes on standard error, like cli/standard_streams.hpp.
+// Prints answers on standard output and notes on standard error, like apps/standard_streams.hpp.
 // Fails on I/O errors.
 template <class... Arguments>
 void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {

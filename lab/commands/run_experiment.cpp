@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/printable.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/commands/prepare_run.hpp"
 #include "lab/commands/progress.hpp"

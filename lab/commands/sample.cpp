@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 #include "lab/commands/progress.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/experiment/cell.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::lab {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/experiment/json_object.hpp"
 

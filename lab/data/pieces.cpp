@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/process/program.hpp"
 
 namespace rotary::lab {

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/position_maps.hpp"

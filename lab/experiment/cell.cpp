@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/experiment/json_object.hpp"
 
 namespace rotary::lab {

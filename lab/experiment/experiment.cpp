@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/experiment/json_object.hpp"

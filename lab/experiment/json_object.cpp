@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::lab {
 

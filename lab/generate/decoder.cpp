@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/kv_cache.hpp"

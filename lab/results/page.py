@@ -191,7 +191,7 @@ def page_of(documents):
         shown = shown.replace(character, f"\\u{ord(character):04x}")
     title = (documents[0]["title"] if len(documents) == 1 else
              f"{len(documents)} experiments, preset {documents[0]['preset']}")
-    shared, own = ROOT / "cli/page", ROOT / "lab/report/page"
+    shared, own = ROOT / "apps/page", ROOT / "lab/report/page"
 
     def text(*paths):
         return "".join(path.read_text(encoding="utf-8") for path in paths)

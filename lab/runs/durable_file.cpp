@@ -13,7 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::lab {
 namespace {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/runs/durable_file.hpp"

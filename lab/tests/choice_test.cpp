@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/runs/run_directory.hpp"

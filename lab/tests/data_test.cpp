@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/tests/made_documents.hpp"

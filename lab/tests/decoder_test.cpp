@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/generate/dense.hpp"
 #include "lab/tests/tiny.hpp"
 #include "lab/torch/clipped_angle.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/tests/tiny.hpp"

@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/process/rank_environment.hpp"
 #include "lab/torch/ranks.hpp"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/torch/composed.hpp"
 #include "lab/torch/transformer.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/pair_batches.hpp"
 #include "lab/data/pieces.hpp"
 #include "lab/tests/made_documents.hpp"

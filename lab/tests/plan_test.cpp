@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiments.hpp"

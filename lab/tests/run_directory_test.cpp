@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/generate/decoder.hpp"
 #include "lab/generate/dense.hpp"

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/torch/views.hpp"
 
 namespace rotary::lab {

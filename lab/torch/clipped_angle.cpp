@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/torch/functions.hpp"
 #include "lab/torch/positions.hpp"
 #include "lab/torch/views.hpp"

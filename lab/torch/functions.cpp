@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/torch/composed.hpp"
 #include "lab/torch/views.hpp"
 #include "rotary/absolute.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/torch/choice.hpp"
 #include "lab/torch/evaluate.hpp"

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/torch/attention_probe.hpp"
 #include "lab/torch/evaluate.hpp"

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/torch/functions.hpp"
 #include "lab/torch/views.hpp"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 // Its header includes Gloo's, which some torch packages lack.
 #if defined(USE_C10D_GLOO) && __has_include(<gloo/algorithm.h>) && \

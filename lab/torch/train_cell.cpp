@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/process/machine.hpp"
 #include "lab/runs/run_directory.hpp"

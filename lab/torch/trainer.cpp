@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/torch/learner.hpp"
 #include "lab/torch/views.hpp"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/data/pieces.hpp"
 #include "lab/process/program.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any value is printed as valid JSON.
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 
 #include <gtest/gtest.h>
 

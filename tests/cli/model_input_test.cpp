@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli {
 namespace {

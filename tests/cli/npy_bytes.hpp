@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/byte_stream.hpp"
-#include "cli/npy/npy.hpp"
+#include "apps/byte_stream.hpp"
+#include "apps/npy/npy.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli::test {

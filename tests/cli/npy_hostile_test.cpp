@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 #include "npy_bytes.hpp"
 #include "support/error_matchers.hpp"
 #include "support/refusals.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes NPY files in NumPy's forms.
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A signal that arrives while outputs are written leaves no files behind.
-#include "cli/partial_file.hpp"
+#include "apps/partial_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include <iterator>
 #include <string>
 
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "apps/failure.hpp"
+#include "apps/files.hpp"
 
 namespace rotary::cli {
 namespace {

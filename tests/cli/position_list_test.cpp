@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/failure.hpp"
 #include "cli/arguments.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // printable() escapes characters that a terminal obeys, and keeps others.
-#include "cli/printable.hpp"
+#include "apps/printable.hpp"
 
 #include <gtest/gtest.h>
 

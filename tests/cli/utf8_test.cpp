@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences just inside and just outside each row of Unicode 15's table 3-7.
-#include "cli/utf8.hpp"
+#include "apps/utf8.hpp"
 
 #include <gtest/gtest.h>
 

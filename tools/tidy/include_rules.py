@@ -114,35 +114,33 @@ RULES = (
         "check/", (PUBLIC, "reference/"), STANDARD,
         because="a verdict holds for whatever made the call",
     ),
+    Rule("apps/", (PUBLIC,), STANDARD, ("fmt/", "nlohmann/") + SYSTEM, REACH),
     Rule(
-        "cli/", (PUBLIC, "bench/progress.hpp", "src/base/spelling.hpp"), STANDARD,
+        "cli/", (PUBLIC, "apps/", "src/base/spelling.hpp"), STANDARD,
         ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH,
     ),
     # Only verifying commands may use the reference behind bench/.
     Rule(
-        "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,
-        REACH,
+        "cli/commands/bench", (PUBLIC, "apps/", "bench/", "cli/"), STANDARD,
+        ("CLI/", "fmt/") + SYSTEM, REACH,
     ),
     Rule("bench/", (PUBLIC, "reference/", "check/"), STANDARD, ("hwy/", "fmt/") + SYSTEM, REACH),
+    Rule("bench/start/", (PUBLIC, "apps/progress.hpp", "bench/"), STANDARD, ("fmt/",), REACH),
     Rule(
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
-    # The lab shares the tool's error handling and file writing.
     Rule(
-        "lab/",
-        (PUBLIC, *(f"cli/{name}.hpp" for name in (
-            "failure", "files", "printable", "standard_streams"))),
-        STANDARD,
+        "lab/", (PUBLIC, "apps/"), STANDARD,
         ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h") + SYSTEM,
         REACH,
     ),
     Rule(
-        "lab/torch/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
+        "lab/torch/", (PUBLIC, "lab/", "apps/failure.hpp"), STANDARD,
         ("fmt/", "nlohmann/", "torch/"), REACH,
     ),
     Rule(
-        "lab/tests/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
+        "lab/tests/", (PUBLIC, "lab/", "apps/failure.hpp"), STANDARD,
         ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
     ),
     Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
@@ -160,15 +158,17 @@ RULES = (
         (PUBLIC, "cuda/include/rotary/", "src/c_api/handles.hpp", "tests/support/"),
         STANDARD, ("cuda_", "gtest/"), REACH,
     ),
-    Rule("tools/golden/", (PUBLIC, "cli/"), STANDARD, (), REACH),
+    Rule("tools/golden/", (PUBLIC, "apps/", "cli/"), STANDARD, (), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
         "fuzz/",
-        (PUBLIC, "reference/", "check/", "cli/", "tests/identify/", "tests/support/"), STANDARD,
+        (PUBLIC, "reference/", "check/", "apps/", "cli/", "tests/identify/", "tests/support/"),
+        STANDARD,
         ("sanitizer/",), REACH,
     ),
     Rule(
-        "tests/", (PUBLIC, "src/", "reference/", "check/", "cli/", "bench/"), STANDARD | C_STANDARD,
+        "tests/", (PUBLIC, "src/", "reference/", "check/", "apps/", "cli/", "bench/"),
+        STANDARD | C_STANDARD,
         ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h",
          "dlfcn.h", "pthread.h") + SYSTEM,
     ),

@@ -7,7 +7,7 @@ import re
 
 from tree import Finding
 
-BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/",
+BUILT = ("src/", "apps/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/",
          "lab/", "python/")
 COMMENT = re.compile(r"#.*")
 HERE = "${CMAKE_CURRENT_SOURCE_DIR}/"

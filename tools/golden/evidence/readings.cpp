@@ -11,9 +11,9 @@
 #include <iostream>
 #include <string>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
+#include "apps/json.hpp"
 #include "cli/gguf_input.hpp"
-#include "cli/json.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/model_spec.hpp"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/byte_stream.hpp"
+#include "apps/byte_stream.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {

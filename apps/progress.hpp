@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rotary::bench {
+namespace rotary::cli {
 
 class Progress {
  public:
@@ -27,4 +27,4 @@ class Progress {
   std::chrono::steady_clock::time_point start_;
 };
 
-}  // namespace rotary::bench
+}  // namespace rotary::cli

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/byte_stream.hpp"
+#include "apps/byte_stream.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {

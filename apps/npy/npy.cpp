@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/npy/npy.hpp"
+#include "apps/npy/npy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

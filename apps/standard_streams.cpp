@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/standard_streams.hpp"
+#include "apps/standard_streams.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,10 +13,10 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/colour.hpp"
-#include "cli/failure.hpp"
-#include "cli/printable.hpp"
-#include "cli/utf8.hpp"
+#include "apps/colour.hpp"
+#include "apps/failure.hpp"
+#include "apps/printable.hpp"
+#include "apps/utf8.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/colour.hpp"
+#include "apps/colour.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/safetensors/safetensors.hpp"
+#include "apps/safetensors/safetensors.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "cli/json.hpp"
-#include "cli/printable.hpp"
+#include "apps/json.hpp"
+#include "apps/printable.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/printable.hpp"
+#include "apps/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cli/utf8.hpp"
+#include "apps/utf8.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/printable.hpp"
+#include "apps/printable.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {

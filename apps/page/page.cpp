@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/page/page.hpp"
+#include "apps/page/page.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/utf8.hpp"
+#include "apps/utf8.hpp"
 
 #include <algorithm>
 #include <array>

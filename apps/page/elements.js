@@ -10,7 +10,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 // Escapes characters that a browser would obey, such as those that reverse text or break lines.
-// Same escapes as cli/printable.hpp.
+// Same escapes as apps/printable.hpp.
 function printable(text) {
   const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
   return text.replace(obeyed, (character) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/json.hpp"
+#include "apps/json.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "cli/printable.hpp"
-#include "cli/utf8.hpp"
+#include "apps/printable.hpp"
+#include "apps/utf8.hpp"
 
 namespace rotary::cli {
 namespace {

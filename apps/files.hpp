@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/byte_stream.hpp"
-#include "cli/standard_streams.hpp"
+#include "apps/byte_stream.hpp"
+#include "apps/standard_streams.hpp"
 
 namespace rotary::cli {
 

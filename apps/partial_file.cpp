@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/partial_file.hpp"
+#include "apps/partial_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "apps/failure.hpp"
 
 namespace rotary::cli {
 namespace {

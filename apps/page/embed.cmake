@@ -40,8 +40,8 @@ string(REPLACE "@CHART_LIBRARY@" "${chart}" after "${after}")
 string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
 set(namespace "${CMAKE_MATCH_1}")
 set(name "${CMAKE_MATCH_2}")
-file(WRITE "${OUTPUT}" "// Written by cli/page/embed.cmake.
-#include \"cli/page/page.hpp\"
+file(WRITE "${OUTPUT}" "// Written by apps/page/embed.cmake.
+#include \"apps/page/page.hpp\"
 
 namespace ${namespace} {
 

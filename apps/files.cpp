@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/files.hpp"
+#include "apps/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.hpp"
-#include "cli/partial_file.hpp"
+#include "apps/failure.hpp"
+#include "apps/partial_file.hpp"
 
 namespace rotary::cli {
 namespace {

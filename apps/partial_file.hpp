@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/standard_streams.hpp"
+#include "apps/standard_streams.hpp"
 
 namespace rotary::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/progress.hpp"
+#include "apps/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace rotary::bench {
+namespace rotary::cli {
 namespace {
 
 // Ignores errors: a closed terminal is no reason to stop.
@@ -37,4 +37,4 @@ void Progress::advance(std::int64_t by) {
   show(fmt::format("\r\033[K{} {:3d} %", what_, percent).c_str());
 }
 
-}  // namespace rotary::bench
+}  // namespace rotary::cli
