@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "base/spelling.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/reader.hpp"
 #include "model/model_config.hpp"
