@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "support/refusals.hpp"
 #include "support/source_path.hpp"
 
 namespace rotary::test {
@@ -36,29 +35,6 @@ struct CorpusFile {
             [](const CorpusFile& a, const CorpusFile& b) { return a.name < b.name; });
   if (files.empty()) throw std::runtime_error("the corpus has no file of this kind");
   return files;
-}
-
-// The file with exactly this name.
-[[nodiscard]] inline std::string corpus_file(std::string_view target, std::string_view name) {
-  return corpus_files(target, name).front().bytes;
-}
-
-// The file n_NAME is refused with this code and a message that contains these parts.
-struct CorpusRefusal {
-  std::string_view name;  // without n_ and the ending
-  ErrorCode code;
-  std::vector<std::string_view> parts;
-};
-
-template <class Read>
-void expect_refusals(std::string_view target, std::string_view ending, const Read& read,
-                     const std::vector<CorpusRefusal>& refusals) {
-  for (const auto& [name, code, parts] : refusals) {
-    const std::string file = "n_" + std::string(name) + std::string(ending);
-    const auto outcome = read(corpus_file(target, file));
-    EXPECT_TRUE(fails(outcome, code, {})) << file;
-    for (const std::string_view part : parts) EXPECT_TRUE(fails(outcome, code, {part})) << file;
-  }
 }
 
 }  // namespace rotary::test

@@ -28,6 +28,7 @@ TEST(ResolveJson, EmptyTextIsRefused) {
   malformed("", {"JSON"});
   malformed("   \n", {"JSON"});
   malformed(std::string_view("\0", 1), {"JSON", "byte"});
+  malformed(std::string_view("\xFF\xFE{\0", 4), {"must be JSON text", "NUL byte at byte 3"});
 }
 
 // nlohmann/json takes a NUL byte for the end of the text.
@@ -58,14 +59,20 @@ TEST(ResolveJson, AlmostJsonIsRefused) {
   malformed(llama_with("") + llama_with(""), {"JSON", "byte"});
   malformed(R"({"model_type": "llama", "head_dim": 64,})", {"JSON", "byte"});
   malformed(R"({'model_type': 'llama'})", {"JSON", "byte"});
+  malformed(R"({"model_type": "llama", /* Llama */ "head_dim": 64})", {"JSON", "byte"});
   malformed("{\"model_type\": \"ll\xFF\xFE\"}", {"JSON", "byte"});
+  malformed("{\"model_type\": \"\xC0\xAFllama\"}", {"JSON", "byte"});
+  malformed(llama_with(R"("other": "\ud834")"), {"JSON", "byte"});
+  malformed("\xF8\xFD", {"error at byte 1", "'?'"});  // messages are UTF-8
 }
 
 // JSON has no such numbers.
 TEST(ResolveJson, InvalidNumbersAreRefused) {
-  for (const std::string_view number : {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx",
-                                        "+Infinity", "Infinity1", "infinity", "- Infinity"}) {
-    malformed(llama_with(member("rope_theta", number)), {"JSON"});
+  for (const std::string_view number :
+       {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx", "+Infinity", "Infinity1",
+        "infinity", "- Infinity", "064", "+64"}) {
+    malformed(llama_with(member("rope_theta", number)),
+              {"valid JSON with numbers that a double holds", "byte"});
   }
 }
 
@@ -106,16 +113,21 @@ TEST(ResolveJson, MisplacedNonFiniteNumbersAreRefused) {
 }
 
 TEST(ResolveJson, HugeNumbersOfKnownKeysAreRefused) {
-  for (const std::string_view number :
-       {"99999999999999999999999999", "-99999999999999999999999999", "18446744073709551615",
-        "9223372036854775808", "-9223372036854775808", "1e300"}) {
+  for (const std::string_view number : {"99999999999999999999999999", "-99999999999999999999999999",
+                                        "18446744073709551615", "1e300"}) {
     malformed(llama_with(member("head_dim", number)), {"head_dim"});
+  }
+  for (const std::string_view number :
+       {"9007199254740993", "9223372036854775808", "-9223372036854775808"}) {
+    malformed(llama_with(member("head_dim", number)), {"head_dim", "got", number});
   }
   EXPECT_TRUE(resolve(llama_with(R"("vocab_size": 99999999999999999999999999)")));
 }
 
 TEST(ResolveJson, DuplicateKeysAreRefused) {
-  malformed(llama_with(R"("rope_theta": 1e4, "rope_theta": 1e6)"), {"rope_theta", "twice"});
+  malformed(llama_with(R"("rope_theta": 1e4, "rope_theta": 1e6)"),
+            {"not repeat a key", "rope_theta", "twice"});
+  malformed(llama_with(R"("rope_theta": 1e4, "rope\u005ftheta": 1e6)"), {"rope_theta", "twice"});
   malformed(llama_with(R"("rope_scaling": {"type": "linear", "factor": 2, "factor": 4})"),
             {"factor", "twice"});
   malformed(llama_with(R"("other": [{"a": {"b": 1, "b": 1}}])"), {"b", "twice"});
@@ -124,10 +136,13 @@ TEST(ResolveJson, DuplicateKeysAreRefused) {
 
 TEST(ResolveJson, MoreThan64LevelsAreRefused) {
   EXPECT_TRUE(resolve(nested(63)));  // the object itself is the first level
-  malformed(nested(64), {"64"});
+  malformed(nested(64), {"not nest deeper than 64 levels"});
   malformed(nested(1'000'000), {"64"});
   malformed(std::string(1'000'000, '['), {"64"});
   malformed(std::string(1'000'000, '{'), {"JSON"});
+  std::string objects;
+  for (int i = 0; i < 65; ++i) objects += R"({"a":)";
+  malformed(objects, {"64"});
 }
 
 // A value is shown shortened: a message stays one sentence.

@@ -22,8 +22,13 @@ std::string scaled(std::string_view members) {
   return llama_with(R"("rope_scaling": {)" + std::string(members) + "}");
 }
 
+std::string yarn_with(std::string_view key, std::string_view value) {
+  return scaled(R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 1024, )" +
+                member(key, value));
+}
+
 TEST(ResolveRefusals, AnUnknownRopeTypeIsNamed) {
-  for (const std::string_view type : {"mystery", "mrope", "Linear", ""}) {
+  for (const std::string_view type : {"mystery", "mrope", "ntk", "Linear", ""}) {
     not_supported(scaled(member("rope_type", json_text(type)) + R"(, "factor": 2)"),
                   {"rope_type", "linear", "llama3", "yarn", std::string(type)});
   }
@@ -32,6 +37,8 @@ TEST(ResolveRefusals, AnUnknownRopeTypeIsNamed) {
 TEST(ResolveRefusals, AnUnknownKeyOfARuleIsNamed) {
   not_supported(scaled(R"("rope_type": "linear", "factor": 2, "mystery": 1)"),
                 {"rope_scaling.mystery", "linear", "factor"});
+  not_supported(scaled(R"("rope_type": "linear", "factor": 2, "beta_fast": 32)"),
+                {"beta_fast is not a key of rope_type 'linear'"});
   // vLLM's name for attention_factor, which would change every score.
   not_supported(scaled(
                     R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 9,
@@ -122,49 +129,84 @@ TEST(ResolveRefusals, AMissingScalingValueIsNamed) {
 }
 
 TEST(ResolveRefusals, AMissingOrInvalidHeadSizeIsNamed) {
-  malformed(R"({"model_type": "llama"})", {"head_dim", "hidden_size", "got neither"});
+  for (const std::string_view members : {"", R"(, "head_dim": null)"}) {
+    malformed(R"({"model_type": "llama")" + std::string(members) + "}",
+              {"head_dim", "hidden_size", "got neither"});
+  }
   malformed(R"({"model_type": "llama", "hidden_size": 128})", {"head_dim"});
   malformed(R"({"model_type": "gptj", "n_embd": 128})", {"n_head"});
   malformed(R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 0})",
             {"num_attention_heads", "must be >= 1, got 0"});
+  malformed(R"({"model_type": "llama", "hidden_size": -128, "num_attention_heads": -2})",
+            {"num_attention_heads must be >= 1", "got -2"});
   malformed(R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 3})",
             {"multiple", "got 128 and 3"});
 }
 
 TEST(ResolveRefusals, AMistypedValueIsNamed) {
   malformed(llama_with(R"("rope_theta": "10000")"), {"rope_theta must be a number", R"("10000")"});
-  malformed(llama_with(R"("rope_theta": true)"), {"rope_theta must be a number"});
-  malformed(llama_with(R"("head_dim": 64.5)"), {"head_dim", "integer", "64.5"});
-  malformed(llama_with(R"("head_dim": "64")"), {"head_dim", "integer"});
+  malformed(llama_with(R"("rope_theta": true)"), {"rope_theta must be a number", "got true"});
+  for (const std::string_view value : {"64.5", R"("64")", "true", "[64]"}) {
+    malformed(llama_with(member("head_dim", value)), {"head_dim must be an integer", value});
+  }
   malformed(llama_with(R"("rope_scaling": "linear")"),
             {"rope_scaling must be an object", R"("linear")"});
   malformed(llama_with(R"("rope_scaling": [])"), {"rope_scaling must be an object"});
   malformed(scaled(R"("rope_type": 3)"), {"rope_type must be a string", "3"});
-  malformed(scaled(R"("type": "linear", "factor": "2")"),
-            {"rope_scaling.factor must be a number", R"("2")"});
-  malformed(scaled(R"("type": "linear", "factor": [2])"), {"factor must be a number"});
-  malformed(
-      scaled(
-          R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 9, "truncate": 0)"),
-      {"truncate must be true or false", "0"});
+  for (const std::string_view value : {R"("2")", "[2]", "true"}) {
+    malformed(scaled(R"("type": "linear", )" + member("factor", value)),
+              {"rope_scaling.factor must be a number", value});
+  }
+  for (const std::string_view value : {"0", "null"}) {
+    malformed(yarn_with("truncate", value), {"truncate must be true or false", value});
+  }
+  malformed(scaled(R"("type": "yarn", "factor": 2, "original_max_position_embeddings": "9")"),
+            {"original_max_position_embeddings", R"("9")"});
   malformed(R"({"model_type": 7, "head_dim": 64})", {"model_type", "string", "7"});
 }
 
 TEST(ResolveRefusals, AValueOutOfBoundsIsNamed) {
-  malformed(llama_with(R"("rope_theta": 1)"), {"rope_theta", "> 1", "got 1"});
-  malformed(llama_with(R"("rope_theta": -5)"), {"rope_theta", "got -5"});
-  malformed(scaled(R"("type": "linear", "factor": 0)"), {"factor", "> 0", "got 0"});
-  malformed(scaled(R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 0)"),
-            {"original_max_position_embeddings", "> 0", "got 0"});
+  for (const std::string_view base : {"1", "0", "-5", "0.9999999999999999"}) {
+    malformed(llama_with(member("rope_theta", base)), {"rope_theta", "finite and > 1", base});
+  }
+  for (const std::string_view head_dim : {"0", "1", "-64"}) {
+    malformed(llama_with(member("head_dim", head_dim)), {"head_dim must be in 2..", head_dim});
+  }
   malformed(llama_with(R"("head_dim": 63)"), {"rotary_dim must be even", "got 63"});
-  malformed(llama_with(R"("head_dim": -64)"), {"head_dim", "got -64"});
+  malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": 1000000000000})",
+            {"num_hidden_layers must be in 1..100000", "got 1000000000000"});
   malformed(R"({"model_type": "gptj", "n_embd": 128, "n_head": 2, "rotary_dim": 128})",
             {"rotary_dim", "64", "got 128"});
   for (const std::string_view fraction : {"0", "-0.5", "1.5"}) {
     malformed(R"({"model_type": "gpt_neox", "head_dim": 64, "rotary_pct": )" +
                   std::string(fraction) + "}",
-              {"in (0, 1]", "got " + std::string(fraction)});
+              {"rotary_pct must be in (0, 1]", "got " + std::string(fraction)});
   }
+  malformed(R"({"model_type": "gpt_neox", "head_dim": 96, "rotary_pct": 0.31})",
+            {"rotary_pct", "even rotary_dim", "got 0.31", "29"});
+  malformed(R"({"model_type": "gptj", "n_embd": 256, "n_head": 2, "rotary_dim": 63})",
+            {"rotary_dim must be even", "got 63"});
+}
+
+TEST(ResolveRefusals, AScalingValueOutOfBoundsIsNamed) {
+  for (const std::string_view factor : {"0", "-2"}) {
+    malformed(scaled(R"("type": "linear", )" + member("factor", factor)),
+              {"factor", "> 0", factor});
+  }
+  malformed(scaled(R"("type": "linear", "factor": 1e-13)"),
+            {"inv_freq must be in (-2^40, 2^40)", "got 1e+13"});
+  for (const std::string_view original : {"0", "-1024"}) {
+    malformed(scaled(R"("type": "yarn", "factor": 2, )" +
+                     member("original_max_position_embeddings", original)),
+              {"original_max_position_embeddings", "> 0", original});
+  }
+  malformed(yarn_with("beta_slow", "-1"), {"beta_slow", "> 0", "got -1"});
+  malformed(yarn_with("beta_slow", "64"), {"beta_fast must be >= beta_slow", "32 and 64"});
+  malformed(yarn_with("attention_factor", "-1"), {"attention_factor", "> 0", "got -1"});
+  malformed(yarn_with("attention_factor", "1e-300"), {"attention_factor", "2^-20", "got 1e-300"});
+  malformed(scaled(R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 4,
+                      "high_freq_factor": 1, "original_max_position_embeddings": 512)"),
+            {"high_freq_factor must be >= low_freq_factor", "1 and 4"});
 }
 
 TEST(ResolveRefusals, TypeAndRopeTypeMustAgree) {
