@@ -34,16 +34,16 @@ double reference_tolerance(const RotarySpec& spec, std::int64_t context) {
   return 2 * test::frequency_tolerance(spec, context) + (has_lists ? 0x1p-24 : 0);
 }
 
-// Gemma 4's files have one layer type each, unlike its class.
-std::string family_of(const nlohmann::json& file) {
-  const auto family = file.at("family").get<std::string>();
+// Gemma 4's entries have one layer type each, unlike its class.
+std::string family_of(const nlohmann::json& given) {
+  const auto family = given.at("family").get<std::string>();
   return family == "gemma4" ? "llama" : family;
 }
 
-nlohmann::json config_of(const nlohmann::json& file) {
-  auto config = file.at("config");
-  // The file names the rotary class that ran; EsmModel uses it only with this value.
-  if (file.at("family") == "esm") config["position_embedding_type"] = "rotary";
+nlohmann::json config_of(const nlohmann::json& given) {
+  auto config = given.at("config");
+  // The family names the rotary class that ran; EsmModel uses it only with this value.
+  if (given.at("family") == "esm") config["position_embedding_type"] = "rotary";
   return config;
 }
 
@@ -79,9 +79,9 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
 }
 
 TEST_P(FrequenciesGolden, AgreesWithTransformers) {
-  const auto file = test::read_golden(GetParam());
-  const ModelSpec model = test::resolved_model(config_of(file), family_of(file));
-  for (const auto& result : file.at("results")) expect_agreement(rotary_of(model, result), result);
+  const auto given = test::read_golden("model_frequencies").at("models").at(GetParam());
+  const ModelSpec model = test::resolved_model(config_of(given), family_of(given));
+  for (const auto& result : given.at("results")) expect_agreement(rotary_of(model, result), result);
 }
 
 std::string without_dots(std::string name) {
@@ -91,18 +91,14 @@ std::string without_dots(std::string name) {
 
 INSTANTIATE_TEST_SUITE_P(
     Transformers, FrequenciesGolden,
-    testing::Values("invfreq_deepseek_v2_236b_variant_mscale_0.707_1.0", "invfreq_deepseek_v2_lite",
-                    "invfreq_esm2_650m", "invfreq_falcon_7b", "invfreq_gemma2_9b",
-                    "invfreq_gemma3_1b", "invfreq_gemma3_27b", "invfreq_gemma4_full_proportional",
-                    "invfreq_gemma4_sliding", "invfreq_glm4_9b", "invfreq_gpt_neox_20b",
-                    "invfreq_gpt_oss_20b", "invfreq_internlm2.5_7b_dynamic2", "invfreq_llama2_7b",
-                    "invfreq_llama3.1_8b", "invfreq_llama3.2_1b", "invfreq_llama3_8b",
-                    "invfreq_llama4_scout_text", "invfreq_longchat_7b_32k_linear8",
-                    "invfreq_mimo_v2_flash", "invfreq_mistral_7b_v0.1",
-                    "invfreq_phi3.5_mini_longrope", "invfreq_phi3_vision_128k_su", "invfreq_phi_2",
-                    "invfreq_qwen2.5_7b", "invfreq_qwen2.5_7b_yarn4", "invfreq_qwen2_vl_7b",
-                    "invfreq_stablelm_2_1.6b", "invfreq_vicuna_dynamic4_head128",
-                    "invfreq_yarn_llama2_7b_128k"),
+    testing::Values("deepseek_v2_236b_variant_mscale_0.707_1.0", "deepseek_v2_lite", "esm2_650m",
+                    "falcon_7b", "gemma2_9b", "gemma3_1b", "gemma3_27b", "gemma4_full_proportional",
+                    "gemma4_sliding", "glm4_9b", "gpt_neox_20b", "gpt_oss_20b",
+                    "internlm2.5_7b_dynamic2", "llama2_7b", "llama3.1_8b", "llama3.2_1b",
+                    "llama3_8b", "llama4_scout_text", "longchat_7b_32k_linear8", "mimo_v2_flash",
+                    "mistral_7b_v0.1", "phi3.5_mini_longrope", "phi3_vision_128k_su", "phi_2",
+                    "qwen2.5_7b", "qwen2.5_7b_yarn4", "qwen2_vl_7b", "stablelm_2_1.6b",
+                    "vicuna_dynamic4_head128", "yarn_llama2_7b_128k"),
     [](const auto& golden) { return without_dots(golden.param); });
 
 }  // namespace
