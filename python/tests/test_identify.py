@@ -133,15 +133,15 @@ def test_tensors_with_gradients_are_accepted():
     assert result.verdict == "as_configured" and x.requires_grad
 
 
-@pytest.mark.parametrize("name, card, change", [
-    ("mlx_traditional_f32", "tinyllama-1.1b-chat-v1.0", "pairing half -> interleaved"),
-    ("transformers_yarn_without_factor_f32", "gpt-oss-20b",
+@pytest.mark.parametrize("package, case, card, change", [
+    ("mlx", "traditional_f32", "tinyllama-1.1b-chat-v1.0", "pairing half -> interleaved"),
+    ("transformers", "yarn_without_factor_f32", "gpt-oss-20b",
      "attention_factor 1.3465735902799727 -> 1"),
 ])
-def test_mistakes_in_dumps_of_other_programs_are_named(name, card, change):
-    dump = np.load(GOLDEN / f"{name}.npz")
-    result = rotary.identify(dump["before"], dump["after"], layout="td", config=card,
-                             positions=dump["positions"])
+def test_mistakes_in_dumps_of_other_programs_are_named(package, case, card, change):
+    dumps = np.load(GOLDEN / f"{package}.npz")
+    result = rotary.identify(dumps[f"{case}_before"], dumps[f"{case}_after"], layout="td",
+                             config=card, positions=range(1000, 1008))
     assert changes(result) == [change]
 
 

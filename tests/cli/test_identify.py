@@ -341,26 +341,22 @@ class OtherProgramsTest(IdentifyTool):
     """Dumps of five packages, made by their own code (tests/golden/PROVENANCE.md)."""
 
     DUMPS = {
-        "ggml_neox": ({}, []),
-        "ggml_normal": ({}, [INTERLEAVED]),
-        "mlx_plain_bf16": ({}, []),
-        "mlx_plain_f32": ({}, []),
-        "mlx_traditional_bf16": ({}, [INTERLEAVED]),
-        "mlx_traditional_f32": ({}, [INTERLEAVED]),
-        "onnxruntime_interleaved_0": ({}, []),
-        "onnxruntime_interleaved_1": ({}, [INTERLEAVED]),
+        "ggml/neox": ({}, []),
+        "ggml/normal": ({}, [INTERLEAVED]),
+        "mlx/plain_bf16": ({}, []),
+        "mlx/plain_f32": ({}, []),
+        "mlx/traditional_bf16": ({}, [INTERLEAVED]),
+        "mlx/traditional_f32": ({}, [INTERLEAVED]),
+        "onnxruntime/interleaved_0": ({}, []),
+        "onnxruntime/interleaved_1": ({}, [INTERLEAVED]),
         # Positions are rounded to the dtype of q: bf16 has no number between 1000 and 1004.
-        "rotary_embedding_torch_bf16": ({}, [INTERLEAVED,
+        "rotary_embedding_torch/bf16": ({}, [INTERLEAVED,
                                              ("rounded_positions", "positions", "bf16")]),
-        "rotary_embedding_torch_f32": ({}, [INTERLEAVED]),
-        "transformers_cohere_bf16": ({}, [INTERLEAVED]),
-        "transformers_cohere_f32": ({}, [INTERLEAVED]),
-        "transformers_llama3_bf16": (LLAMA3, []),
-        "transformers_llama3_f32": (LLAMA3, []),
-        "transformers_yarn_bf16": (YARN, []),
-        "transformers_yarn_f32": (YARN, []),
-        "transformers_yarn_without_factor_bf16": (YARN, [DROPPED]),
-        "transformers_yarn_without_factor_f32": (YARN, [DROPPED]),
+        "rotary_embedding_torch/f32": ({}, [INTERLEAVED]),
+        **{f"transformers/{case}_{dtype}": expected for dtype in ("bf16", "f32")
+           for case, expected in (("cohere", ({}, [INTERLEAVED])), ("llama3", (LLAMA3, [])),
+                                  ("yarn", (YARN, [])),
+                                  ("yarn_without_factor", (YARN, [DROPPED])))},
     }
 
     def set_rope(self, rope):
@@ -368,11 +364,14 @@ class OtherProgramsTest(IdentifyTool):
                                    "head_dim": 64, "max_position_embeddings": 131072} | rope)
 
     def dump(self, name):
-        path = GOLDEN / f"{name}.npz"
-        return ["--before", f"{path}:before", "--after", f"{path}:after"]
+        package, case = name.split("/")
+        path = GOLDEN / f"{package}.npz"
+        return ["--before", f"{path}:{case}_before", "--after", f"{path}:{case}_after"]
 
     def test_every_dump_has_its_expected_causes(self):
-        self.assertEqual(sorted(path.stem for path in GOLDEN.glob("*.npz")), sorted(self.DUMPS))
+        kept = [f"{path.stem}/{array.removesuffix('_after')}" for path in GOLDEN.glob("*.npz")
+                for array in np.load(path).files if array.endswith("_after")]
+        self.assertEqual(sorted(kept), sorted(self.DUMPS))
 
     def test_the_causes_of_each_dump_are_named(self):
         for name, (rope, causes) in self.DUMPS.items():
@@ -382,8 +381,8 @@ class OtherProgramsTest(IdentifyTool):
                 self.assertEqual((code, self.causes(found)), (1 if causes else 0, causes))
 
     def test_the_first_positions_of_dumps_are_found(self):
-        for name in ("ggml_neox", "mlx_plain_f32", "transformers_cohere_bf16",
-                     "onnxruntime_interleaved_1"):
+        for name in ("ggml/neox", "mlx/plain_f32", "transformers/cohere_bf16",
+                     "onnxruntime/interleaved_1"):
             with self.subTest(name):
                 self.set_rope({})
                 _, found = self.identify(*self.dump(name))

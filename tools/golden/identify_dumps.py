@@ -3,8 +3,9 @@
 
 Run once per package of the interpreter: identify_dumps.py tests/golden/identify [ROPE_DUMP].
 ROPE_DUMP is GGML_PROGRAM below, compiled and linked with ggml; without arguments this prints it.
-Makes a file for each case whose package can be imported: 8 tokens at 1000 to 1007, one head of 64
-features, in float32 (bf16 cases hold bf16 numbers). tests/golden/PROVENANCE.md has the versions.
+Makes a file for each package that can be imported, with two arrays for each case: 8 tokens at 1000
+to 1007, one head of 64 features, in float32 (bf16 cases hold bf16 numbers).
+tests/golden/PROVENANCE.md has the versions.
 """
 
 import importlib.util
@@ -70,7 +71,7 @@ def transformers_cases():
                  cohere)):
             cos, sin = rope(q, places)
             after = module.apply_rotary_pos_emb(q, q, cos, sin)[0]
-            yield f"transformers_{case}_{name}", q.float().numpy(), after.float().numpy()
+            yield f"{case}_{name}", q.float().numpy(), after.float().numpy()
 
 
 def rotary_embedding_torch_cases():
@@ -81,7 +82,7 @@ def rotary_embedding_torch_cases():
         q = torch.from_numpy(X).to(dtype)[None, None]
         after = RotaryEmbedding(WIDTH).rotate_queries_or_keys(q, offset=FIRST)
         name = "f32" if dtype == torch.float32 else "bf16"
-        yield f"rotary_embedding_torch_{name}", q.float().numpy(), after.float().detach().numpy()
+        yield name, q.float().numpy(), after.float().detach().numpy()
 
 
 def onnxruntime_cases():
@@ -108,7 +109,7 @@ def onnxruntime_cases():
                                                providers=["CPUExecutionProvider"])
         places = np.arange(FIRST, FIRST + TOKENS)[None]
         [after] = session.run(None, {"x": X.reshape(shape), "places": places})
-        yield f"onnxruntime_interleaved_{interleaved}", X, after
+        yield f"interleaved_{interleaved}", X, after
     del onnx
 
 
@@ -120,7 +121,7 @@ def mlx_cases():
         for traditional in (False, True):
             after = mx.fast.rope(q, WIDTH, traditional=traditional, base=10000.0, scale=1.0,
                                  offset=FIRST)
-            yield (f"mlx_{'traditional' if traditional else 'plain'}_{name}",
+            yield (f"{'traditional' if traditional else 'plain'}_{name}",
                    np.array(q.astype(mx.float32)), np.array(after.astype(mx.float32)))
 
 
@@ -128,7 +129,7 @@ def ggml_cases(program):
     for mode, name in ((0, "normal"), (2, "neox")):
         done = subprocess.run([program, str(mode), str(FIRST), str(TOKENS), str(WIDTH), "10000"],
                               input=X.tobytes(), capture_output=True, check=True)
-        yield f"ggml_{name}", X, np.frombuffer(done.stdout, np.float32)
+        yield name, X, np.frombuffer(done.stdout, np.float32)
 
 
 def main():
@@ -136,19 +137,21 @@ def main():
         print(GGML_PROGRAM, end="")
         return
     folder = pathlib.Path(sys.argv[1])
-    made = []
+    made = {}
     for package, cases in (("transformers", transformers_cases), ("mlx", mlx_cases),
                            ("rotary_embedding_torch", rotary_embedding_torch_cases),
                            ("onnxruntime", onnxruntime_cases)):
         if importlib.util.find_spec(package):
-            made += list(cases())
+            made[package] = cases()
     if len(sys.argv) > 2:
-        made += list(ggml_cases(sys.argv[2]))
-    for name, before, after in made:
-        np.savez(folder / f"{name}.npz", before=before.reshape(TOKENS, WIDTH),
-                 after=after.reshape(TOKENS, WIDTH),
-                 positions=np.arange(FIRST, FIRST + TOKENS))
-        print(name)
+        made["ggml"] = ggml_cases(sys.argv[2])
+    for package, cases in made.items():
+        arrays = {}
+        for name, before, after in cases:
+            arrays[f"{name}_before"] = before.reshape(TOKENS, WIDTH)
+            arrays[f"{name}_after"] = after.reshape(TOKENS, WIDTH)
+        np.savez(folder / f"{package}.npz", **arrays)
+        print(package)
 
 
 if __name__ == "__main__":
