@@ -41,8 +41,8 @@ inline constexpr std::array all_sinusoidal_layouts = {
 
 // How the frequencies fall from 1 towards 1/base, for d features.
 enum class SinusoidalSpacing : std::int32_t {
-  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has one number only, from
-  // the function that the layout names first.
+  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has only its sine, or its
+  // cosine with cos_then_sin.
   even = 1,
   // base^(-k/(h - 1)), h = floor(d/2), up to and including 1/base: tensor2tensor, fairseq, Whisper.
   // With an odd d the last feature is 0.
@@ -59,20 +59,20 @@ inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
 // "even", "ends".
 [[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
 
-// One sinusoidal encoding. Members that tell encodings of the same shape apart have no default.
+// One sinusoidal encoding. Members without a default must be given: models differ in them.
 struct SinusoidalSpec {
   std::int64_t dim = 0;   // d, features: 1 to 2^20; at least 4 for spacing ends
   Required<double> base;  // finite, > 1; 10000 in every model known
   Required<SinusoidalLayout> layout;
   Required<SinusoidalSpacing> spacing;
-  // Added to each position, exactly, also beyond int64: fairseq begins at padding_idx + 1.
+  // Added to each position, exactly, even if the sum leaves int64. fairseq: padding_idx + 1.
   std::int64_t position_offset = 0;
   // Tokens at this position (before the offset) get a row of zeros. fairseq: -1, which
   // positions_from_mask gives to padding.
   std::optional<std::int64_t> zero_position = {};
 };
 
-// Specs of known models, base 10000. This one: the Transformer paper, DistilBERT, XLM.
+// Specs of known models, with base 10000. This one: the Transformer paper, DistilBERT, XLM.
 [[nodiscard]] inline SinusoidalSpec transformer_sinusoidal(std::int64_t dim) noexcept {
   return {.dim = dim,
           .base = 10000.0,
@@ -120,13 +120,13 @@ struct Sinusoidal {
 // out_of_memory.
 [[nodiscard]] ROTARY_API Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept;
 
-// Contract of the functions below: dst and src have spec.dim features and as many tokens as the
-// positions, whose batch is 1 or that of dst. To work in place, pass the same view twice; otherwise
-// dst and src share no element. dst shares no element with the positions, and its elements are
-// distinct. Arithmetic is double with one rounding to nearest even on store, for every dtype. On
-// one instruction set a position always gives the same bits, whatever the batch, split or strides.
-// Nothing is allocated on success, and nothing is written on an error. Errors: invalid_argument,
-// with the requirement and what was got; unsupported, as rotate().
+// Contract of the functions below. dst and src have spec.dim features and one token for each
+// position; the batch of the positions is 1 or that of dst. To work in place, pass the same view
+// twice; otherwise dst and src share no element. dst shares no element with the positions, and its
+// elements are distinct. Arithmetic is double with one rounding to nearest even on store, for every
+// dtype. On one instruction set a position always gives the same bits, whatever the batch, split or
+// strides. Nothing is allocated on success; nothing is written on an error. Errors:
+// invalid_argument, with the requirement and what was got; unsupported, as rotate().
 
 // dst = p(position), within sinusoidal_error_bound (numeric_contract.hpp) of the exact value, for
 // integer and real positions.
@@ -145,12 +145,11 @@ struct AddOptions {
                                                const Positions& positions,
                                                const AddOptions& options = {}) noexcept;
 
-// The linear map of a fixed offset, p(t + Δ) = M(Δ) p(t): dst = M(distance) src, where each pair
-// becomes
-//     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)),  φ = inv_freq[k],
-// a rotation that does not depend on t. Distances are given like positions; position_offset and
-// zero_position are ignored, and rows of zeros stay zeros. Refuses an odd dim with spacing even,
-// because its last sine has no cosine.
+// dst = M(distance) src, where M(Δ) is the linear map with p(t + Δ) = M(Δ) p(t) for every t. It
+// rotates each pair:
+//     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)),  φ = inv_freq[k].
+// Distances are given like positions; position_offset and zero_position are ignored, and rows of
+// zeros stay zeros. Refuses an odd dim with spacing even, because the last pair has one number.
 [[nodiscard]] ROTARY_API Status shift_sinusoidal(TokensView dst, ConstTokensView src,
                                                  const Sinusoidal& sinusoidal,
                                                  const Positions& distances) noexcept;
@@ -177,10 +176,10 @@ struct Lookup {
   TableRows rows;
 };
 
-// Contract of the functions below: tables have the dtype and the features of the tokens; indices
-// have as many tokens as the view, and its batch or 1. A destination has distinct elements and
-// shares none with what the call reads; add_learned also works in place (the same view twice).
-// Nothing is allocated on success, and nothing is written on an error, whose message names the
+// Contract of the functions below. Tables have the dtype and the features of the tokens. Indices
+// have as many tokens as the view, and a batch of 1 or that of the view. A destination has distinct
+// elements and shares none with what the call reads; add_learned also works in place (the same view
+// twice). Nothing is allocated on success; nothing is written on an error. The error names the
 // first wrong index. To use threads, split the views by tokens or, for gradients, by features; the
 // bits do not change.
 
@@ -227,7 +226,7 @@ struct TableGrid {
   std::int64_t columns = 0;
 };
 
-// The same along both axes of a grid, without the limit at 0, from the 4 x 4 neighbours. A
+// Interpolates along both axes of a grid, from 4 x 4 neighbours at x = (i + 1/2) m/n - 1/2. A
 // neighbour beyond the border takes the border's row. Weights: Keys's cubic convolution with a =
 // -3/4. torch's interpolate(size=…, mode="bicubic", align_corners=False, antialias=False): ViT,
 // DeiT.
@@ -235,25 +234,24 @@ struct BicubicInterpolation {
   std::int64_t kept_rows = 0;
   TableGrid from;
   TableGrid to;
-  // Added in double to the sides n of `to` when coordinates are computed. DINO and DINOv2 have 0.1,
-  // by scale_factor=(n + 0.1)/m. In [0, 1); if it is not 0, sides are at most 2^26.
+  // Added in double to the sides n of `to` when coordinates are computed: 0.1 in DINO and DINOv2,
+  // as scale_factor=(n + 0.1)/m. In [0, 1); if it is not 0, sides are at most 2^26.
   double size_offset = 0;
 };
 
 using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
 
-// Computes dst from src. Both have the same dtype and features, and the rows of the interpolation;
-// rows and sides are at most 2^30. dst has distinct elements and shares none with src. Weights and
-// sums are double, rounded once to nearest even on store. A neighbour of weight 0 is not read:
-// without a size_offset, a side of the same length is copied, NaN and Inf included. Nothing is
-// allocated on success, and nothing is written on an error. Errors: invalid_argument.
+// Computes dst from src. Both have the same dtype and features, and as many rows as `interpolation`
+// says; rows and sides are at most 2^30. dst has distinct elements and shares none with src.
+// Weights and sums are double, rounded once to nearest even on store. A neighbour of weight 0 is
+// not read. So without a size_offset, a side of the same length is copied, NaN and Inf included.
+// Nothing is allocated on success; nothing is written on an error. Errors: invalid_argument.
 [[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
                                                   const TableInterpolation& interpolation) noexcept;
 
-// The backward pass, the transpose of that map: adds the contributions of upstream, the gradient of
-// dst, to gradient, which has the shape of src. Rows of upstream are added in order; each sum is
-// rounded to the gradient's dtype, f32 or f64. upstream may have any dtype; f64 needs a gradient of
-// f64.
+// The backward pass of interpolate_table: adds the contributions of upstream, the gradient of dst,
+// to gradient, which has the shape of src. Rows of upstream are added in order; each sum is rounded
+// to the gradient's dtype, f32 or f64. upstream may have any dtype; f64 needs a gradient of f64.
 [[nodiscard]] ROTARY_API Status add_interpolation_gradient(
     TableView gradient, ConstTableView upstream, const TableInterpolation& interpolation) noexcept;
 

@@ -182,13 +182,13 @@ struct AttendOptions {
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k,
                                        ConstHeadsView v, const AttendOptions& options) noexcept;
 
-// The same for keys in pages. options.sequences must be given, one for each sequence of the table;
+// attend() for keys in pages. options.sequences must be given, one for each sequence of the table;
 // first_key counts keys within that sequence's pages. Rows of k_rotations are [sequences, keys of
 // the pages].
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
-// The same for keys and values in 8 bits: k and v of the formula are scale * element. With many
+// attend() for keys and values in 8 bits: k and v of the formula are scale * element. With many
 // queries, the result has the bits of attend() on the float32 nearest to scale * element. With few
 // queries, elements are read directly, and scores and weights are multiplied by the scales.
 // AttendedRow::quantized bounds both ways. A scale that is not finite gives NaN or Inf to every
@@ -221,7 +221,7 @@ struct AttentionPart {
   ScoresView log_sum_exp;
 };
 
-// The same, to read.
+// An AttentionPart that is only read.
 struct ConstAttentionPart {
   ConstHeadsView out;
   ConstScoresView log_sum_exp;

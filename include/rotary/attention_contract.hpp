@@ -33,8 +33,8 @@ struct AttendedRow {
   // The part of score_size that the additive mask adds: the largest |number|; else 0.
   double mask_size = 0;
   double softcap = 0;  // 0: none
-  // Whether keys and values are in 8 bits: their scale rounds each score, or key, and each value
-  // once more. k and v are then scale * element, exactly.
+  // True if keys and values are in 8 bits. Their scales add a rounding to each score (or key) and
+  // to each value. The exact k and v are then scale * element.
   bool quantized = false;
 };
 
@@ -77,10 +77,10 @@ struct AttendedRow {
   return sums < 0.5 ? sums / (1 - sums) : std::numeric_limits<double>::infinity();
 }
 
-// |float32 element of attend() - exact| in units of 2^-24 * the size of its feature: the largest
-// |element of v| plus the largest |element of shaw_values|, over the keys that the query sees.
-// That size is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
-// docs/numeric-contract.md derives it.
+// |float32 element of attend() - exact| in units of 2^-24 * size. The size of a feature is the
+// largest |element of v| plus the largest |element of shaw_values|, over the keys that the query
+// sees; it is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
+// docs/numeric-contract.md derives the bound.
 [[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
@@ -89,8 +89,8 @@ struct AttendedRow {
 }
 
 // |number of AttendOptions::weights - exact weight|, relative to the exact weight; small weights
-// lose up to 2^-125 more. Also bounds |their sum - 1| for a query that sees a key. A weight has the
-// error of its own score and, through the sum, those of all scores.
+// lose up to 2^-125 more. Also bounds |sum of the weights - 1| for a query that sees a key. A
+// weight has the error of its own score and, through the sum, the errors of all scores.
 [[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
@@ -98,8 +98,8 @@ struct AttendedRow {
   return std::expm1(exponent) + std::exp(exponent) * sum / (1 - sum);
 }
 
-// |log_sum_exp of attend() - exact| for a query that sees a key: the score's error, that of the sum
-// of weights, and one rounding of the result to float32.
+// |log_sum_exp of attend() - exact| for a query that sees a key: the errors of the score and of the
+// sum of weights, and one rounding of the result to float32.
 [[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
                                                            double log_sum_exp) noexcept {
   const auto keys = static_cast<double>(row.keys);
@@ -109,8 +109,8 @@ struct AttendedRow {
   return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
 }
 
-// The quantities that the bound of linear_attend() depends on. Errors are in units of the unit
-// roundoff u of the arithmetic, 2^-24, or 2^-53 for f64, relative to a feature (or its pair).
+// The quantities that the bound of linear_attend() depends on. Errors are relative to a feature (or
+// its pair), in units of the unit roundoff u: 2^-24, or 2^-53 for f64.
 struct LinearErrors {
   DType dtype = {};
   std::int64_t features = 0;
@@ -172,7 +172,7 @@ inline constexpr double elu_feature_error = 3;
          3 * static_cast<double>(parts);
 }
 
-// The bound of log_sum_exp where a position map is used.
+// attend_log_sum_exp_error_bound for attend_mapped().
 [[nodiscard]] inline double attend_mapped_log_sum_exp_error_bound(const AttendedRow& row,
                                                                   double log_sum_exp) noexcept {
   const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);

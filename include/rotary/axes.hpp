@@ -100,8 +100,8 @@ struct Axes {
 // The axis of each pair, computed from Axes.
 struct PairAxes {
   std::int64_t count = 1;  // coordinates of a position, 1..max_axes
-  // [pairs], each in 0..count-1. Empty with several axes: dense, every pair turns by the sum over
-  // all axes of coordinate * frequency, with frequencies [count][pairs] (RoPE-ViT mixed, Mochi).
+  // [pairs], each in 0..count-1. Empty with count > 1: the axes are dense. Each pair then turns by
+  // the sum over all axes of coordinate * frequency[count][pairs] (RoPE-ViT mixed, Mochi).
   std::vector<std::int32_t> of_pair = {};
 
   [[nodiscard]] bool is_dense() const noexcept { return count > 1 && of_pair.empty(); }

@@ -61,7 +61,7 @@ struct TextTokens {
   std::int64_t axes = 3;    // 1 to 8
 };
 
-// first, first + 1, ... on every axis.
+// Positions first, first + 1, … on every axis.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> text_positions(
     const TextTokens& text) noexcept;
 
@@ -74,8 +74,8 @@ struct TextTokens {
 
 // As grid_positions, row by row, but rows and columns count from the centre: n of them are at -(n -
 // n/2) to n/2 - 1 (integer division). Frames count from first_frame (-2^53 to 2^53). Qwen-Image's
-// scale_rope: QwenEmbedRope of transformer_qwenimage.py in huggingface/diffusers. Its text starts
-// at max(rows / 2, columns / 2) of the largest image.
+// scale_rope: QwenEmbedRope of transformer_qwenimage.py in huggingface/diffusers. Qwen-Image's text
+// starts at max(rows / 2, columns / 2) of the largest image.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> centred_grid_positions(
     const PatchGrid& grid, std::int64_t first_frame = 0) noexcept;
 
@@ -85,7 +85,7 @@ enum class Sampling : std::int32_t {
   centres,  // the centres of count equal parts of first to last
 };
 
-// Finite, from -2^53 to 2^53.
+// One axis of real numbers. first and last are finite, from -2^53 to 2^53.
 struct AxisRegion {
   std::int64_t count = 0;  // >= 1
   double first = 0;
@@ -94,15 +94,14 @@ struct AxisRegion {
 };
 
 // [axes][product of all counts], the last axis fastest; 1 to 8 axes. The error of a number is at
-// most 2^-51 * max(|first|, |last|) or 2^-1073, whichever is larger. CogVideoX 1.0, whose n points
-// cover a region up to stop, has ends with last = stop (n - 1) / n (get_3d_rotary_pos_embed of
-// embeddings.py in diffusers); DINOv3 has centres from -2π to 2π (modeling_dinov3_vit.py in
-// transformers).
+// most 2^-51 * max(|first|, |last|) or 2^-1073, whichever is larger. CogVideoX 1.0: Sampling::ends
+// with last = stop (n - 1) / n for n points up to stop (get_3d_rotary_pos_embed of embeddings.py in
+// diffusers). DINOv3: centres from -2π to 2π (modeling_dinov3_vit.py in transformers).
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> region_positions(
     std::span<const AxisRegion> regions) noexcept;
 
-// [3][frames * rows * columns]: frames from 0; rows and columns at patch centres. The picture is
-// centred at 0 and scaled to this area for any grid (in patches; > 0, at most 2^53): patches are
+// [3][frames * rows * columns]: frames from 0; rows and columns at patch centres. Any picture is
+// centred at 0 and scaled to `area` (in patches; > 0, at most 2^53). So patches are
 // sqrt(area / (rows * columns)) apart. Error: at most 2^-50 times the largest row or column. Mochi,
 // area 192 * 192: MochiRoPE of transformer_mochi.py in diffusers.
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid,

@@ -26,8 +26,8 @@ struct Cope {
 
 // scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. Scores
 // are as they enter softmax (divided by sqrt(head_dim), masked with -Inf). The view must hold each
-// query's own key: range.first_key + keys > the position of the last query. A decode step then has
-// the bits of that row of the whole. Sums are double, rounded once.
+// query's own key: range.first_key + keys > the position of the last query. A decode step then
+// gives the bits of the same row in a whole computation. Sums are double, rounded once.
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
                                          const Cope& cope, const BiasRange& range) noexcept;
 
@@ -37,8 +37,8 @@ struct CopeInputs {
   ConstHeadsView q;
 };
 
-// The call adds to each: [batch, heads, queries, keys], [batch, queries, heads, features] and
-// [positions][features].
+// The gradients that a call adds to: [batch, heads, queries, keys], [batch, queries, heads,
+// features] and [positions][features].
 struct CopeGradients {
   ScoresView scores;
   HeadsView q;

@@ -11,8 +11,8 @@
 
 namespace rotary {
 
-// The shape of a parameter: one number; [heads]; [units] of a hidden layer or a sum (an integer of
-// this shape counts them); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
+// The shape of a parameter: one number; [heads]; [units], the units of a hidden layer (or, if the
+// parameter is an integer, their number); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
 enum class ParameterShape : std::int32_t {
   one = 1,
   heads = 2,
@@ -30,7 +30,7 @@ struct ParameterBounds {
   std::string_view requirement = {};
 };
 
-// From -2^256 to 2^256: no sum of the formulas leaves double.
+// With numbers from -2^256 to 2^256, no sum in a formula overflows double.
 inline constexpr ParameterBounds any_number = {-0x1p256, 0x1p256, "from -2^256 to 2^256"};
 inline constexpr ParameterBounds positive_number = {0x1p-1074, 0x1p256, "> 0 and <= 2^256"};
 inline constexpr ParameterBounds finite_number = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023,
@@ -49,8 +49,8 @@ enum class StartKind : std::int32_t { none = 1, uniform = 2, normal = 3 };
 // The distribution that a learned parameter starts from.
 struct ParameterStart {
   StartKind kind = StartKind::none;
-  double first = 0;   // lower end; mean
-  double second = 0;  // upper end; standard deviation
+  double first = 0;   // uniform: the lower end; normal: the mean
+  double second = 0;  // uniform: the upper end; normal: the standard deviation
 };
 
 // The name, range and start of one parameter.
@@ -75,7 +75,7 @@ struct ParameterFacts {
 //   parameters(self, visit), as above
 //   static bool depends_on_context(const Rule&);  only where frequencies follow the context's
 //   length
-// and beside each enumeration that is a parameter of one:
+// and beside each enumeration that is a parameter of a rule:
 //   static constexpr std::array enumerators;  of NamedEnumerator, the default first
 template <class Encoding>
 struct Describe;
@@ -103,7 +103,7 @@ template <class Enum>
   return value == Describe<Enum>::enumerators.front().value;
 }
 
-// The facts of a setting, for aggregates whose parameters are all of this kind.
+// The facts of a setting.
 [[nodiscard]] constexpr ParameterFacts setting(std::string_view name, ParameterBounds bounds,
                                                std::string_view meaning) noexcept {
   return {.name = name, .kind = ParameterKind::setting, .bounds = bounds, .meaning = meaning};

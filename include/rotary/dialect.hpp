@@ -61,8 +61,8 @@ struct Dialect {
   friend bool operator==(const Dialect&, const Dialect&) = default;
 };
 
-// "transformers@4.51", "vllm@0.33", "llama.cpp" and "sglang", which have no versions. Error:
-// invalid_argument, which names what there is.
+// "transformers@4.51", "vllm@0.33"; "llama.cpp" and "sglang" have no versions. Error:
+// invalid_argument, with the engines or versions that exist.
 [[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
 [[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
 
@@ -103,7 +103,7 @@ struct EngineFacts {
   std::string_view source;  // what was read: version, commit
   EngineVersion oldest = {};
   EngineVersion newest = {};            // 0.0: one version alone
-  Numerics numerics = Numerics::exact;  // those that reproduce its rounding
+  Numerics numerics = Numerics::exact;  // the ones that reproduce the engine's rounding
   std::string_view looked_at = {};      // when, "2026-11-27"
   // The releases that were looked at, in order; any release between two of them has Evidence::none.
   // Empty: only the version of `source`.
@@ -130,7 +130,7 @@ struct DialectReading {
   ModelSpec model;
   // Lengths that the engine passes to rules that depend on the context.
   LengthPolicy lengths = LengthPolicy::each_call;
-  std::vector<const DialectRule*> acted;  // those that changed something, in order
+  std::vector<const DialectRule*> acted;  // rules that changed something, in order
   std::optional<std::string> refusal;     // why the engine does not run the model; rules after
                                           // the refusing one were not applied to `model`
   ReadingEvidence evidence = {};

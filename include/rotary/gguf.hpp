@@ -85,7 +85,7 @@ struct GgufTensor {
 struct GgufMetadata {
   std::uint32_t version = 0;                     // 2 or 3
   std::endian byte_order = std::endian::little;  // of the file
-  std::uint64_t tensors = 0;                     // how many the file has
+  std::uint64_t tensors = 0;                     // number of tensors in the file
   std::vector<GgufKey> keys;                     // in the order of the file
   // rope_freqs.weight, rope_factors_long.weight and rope_factors_short.weight, if the file has
   // them.
@@ -95,9 +95,9 @@ struct GgufMetadata {
 // Reads a file of version 2 or 3 in either byte order, front to back, through a window of 32 KiB.
 // Reads no tensor data except that of rope_tensors, and allocates only the window and what it
 // keeps. Without rope_tensors the file may end after its list of tensors. Errors: malformed_input,
-// with the byte at which the file is not what the format requires; unsupported for other versions
-// and nested arrays, and for a file with more than 65536 keys, 2^20 tensors, 2^23 strings in
-// arrays, or keys and values of more than 16 MiB to keep.
+// with the offset of the byte that breaks the format; unsupported for other versions and nested
+// arrays, and for a file with more than 65536 keys, 2^20 tensors, 2^23 strings in arrays, or 16 MiB
+// of keys and values to keep.
 [[nodiscard]] ROTARY_API Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept;
 
 // Values that a file lacks, and overrides of its keys.
@@ -115,11 +115,11 @@ struct GgufOptions {
 // file's weights, which the converter may have reordered. Errors: those of read_gguf_metadata();
 // malformed_input for keys that are missing, mistyped or contradict one another; unsupported for an
 // architecture that llama.cpp did not know at gguf_commit(), for one whose positions no spec
-// describes, and for split files but the first; invalid_argument for options.
+// describes, and for a split file other than the first; invalid_argument for options.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve_gguf(const ByteSource& source,
                                                         const GgufOptions& options = {}) noexcept;
 
-// The same for keys that were already read.
+// resolve_gguf() for keys that were already read.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve_gguf(const GgufMetadata& metadata,
                                                         const GgufOptions& options = {}) noexcept;
 

@@ -52,12 +52,12 @@ inline constexpr std::array all_cause_groups = {CauseGroup::structure, CauseGrou
 struct Hypothesis {
   std::string_view name;  // "pairing"; unique
   CauseGroup group = CauseGroup::structure;
-  std::string_view sentence;  // for people: what is otherwise
+  std::string_view sentence;  // for people: what differs
   std::string_view advice;    // what to look at next
 };
 
-// All hypotheses; among ties the first is named first. All rules of engines (rules_of()) are one
-// hypothesis, "engine_rule".
+// All hypotheses. Of several that explain the numbers equally well, the earliest is named first.
+// All rules of engines (rules_of()) are one hypothesis, "engine_rule".
 [[nodiscard]] ROTARY_API std::span<const Hypothesis> identify_hypotheses() noexcept;
 
 // A mistake with its values.
@@ -65,7 +65,7 @@ struct Cause {
   const Hypothesis* hypothesis = nullptr;  // of identify_hypotheses()
   // Fields that differ: `one` was configured, `other` was found.
   std::vector<FieldDifference> fields = {};
-  std::string_view rule = {};      // of an engine_rule: its name; otherwise empty
+  std::string_view rule = {};      // the name of the engine's rule, for engine_rule; else empty
   std::string_view sentence = {};  // the hypothesis' or the rule's
 };
 
@@ -73,8 +73,8 @@ struct Cause {
 enum class FoundArithmetic : std::int32_t {
   exact = 1,           // exact angles, one rounding of the result
   float32_angles = 2,  // position * frequency in float32
-  rounded_rows = 3,    // and cos and sin rounded to the dtype
-  every_step = 4,      // and each product, and the sum: Llama in Transformers
+  rounded_rows = 3,    // float32_angles, with cos and sin rounded to the dtype
+  every_step = 4,      // rounded_rows, with each product and the sum rounded: Llama in Transformers
 };
 
 // "exact", "float32_angles", "rounded_rows", "every_step".
@@ -90,8 +90,8 @@ struct Explanation {
   // vectors differ by three times the rounding noise there. Absent for the first explanation, after
   // the first separated_explanations, and if no position below 2^20 separates them.
   std::optional<std::int64_t> separating_position = {};
-  // The same for coordinates (p, p + 3, p + 7, …), if equal coordinates on all axes separate
-  // nothing.
+  // The smallest p at which coordinates (p, p + 3, p + 7, …) separate them, if equal coordinates on
+  // all axes never do.
   std::optional<std::int64_t> separating_grid = {};
   std::optional<RotarySpec> spec = {};  // as far as a spec can express it
 };
@@ -113,13 +113,13 @@ enum class Verdict : std::int32_t {
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // of lengths after from A times the lengths before, relative
+  double deviation = 0;  // relative difference between lengths after and A * lengths before
   bool rotated = true;   // false: no feature changed
 };
 
 // The position of each token, solved from the angles of its pairs.
 struct ReadPositions {
-  std::int64_t axes = 1;  // 1, or those of the spec
+  std::int64_t axes = 1;  // 1, or the number of axes of the spec
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
   std::vector<double> expected = {};   // [axes][batch][tokens]
@@ -188,12 +188,13 @@ struct IdentifyOptions {
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;
 
-// The same for rows of cos and sin (times A) with one number for each pair; they do not show the
+// identify() for rows of cos and sin (times A) with one number for each pair. Rows do not show the
 // pairing. rows.attention_factor is not used.
 [[nodiscard]] ROTARY_API Result<Identification> identify_rows(
     const CosSinView& rows, std::int64_t pairs, const IdentifyOptions& options = {}) noexcept;
 
-// The same for frequencies [pairs], radians per position; they show neither pairing nor positions.
+// identify() for frequencies [pairs], radians per position. They show neither pairing nor
+// positions.
 // attention_factor: the program's factor on cos and sin.
 [[nodiscard]] ROTARY_API Result<Identification> identify_frequencies(
     std::span<const double> inv_freq, double attention_factor = 1,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the instruction set that the kernels use. The best one that the machine supports is
 // chosen at first use, unless the environment variable ROTARY_INSTRUCTION_SET, read at first use,
-// or force_instruction_set() names another. The choice is the only mutable state of this library.
-// Beside it, chosen once: how memory beyond the caches is prefetched.
+// or force_instruction_set() names another. The library's only other mutable state, key_fetching(),
+// is chosen once.
 //
 //   *instruction_set();              // "AVX3"
 //   force_instruction_set("AVX2");   // as on an older machine
@@ -28,10 +28,10 @@ namespace rotary {
 // Uses the set with this name from now on, in every thread. Error: unsupported.
 [[nodiscard]] ROTARY_API Status force_instruction_set(std::string_view name) noexcept;
 
-// How a decode step prefetches cached keys and values on this machine: "lines", with which rotate()
-// prefetches tensors beyond the caches, too, or "pages", which is faster on Zen 4. Chosen by the
-// processor's family or, at first use, by the environment variable ROTARY_KEY_FETCHING; no bit
-// depends on it. Error: unsupported, if the variable names neither; attend() then fails, too.
+// How a decode step prefetches cached keys and values on this machine. "pages" is faster on Zen 4;
+// with "lines", rotate() also prefetches tensors beyond the caches. Chosen by the processor's
+// family or, at first use, by the environment variable ROTARY_KEY_FETCHING; no bit depends on it.
+// Error: unsupported, if the variable names neither; attend() then fails, too.
 [[nodiscard]] ROTARY_API Result<std::string_view> key_fetching() noexcept;
 
 }  // namespace rotary

@@ -44,7 +44,7 @@ struct HeadNorm {
   NormOver over = {};  // must be given
 };
 
-// Normalises every head of src into dst: for queries what append() does for keys. To work in place,
+// Normalises every head of src into dst: for queries, as append() does for keys. To work in place,
 // pass the same view twice; otherwise as in rotate(). dst and src have the same extents and dtype,
 // or src is f32 and dst bf16 or f16. Features are adjacent (a stride of 1); f64 is refused.
 //
@@ -72,7 +72,7 @@ struct KvCache {
   std::optional<HeadsView> v = {};
 };
 
-// The same in 8 bits, a float32 scale beside each head of a slot.
+// A KvCache in 8 bits, with a float32 scale beside each head of a slot.
 struct QuantizedKvCache {
   QuantizedHeadsView k;
   std::optional<QuantizedHeadsView> v = {};
@@ -109,7 +109,7 @@ enum class NormOrder : std::int32_t {
   after_rotation = 2,   // Llama 4, HunYuan, NanoChat
 };
 
-// The norm of keys before they are rotated (QK-norm).
+// The norm of keys (QK-norm), and whether it comes before or after their rotation.
 struct KeyNorm {
   HeadNorm norm;
   NormOrder order = {};  // must be given
@@ -131,8 +131,8 @@ struct AppendOptions {
 //
 // k has the head_dim, tokens and batch of the rotations, as in rotate() with direction forward.
 // Elements keep their dtype, or are converted from f32 to bf16 or f16; cache.k and cache.v may
-// differ in dtype. The two caches share no element with the inputs or with each other, and their
-// own elements are distinct. The slots of a map are distinct and lie within the cache, which is
+// differ in dtype. The two caches share no element with the inputs or with each other, and the
+// elements of each are distinct. The slots of a map are distinct and within the cache, which is
 // checked. Consecutive slots: batch row b is block b, so the cache has at least as many blocks as k
 // has batch rows.
 //
@@ -152,9 +152,9 @@ struct AppendOptions {
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;
 
-// The same into a cache in 8 bits. k and v are f32, bf16 or f16, and arithmetic is float32. The
-// limits are those of k_norm: a head has at most 2048 features, and 16-bit keys go with no
-// rotations that round each product. Let z be the float32 numbers of a head, and m the largest |z|.
+// append() into a cache in 8 bits. k and v are f32, bf16 or f16, and arithmetic is float32. The
+// limits are those of k_norm: at most 2048 features in a head, and no 16-bit keys with rotations
+// that round each product. Let z be the float32 numbers of a head, and m the largest |z|.
 // The elements are z * 127/m, rounded to nearest even, none of them -128; the scale is m/127. The
 // error is at most append_int8_error_bound (numeric_contract.hpp): half a step plus the error of z.
 // A head whose m is below 2^-100 gets zeros and scale 0. A head with a number that is not finite

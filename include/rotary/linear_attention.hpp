@@ -52,8 +52,8 @@ struct EluPlusOne {};
 struct SoftmaxExp {};
 
 // FAVOR+: φ(x) = ϕ(x) = exp(w_r·y - |y|²/2) with y = sqrt(softmax_scale) x, one feature for each
-// direction w_r. The mean of φ(q)·ϕ(k) over random w is exp(softmax_scale q·k): an estimate of
-// softmax attention whose error falls as 1/sqrt(features).
+// direction w_r. The mean of φ(q)·ϕ(k) over random w is exp(softmax_scale q·k). So this estimates
+// softmax attention, with an error that falls as 1/sqrt(features).
 struct PositiveRandomFeatures {
   std::span<const float> directions;  // [head_dim][features], from make_random_features; not owned
   double softmax_scale = 0;           // must be given, > 0: 1/sqrt(head_dim) in most models
@@ -63,8 +63,8 @@ using FeatureMap = std::variant<EluPlusOne, SoftmaxExp, PositiveRandomFeatures>;
 
 // The keys that a query sees.
 enum class LinearMask : std::int32_t {
-  causal = 1,         // those of the state and up to its own token; needs as many queries as keys
-  bidirectional = 2,  // those of the state and all keys of the call
+  causal = 1,         // keys of the state and up to its own token; needs as many queries as keys
+  bidirectional = 2,  // keys of the state and all keys of the call
 };
 
 // [batch, tokens, heads, features]. k and v have the same batch, tokens and heads; q has k's
@@ -75,8 +75,8 @@ struct LinearHeads {
   ConstHeadsView v;
 };
 
-// The rotations of φ(q) and ϕ(k), applied in the numerator only. Their head_dim is the number of
-// features, their tokens those of q and of k. For causal attention the two may be the same.
+// The rotations of φ(q) and ϕ(k), applied in the numerator only. A rotation's head_dim is the
+// number of features; it has the tokens of q or of k. For causal attention both may be one object.
 struct NumeratorRotations {
   const Rotations& q;
   const Rotations& k;

@@ -90,15 +90,15 @@ enum class FrameTimes : std::int32_t {
   rate_first,     // i * (r * s), truncated
   seconds_first,  // (i * s) * r, truncated
   not_truncated,  // (i * s) * r; all ids after it are real numbers, float32
-  // Defects of Transformers 5.3 to 5.5, with VisionTokens::grid and VideoFrames::one_group: every
-  // frame has one time, and each row is repeated for all frames before the next. Where the video
-  // starts at p, the time is
+  // Defects of Transformers 5.3 to 5.5; only with VisionTokens::grid and VideoFrames::one_group.
+  // All frames have one time, and each row is repeated for all frames before the next row. The time
+  // of a video that starts at p:
   start,          // p
   start_seconds,  // p * (s truncated) * r
-  start_rate,     // the same; p * r in an image, and images beside videos fail
+  start_rate,     // as start_seconds; images have p * r, and images beside videos are refused
 };
 
-// MRopePositions::delta.
+// How MRopePositions::delta is computed.
 enum class DecodeOffset : std::int32_t {
   past_highest,  // 1 + the highest id - the number of tokens
   not_negative,  // at least 0: a defect of Transformers 5.2
@@ -122,11 +122,12 @@ enum class VisionTokens : std::int32_t {
   canvas,
 };
 
-// Other than none: with VisionTokens::grid and VideoFrames::one_group.
+// The order of a video's sound among its patches. Values other than none need VisionTokens::grid
+// and VideoFrames::one_group.
 enum class SoundOfVideo : std::int32_t {
   none,      // audio_tokens must be 0
-  by_chunk,  // in turns of ids_per_chunk; the two markers share an id
-  by_token,  // by rising time, video first; each marker has an id
+  by_chunk,  // video and sound alternate in chunks of ids_per_chunk; the two markers share an id
+  by_token,  // in the order of ids, video before sound with the same id; each marker has an id
 };
 
 // How the frames of a video are arranged in a prompt.
@@ -187,8 +188,8 @@ struct MRopePositions {
 [[nodiscard]] ROTARY_API Result<MRopePositions<std::int64_t>> m_rope_positions(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 
-// The same as real numbers, for every convention. If frame times are not truncated, each sum is
-// rounded to float32, as in the model.
+// The ids of m_rope_positions() as real numbers, for every convention. If frame times are not
+// truncated, each sum is rounded to float32, as in the model.
 [[nodiscard]] ROTARY_API Result<MRopePositions<double>> m_rope_coordinates(
     std::span<const TokenGroup> groups, const MRopeConvention& convention) noexcept;
 

@@ -21,8 +21,8 @@
 
 namespace rotary {
 
-// Two rows differ if two of their numbers are farther apart than this, the last place of bf16 below
-// 1.
+// Two rows differ if any of their numbers differ by more than this: one unit in the last place of
+// bf16 for numbers from 1/2 to 1.
 inline constexpr double row_tolerance = 0x1p-8;
 
 // Whether positions depend on a field.
@@ -51,7 +51,7 @@ struct RowsDifference {
   // The first position whose rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};
   double at_first = 0;  // the largest difference of two numbers there
-  // The pairs whose rows differ somewhere in the context; empty, too, where !same_features.
+  // The pairs whose rows differ somewhere in the context; empty if !same_features.
   std::vector<std::int64_t> pairs = {};
   // Whether pair i of both turns the same two features.
   bool same_features = true;
@@ -81,7 +81,7 @@ struct RotaryDifference {
   // Why the rows cannot be compared; absent: they were.
   std::optional<std::string> not_comparable = {};
 
-  // Whether rows, or fields that no rows show, differ.
+  // True if rows differ or cannot be compared, or if a field with FieldEffect::model differs.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
@@ -132,8 +132,8 @@ struct ReadingsDifference {
     const DialectReading& one, const DialectReading& other,
     const ComparisonOptions& options = {}) noexcept;
 
-// Rows alone. context_tokens, 1 to 2^31. Errors: invalid_argument, also where the heads differ in
-// size, and for frequencies or factors that make_frequencies() would not make, NaN among them.
+// Rows alone. context_tokens is 1 to 2^31. Errors: invalid_argument if the heads differ in size,
+// and for frequencies or factors (such as NaN) that make_frequencies() never makes.
 [[nodiscard]] ROTARY_API Result<RowsDifference> compare_rows(const Frequencies& one,
                                                              const Frequencies& other,
                                                              std::int64_t context_tokens) noexcept;

@@ -95,7 +95,7 @@ struct ModelEncoder {
 // another pairing than the checkpoint to give the same scores.
 enum class ProjectionRows : std::int32_t {
   kept = 1,      // as in the checkpoint
-  permuted = 2,  // each head's from half to interleaved, or from interleaved to half
+  permuted = 2,  // each head's rows, from half to interleaved or from interleaved to half
 };
 
 // "kept", "permuted".

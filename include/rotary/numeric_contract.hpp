@@ -77,7 +77,8 @@ template <PositionNumber Number>
   return roundings * (1 + 0x1p-20) + std::numbers::sqrt2 * angle_error_bound(position) * 0x1p24;
 }
 
-// The same for a bf16 result: the float32 result rounded once to 8 bits of significand.
+// rotate_error_bound for a bf16 result: the float32 result is rounded once to 8 bits of
+// significand.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_bf16_error_bound(Direction direction, double attention_factor,
                                              Number position) noexcept {
@@ -104,7 +105,7 @@ template <PositionNumber Number>
 }
 
 // Error of a float32 result after it is stored as dtype, in units of 2^-24 * size. float_units: the
-// float32 result's own error in these units. Neither the result nor the exact value is larger than
+// error of the float32 result in these units. Neither the result nor the exact value is larger than
 // size. f16: only below f16_overflow.
 [[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
                                                double size) noexcept {
@@ -159,8 +160,8 @@ template <PositionNumber Number>
 }
 
 // For rotations of make_shift: the position to pass to the bounds of rows and rotated pairs, with
-// A'/A as the attention factor. An angle that is a difference of two has the errors of both. With
-// equal frequencies and a whole number of positions between, |to - from| suffices.
+// A'/A as the attention factor. The angle is a difference of two, so it has the errors of both.
+// With equal frequencies and a distance that is a whole number, |to - from| suffices.
 template <PositionNumber Number>
 [[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
   return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));
@@ -196,7 +197,7 @@ template <PositionNumber Number>
   return 0x1p-21 + 4 * 0x1p-23 * attention_factor * position * inv_freq;
 }
 
-// row_f64_error_bound and rotate_f64_error_bound for xPos; attention_factor is A times the factor.
+// row_f64_error_bound for rows of xPos; attention_factor is A times xPos's factor.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_row_f64_error_bound(double attention_factor, Number position) noexcept {
   return attention_factor * (angle_error_bound(position) + xpos_factor_error);

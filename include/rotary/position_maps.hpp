@@ -68,7 +68,7 @@ struct DualChunk {
 };
 
 // Each pair turns by min(Δ |inv_freq|, max_angle) in its own direction: it stops at max_angle
-// instead of completing the turn. If q = k, the score falls with Δ; in general it need not
+// instead of completing the turn. If q = k, the score falls with Δ; for other q and k it need not
 // (docs/theory/attention.md).
 struct ClippedAngle {
   double max_angle = std::numbers::pi;  // radians; > 0 and <= π
@@ -129,14 +129,14 @@ struct MappedAttention {
 // Frequencies for each feature of a window.
 struct TwoAngles {
   HeadWindow window;  // of the head; pairing half or interleaved, 1 block
-  // [window.rotary_dim]: entry f belongs to feature window.first_feature + f. Their own window has
-  // as many pairs, so rotate() refuses them for heads of `window`.
+  // [window.rotary_dim]: entry f belongs to feature window.first_feature + f. The window of these
+  // frequencies has one pair for each entry, so rotate() refuses them for heads of `window`.
   Frequencies of_features;
 };
 
-// inv_freq: radians per position of each feature of the window; axes: the axis of each (`of_pair`,
-// [rotary_dim]), none for one axis, not dense. Errors: invalid_argument, with the requirement and
-// what was got; out_of_memory.
+// inv_freq: radians per position of each feature of the window. axes: of_pair ([rotary_dim]) has
+// the axis of each feature, and is empty for one axis. Errors: invalid_argument, with the
+// requirement and what was got, also for dense axes; out_of_memory.
 [[nodiscard]] ROTARY_API Result<TwoAngles> make_two_angles(const HeadWindow& window,
                                                            std::vector<double> inv_freq,
                                                            PairAxes axes) noexcept;

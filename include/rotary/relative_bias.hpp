@@ -94,7 +94,7 @@ enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 
 // slopes of the next lower power of two come first, then every second slope of the next higher one.
 // So do Press et al. (BLOOM, Falcon, Baichuan), MPT and ggml, which differ in their roundings.
 struct Alibi {
-  std::int64_t heads = 0;  // those here, > 0
+  std::int64_t heads = 0;  // > 0; with tensor parallelism, the heads of this device
   // Tensor parallel: these heads start at first_head of the model's model_heads (<= 2^20), which
   // decide the slopes. Absent: model_heads = heads.
   std::int64_t first_head = 0;
@@ -192,8 +192,8 @@ struct Describe<KerplePower> {
   }
 };
 
-// Clamps the numbers as the authors' code does before each use: at least 0.01, the power's exponent
-// at most 2. Our own limit for the others is 2^256. NaN stays.
+// Clamps the numbers as the authors' code does before each use: all to at least 0.01, the power's
+// exponent to at most 2. This library clamps the others to 2^256. NaN stays.
 [[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
 [[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
 
@@ -210,8 +210,8 @@ struct Describe<KerplePower> {
 // nothing only while i stays at most |threshold|. Numbers from -2^256 to 2^256.
 struct Fire {
   double c = 0.1;
-  // L. For code that stores init_L and a learned multiplier: their product (DAPE stores half of the
-  // init_L that it is given: 256).
+  // L. If code stores init_L and a learned multiplier, pass their product. (DAPE stores half of the
+  // init_L that it is given: 256.)
   double threshold = 512;
   double epsilon = 1e-6;                   // in [2^-100, 1]
   std::vector<double> hidden_weight = {};  // [width]
@@ -289,8 +289,8 @@ struct Describe<Sandwich> {
 struct Tisa {
   std::int64_t kernels = 0;    // bumps of each head, in [1, 2^20]; 5 in the paper
   std::vector<double> a = {};  // [heads][kernels], from -2^256 to 2^256: heights
-  std::vector<double> b = {};  // the same: how narrow; its sign means nothing
-  std::vector<double> c = {};  // the same: the distance, in tokens, at which a bump stands
+  std::vector<double> b = {};  // as a; the larger |b|, the narrower the bump
+  std::vector<double> c = {};  // as a; the distance, in tokens, at which a bump has its top
 
   friend bool operator==(const Tisa&, const Tisa&) = default;
 };
@@ -321,7 +321,7 @@ struct Describe<Tisa> {
   }
 };
 
-// One of these, and a type of its own, so that symbols keep their names when one is added.
+// The alternatives of RelativeBias, a struct of its own: a new one does not change symbols.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
 // One relative bias with its parameters.
 struct RelativeBias : RelativeBiases {
@@ -330,7 +330,7 @@ struct RelativeBias : RelativeBiases {
 };
 
 // Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
-// std::vector<double> or, of T5, a ConstTableView; const where the bias is.
+// std::vector<double> or, for T5, a ConstTableView. It is const if the bias is.
 template <class Bias, class Visit>
 requires std::is_same_v<std::remove_const_t<Bias>, RelativeBias>
 void for_each_parameter(Bias& bias, Visit visit) {
@@ -344,11 +344,11 @@ void for_each_parameter(Bias& bias, Visit visit) {
 // The names of all encodings, in the order of the alternatives.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> relative_bias_names() noexcept;
 
-// An encoding of this name with nothing set; nothing where no encoding has it.
+// The encoding of this name with default members; absent if no encoding has this name.
 [[nodiscard]] ROTARY_API std::optional<RelativeBias> relative_bias_named(
     std::string_view name) noexcept;
 
-// As in relative_bias_names().
+// The name of the encoding, as in relative_bias_names().
 [[nodiscard]] ROTARY_API std::string_view to_string(const RelativeBias& bias) noexcept;
 
 // Row r is a query at first_query + r, column c a key at first_key + c. Positions are int64; a
@@ -391,8 +391,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
                                                 const BiasIndex& at) noexcept;
 
 // Fills out[batch][head][row][column], the same for every batch row. An element depends only on the
-// bias, the head and the two positions: one row of a decode step has the bits of that row of the
-// whole. Nothing is written on an error.
+// bias, the head and the two positions, so a decode step gives the bits of the same row in a whole
+// computation. Nothing is written on an error.
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,

@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-/* Grows when a function or struct changes incompatibly; rotary_abi_version() is the library's. */
+/* Grows when a function or struct changes incompatibly. Compare it with rotary_abi_version(). */
 #define ROTARY_ABI_VERSION 1
 
 /* ---- Status ------------------------------------------------------------------------------- */
@@ -146,8 +146,8 @@ ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t co
                                               const rotary_resolve_options* options,
                                               rotary_model** out);
 
-/* A file. read_at copies `count` bytes from `offset` on, within size_bytes, and returns how many;
- * it must not throw. NULL: context is the bytes themselves. */
+/* A file. read_at copies `count` bytes from `offset` on, within size_bytes, and returns the number
+ * copied; it must not throw. If read_at is NULL, context points to the bytes of the file. */
 typedef struct rotary_byte_source {
   size_t struct_size;
   void* context;
@@ -156,16 +156,17 @@ typedef struct rotary_byte_source {
 } rotary_byte_source;
 #define ROTARY_BYTE_SOURCE_INIT \
   { sizeof(rotary_byte_source), NULL, NULL, 0 }
-/* A GGUF file, of split files the first. options may be NULL; their pairing must be 0. */
+/* A GGUF file, or the first of split files. options may be NULL; options->pairing must be 0. */
 ROTARY_API rotary_status rotary_model_resolve_gguf(const rotary_byte_source* source,
                                                    const rotary_resolve_options* options,
                                                    rotary_model** out);
 ROTARY_API void rotary_model_free(rotary_model* model);
-/* ROTARY_PAIRING_… of the checkpoint that a GGUF file was made from; 0: no such, no rotation. */
+/* ROTARY_PAIRING_… of the checkpoint that a GGUF file was made from; 0 if the model is no GGUF file
+ * or does not rotate. */
 ROTARY_API int32_t rotary_model_checkpoint_pairing(const rotary_model* model);
-/* Things that no key of GGUF says, in words; NULL when there is no such; lives with the model. */
+/* Number of facts that no key of GGUF states. */
 ROTARY_API int64_t rotary_model_unstated_count(const rotary_model* model);
-/* Text `index` of them. */
+/* Such a fact in words; NULL when there is no such index; lives as long as the model. */
 ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t index);
 
 /* 0 when the config does not say. */
@@ -182,12 +183,13 @@ ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, in
  * when there is no such layer or position < 0. */
 ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
                                             int64_t position);
-/* The config's name for the layers that use rotary embedding 0, 1, …; NULL: all. The model's. */
+/* The config's name for the layers that use rotary embedding 0, 1, …; NULL if all layers do. Lives
+ * as long as the model. */
 ROTARY_API const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary);
 /* The factor of the softmax scale, apart from the attention factor; NaN, with an error, when there
  * is no such rotary embedding. */
 ROTARY_API double rotary_model_softmax_factor(const rotary_model* model, int64_t rotary);
-/* Number of warnings: things in the config that are legal, but suspicious. */
+/* Number of warnings: legal but suspicious facts in the config. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
 /* NULL when there is no such warning; lives as long as the model. */
 ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
@@ -210,7 +212,7 @@ ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, 
 ROTARY_API rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
                                                     rotary_frequencies** out);
 
-/* The same for a context of context_tokens, >= 1: for rules whose frequencies depend on it. */
+/* rotary_frequencies_of_spec for a context of context_tokens, >= 1, if frequencies depend on it. */
 ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json,
                                                                size_t spec_bytes,
                                                                int64_t context_tokens,
@@ -252,7 +254,7 @@ typedef struct rotary_axis_frequencies {
 #define ROTARY_AXIS_FREQUENCIES_INIT \
   { sizeof(rotary_axis_frequencies), 1, NULL, NULL, 0, 1.0 }
 
-/* As rotary_frequencies_of_inv_freq. Specs as JSON name the layouts of models: "axes". */
+/* As rotary_frequencies_of_inv_freq. In a spec as JSON, "axes" describes the layout instead. */
 ROTARY_API rotary_status rotary_frequencies_of_axes(const rotary_window* window,
                                                     const rotary_axis_frequencies* from,
                                                     rotary_frequencies** out);
@@ -271,8 +273,8 @@ ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* fre
                                                    rotary_window* window);
 /* A, the factor in cos and sin. */
 ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
-/* [rotary_dim / 2], radians per position, of dense axes [axes][rotary_dim / 2]; lives as long as
- * the frequencies. */
+/* [rotary_dim / 2], or [axes][rotary_dim / 2] for dense axes; radians per position. Lives as long
+ * as the frequencies. */
 ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
 /* Coordinates of a position, 1 for most models; 0, with an error, for a missing handle. */
 ROTARY_API int64_t rotary_frequencies_axes(const rotary_frequencies* frequencies);
@@ -329,7 +331,7 @@ ROTARY_API rotary_status rotary_rotations_make(const rotary_frequencies* frequen
                                                const rotary_rotations_options* options,
                                                rotary_rotations** out);
 
-/* The same into existing rotations: allocates nothing if there are no more rows than before. */
+/* Makes rows in existing rotations: allocates nothing if there are no more rows than before. */
 ROTARY_API rotary_status rotary_rotations_remake(rotary_rotations* rotations,
                                                  const rotary_frequencies* frequencies,
                                                  const rotary_positions* positions);
@@ -340,8 +342,8 @@ ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window
                                                      const rotary_rotations_options* options,
                                                      rotary_rotations** out);
 
-/* The same for rows that are no rotations: any finite numbers, with an attention_factor of 1.
- * ROTARY_INVERSE is refused for them. */
+/* rotary_rotations_of_cos_sin for rows that are no rotations: any finite numbers, with an
+ * attention_factor of 1. ROTARY_INVERSE is refused for them. */
 ROTARY_API rotary_status rotary_rotations_of_unchecked_cos_sin(
     const rotary_window* window, const rotary_cos_sin* rows,
     const rotary_rotations_options* options, rotary_rotations** out);

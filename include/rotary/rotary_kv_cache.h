@@ -112,8 +112,8 @@ ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const r
                                                  const rotary_slots* slots,
                                                  const rotary_append_options* options);
 
-/* The same into a cache in 8 bits: each head is rounded to half a step of its scale. options may be
- * NULL. */
+/* rotary_append into a cache in 8 bits: each element is rounded by at most half a step of its
+ * head's scale. options may be NULL. */
 ROTARY_API rotary_status rotary_append_int8(const rotary_int8_kv* cache, const rotary_kv* heads,
                                             const rotary_slots* slots,
                                             const rotary_rotations* rotations,
@@ -132,7 +132,7 @@ ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
 
 /* ---- Shift -------------------------------------------------------------------------------- */
 
-/* Cached keys are, or are to be, rotated by these frequencies at these positions. */
+/* The frequencies and positions that cached keys have, or shall have. */
 typedef struct rotary_rotated_at {
   size_t struct_size;
   const rotary_frequencies* frequencies;
@@ -149,7 +149,7 @@ ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotations_options* options,
                                            rotary_rotations** out);
 
-/* The same into existing rotations: allocates nothing if there are no more rows than before. */
+/* As rotary_shift_make, into existing rotations: allocates nothing if there are no more rows. */
 ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
                                              const rotary_rotated_at* from,
                                              const rotary_rotated_at* to);
@@ -158,8 +158,7 @@ ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
 ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
                                       const rotary_executor* executor);
 
-/* The same for quantized keys; the scales become those of the turned heads. executor may be
- * NULL. */
+/* rotary_shift for quantized keys; it also changes the scales. executor may be NULL. */
 ROTARY_API rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
                                            const rotary_executor* executor);
 

@@ -36,30 +36,30 @@ struct RotateOptions {
 //
 // dst and src have the same dtype and extents; extents.features is the window's head_dim,
 // extents.tokens is rotations.tokens(), extents.batch is rotations.batch() unless that is 1. To
-// work in place, pass the same view twice; otherwise dst and src share no element. Views that
-// interleave in memory, as in a fused QKV, are legal: sharing is decided exactly if strides nest,
-// and a call is refused if it cannot be decided. Elements of dst are distinct.
+// work in place, pass the same view twice; otherwise dst and src share no element. They may
+// interleave in memory, as in a fused QKV. A call is refused if it cannot be decided whether they
+// share an element; for nesting strides it always can. Elements of dst are distinct.
 //
-// f64 tensors need rotations with f64 rows, all others f32 rows; if the rotations were made for one
+// f64 tensors need rotations with f64 rows, all others f32 rows. If the rotations were made for one
 // dtype (RotationsOptions::tensors), all tensors have it. Arithmetic is float32 (double for f64)
-// with one rounding to nearest even on store: a float32 result is within rotate_error_bound(...)
+// with one rounding to nearest even on store. A float32 result is within rotate_error_bound(...)
 // units of 2^-24 * hypot(exact pair) of the exact map (numeric_contract.hpp, which also bounds the
 // other dtypes). Rotations of Numerics::transformers with Rounding every_step or double_angle also
-// round bf16 and f16 after each product, as those models do; transpose is then the backward pass of
-// the same recipe. Numerics other than exact cannot invert an attention factor: Direction::inverse
-// needs a factor of 1. On instruction_set() "AVX3_BF16" the hardware stores a bf16 result that is
-// subnormal in float32 as 0, except for rotations that round each product.
+// round bf16 and f16 after each product, as those models do; transpose then rounds as the models'
+// backward pass does. Numerics other than exact cannot invert an attention factor:
+// Direction::inverse needs a factor of 1. On instruction_set() "AVX3_BF16" the hardware stores a
+// bf16 result that is subnormal in float32 as 0, except for rotations that round each product.
 //
 // The same position and pair give the same bits on one instruction set, whatever the layout, batch,
-// split or number of threads; only which NaN a NaN is may differ. NaN and Inf stay in their pair.
-// Allocates nothing on success. Starts no thread; options.executor is called at most once, and not
+// split or number of threads. Only the bits of a NaN may differ. NaN and Inf stay in their pair.
+// Allocates nothing on success. Starts no thread. options.executor is called at most once, and not
 // for fewer than 64 tokens (over all batch rows), which take less time than threads spend waiting.
 // On an error nothing has been written.
 //
 // Errors: invalid_argument, with the requirement and what was got, also for direction inverse with
-// rotations that have a role. (With xPos, the transpose by the key's rows of the same positions, A
-// R^T / s, takes the query A s R q to A^2 q.) unsupported when the environment variable
-// ROTARY_INSTRUCTION_SET names a set that cannot run here.
+// rotations that have a role; unsupported when the environment variable ROTARY_INSTRUCTION_SET
+// names a set that cannot run here. (With xPos, to undo a query's rotation A s R, take the
+// transpose by the key's rows of the same positions, A R^T / s. The result is A^2 q.)
 [[nodiscard]] ROTARY_API Status rotate(HeadsView dst, ConstHeadsView src,
                                        const Rotations& rotations,
                                        RotateOptions options = {}) noexcept;
@@ -76,8 +76,8 @@ struct Transfer {
   ConstHeadsView src;
 };
 
-// The same out of place, or one of the two: each as in rotate(). What is written shares no element
-// with the other's views.
+// rotate_qk with q, k or both out of place; each as in rotate(). No dst shares an element with the
+// other transfer's views.
 [[nodiscard]] ROTARY_API Status rotate_qk_into(const Transfer& q, const Transfer& k,
                                                const Rotations& rotations,
                                                RotateOptions options = {}) noexcept;

@@ -47,7 +47,7 @@ struct RotationsOptions {
   std::span<std::byte> memory = {};
 };
 
-// Existing cos and sin, from another engine's cache or a model's own recipe. Element (b, t, i) of
+// Existing cos and sin, from another engine's cache or a model's own code. Element (b, t, i) of
 // cos is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise of sin. i
 // counts pairs, not features: if a table repeats cos for both features of a pair, point at the
 // first half (half) or use a pair_stride of 2 (interleaved).
@@ -72,9 +72,9 @@ class Rotations {
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_.count; }
   [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
-  // The dtype of the tensors that these may rotate; absent: every dtype that row_dtype() is for.
+  // The dtype of the tensors that may be rotated; absent: every dtype that row_dtype() is for.
   [[nodiscard]] std::optional<DType> tensors() const noexcept { return tensors_; }
-  // The numerics of the frequencies; exact for a CosSinView. rounding() counts under transformers.
+  // The numerics of the frequencies; exact for a CosSinView. rounding() is for transformers.
   [[nodiscard]] Numerics numerics() const noexcept { return numerics_; }
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
   // query or key if the rows are for one of them only (xPos); absent: for both.
@@ -110,7 +110,7 @@ class Rotations {
 
  private:
   friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills the members below
-  // A number that is 0 once it was moved from.
+  // A number that becomes 0 when it is moved from.
   struct Tokens {
     std::int64_t count = 0;
     Tokens() = default;
@@ -162,14 +162,13 @@ class Rotations {
 // Makes the rows for any int64 positions p, and for positions between integers. With frequencies of
 // several axes p is the coordinate on a pair's axis; positions of one axis are the same on all.
 // Each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) computed in double and, for f32 rows,
-// rounded once,
-//     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
-// see docs/numeric-contract.md. This holds for Numerics::exact. Other numerics round as
-// docs/theory/numerics.md says and need f32 rows: transformers rounds positions to float32, ggml
-// takes int32 positions. With xpos, A includes the factor of pair and position: it is A*ζ^((p -
-// center) / scale_base) for a query and A divided by that power for a key, and 2^-50 becomes 2^-50
-// + xpos_factor_error. Allocates nothing when options.memory is given. Errors: out_of_memory;
-// invalid_argument if
+// rounded once. With Numerics::exact
+//     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50)
+// (docs/numeric-contract.md). Other numerics round as docs/theory/numerics.md says and need f32
+// rows: transformers rounds positions to float32, ggml takes int32 positions. With xpos, A includes
+// the factor of pair and position: for a query it is A*ζ^((p - center) / scale_base), for a key A
+// divided by that power. 2^-50 then becomes 2^-50 + xpos_factor_error. Allocates nothing when
+// options.memory is given. Errors: out_of_memory; invalid_argument if
 //   frequencies or positions are inconsistent, or leave int64 (ggml: int32);
 //   a position lies beyond the contexts that the frequencies hold for (Frequencies::contexts);
 //   a role or options.tensors is missing, or has no use;
@@ -193,8 +192,8 @@ class Rotations {
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;
 
-// The same for rows that are no rotations: any finite numbers, as in the test vectors of ONNX's
-// RotaryEmbedding. rotate() computes the same products and sums. cos² + sin² is not checked;
+// make_rotations for rows that are no rotations: any finite numbers, as in the test vectors of
+// ONNX's RotaryEmbedding. rotate() computes the same products and sums. cos² + sin² is not checked;
 // attention_factor must be 1. No bound of numeric_contract.hpp covers such rows.
 [[nodiscard]] ROTARY_API Result<Rotations> make_unchecked_rotations(
     const HeadWindow& window, const CosSinView& rows,

@@ -84,8 +84,8 @@ struct Describe<YarnRamp> {
 };
 
 // YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
-// Pairs that turn more than beta_fast times within the original context keep ω_i, those that turn
-// less than beta_slow times get ω_i / factor, a linear ramp lies between.
+// Pairs that turn more than beta_fast times within the original context keep ω_i. Those that turn
+// less than beta_slow times get ω_i / factor. A linear ramp is between.
 struct YarnScaling {
   double factor = 0;                         // finite, > 0
   std::int64_t original_context_tokens = 0;  // > 0: what the model was trained on before scaling
@@ -323,9 +323,9 @@ struct Describe<NtkScaling> {
   }
 };
 
-// Su Jianlin's NTK-RoPE with fixed digits (kexue.fm 9706), as vLLM's rope_type "ntk" computes it.
-// Without mixed_b: (base factor)^(-2i/d) / factor^(2/d). With it: ω_i / factor^(((i+1) /
-// (d/2))^mixed_b), so the last pair gets the whole factor.
+// Su Jianlin's NTK-RoPE (kexue.fm 9706), as vLLM's rope_type "ntk" computes it. Without mixed_b,
+// the fixed form: (base factor)^(-2i/d) / factor^(2/d). With it, the mixed form: ω_i /
+// factor^(((i+1) / (d/2))^mixed_b), so the last pair gets the whole factor.
 struct MixedNtkScaling {
   double factor = 0;                   // finite, > 0
   std::optional<double> mixed_b = {};  // finite, >= 0; Su proposes 0.625
@@ -348,9 +348,10 @@ struct Describe<MixedNtkScaling> {
 };
 
 // NTK-by-parts, YaRN's predecessor (bloc97 2023; LlamaPartNTKScaledRotaryEmbedding of
-// jquesnelle/yarn). By turns within the original context: ω_i from 16, ω_i / factor up to 0.75, the
-// frequency of NtkScaling{factor} from 1.25 to 2, linear ramps over the pairs between. Needs
-// rotary_dim >= 4.
+// jquesnelle/yarn). The turns of a pair within the original context decide: from 16 turns ω_i, up
+// to
+// 0.75 turns ω_i / factor, from 1.25 to 2 turns the frequency of NtkScaling{factor}, and linear
+// ramps over the pairs in between. Needs rotary_dim >= 4.
 struct NtkByPartsScaling {
   double factor = 0;                         // finite, > 0
   std::int64_t original_context_tokens = 0;  // > 0

@@ -42,8 +42,8 @@ struct RotatedAt {
 // Both sides have the same window and the same tokens; a batch of 1 goes with any. Errors:
 // out_of_memory; invalid_argument for sides that differ otherwise, for a side that make_rotations
 // would refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies
-// with xpos and for numerics other than exact. Such keys cannot be turned to the values that a
-// rotation at the new position would give.
+// with xpos and for numerics other than exact: no rotation of such keys gives the values of a
+// rotation at the new position.
 [[nodiscard]] ROTARY_API Result<Rotations> make_shift(
     const RotatedAt& from, const RotatedAt& to, const RotationsOptions& options = {}) noexcept;
 
@@ -75,7 +75,7 @@ struct ShiftOptions {
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const RotatedAt& from, const RotatedAt& to,
                                       const ShiftOptions& options = {}) noexcept;
 
-// The same for quantized keys, with f32 rows. Let z be the rotated elements in float32, and m the
+// shift() for quantized keys, with f32 rows. Let z be the rotated elements in float32, and m the
 // largest |z| of the head, features outside the window included. The new elements are z * 127/m,
 // rounded to nearest even, and the new scale is scale * m/127. The error is within
 // shift_int8_error_bound (numeric_contract.hpp), about half the new scale. A head of zeros keeps
