@@ -90,7 +90,8 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Heads per kernel call. It reads them once for each block of pairs, so they should stay in L1.
+// Heads per kernel call. The kernel reads them once for each block of pairs: they should stay in
+// L1.
 constexpr std::int64_t heads_of_one_row = 32;
 
 // Rotates all tokens by one row (row_stride 0), which stays in registers. The kernel sees the heads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows are for a head twice as wide, with a pair for each feature. There is no kernel, because
-// only two models need them.
+// Rows of rotations for a head twice as wide hold the angles, one pair for each feature. There is
+// no kernel, because only two models have two angles.
 #include <algorithm>
 #include <array>
 #include <cmath>

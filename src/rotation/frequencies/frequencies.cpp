@@ -93,8 +93,8 @@ Status check_axes(const RotarySpec& spec, const HeadWindow& window) {
   return {};
 }
 
-// Makes one table for the whole window, from which each pair takes its entry. Or makes a table for
-// each axis; these differ only in width and base.
+// Makes one table of frequencies for the whole window, or one for each axis; tables of axes differ
+// only in width and base. Each pair then takes its entry.
 Status scale_axes(const RotarySpec& spec, const UnscaledRotary& window, SpecNumbers& numbers) {
   const Axes& axes = *spec.axes;
   auto dealt = deal_pairs(axes);

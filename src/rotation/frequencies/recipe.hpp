@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics other than exact: the recipes of Transformers and ggml (docs/theory/numerics.md), their
-// checks and their effects on frequencies and rotations.
+// Numerics other than exact round as Transformers and ggml do (docs/theory/numerics.md). Their
+// checks, and their effects on frequencies and rotations.
 #pragma once
 
 #include <vector>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // inv_freq in float32 as Transformers computes it, operation by operation, from
 // modeling_rope_utils.py of 5.23 (c49429ed) and from classes with their own functions. Torch
-// divides a number by a tensor as number times reciprocal, and first rounds a number beside a
-// tensor to float32. The bits agree if torch's pow is the nearest float32, which fails for about
-// one in 200 frequencies (docs/theory/numerics.md). Rules without an overload here round the
-// double.
+// computes number / tensor as number * (1 / tensor), and rounds the number to float32 first. The
+// bits agree if torch's pow is the nearest float32, which fails for about one in 200 frequencies
+// (docs/theory/numerics.md). Rules without an overload here get the rounded double frequency.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

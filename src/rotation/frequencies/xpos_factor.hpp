@@ -13,8 +13,8 @@
 
 namespace rotary {
 
-// Bound on |log2 of a factor|. With A up to 2^20, a row stays in [2^-80, 2^80]. There float32 loses
-// nothing, and a rotated f16 never overflows or underflows it.
+// Bound on |log2 of a factor|. With A up to 2^20, a row stays in [2^-80, 2^80]. In this range
+// float32 loses nothing, and a product with an f16 neither overflows nor underflows.
 inline constexpr double most_xpos_doublings = 60;
 
 [[nodiscard]] Status validate(const Xpos& xpos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair's bits are those that its coordinate gives on one axis: integers by anchor and step,
-// fractional ones by their phase, even if the token has both. Dense phases are sums over the axes,
-// evaluated without a step.
+// A pair gets the bits that its coordinate gives on one axis. Integer coordinates are computed by
+// anchor and step, fractional ones by their phase, even if a token has both. The phases of dense
+// axes are sums over the axes, computed without a step.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -19,7 +19,7 @@ namespace rotary {
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
-  std::optional<DType> tensors;  // dtype that recipes round to
+  std::optional<DType> tensors;  // dtype that cos and sin may be rounded to
   std::optional<Role> role;
 };
 

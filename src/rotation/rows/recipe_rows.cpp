@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every float operation is rounded to float32 on its own: the order of operations is the recipe
+// Every float operation is rounded to float32 on its own, in the order of the imitated code
 // (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once. So no
 // library's cosf decides the last bit, and all but about one in 2^28 are the nearest float32.
 #include <algorithm>

@@ -76,7 +76,7 @@ Status remake(Rotations& rotations, const Frequencies& frequencies, const Positi
 
 }  // namespace
 
-// Without xPos factors and recipes, the smallest nonzero number is A times the sine of 2^-64 turn,
+// With exact numerics and no xPos, the smallest nonzero number is A times the sine of 2^-64 turn,
 // above 2^-82. So of the caller's floating-point modes only the rounding direction matters. Reading
 // only that one saves time in a step of one token.
 Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,

@@ -32,7 +32,7 @@ Status check_tensors(const RotationsOptions& options) {
                           to_string(*options.tensors), ", got ", want_f64 ? "f32" : "f64");
 }
 
-// The error for which count_bytes() returned nothing.
+// Says why count_bytes() returned nothing.
 Error uncountable(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);

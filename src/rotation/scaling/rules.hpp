@@ -36,8 +36,8 @@ struct ScaledFrequencies {
 // rotates exactly `growth` times slower, and the fastest pair does not change.
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
-// Checks what rotary::validate(scaling), which runs first, does not: parameters against each other,
-// and base, rotary_dim and context.
+// Checks parameters against each other, and base, rotary_dim and context. Each parameter by itself
+// is checked before, by rotary::validate(scaling).
 template <class Rule>
 [[nodiscard]] Status validate(const Rule& /*rule*/, const UnscaledRotary& /*rotary*/) {
   return {};
