@@ -67,7 +67,7 @@ enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
   fraction_if_scaled,  // as fraction, but rope_type default ignores the fraction
   dimension,           // the key rotary_dim
-  whole_axes,          // as many features as give each axis the same number of pairs
+  whole_axes,          // the most features that give each axis the same number of pairs
 };
 
 // The meaning of the key rotary_dim for families that use a fraction.
@@ -102,8 +102,8 @@ struct HeadForm {
   std::int64_t dim = 0;                // if the config gives none; 0: hidden size / heads
   std::int64_t multiple = 1;           // times hidden size / heads
   bool reads_dim = true;               // false: always hidden size / heads
-  std::string_view divided_by = {};    // that states by what hidden size / heads is divided
-  std::string_view full_dim_key = {};  // head_dim of full layers if it differs
+  std::string_view divided_by = {};    // key of a number that divides hidden size / heads
+  std::string_view full_dim_key = {};  // key of full layers' head_dim, if theirs differs
   std::int64_t full_dim = 0;
   std::optional<LatentAttention> latent = {};
 };
@@ -123,7 +123,7 @@ enum class RopeDialect {
 enum class AxisShares {
   one_axis,     // nowhere: positions have one coordinate
   sections,     // mrope_section: pairs
-  no_rotation,  // mrope_section of features, so that only positions of text rotate (HunYuan-VL)
+  no_rotation,  // mrope_section deals out features, not pairs: rotates only text (HunYuan-VL)
   features,     // the list AxesForm::key beside the dictionary
   equal,        // nowhere: they are equally large
   thirds,       // nowhere: a third for each axis but the first, which has the rest (Wan)
@@ -144,14 +144,14 @@ struct AxesForm {
   std::int64_t blocks = 1;                           // RotarySpec::blocks
 };
 
-// The names that a config with several dictionaries gives them.
+// How a config with several rope dictionaries names them.
 enum class RopeLabels {
   layer_types,
   main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
   per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
 };
 
-// Which layers a dictionary of rope parameters applies to that is not split by layer type.
+// The layers to which a rope dictionary applies that is not split by layer type.
 enum class ScaledLayers { full, all };
 
 // The behaviour of a class that expects one dictionary per layer type, if rope_parameters is a
@@ -159,7 +159,7 @@ enum class ScaledLayers { full, all };
 enum class FlatParameters {
   ignored,
   refused,
-  of_all_layers,  // each type has a copy, as of rope_scaling
+  of_all_layers,  // each type has a copy, as it has of rope_scaling
 };
 
 enum class Dictionaries { both, rope_parameters, none };
@@ -185,7 +185,7 @@ struct RopeForm {
   std::string_view scaled_layers_key = {};  // lists the layers that scaling applies to
   RopeLabels labels = RopeLabels::layer_types;
   std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
-  bool fills_types = false;         // gaps in dictionaries of layer types are of `otherwise`
+  bool fills_types = false;         // `otherwise` fills gaps in dictionaries of layer types
   std::optional<TwoBases> two_bases = {};
 };
 
@@ -216,9 +216,9 @@ enum class RotaryLayers {
   sliding_if_windowed,  // as sliding, but all if sliding_window is null
   no_rope_layers,       // the list of that name; 1 means that a layer rotates
   layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
-  nonzero_theta,        // as layer_rope_theta, but others have one base; absent: as sliding
-  but_cross_attention,  // those out of the list cross_attention_layers
-  with_parameters,      // those whose type has a dictionary, and not null
+  nonzero_theta,        // as layer_rope_theta, with one base for all; absent: as sliding
+  but_cross_attention,  // layers that are not in the list cross_attention_layers
+  with_parameters,      // layers whose type has a dictionary that is not null
 };
 
 // The config keys that give the factor by which a family scales its queries with position.
@@ -245,7 +245,7 @@ struct ConfigKeys {
   UsualNames usual_size = UsualNames::the_same;  // hidden_size
   std::string_view heads = "num_attention_heads";
   std::string_view layers = "num_hidden_layers";
-  std::string_view more_layers = {};  // of another kind, which rotate alike
+  std::string_view more_layers = {};  // key of the number of other layers, which rotate likewise
   std::string_view positions = "max_position_embeddings";
   std::string_view head_dim = "head_dim";
 };
@@ -281,7 +281,7 @@ struct Family {
   double softcap = 0;              // if attn_logit_softcapping is absent; 0: the family reads none
   SinusoidalForm sinusoidal = {};  // of LayerEncoding::sinusoidal
   BiasReader read_bias = nullptr;  // of LayerEncoding::alibi and t5_bias
-  std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
+  std::optional<EncoderForm> encoder = {};  // if it differs; the row then describes the decoder
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say
   // Folder in transformers/models, or file of Diffusers; "-": neither. Absent: it follows from the

@@ -22,7 +22,7 @@ inline constexpr std::int64_t max_layers = 100'000;
 struct ModelConfig {
   Reader& reader;
   const Family& family;
-  const ClassSizes* sizes = nullptr;         // for what the config leaves out; null: nothing
+  const ClassSizes* sizes = nullptr;         // used if the config leaves a size out; null: unknown
   LayerEncoding encoding = family.encoding;  // of attention layers
   Pairing pairing = family.pairing;
   std::int64_t head_dim = 0;
@@ -39,8 +39,8 @@ struct ModelConfig {
   std::optional<std::int64_t> rotary_dim = {};
   std::vector<std::string> layer_types = {};  // one per layer, if known
   RopeLayout layout = {};                     // rotary models only
-  Sources rotary_sources = {};                // of what all of a model's embeddings share
-  Sources full_head_sources = {};             // instead, of full_head_dim
+  Sources rotary_sources = {};                // of values that all of a model's embeddings share
+  Sources full_head_sources = {};             // of full_head_dim, in place of head_dim's
   Sources model_sources = {};                 // of ModelSpec
 };
 

@@ -86,8 +86,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
   const DualChunk map{.chunk = object->required_integer("chunk_size"),
                       .local = object->required_integer("local_size")};
   const auto original = object->integer("original_max_position_embeddings");
-  // The sparse attention of the same servers leaves out keys and values but does not change
-  // positions.
+  // The keys of sparse attention, which leaves out keys and values, do not change positions.
   constexpr std::array<std::string_view, 3> sparse = {
       "sparse_attention_config", "sparse_attention_enabled", "sparse_attention_threshold"};
   object->accept(sparse);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values override each other as in RotaryEmbeddingConfigMixin of Transformers 5
-// (modeling_rope_utils.py). What that does not understand it ignores or warns about; here it is an
-// error.
+// (modeling_rope_utils.py). Keys that the mixin does not understand it ignores, or warns about;
+// here they are errors.
 #include <set>
 #include <string>
 #include <utility>
@@ -52,8 +52,8 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
                               suggestion.empty() ? "." : suggestion, next_step);
 }
 
-// The family, after the key use_mla, which says whether attention is latent. Only DeepSeek-V2's own
-// code has that choice.
+// The family that fits the key use_mla, which says whether attention is latent. Only DeepSeek-V2's
+// own code has that choice.
 const Family* choose_attention(Reader& config, const Family* known) {
   constexpr std::string_view key = "use_mla";
   const auto is_latent = config.boolean(key);

@@ -94,8 +94,8 @@ void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
   set(target, spec.rotary_dim, std::optional(spec.head_dim));
 }
 
-// Whether the config has no theta outside its dictionary. False for a model that was not read from
-// a config, of which this is not known.
+// Whether the config has no theta outside its dictionary. False if the model was not read from a
+// config: then it is not known.
 bool lacks_theta_beside(const RuleTarget& target) {
   return target.stated.has_scaling_key && !target.stated.theta_beside;
 }

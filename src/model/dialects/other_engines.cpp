@@ -28,7 +28,7 @@ void compute_yarn_factor_of_vllm(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0) dialects::compute_yarn_attention_factor(target);
 }
 
-// As DeepseekScalingRotaryEmbedding does.
+// Scales as vLLM's DeepseekScalingRotaryEmbedding.
 void scale_as_deepseek(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0 || dialects::is_of(target, "minicpm3")) return;
   dialects::compute_yarn_factor_of_mscales(target);
@@ -171,7 +171,7 @@ void compute_yarn_factor_of_builder(RuleTarget& target) {
   set(target, yarn->attention_factor, alone ? std::optional(mscale) : std::optional<double>());
 }
 
-// LlamaModel.make_rope_init, which its subclasses inherit, replaces the one of other models.
+// LlamaModel and its subclasses have a make_rope_init of their own, without most rules.
 void drop_scaling_of_llama(RuleTarget& target) {
   constexpr std::string_view likes_llama = "internlm3 iquestcoder llama nemotron smollm3";
   const bool is_llama3 = rule_of<Llama3Scaling>(target) != nullptr;

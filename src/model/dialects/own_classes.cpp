@@ -99,7 +99,7 @@ bool forget(ConfigEdit& config, std::string_view key) {
   return true;
 }
 
-// Whether the target's family has a row and its release does not read the row's key yet.
+// Removes the key if the family's class does not read it yet in this release, as its row says.
 template <class Rows>
 bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   const LastRelease* const row = row_of(rows, config.model_type);

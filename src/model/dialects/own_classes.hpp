@@ -12,14 +12,14 @@ namespace rotary::dialects {
 enum class OwnClass {
   none,           // modeling_rope_utils.py is used
   without_rules,  // reads no rope_scaling
-  fixed,          // nor a base
+  fixed,          // reads neither rope_scaling nor a base
   last_call,      // knows linear and dynamic; dynamic is that of the last call beyond the trained
-  longest_call,   // the same, of the longest call
+  longest_call,   // as last_call, but dynamic is that of the longest call
 };
 
 [[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);
 
-// A function for DialectRule::edit.
+// Functions for DialectRule::edit.
 bool forget_rope_parameters(ConfigEdit& config);
 bool forget_keys_inside(ConfigEdit& config);
 bool forget_rules(ConfigEdit& config);

@@ -31,12 +31,12 @@ struct StatedKeys {
   std::optional<std::int64_t> hidden_size = {};
   std::optional<std::int64_t> heads = {};
   std::optional<std::int64_t> rotary_dim = {};
-  bool factor_is_null = false;              // of the rope dictionary
-  std::optional<double> theta_beside = {};  // rope_theta outside of it
+  bool factor_is_null = false;              // the factor in the rope dictionary
+  std::optional<double> theta_beside = {};  // rope_theta outside the rope dictionary
   std::optional<double> theta_within = {};
   bool has_parameters = false;               // rope_parameters is there, and not empty
-  bool has_scaling = false;                  // rope_scaling is
-  std::optional<bool> has_scaling_key = {};  // it may be null or empty
+  bool has_scaling = false;                  // rope_scaling is there, and not empty
+  std::optional<bool> has_scaling_key = {};  // rope_scaling is there, even if null or empty
   // Whether original_max_position_embeddings is inside the rope dictionary; whether it is outside.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
@@ -97,7 +97,7 @@ void compute_yarn_attention_factor(RuleTarget& target);
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// The same, and computes A from that factor alone, except for lists with an A of their own.
+// Also computes A from that factor alone, except for lists with an A of their own.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
@@ -116,8 +116,8 @@ void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// The first and last release of an engine with a rule, both inclusive (0.0: all), and how that is
-// known.
+// The first and last release of an engine with a rule (both inclusive; 0.0: all), and how the rule
+// is known.
 struct Seen {
   Engine engine;
   Evidence kind;

@@ -117,15 +117,15 @@ void remember_lengths(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) != nullptr) set(target, target.lengths, policy);
 }
 
-// The same, only for classes of this kind, or for every class up to a release.
+// remember_lengths() only for classes of this kind, or for every class up to a release.
 template <LengthPolicy policy, OwnClass kind, EngineVersion last>
 void remember_lengths_of(RuleTarget& target) {
   if (own_class(target.model.model_type, target.version) == kind || target.version <= last)
     remember_lengths<policy>(target);
 }
 
-// With parameters per layer type the lengths are remembered under its name, with one dictionary
-// under None.
+// Classes with parameters for each layer type remember lengths under the type's name, those with
+// one dictionary under None.
 void forget_lengths(RuleTarget& target) {
   if (target.rotary.layer_type && target.model.model_type != "olmo3")
     remember_lengths<LengthPolicy::kept_above_trained>(target);

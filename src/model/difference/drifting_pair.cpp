@@ -11,8 +11,8 @@ namespace {
 
 // The largest drift, in units of 2^-64 turns, at which the points A and A' e^(i drift) are within
 // `distance` of each other: sin²(drift / 2) = (distance² - (A - A')²) / (4 A A'). Rounded down, so
-// that nothing is missed. Nothing if they are apart at any drift; more than half a turn if they
-// never are.
+// that nothing is missed. Nothing if no drift brings them so close; more than half a turn if every
+// drift does.
 std::optional<double> allowed_drift(double one, double other, double distance) {
   const double gap = one - other;
   const double squared = (distance - gap) * (distance + gap) / (4 * one * other);

@@ -244,8 +244,8 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  // Scores are the same if both pair neighbours, wherever the results are written, since q and k
-  // are written alike.
+  // If both pair neighbours, scores are the same wherever the results are written: q and k are
+  // written in the same order.
   const bool same_scores = mine.pairing != Pairing::half && theirs.pairing != Pairing::half;
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
              same_scores ? FieldEffect::nothing : FieldEffect::rows);

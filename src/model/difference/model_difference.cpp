@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t usual_context = 4096;
 constexpr std::int64_t longest_context = std::int64_t{1} << 31;
-// How many rows are compared one by one where every row has its own frequencies.
+// Number of rows that are compared one by one if every row has its own frequencies.
 constexpr std::int64_t single_rows = 1 << 16;
 
 Status check_context(std::int64_t tokens) {
@@ -63,7 +63,7 @@ struct Side {
   }
 };
 
-// The next position to compare where every row has its own frequencies. It is the next integer,
+// The next position to compare if every row has its own frequencies. It is the next integer,
 // below single_rows, while the first wrong row may still be found. Otherwise it is the next power
 // of two, or the last position.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
@@ -94,8 +94,8 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
 }
 
 // Compares a call of half the trained context that follows a call of the whole context. Empty
-// unless the longer call can matter to one side alone: both have the same trained context, which is
-// shorter than `context`, and different policies, neither of them whole_context.
+// unless the longer call can matter to one side alone. For that, both sides have the same trained
+// context, shorter than `context`, and different policies, neither of them whole_context.
 Result<std::optional<RowsDifference>> compare_after_longer(const Side& one, const Side& other,
                                                            std::int64_t context) {
   const auto trained = trained_tokens(one.spec.scaling);

@@ -13,8 +13,8 @@ namespace {
 
 bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
 
-// Whether pair i of both reads the same two features. Where it is written does not matter: it is
-// the same for q and k, so scores do not change.
+// Whether pair i of both reads the same two features. The features that it is written to do not
+// matter: they are the same for q and k, so scores do not change.
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
          one.blocks == other.blocks &&

@@ -31,7 +31,7 @@ class RowsComparison {
   struct Feature {
     std::uint64_t turns = 0;
     double factor = 1;
-    std::int64_t partner = -1;  // none: it passes
+    std::int64_t partner = -1;  // -1: the feature passes unchanged
   };
 
   [[nodiscard]] static std::vector<Feature> features_of(const Frequencies& frequencies);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families that rotate neighbours: rotate_every_two, complex numbers, or rotate_half of x[...,
-// 0::2] and x[..., 1::2]. Some (GLM, Ernie, Helium, Moonshine) keep a table of doubled half width
-// like Llama's and take its first half; their frequencies are the usual ones.
+// 0::2] and x[..., 1::2]. Some (GLM, Ernie, Helium, Moonshine) hold the list of angles twice in a
+// row, as Llama does, and read the first half; their frequencies are the usual ones.
 #include <array>
 
 #include "model/families.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that add a learned vector of each position to a token's or a patch's embedding; no key
-// but the number of layers matters. For images the rows are patches, resized where sizes differ.
+// Families that add a learned vector of each position to a token's or a patch's embedding. Of the
+// keys only the number of layers matters. For images the rows are patches, resized where sizes
+// differ.
 #include <array>
 
 #include "model/encoding_choice.hpp"

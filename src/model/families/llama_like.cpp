@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families with Llama's attention: rotate_half; the whole head for rope_type default, the fraction
-// for scaled rules. The base is the default_theta of the configuration class.
+// Families with Llama's attention: rotate_half. rope_type default rotates the whole head, scaled
+// rules rotate the fraction. The base is the default_theta of the configuration class.
 #include <array>
 
 #include "model/families.hpp"
@@ -97,7 +97,7 @@ constexpr std::array llama_like_rows = {
            .head = {.dim = 128},
            .keys = {.layers = "num_layers_per_stack"},
            .note = "two stacks of layers run in turn"},
-    // molmo2/modeling_molmo2.py: a second table without scaling for layers out of the list.
+    // molmo2/modeling_molmo2.py: a second table without scaling for layers that are not listed.
     Family{.model_type = "molmo2_text",
            .base = {10000},
            .head = {.dim = 128},

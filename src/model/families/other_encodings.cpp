@@ -33,7 +33,7 @@ constexpr Family sinusoidal(std::string_view model_type, const SinusoidalForm& f
           .sinusoidal = form};
 }
 
-// With an encoder and a decoder; the layers are the encoder's.
+// Models with an encoder and a decoder; the layers are the encoder's.
 constexpr Family t5(std::string_view model_type, std::string_view note = {}) {
   return {.model_type = model_type,
           .encoding = LayerEncoding::t5_bias,
@@ -67,8 +67,8 @@ constexpr std::array other_encodings_rows = {
            .encoding = LayerEncoding::t5_bias,
            .keys = {.heads = "num_heads", .layers = "num_layers"},
            .read_bias = t5_decoder_bias},
-    // Its class has learned vectors alone; xlm-roberta-flash-implementation, the code that
-    // jina-embeddings-v3 comes with, rotates halves.
+    // The class of XLM-RoBERTa has learned vectors alone. xlm-roberta-flash-implementation, the
+    // code that jina-embeddings-v3 comes with, rotates halves.
     Family{.model_type = "xlm-roberta",
            .encoding = LayerEncoding::learned,
            .choice = {.key = "position_embedding_type", .read = rotary_or_learned},
@@ -101,8 +101,8 @@ constexpr std::array other_encodings_rows = {
     sinusoidal("kosmos_2_text_model kosmos_2_5_text_model", fairseq, kosmos_keys),
     sinusoidal("musicgen_decoder musicgen_melody_decoder", {musicgen_sinusoidal}),
     sinusoidal("videomae", {transformer_sinusoidal}),
-    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder, whose
-    // sinusoids() is of 1500 positions unless max_source_positions says another number.
+    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones (sinusoids()) in the
+    // encoder, for 1500 positions unless max_source_positions says otherwise.
     Family{.model_type = "whisper",
            .encoding = LayerEncoding::learned,
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},

@@ -26,7 +26,7 @@ constexpr std::array remote_code_rows = {
     Family{.model_type = "internlm internlm2 deepseek orion aquila minicpm",
            .base = {10000},
            .source = remote},
-    // Ling 2.0 has this model_type and turns a part.
+    // Ling 2.0 has this model_type and rotates a part of the head.
     Family{.model_type = "bailing_moe",
            .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::read},
            .source = remote},

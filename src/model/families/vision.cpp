@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Towers that read images, each with a config of its own within that of its model. The coordinates
-// of a patch are (row, column), or (time, row, column), whatever the class itself takes, and each
-// axis has exponents of its own. Unless a row says otherwise, pairs of rows come first, then those
-// of columns, as in recomposition_frequencies of the modeling file of its folder. Below: towers
-// that add learned vectors, which no key but the sizes matters to.
+// of a patch are (row, column), or (time, row, column), whatever the class itself takes. Each axis
+// has exponents of its own. Unless a row says otherwise, pairs of rows come before those of
+// columns, as in recomposition_frequencies of the modeling file of its folder. Below: towers that
+// add learned vectors, for which only the sizes matter.
 #include <array>
 
 #include "model/families.hpp"
@@ -13,7 +13,7 @@ namespace rotary {
 namespace {
 
 constexpr ConfigKeys vit_keys = {.heads = "num_heads", .layers = "depth"};
-// hidden_size is what the language model gets.
+// Here hidden_size is the width of the language model that gets the result.
 constexpr ConfigKeys embed_keys = {.hidden_size = "embed_dim",
                                    .usual_size = UsualNames::another,
                                    .heads = "num_heads",

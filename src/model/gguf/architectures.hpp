@@ -74,9 +74,9 @@ enum class GgufTemperature {
   keys,      // temperature_scale and temperature_length
 };
 
-// Which layers have no attention. by_head_count: those with attention.head_count_kv 0; with the
-// other values, these and more. interval_4, interval_8: those listed in attention.recurrent_layers,
-// or without that list all but every 4th or 8th layer (the file may give another number as
+// Which layers have no attention. by_head_count: those with attention.head_count_kv 0. Other values
+// add layers to these. interval_4, interval_8: those listed in attention.recurrent_layers, or
+// without that list all but every 4th or 8th layer (the file may give another number as
 // full_attention_interval). all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
@@ -90,7 +90,7 @@ struct GgufArchitecture {
   std::string_view name;  // in the tables: of all architectures that have this row
   RopeType rope = RopeType::none;
   LayerEncoding encoding =
-      LayerEncoding::rotary;  // of layers that the rope operation does not have
+      LayerEncoding::rotary;  // another encoding: the layers have no rope operation
   Converted converted = Converted::kept;
   SlidingForm sliding = {};
   Rotating rotating = Rotating::all;
@@ -101,13 +101,13 @@ struct GgufArchitecture {
   bool yarn_in_softmax = false;      // the square of YaRN's factor multiplies the softmax scale
   bool reads_alpha = false;          // rope.scaling.alpha, which enlarges the base
   bool reads_betas = false;          // rope.scaling.yarn_beta_fast and _slow
-  bool factors_on_full_only = false;  // rope_freqs
+  bool factors_on_full_only = false;  // rope_freqs applies to full layers only
   bool half_on_full = false;          // full layers turn half of dimension_count
   bool is_whole_head = false;         // dimension_count must be the head's width
   std::string_view refusal = {};      // why no spec describes it; empty: it is read
 };
 
-// The row with only this name in it; absent if llama.cpp does not know the architecture.
+// The row of this architecture, with only this name; absent if llama.cpp does not know it.
 [[nodiscard]] std::optional<GgufArchitecture> find_gguf_architecture(std::string_view name);
 
 [[nodiscard]] std::vector<std::string_view> gguf_architecture_names();

@@ -18,7 +18,7 @@ struct NumberFlag {
   std::string_view name;
   std::string_view parameter;
   std::optional<double> LlamaCppFlags::*value;
-  double unset;  // this number and those below it leave the file's
+  double unset;  // with this number, or one below it, the file's value stays
 };
 // llama.cpp treats 0, or any negative number, as not given.
 constexpr double below_zero = -0x1p-149;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
-// The width of a head's keys: attention.key_length, or its key for latent attention, else
-// embedding_length / head_count.
+// The width of a head's keys: attention.key_length, or the key that latent attention has instead,
+// else embedding_length / head_count.
 std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {

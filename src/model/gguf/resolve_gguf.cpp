@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view architecture_key = "general.architecture";
 constexpr std::string_view commit = "0c1e5709";
 
-// An error for any but the first of split files, which alone has the model's keys.
+// An error for a split file other than the first: only the first has the model's keys.
 Status check_split(const GgufMetadata& metadata) {
   const GgufKey* const number = find_gguf_key(metadata, "split.no");
   const GgufKey* const count = find_gguf_key(metadata, "split.count");
@@ -154,7 +154,7 @@ void fill_layers(const GgufModelFile& file, const GgufLayers& layers, LayerEncod
                  ModelSpec& model) {
   const bool has_rope = otherwise == LayerEncoding::rotary;
   const bool differ = model.rotary.size() > 1;
-  std::array<std::optional<QueryTemperature>, 2> temperatures;  // of layers that rotate: the second
+  std::array<std::optional<QueryTemperature>, 2> temperatures;  // [1]: of layers that rotate
   for (const GgufLayer& each : layers.each) {
     ModelLayer layer{.encoding = otherwise};
     if (!each.attends || file.row.recurrent == Recurrent::all) {

@@ -63,7 +63,7 @@ ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& fa
   return rule;
 }
 
-// How many pairs turn, if the factors only say which pairs turn and which do not.
+// Number of pairs that turn, if the factors only say which pairs turn and which do not.
 std::optional<std::int64_t> turning_pairs(const std::vector<float>& factors) {
   const auto still =
       std::find_if(factors.begin(), factors.end(), [](float factor) { return factor != 1; });

@@ -14,8 +14,8 @@
 namespace rotary {
 namespace {
 
-// The bytes of a value of each type, by number; for strings the fewest. 0 for arrays, which have no
-// fixed size.
+// The size in bytes of a value of each type, by the type's number; for strings the least size. 0
+// for arrays, which have no fixed size.
 constexpr std::array<std::uint64_t, 13> bytes_of_types = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
 
 constexpr std::uint64_t bytes_of(GgufType type) {

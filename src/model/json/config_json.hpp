@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strict JSON for configs. nlohmann/json does the parsing. Refused here: duplicate keys, of which
-// it would keep the last, and too many levels of nesting.
+// nlohmann/json would keep the last, and too many levels of nesting.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ constexpr std::string_view sliding = "sliding_attention";
 constexpr std::string_view linear = "linear_attention";
 
 // ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.24, the older names that it
-// replaces, and those of models with code of their own. window_attention is of images.
+// replaces, and those of models with code of their own. window_attention occurs in image models.
 constexpr std::string_view with_attention =
     "full_attention sliding_attention chunked_attention window_attention indexed_attention "
     "compressed_sparse_attention heavily_compressed_attention minimax_m3_sparse hybrid "
@@ -41,7 +41,7 @@ bool has_dictionaries(const Reader& config) {
   return has_one("rope_parameters") || has_one("rope_scaling");
 }
 
-// A name that nobody knows may be of a layer that has no attention, or turns otherwise.
+// Adds an error for an unknown name: the layer may have no attention, or rotate differently.
 void check_name(Reader& config, std::string_view key, const std::string& name) {
   if (has_word(with_attention, name) || has_word(without_attention, name)) return;
   std::vector<std::string_view> known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines which layers of a model rotate, with which rotary embedding, and how their queries
-// grow with position.
+// Determines which layers of a model rotate, with which rotary embedding, and by which factor their
+// queries grow with position.
 #pragma once
 
 #include "model/model_config.hpp"

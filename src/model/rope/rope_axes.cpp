@@ -92,8 +92,8 @@ void check_sum(const Counts& counts, std::string_view key, std::int64_t pairs, R
   reader.malformed(key, " must add up to the pairs of a head, ", pairs, "; got ", sum);
 }
 
-// How many pairs each axis has, in the order in which pairs are dealt out. Empty: read for text
-// alone.
+// The number of pairs of each axis, in the order in which pairs are dealt out. Empty: the model is
+// read for text alone.
 struct Shares {
   Counts counts = {};
   Origin origin = Origin::family;

@@ -15,8 +15,8 @@ namespace rotary {
 void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings);
 
 // The axes of an embedding that turns `pairs` pairs; nothing if positions have one axis. If a
-// family's axes are not known, the model is read for text alone, with a warning. An error in
-// `sources`: lists that do not fit the pairs.
+// family's axes are not known, the model is read for text alone, with a warning. Adds an error for
+// lists that do not fit the pairs. Notes in `sources` where the axes come from.
 [[nodiscard]] std::optional<Axes> resolve_axes(const ModelConfig& config, const LayerTypeRope& rope,
                                                std::int64_t pairs, Sources& sources);
 

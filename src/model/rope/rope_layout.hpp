@@ -24,8 +24,8 @@ struct LayerTypeRope {
   std::optional<bool> interleaves = {};        // mrope_interleaved
   double llama_4_scaling_beta = 0;             // 0: queries do not grow
   Origin origin = Origin::stated;              // of the dictionary's keys
-  std::vector<std::string_view> assumed = {};  // those that are the class's in any case
-  std::string_view base_key = "rope_theta";    // that states the base
+  std::vector<std::string_view> assumed = {};  // keys whose value is always that of the class
+  std::string_view base_key = "rope_theta";    // the key that states the base
 
   // Where the value of a key comes from. Also valid for keys that the dictionary does not have.
   [[nodiscard]] Origin origin_of(std::string_view key) const {

@@ -18,8 +18,8 @@ namespace rotary {
 
 enum class Document { config, spec };
 
-// The values outside the dictionary that rules need. The second overrides the value inside the
-// dictionary, the third is used if the dictionary has none.
+// The values outside the dictionary that rules need. original_max_position_embeddings overrides the
+// value inside the dictionary; partial_rotary_factor is used if there is none inside.
 struct RopeContext {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
@@ -28,8 +28,7 @@ struct RopeContext {
   bool scales = true;  // false: every rule but default is refused
 };
 
-// Reads the rope dictionary of a config or a spec. Also has the RopeContext: values outside the
-// dictionary that rules need.
+// Reads the rope dictionary of a config or a spec, and has its RopeContext.
 class RopeReader : public Reader {
  public:
   RopeReader(Reader dictionary, Document document, const RopeContext& context)
