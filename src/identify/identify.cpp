@@ -85,8 +85,8 @@ Status check_options(const IdentifyOptions& options) {
   return {};
 }
 
-// A table of cos and sin has one number per pair and no head. The spec says how its pairs are
-// written: as for heads whose paired features are half a head apart.
+// A table of cos and sin has one number per pair and no head. Its pairs are written as for a head
+// whose paired features are half a head apart.
 Status use_table_window(RotarySpec& spec, const Sample& sample) {
   auto window = head_window(spec);
   if (!window) return std::move(window).error();

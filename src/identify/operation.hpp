@@ -46,7 +46,7 @@ struct Operation {
   // pairs are half a head apart, and entry f modulo d/2 if pairs are neighbours.
   bool other_table = false;
   std::optional<double> attention_factor = {};  // replaces the spec's own
-  double attention_power = 1;                   // how many times A is applied
+  double attention_power = 1;                   // number of times that A is applied
   double vector_factor = 1;                     // multiplies all features, also unrotated ones
   double position_factor = 1;                   // p' = factor * p + offset
   double position_offset = 0;

@@ -59,7 +59,7 @@ bool is_constant(std::span<const double> positions) {
   return std::ranges::all_of(positions, [&](double each) { return each == positions.front(); });
 }
 
-// How many tokens come before the last part in which positions rise by 1.
+// Number of tokens before the last part in which positions rise by 1.
 std::size_t prefix_of(std::span<const double> positions) {
   std::size_t first = positions.size() - 1;
   while (first > 0 && positions[first] == positions[first - 1] + 1) --first;

@@ -123,8 +123,8 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
       .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
 }
 
-// True if an edit changes anything beside the other edit. A parameter's edit does not if the other
-// edit's rule lacks it.
+// True if an edit changes anything beside the other edit. The edit of a parameter does not if the
+// other edit's rule lacks the parameter.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
   if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;
@@ -271,7 +271,7 @@ void Search::find_arithmetics() {
   }
 }
 
-// How many mistakes a candidate counts as. Separate positions for tokens count more, because they
+// Number of mistakes that a candidate counts as. Separate positions for tokens count more, because
 // fit whatever a rule of positions fits.
 double Search::causes_of(const Candidate& candidate) const {
   const double read = operation_of(candidate.edits).positions ? 1.5 : 0;

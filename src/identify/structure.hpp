@@ -16,7 +16,7 @@ namespace rotary::identification {
 [[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
                                                         const std::optional<HeadWindow>& expected);
 
-// How many radians each pair turns from one token to the next; empty if no two tokens have
+// The radians that each pair turns from one token to the next; empty if no two tokens have
 // positions that differ by 1.
 [[nodiscard]] std::vector<double> measured_turns(const Sample& sample, const HeadWindow& window);
 
