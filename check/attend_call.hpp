@@ -17,7 +17,7 @@
 
 namespace rotary::check {
 
-// Tensor sizes. For pages, keys counts the longest sequence's.
+// Tensor sizes. With pages, `keys` is the number of keys of the longest sequence.
 struct AttentionShape {
   std::int64_t batch = 2;
   std::int64_t queries = 4;
@@ -56,7 +56,7 @@ struct AttendCall : AttentionViews {
 };
 
 [[nodiscard]] Status run(const AttendCall& call);
-// For attend() only.
+// attend_bytes() of the call, which must be one of attend().
 [[nodiscard]] Result<std::size_t> bytes_for(const AttendCall& call);
 
 // The additive mask's number for a query's score in this column; 0 without a mask.

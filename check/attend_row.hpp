@@ -42,13 +42,13 @@ struct SeenKey {
 
 class ExactRow {
  public:
-  // of_call: shared by all rows of a call.
+  // of_call: the quantities that all rows of a call share.
   ExactRow(const AttendedRow& of_call, std::int64_t features);
 
   // Adds keys one by one in order. added: what is added to the value, or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});
 
-  // Call after all keys. distances: how many of Shaw's value vectors exist.
+  // Call after all keys. distances: number of Shaw's value vectors.
   void close(std::int64_t distances = 0);
 
   [[nodiscard]] const std::vector<SeenKey>& keys() const noexcept { return keys_; }
@@ -65,8 +65,8 @@ class ExactRow {
   [[nodiscard]] std::string fault(const ComputedRow& computed,
                                   const std::optional<std::int64_t>& parts) const;
 
-  // |error| bounds of out's features by each key's own score instead of the largest. The latter is
-  // useless if a bias gives distant keys large scores but hardly any weight. A weight off by a
+  // Bounds of |error| of out's features, from each key's own score. A bound from the largest score
+  // is useless if a bias gives distant keys large scores but hardly any weight. A weight off by a
   // factor changes the result by that factor times |v - out|.
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 

@@ -182,7 +182,7 @@ double largest(const std::vector<std::int64_t>& positions) {
   return most;
 }
 
-// One sequence, with what its rows share.
+// One sequence, and the values that its rows share.
 class SequenceRows {
  public:
   SequenceRows(const AttendCall& call, const Placed& placed,

@@ -27,7 +27,7 @@ namespace rotary::check {
 
 [[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
 
-// A token's rotation. position: the one in bounds; 0 for rows given directly.
+// A token's rotation. position: the one that error bounds take; 0 for rows given directly.
 struct KeyTurn {
   HeadWindow window;
   std::vector<reference::CosSin> row;  // A cos and A sin of each pair
@@ -35,7 +35,7 @@ struct KeyTurn {
   long double position = 0;
 };
 
-// Takes the rows as they are.
+// The rotation of a token by existing rows, which count as exact.
 [[nodiscard]] KeyTurn turn_of(const Rotations& rotations, std::int64_t batch, std::int64_t token);
 
 // A token's exact [heads][features]. Errors are relative to sizes.

@@ -25,7 +25,7 @@ struct LinearTurn {
   double errors = 0;
 };
 
-// By definition: tokens t of q and of k are at positions[t].
+// Angles by definition: token t of q, and of k, is at positions[t].
 [[nodiscard]] LinearTurn turn_by(const Frequencies& frequencies,
                                  const ConsecutivePositions& positions, DType dtype);
 
@@ -38,7 +38,7 @@ struct LinearCall {
   std::optional<SegmentMap> segments = {};
   double epsilon = 1e-6;
   std::optional<LinearTurn> turn = {};
-  // How many tokens an earlier call took. Its last document ends there if another begins.
+  // Number of tokens of an earlier call. Its last document ends there if another begins.
   std::int64_t earlier = 0;
   // out holds only the results from this query on.
   std::int64_t first_query = 0;
