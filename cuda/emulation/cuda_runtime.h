@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on the CPU what this folder uses of CUDA. A launch runs the threads of a block one after the
-// other, each until it waits for others. So any C++ compiler can build the kernels, and tests need
-// neither a GPU nor nvcc and can use sanitizers. Only one thread of the program may use it at a
-// time.
+// Runs on the CPU the parts of CUDA that this folder uses. A launch runs the threads of a block one
+// after the other, each until it waits for others. So any C++ compiler can build the kernels, and
+// tests need neither a GPU nor nvcc and can use sanitizers. Only one thread of the program may use
+// it at a time.
 #pragma once
 
 #include <bit>

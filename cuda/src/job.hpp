@@ -87,15 +87,15 @@ struct Heads {
   Norm norm;
 };
 
-// How a launch is cut. A block takes some tokens, with a team of threads for each. It takes `heads`
-// of all tensors' heads, counted in order. In a team, `lanes` threads take a head.
+// How a launch is cut. A block takes some tokens, with a team of threads for each. The heads of all
+// tensors are counted in order, and a block takes `heads` of them. `lanes` threads take a head.
 struct Cut {
   std::int32_t threads;  // of a block: tokens << log_team
   std::int32_t log_team;
   std::int32_t log_lanes;  // at most a warp
   std::int32_t tokens;     // of a block
   std::int32_t heads;      // of a block
-  std::int32_t chunks;     // most accesses of Count pairs to a head of any tensor
+  std::int32_t chunks;     // accesses of Count pairs to a head, in the tensor that needs most
   bool copies_outside;     // true if some head has features outside the window to copy
   std::int32_t blocks_of_heads;
   std::int64_t blocks_of_tokens;

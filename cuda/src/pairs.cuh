@@ -14,7 +14,7 @@ struct Loaded {
   Packed<In, Count> y;
 };
 
-// The same as float: in the order of the accesses, or as x and y of each pair.
+// The loaded elements as float: in the order of the accesses, or as x and y of each pair.
 template <int Count>
 struct Pairs {
   float x[Count];

@@ -16,7 +16,7 @@ struct PlainHeads {
   Team& team;
   Loaded<In, Count> loaded[at_once];
 
-  // Some heads: the first two accesses of these lanes to one, and the distance to the next.
+  // Heads that these lanes read: two accesses to the first one, and the distance to the next head.
   struct Reading {
     Turn turn;
     const In* src;
@@ -58,7 +58,8 @@ struct PlainHeads {
     }
   }
 
-  // The address of their first access in dst. Null if the token is not stored, or for no heads.
+  // The address of the heads' first access in dst. Null for no heads, or if the token is not
+  // stored.
   __device__ Out* dst_of(int tensor, const Reading& heads) const {
     if (heads.turn.head >= heads.turn.end) return nullptr;
     Out* const dst = team.dst_of<Out>(tensor, heads.turn.head);

@@ -180,7 +180,7 @@ Status called::shift(const HeadsView& keys, const RotatedAt& from, const Rotated
   return status_of(rotary_cuda_shift(&view, &old_at, &new_at, nullptr));
 }
 
-// As rows to rotate by, and as rows to write. 8-byte elements count as 4-byte ones.
+// Passes rows to rotate by, and rows to write. f64 is passed as f32.
 Status called::rows(const HeadWindow& window, const CosSinView& view) {
   rotary_cos_sin rows = struct_of_rows(view);
   if (view.dtype == DType::f64) rows.dtype = ROTARY_F32;

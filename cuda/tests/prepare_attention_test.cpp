@@ -74,7 +74,7 @@ WeightsCase random_norm(Random& random, std::int64_t heads, std::int64_t feature
   return made;
 }
 
-// One random call. q has as many heads as some groups of k.
+// One random call. The number of q's heads is a multiple of k's.
 class Preparing {
  public:
   explicit Preparing(Random& random)
