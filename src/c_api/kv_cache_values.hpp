@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the structs of append and shift in rotary.h to values of the C++ API; see values.hpp.
+// Converts the structs of rotary_kv_cache.h to values of the C++ API; see values.hpp.
 #pragma once
 
 #include <string_view>

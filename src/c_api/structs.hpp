@@ -22,8 +22,8 @@ struct StructLayout {
   std::size_t bytes;        // size of this version
 };
 
-// Specialised for each struct of rotary.h: its name, its size through the last member of version 1,
-// and its defaults.
+// Specialised for each struct of the C headers: its name, its size through the last member of
+// version 1, and its defaults.
 template <class T>
 struct Versioned;
 
