@@ -39,7 +39,7 @@ struct AttendCall {
   ConstHeadsView q;
   StoredHeads k;
   StoredHeads v;
-  const BlockTable* table = nullptr;  // null: keys lie in batch rows
+  const BlockTable* table = nullptr;  // null: keys are in batch rows
   const AttendOptions& options;
   // The masks of the options as element views, with queries as tokens and keys as features. Unused
   // strides are 0.

@@ -80,7 +80,7 @@ struct Scratch {
   const void** keys = nullptr;            // [blocks_of_tile]
   const void** values = nullptr;          // [blocks_of_tile]
   float* key_scales = nullptr;            // [keys_of_tile]; null: not in 8 bits
-  float* value_scales = nullptr;          // [keys_of_tile]; the same
+  float* value_scales = nullptr;          // [keys_of_tile]; null: not in 8 bits
   const void** next = nullptr;            // [2 * keys_of_tile], keys and values of the next tile
   float* packed_keys = nullptr;           // keys_of_tile keys, packed
   float* packed_values = nullptr;         // keys_of_tile values, packed

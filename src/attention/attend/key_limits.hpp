@@ -40,7 +40,7 @@ struct SeenKeys {
 [[nodiscard]] inline SeenKeys seen_keys(const AttentionMask& mask,
                                         const AttentionSequence& sequence,
                                         std::int64_t query) noexcept {
-  // Index of the key at the query's own position; may lie outside the sequence.
+  // Index of the key at the query's own position; may be outside the sequence.
   const std::int64_t own = sequence.query_position + query - sequence.key_position;
   const bool causal = mask.order == AttentionOrder::causal;
   const auto clamped = [&](std::int64_t key) {

@@ -40,7 +40,7 @@ struct HeadsOfToken {
 [[nodiscard]] float head_scale(const HeadsOfToken& token, std::int64_t head, const HeadNorm& norm,
                                const kernels::CacheKernels& kernels) noexcept;
 
-// The same over all heads if the norm is over all heads, otherwise 1.
+// 1 / sqrt(mean square + epsilon) over all heads if norm.over says so, otherwise 1.
 [[nodiscard]] float all_heads_scale(const HeadsOfToken& token, const HeadNorm& norm,
                                     const kernels::CacheKernels& kernels) noexcept;
 

@@ -15,7 +15,7 @@ namespace rotary {
 // Checks that slots fit the cache and k, but not a map's entries. Requires checked extents.
 [[nodiscard]] Status check_slots(const Slots& slots, const Extents& cache, const Extents& k);
 
-// Checks that the slots of k's tokens lie within the cache and that no two are equal. Uses memory
+// Checks that the slots of k's tokens are within the cache and that no two are equal. Uses memory
 // of a fixed size. Returns false if all tokens are padding. Requires check_slots().
 [[nodiscard]] Result<bool> stores_tokens(const SlotReader& slots, const Extents& cache);
 

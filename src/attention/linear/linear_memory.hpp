@@ -39,8 +39,8 @@ struct LinearSizes {
   [[nodiscard]] std::int64_t v_row() const noexcept { return padded(v_features); }
 };
 
-// If a head's tokens lie apart in memory, this many are processed before the next head. Their pages
-// and cache lines are then still cached for that head.
+// If a head's tokens are far apart in memory, this many are processed before the next head. Their
+// pages and cache lines are then still cached for that head.
 inline constexpr std::int64_t tokens_of_block = 128;
 
 // The sums of one head of k and its progress.
