@@ -40,8 +40,8 @@ TablePlace place_of(double position) noexcept {
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
-// One row of scores at a time: its gates, its positions, and where these lie between rows of the
-// table. Holds the table and buffers; made once per call.
+// One row of scores at a time: its gates, its positions, and the two table rows around each
+// position. Holds the table and buffers; made once per call.
 class ContextualRow {
  public:
   // Requires checked arguments. Reads the table's rows that positions can reach, at most one per

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of FIRE scores for all heads: the x of each key, and which successive keys lie on the
+// One row of FIRE scores for all heads: the x of each key, and which successive keys are on the
 // same straight piece of the network. Also the gradients of FIRE's parameters, summed row by row.
 #pragma once
 

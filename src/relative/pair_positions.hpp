@@ -57,12 +57,12 @@ class PairPositions {
   [[nodiscard]] std::int64_t key(std::int64_t column) const noexcept {
     return keys_ == nullptr ? range_.first_key + column : keys_[column];
   }
-  // True if positions are consecutive. Equal distances then lie on diagonals of the block.
+  // True if positions are consecutive. Equal distances are then on diagonals of the block.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
-  // All distances from the lowest to the highest. Returns nothing if they outnumber the block's
-  // pairs, or exceed what a few rows and columns hold. Consecutive positions always give a range.
-  // Requires a block that is not empty.
+  // All distances from the lowest to the highest. Returns nothing if there are more of them than
+  // pairs in the block, or than 8 times its rows and columns. Consecutive positions always give a
+  // range. Requires a block that is not empty.
   [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
 
  private:
