@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin by MPFR. The product of 64 (or 53) and 53 bits is exact, and MPFR rounds correctly;
-// with 256 bits, the second rounding to long double changes no result.
+// cos and sin by MPFR, correctly rounded to 256 bits. The product of 64 (or 53) and 53 bits is
+// exact. The second rounding, to long double, then changes no result.
 #include "reference/angle.hpp"
 
 #include <mpfr.h>

@@ -87,8 +87,8 @@ struct Attention {
   std::optional<double> softcap = {};
   Mask mask = {};
   AttentionEncoding encoding = {};
-  // Positions differ by less than 2^63. [batch][queries]; empty: the last of the keys' positions.
-  // [batch][keys]; empty: 0, 1, 2, ...
+  // Positions differ by less than 2^63. Queries [batch][queries]; empty: those of the last keys.
+  // Keys [batch][keys]; empty: 0, 1, 2, …
   std::vector<std::int64_t> query_positions = {};
   std::vector<std::int64_t> key_positions = {};
   std::vector<double> query_factors = {};  // temperature, [batch][queries]; empty: all 1

@@ -47,7 +47,7 @@ struct QueryIndex {
 [[nodiscard]] std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
                                     std::int64_t head);
 [[nodiscard]] std::size_t query_offset(const AttentionCase& of, const QueryIndex& at);
-// The same in keys or values.
+// Index of the first feature, in keys or values, of the head that the query reads.
 [[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
                                      const QueryIndex& at, std::int64_t key);
 
@@ -65,7 +65,7 @@ struct QueryIndex {
 [[nodiscard]] double scaled_product(const AttentionCase& of, const QueryIndex& at,
                                     std::int64_t key);
 
-// With softcap, bias and mask numbers; before masking and CoPE.
+// The score with softcap, bias and mask numbers; before masking and CoPE.
 [[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
 // Calls visit(at) for every query of every head of every batch row.
@@ -79,7 +79,7 @@ void for_each_query(const AttentionCase& of, Visit visit) {
   }
 }
 
-// [keys] each
+// The row of one query; scores and weights are [keys].
 struct AttentionRow {
   std::vector<double> scores;  // masked with -Inf, before CoPE
   std::vector<double> weights;

@@ -11,7 +11,7 @@ namespace {
 
 using Complex = std::complex<long double>;
 
-// Where the real and imaginary parts lie.
+// The features that hold the real and imaginary parts.
 enum class Parts { in_halves, side_by_side };
 
 std::vector<Complex> as_complex(std::span<const long double> features, Parts parts) {

@@ -127,8 +127,8 @@ struct At {
     return bias;
   }
 
-  // Σ_k sin(i ω) sin(j ω) + cos(i ω) cos(j ω). Also adds an angle, since an error in a frequency's
-  // last bit grows with the distance.
+  // Σ_k sin(i ω) sin(j ω) + cos(i ω) cos(j ω). The magnitude includes each angle, because an error
+  // in a frequency's last bit grows with the distance.
   Bias operator()(const Sandwich& sandwich) const {
     const long double factor = real(sandwich.heads) / (8 * (real(index.head) + 1));
     long double sum = 0;
