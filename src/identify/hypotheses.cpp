@@ -76,7 +76,7 @@ constexpr std::array hypothesis_rows = {
                    "Look at how layers choose between the two: layer_types, sliding windows."},
                   {Needs::nothing, list_other_layers}},
     HypothesisRow{{"engine_rule", CauseGroup::frequencies,
-                   "An engine reads the config otherwise than the model's authors.",
+                   "An engine reads the config differently from the model's authors.",
                    "rotary diff CONFIG --between ENGINE,ENGINE shows what follows."},
                   {Needs::nothing, list_engine_rules}},
     HypothesisRow{
@@ -138,7 +138,8 @@ constexpr std::array hypothesis_rows = {
                    "Rows of the batch are shifted by different numbers.",
                    "Look at left padding, at caches merged of several sequences, and at a delta "
                    "of another request."}},
-    HypothesisRow{{"delta", CauseGroup::positions, "From one token on all axes are shifted alike.",
+    HypothesisRow{{"delta", CauseGroup::positions,
+                   "From one token on, all axes are shifted by the same number.",
                    "Text behind an image goes on from the largest position so far: look at the "
                    "delta of the prompt (mrope_position_deltas)."}},
     HypothesisRow{{"text_positions", CauseGroup::positions,
@@ -152,7 +153,7 @@ constexpr std::array hypothesis_rows = {
     HypothesisRow{{"token_positions", CauseGroup::positions,
                    "Tokens stand at other positions than those given.",
                    "Compare the positions of these tokens with the ids that the program made."}},
-    HypothesisRow{{"axis_arrangement", CauseGroup::axes, "Pairs are dealt to axes otherwise.",
+    HypothesisRow{{"axis_arrangement", CauseGroup::axes, "Pairs are dealt to axes in another way.",
                    "Look at mrope_section and mrope_interleaved."},
                   {Needs::rows, list_axis_arrangements}},
     HypothesisRow{{"axis_order", CauseGroup::axes, "Pairs turn by the coordinate of another axis.",

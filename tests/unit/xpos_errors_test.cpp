@@ -65,7 +65,7 @@ TEST(XposErrors, InvalidRolesAreRefused) {
           plain.window,
           CosSinView{.cos = cos, .sin = sin, .dtype = DType::f32, .tokens = 2, .token_stride = 4},
           {.role = Role::key}),
-      {"role must be left out", "somebody else", "got key"});
+      {"role must be left out", "existing rows", "got key"});
 }
 
 TEST(XposErrors, RemakingWithAndWithoutXposIsRefused) {

@@ -171,7 +171,7 @@ Status check_arguments(const AppendCall& call) {
   const auto& [cache, heads, slots, options] = call;
   const Rotations* const rotations = options.rotations;
   if (rotations != nullptr && rotations->role() == Role::query)
-    return invalid_argument("rotations must be those of keys, got rows of xPos for role query");
+    return invalid_argument("rotations must be for keys, got rows of xPos for role query");
   Views views;
   if (auto status = views.read("k", heads.k, rotations); !status) return status;
   if (auto status = views.write(k_names, cache.k, heads.k); !status) return status;

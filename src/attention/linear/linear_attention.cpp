@@ -95,8 +95,9 @@ Result<Cut> cut(const LinearHeads& heads, LinearSizes& sizes,
     fits = !__builtin_mul_overflow(result.parts, result.bytes_of_part, &bytes);
   }
   if (fits) return result;
-  return invalid_argument("k: batch and heads must be those of a tensor that can be, got ",
-                          describe(heads.k.extents));
+  return invalid_argument(
+      "k: batch and heads must be few enough to count the bytes of memory, got ",
+      describe(heads.k.extents));
 }
 
 Status check_memory(std::span<const std::byte> memory, std::int64_t bytes) {

@@ -230,8 +230,8 @@ constexpr std::array mlx = {
          "mscale_all_dim, 0 where it is not: attention_factor is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::compute_yarn_factor_of_mscales),
     rule(mlx_run, "longrope_original_required",
-         "LongRoPE must have original_max_position_embeddings within the dictionary; MiniCPM3's "
-         "is 4096 otherwise, Phi's file reads it beside.",
+         "LongRoPE must have original_max_position_embeddings within the dictionary. MiniCPM3's "
+         "file takes 4096 if it is absent, Phi's file reads it outside the dictionary.",
          "mlx_lm/models/rope_utils.py, initialize_rope; minicpm3.py",
          want_longrope_original_within),
     rule(mlx_run, "longrope_long_list",

@@ -197,8 +197,8 @@ constexpr std::array onnxruntime = {
     rule(builder_read, "dynamic_refused", "The builder has no rope_type dynamic.",
          "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_types),
     rule(builder_run, "yarn_betas_required",
-         "YaRN's beta_fast and beta_slow must be in the config: the builder takes 0 for them "
-         "otherwise.",
+         "YaRN's beta_fast and beta_slow must be in the config: the builder takes 0 for absent "
+         "ones.",
          "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_absent_betas),
     rule(builder_run, "yarn_fractional",
          "YaRN's ramp never ends at whole pairs: truncate is not read, and taken as false.",

@@ -156,8 +156,7 @@ constexpr std::array others = std::to_array<GgufArchitecture>({
      .encoding = LayerEncoding::none},
     {.name = "gptj", .refusal = "llama.cpp knows the name, and has no code that runs it"},
     {.name = "t5 t5encoder", .encoding = LayerEncoding::t5_bias},
-    {.name = "wavtokenizer-dec",
-     .refusal = "a decoder of sound without layers of its own kind for a spec"},
+    {.name = "wavtokenizer-dec", .refusal = "an audio decoder, whose layers no spec describes"},
 });
 
 struct Group {

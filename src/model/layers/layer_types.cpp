@@ -133,7 +133,7 @@ LayerTypes from_period(Reader& config, std::int64_t layers) {
 LayerTypes from_letters(Reader& config) {
   const std::string letters = config.text("hybrid_override_pattern").value_or("");
   if (letters.find_first_not_of("*M-E") != std::string::npos) {
-    config.not_supported("hybrid_override_pattern must be of M, *, - and E, got ",
+    config.not_supported("hybrid_override_pattern must consist of M, *, - and E, got ",
                          describe(letters));
   }
   LayerTypes types;

@@ -201,8 +201,8 @@ Result<TwoAngles> hunyuan_vl_two_angles(std::int64_t head_dim, double base,
       left -= pairs;
     }
     if (left != 0 || head_dim < 2 || head_dim % 2 != 0 || head_dim > std::int64_t{1} << 30) {
-      return invalid_argument("sections must be of 1 pair or more each, at most ", max_axes,
-                              " of them, and sum to half of an even head_dim; got ",
+      return invalid_argument("sections must have at most ", max_axes,
+                              " entries, each >= 1, that sum to half of an even head_dim; got ",
                               sections.size(), " sections for head_dim ", head_dim);
     }
     for (std::size_t axis = 0; axis < sections.size(); ++axis)

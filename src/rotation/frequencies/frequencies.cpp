@@ -29,7 +29,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
     return std::move(status).error();
   }
   if (spec.sense != Sense::positive && spec.numerics == Numerics::ggml) {
-    return unsupported("numerics ggml needs sense positive, which is all that its operation has");
+    return unsupported("numerics ggml needs sense positive: ggml's operation has no other");
   }
   const bool is_double = spec.rounding == Rounding::double_angle;
   if (spec.numerics == Numerics::vllm || (spec.numerics == Numerics::transformers && !is_double)) {

@@ -73,15 +73,15 @@ Status check_memory(std::span<const std::byte> memory, std::string_view name,
                     const ConstHeadsView& view) {
   if (find_overlap(view, heads_view(memory)) == Overlap::none) return {};
   return invalid_argument("memory must share no element with ", name,
-                          ", got memory that overlaps it or cannot be told from it");
+                          ", got memory that overlaps it, or may overlap it");
 }
 
 Status check_source(const HeadWindow& window, const CosSinView& rows,
                     const RotationsOptions& options) {
   if (options.role) {
     return invalid_argument(
-        "role must be left out for rows of somebody else, which must be rotations and those of "
-        "xPos are not; got ",
+        "role must be left out for existing rows: they must be rotations, and rows of xPos are "
+        "not; got ",
         to_string(*options.role));
   }
   if (auto status = check_rows(window, rows, options.rows); !status) return status;
