@@ -217,7 +217,7 @@ struct Lookup {
 // Makes n rows from m rows. Row i is interpolated at x = max(0, (i + 1/2) m/n - 1/2) from its two
 // neighbours. torch's interpolate(mode="linear", align_corners=False).
 struct LinearInterpolation {
-  std::int64_t kept_rows = 0;  // at the start of both tables, copied unchanged: class tokens
+  std::int64_t kept_rows = 0;  // rows at the start that are copied unchanged (class tokens)
 };
 
 // Row r, column c of the grid is table row r*columns + c.

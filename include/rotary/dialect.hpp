@@ -5,7 +5,7 @@
 //   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
 //   reading.model.rotary.front().spec;   // with YaRN's factor replaced
 //   reading.acted.front()->sentence;     // why
-//   reading.evidence.kind;               // how we know that it follows the config elsewhere
+//   reading.evidence.kind;               // how the reading is known
 #ifndef ROTARY_DIALECT_HPP
 #define ROTARY_DIALECT_HPP
 
@@ -89,7 +89,7 @@ struct DialectRule {
   std::string_view source;    // file and version, or change
   Evidence evidence = Evidence::read;
   Engine engine = Engine::transformers;
-  EngineVersion first = {};  // both inclusive; 0.0: whatever the version
+  EngineVersion first = {};  // first and last are inclusive; 0.0: every version
   EngineVersion last = {};
   void (*apply)(RuleTarget&) = nullptr;
   // Changes the config's object before it is resolved, and returns whether it did. Null: the rule

@@ -48,12 +48,12 @@ struct HeadNorm {
 // pass the same view twice; otherwise as in rotate(). dst and src have the same extents and dtype,
 // or src is f32 and dst bf16 or f16. Features are adjacent (a stride of 1); f64 is refused.
 //
-// Float32 arithmetic, the mean square in double, one rounding to nearest even on store (on
-// instruction_set() "AVX3_BF16" a bf16 result that is subnormal in float32 is 0). A float32 result
-// is within normalize_error_bound units of 2^-24 * |exact result| of the exact formula
-// (numeric_contract.hpp). A token's bits depend only on its elements and the instruction set.
-// Models in bf16 may round between steps (Transformers' Qwen3RMSNorm rounds before it multiplies by
-// the weight); this function does not.
+// Arithmetic is float32, with the mean square in double and one rounding to nearest even on store.
+// (On instruction_set() "AVX3_BF16" a bf16 result that is subnormal in float32 becomes 0.) A
+// float32 result is within normalize_error_bound units of 2^-24 * |exact result| of the exact
+// formula (numeric_contract.hpp). A token's bits depend only on its elements and the instruction
+// set. Models in bf16 may round between steps (Transformers' Qwen3RMSNorm rounds before it
+// multiplies by the weight); this function does not.
 //
 // Allocates nothing on success; executor as in RotateOptions. On an error nothing has been written.
 // Errors: invalid_argument, with the requirement and what was got; unsupported, as rotate().

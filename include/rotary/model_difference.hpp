@@ -59,7 +59,7 @@ struct RowsDifference {
   double largest_angle_error = 0;
   std::int64_t largest_angle_pair = 0;
   // The largest change of a score q·k for q and k of length 1, over all distances of the context:
-  // max over pairs of |A² e^(iφ) - A'² e^(iφ')|, with φ - φ' limited as above. Absent if
+  // max over pairs of |A² e^(iφ) - A'² e^(iφ')|, with |φ - φ'| at most π. Absent if
   // !same_features.
   std::optional<double> largest_score_change = 0;
   // The least correlation of scores of random q and k, over the distances 1, 2, 4, … and context -
@@ -68,7 +68,7 @@ struct RowsDifference {
   std::int64_t least_correlation_distance = 0;
 };
 
-// One rotary embedding of each model, and the layers that use these two.
+// One rotary embedding of each model, and the layers in which the models use these.
 struct RotaryDifference {
   std::size_t one = 0;  // indices into ModelSpec::rotary
   std::size_t other = 0;

@@ -116,9 +116,9 @@ template <PositionNumber Number>
 }
 
 // |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, with the weight_offset
-// already rounded to float32 in the exact formula. Four roundings: the scale's, its product with x,
-// the gain's, the product with the gain. Elements, and elements before the gain, are 0 or in
-// [2^-100, 2^100].
+// already rounded to float32 in the exact formula. Four roundings: of the scale, of its product
+// with x, of the gain, and of the product with the gain. Elements before and after the product with
+// the gain are 0 or in [2^-100, 2^100].
 inline constexpr double normalize_error_bound = 4 * (1 + 0x1p-20);
 
 // |component of a float32 key that is normalised and then rotated - exact| in units of 2^-24 *

@@ -35,7 +35,8 @@ struct ReRope {
   friend bool operator==(const ReRope&, const ReRope&) = default;
 };
 
-// Δ within the window, window + (Δ - window) · 1/factor beyond it, not rounded. Same source.
+// Δ within the window, window + (Δ - window) · 1/factor beyond it, not rounded. Source as for
+// ReRope.
 struct LeakyReRope {
   std::int64_t window = -1;  // tokens, >= 0
   std::int64_t factor = 0;   // 1 to 2^20; 1: as without a map

@@ -404,7 +404,7 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API Status fill_distances(const ScoresView& out, const RelativeBias& bias,
                                                std::int64_t first_distance) noexcept;
 
-// Number of learned numbers, whose order is that of Describe. Requires a valid bias.
+// Number of learned numbers; Describe gives their order. Requires a valid bias.
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a

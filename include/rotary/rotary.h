@@ -228,7 +228,7 @@ typedef struct rotary_window {
   int64_t first_feature;
   int32_t pairing; /* ROTARY_PAIRING_…; no default */
   int32_t reserved;
-  int64_t blocks; /* pairing half within each of this many equal parts; 0 and 1: one */
+  int64_t blocks; /* number of equal parts that pairing half applies to; 0 and 1: one */
 } rotary_window;
 #define ROTARY_WINDOW_INIT \
   { sizeof(rotary_window), 0, 0, 0, 0, 0, 1 }

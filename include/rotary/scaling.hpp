@@ -92,8 +92,8 @@ struct YarnScaling {
   double beta_fast = 32;                     // turns; finite, >= beta_slow
   double beta_slow = 1;                      // turns; finite, > 0
   YarnRamp ramp = YarnRamp::whole_pairs;
-  // The factor A on cos and sin. Given: used as it is. Otherwise g(mscale) / g(mscale_all_dim) when
-  // both are given and not 0, else g(1), where g(m) = 0.1 m ln(factor) + 1, and 1 for factor <= 1.
+  // The factor A on cos and sin. If absent, A is g(mscale) / g(mscale_all_dim) when both are given
+  // and not 0, else g(1). g(m) is 0.1 m ln(factor) + 1, or 1 for factor <= 1.
   std::optional<double> attention_factor = {};
   std::optional<double> mscale = {};
   std::optional<double> mscale_all_dim = {};

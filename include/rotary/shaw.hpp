@@ -41,13 +41,13 @@ struct ShawTable {
 };
 
 // scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q are
-// the queries of these rows, scaled as for the scores. Its adjoint in q is add_shaw_values with the
+// the queries of these rows, scaled as for the scores. The adjoint in q is add_shaw_values with the
 // gradient of the scores as weights.
 [[nodiscard]] ROTARY_API Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
                                                 const ShawTable& keys,
                                                 const BiasRange& range) noexcept;
 
-// out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. Its
+// out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. The
 // adjoint in the weights is add_shaw_scores with the gradient of out as q.
 [[nodiscard]] ROTARY_API Status add_shaw_values(const HeadsView& out,
                                                 const ConstScoresView& weights,
