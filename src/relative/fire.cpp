@@ -11,15 +11,15 @@
 namespace rotary::relative {
 namespace {
 
-// The x >= 0 for which a hidden unit contributes: its output is above 0.
-enum class Counts { never, always, above, below };
+// The x >= 0 for which a hidden unit is active: its output is above 0, so it contributes.
+enum class Active { never, always, above, below };
 
-Counts counts(const Fire& fire, std::size_t unit) noexcept {
+Active active(const Fire& fire, std::size_t unit) noexcept {
   const double weight = fire.hidden_weight[unit];
   const double bias = fire.hidden_bias[unit];
-  if (weight <= 0 && bias <= 0) return Counts::never;
-  if (weight >= 0 && bias > 0) return Counts::always;
-  return weight > 0 ? Counts::above : Counts::below;
+  if (weight <= 0 && bias <= 0) return Active::never;
+  if (weight >= 0 && bias > 0) return Active::always;
+  return weight > 0 ? Active::above : Active::below;
 }
 
 // An x where a hidden unit starts or stops to contribute. "above": contributes for greater x.
@@ -33,9 +33,9 @@ std::vector<Break> breaks_of(const Fire& fire) {
   std::vector<Break> breaks;
   for (std::size_t unit = 0; unit < fire.hidden_weight.size(); ++unit) {
     const double zero = std::abs(fire.hidden_bias[unit] / fire.hidden_weight[unit]);
-    const Counts when = counts(fire, unit);
-    if (when == Counts::above) breaks.push_back({.x = zero, .unit = unit});
-    if (when == Counts::below) breaks.push_back({.x = std::nextafter(zero, 0.0), .unit = unit});
+    const Active when = active(fire, unit);
+    if (when == Active::above) breaks.push_back({.x = zero, .unit = unit});
+    if (when == Active::below) breaks.push_back({.x = std::nextafter(zero, 0.0), .unit = unit});
   }
   std::ranges::sort(breaks, [](const Break& a, const Break& b) {
     return a.x < b.x || (a.x == b.x && a.unit < b.unit);
@@ -57,17 +57,17 @@ void set_pieces(std::span<StraightPiece> pieces, const Fire& fire, std::size_t h
                 std::span<const Break> breaks) noexcept {
   StraightPiece always{.offset = fire.output_bias[head]};
   for (std::size_t unit = 0; unit < fire.hidden_weight.size(); ++unit) {
-    if (counts(fire, unit) == Counts::always) add_unit(always, fire, head, unit);
+    if (active(fire, unit) == Active::always) add_unit(always, fire, head, unit);
   }
   StraightPiece begun;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (i > 0 && counts(fire, breaks[i - 1].unit) == Counts::above)
+    if (i > 0 && active(fire, breaks[i - 1].unit) == Active::above)
       add_unit(begun, fire, head, breaks[i - 1].unit);
     pieces[i] = sum_of(always, begun);
   }
   StraightPiece to_end;
   for (std::size_t i = breaks.size(); i-- > 0;) {
-    if (counts(fire, breaks[i].unit) == Counts::below) add_unit(to_end, fire, head, breaks[i].unit);
+    if (active(fire, breaks[i].unit) == Active::below) add_unit(to_end, fire, head, breaks[i].unit);
     pieces[i] = sum_of(pieces[i], to_end);
   }
 }
@@ -91,10 +91,10 @@ FireEvaluator::FireEvaluator(const Fire& bias) : bias_(bias) {
   const std::vector<Break> breaks = breaks_of(bias);
   const std::size_t count = breaks.size() + 1;
   for (std::size_t unit = 0; unit < bias.hidden_weight.size(); ++unit)
-    ranges_.push_back({.begin = 0, .end = counts(bias, unit) == Counts::always ? count : 0});
+    ranges_.push_back({.begin = 0, .end = active(bias, unit) == Active::always ? count : 0});
   for (const Break& each : breaks) {
     breaks_.push_back(each.x);
-    if (counts(bias, each.unit) == Counts::above)
+    if (active(bias, each.unit) == Active::above)
       ranges_[each.unit] = {.begin = breaks_.size(), .end = count};
     else
       ranges_[each.unit] = {.begin = 0, .end = breaks_.size()};

@@ -68,7 +68,7 @@ class PairPositions {
  private:
   BiasRange range_;
   std::int64_t lowest_ = 0;   // key - query
-  std::int64_t highest_ = 0;  // likewise
+  std::int64_t highest_ = 0;  // key - query
   const std::int64_t* queries_ = nullptr;
   const std::int64_t* keys_ = nullptr;
 };

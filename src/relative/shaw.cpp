@@ -56,8 +56,8 @@ void read(ReachedRows& rows, const ConstTableView& table) {
   }
 }
 
-// The same rows as [features][rows]. A query's products with adjacent rows are then summed side by
-// side, each over the features in order, which the compiler vectorises.
+// The rows transposed: [features][rows]. A query's products with adjacent rows are then summed side
+// by side, each over the features in order, which the compiler vectorises.
 std::vector<double> transposed(const ReachedRows& rows) {
   std::vector<double> columns(rows.values.size());
   const std::size_t features = to_size(rows.features);
