@@ -15,7 +15,7 @@ namespace {
 struct Turned {
   std::string_view name;
   const Rotations* rotations;
-  Extents extents;  // what they must cover: batch, tokens, features
+  Extents extents;  // that the rotations must cover
   DType dtype;
   Role role;
 };

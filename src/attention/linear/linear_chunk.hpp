@@ -78,7 +78,8 @@ class LinearChunk {
     sums_->has_keys = false;
   }
 
-  // Loads ϕ(k), rotated, and v for tokens from `begin` on. Returns how many, possibly fewer.
+  // Loads ϕ(k), rotated, and v for tokens from `begin` on. Returns the number loaded, possibly
+  // fewer.
   std::int64_t load_keys(std::int64_t begin, std::int64_t end) {
     const HeadTokens asked{at_.batch, at_.head, begin, end};
     std::int64_t count = asked.count();

@@ -57,7 +57,7 @@ double element(const ConstTableView& table, std::int64_t row, std::int64_t colum
 }
 
 // True if kernels can pack the rows in place: features are adjacent and the dtype has kernels.
-bool is_packed_as_it_lies(const ConstTableView& table) noexcept {
+bool packs_in_place(const ConstTableView& table) noexcept {
   return table.dtype != DType::f64 && (table.feature_stride == 1 || table.features <= 1);
 }
 
@@ -80,16 +80,16 @@ void pack(const Packing& of) noexcept {
   if (table.features == 0) table.row_stride = 0;  // unused, so any value is allowed
   const std::int64_t features = table.features;
   const std::int64_t stride = padded_features(features);
-  const bool lies = is_packed_as_it_lies(table);
+  const bool in_place = packs_in_place(table);
   const kernels::Pack kernel =
-      of_dtype(of.kernels, lies ? table.dtype : DType::f32).stored.*of.pack;
+      of_dtype(of.kernels, in_place ? table.dtype : DType::f32).stored.*of.pack;
   const std::int64_t first_row = of.vectors.first + of.table.window.left;
   for (std::int64_t first = 0; first < of.vectors.count; first += keys_of_panel) {
     const void* heads[keys_of_panel];
     const std::int64_t count = std::min(keys_of_panel, of.vectors.count - first);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t row = first_row + first + i;
-      if (lies) {
+      if (in_place) {
         heads[i] = static_cast<const std::byte*>(table.data) +
                    row * table.row_stride * size_in_bytes(table.dtype);
         continue;
