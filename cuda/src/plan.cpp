@@ -18,8 +18,8 @@ constexpr std::int32_t most_shared_bytes = 48 << 10;  // every device gives this
 // has few tokens.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
-bool lies_at_multiples(const void* data, const Strides& strides, std::int64_t count,
-                       std::int64_t element_bytes) {
+bool is_aligned(const void* data, const Strides& strides, std::int64_t count,
+                std::int64_t element_bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   return strides.feature == 1 && strides.batch % count == 0 && strides.token % count == 0 &&
          strides.head % count == 0 &&
@@ -33,8 +33,8 @@ bool fits(const StepJob& job, std::int32_t count, std::int64_t from_bytes, std::
     if (of->features % count != 0) return false;
     if (of->turns && (window.pairs_of_block % count != 0 || window.first_feature % count != 0))
       return false;
-    if (!lies_at_multiples(of->src, of->from, count, from_bytes) ||
-        !lies_at_multiples(of->dst, of->to, count, to_bytes)) {
+    if (!is_aligned(of->src, of->from, count, from_bytes) ||
+        !is_aligned(of->dst, of->to, count, to_bytes)) {
       return false;
     }
   }

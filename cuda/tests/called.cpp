@@ -18,7 +18,7 @@ Status status_of(rotary_status status) {
   return Error{static_cast<ErrorCode>(status), rotary_last_error()};
 }
 
-// Checks that two functions refuse alike, and returns the first result.
+// Checks that two functions refuse with the same code, and returns the first result.
 Status alike(const Status& first, const Status& second) {
   EXPECT_TRUE(!first && !second && first.error().code == second.error().code)
       << (first ? "succeeded" : first.error().message) << "\n"
