@@ -88,7 +88,7 @@ double ExactRow::size_of(std::size_t feature) const {
   return largest_[feature] + largest_added_[feature];
 }
 
-// Also false for NaN.
+// Returns false for NaN, too.
 bool ExactRow::has_bounded_scores() const {
   return std::ranges::all_of(keys_, [](const SeenKey& key) {
     return (key.score == -infinity || std::abs(key.score) <= 0x1p60) && key.size <= 0x1p60 &&

@@ -45,7 +45,7 @@ class ExactRow {
   // of_call: the quantities that all rows of a call share.
   ExactRow(const AttendedRow& of_call, std::int64_t features);
 
-  // Adds keys one by one in order. added: what is added to the value, or empty.
+  // Adds keys one by one in order. added: a vector added to the value (Shaw), or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});
 
   // Call after all keys. distances: number of Shaw's value vectors.
@@ -71,14 +71,14 @@ class ExactRow {
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
-  // The largest |value| of a feature, plus the largest of what is added.
+  // The largest |value| of a feature, plus the largest |added|.
   [[nodiscard]] double size_of(std::size_t feature) const;
   [[nodiscard]] std::string out_fault(const ComputedRow& computed, double units) const;
   [[nodiscard]] std::string weights_fault(const ComputedRow& computed) const;
 
   AttendedRow row_;
   std::vector<SeenKey> keys_;
-  std::vector<double> values_;  // [keys][features], including what is added
+  std::vector<double> values_;  // [keys][features], with the added vectors
   std::vector<double> largest_;
   std::vector<double> largest_added_;
   std::vector<double> weights_;  // [keys]

@@ -85,8 +85,8 @@ struct Frequencies {
                                                               std::vector<double> inv_freq,
                                                               double attention_factor) noexcept;
 
-// The same for positions with several axes: inv_freq is [pairs], or [axes][pairs] if the axes are
-// dense. Mochi needs frequencies for each head, because its heads differ.
+// make_frequencies() for positions with several axes: inv_freq is [pairs], or [axes][pairs] if the
+// axes are dense. Mochi needs frequencies for each head, because its heads differ.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
                                                               std::vector<double> inv_freq,
                                                               double attention_factor,

@@ -122,10 +122,10 @@ struct ReadPositions {
   std::int64_t axes = 1;  // 1, or the number of axes of the spec
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
-  std::vector<double> expected = {};   // [axes][batch][tokens]
-  std::vector<double> found = {};      // the same shape; NaN if no position explains the token
+  std::vector<double> expected = {};  // [axes][batch][tokens]
+  std::vector<double> found = {};  // [axes][batch][tokens]; NaN if no position explains the token
   std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen| there
-  double residual = 0;                 // the same over all of them
+  double residual = 0;                 // |predicted - seen| / |seen| over all tokens
   // [batch][tokens]: the nearest other position that explains the token equally well, on the first
   // axis that has one; otherwise NaN.
   std::vector<double> aliases = {};

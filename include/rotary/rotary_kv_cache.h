@@ -66,7 +66,7 @@ typedef struct rotary_slots {
   int32_t reserved;
   int64_t first;    /* consecutive; 0 for the other kinds */
   const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* that of k. This and the members below are not read for consecutive */
+  int64_t batch;    /* that of k; unread for consecutive, as are the members below */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;

@@ -201,7 +201,7 @@ class Rotations {
 
 // As make_rotations, into existing rotations, which keep their row_dtype, role, tensors and memory:
 // a step with no more rows than an earlier one allocates nothing. On an error the rotations are
-// unchanged; invalid_argument also if they lie in caller's memory that is too small.
+// unchanged; invalid_argument also if they are in caller's memory that is too small.
 [[nodiscard]] ROTARY_API Status remake_rotations(Rotations& rotations,
                                                  const Frequencies& frequencies,
                                                  const Positions& positions) noexcept;

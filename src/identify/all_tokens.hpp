@@ -19,7 +19,7 @@ namespace rotary::identification {
 [[nodiscard]] std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                                      const Sample& sample);
 
-// An operation, and what is the same for all tokens of the sample.
+// An operation, and the values that all tokens of the sample share.
 struct Reading {
   const Operation& operation;  // readable, except for an offset and a factor of positions
   const Turning& turning;

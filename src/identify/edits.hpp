@@ -69,7 +69,7 @@ struct Edit {
 
 struct Start {
   const ModelSpec& model;  // the sample is of one of its embeddings
-  std::size_t rotary = 0;  // its index
+  std::size_t rotary = 0;  // index of that embedding
   Operation operation;     // as configured
   Turning turning;         // of `operation`
   const Sample& sample;

@@ -49,7 +49,7 @@ class PositionReader {
     double frequency = 0;
   };
   struct Axis {
-    std::vector<double> positions;  // those that fit its pairs, the best first
+    std::vector<double> positions;  // positions that fit the axis's pairs, the best first
     double misfit = 0;              // of the best position
   };
 

@@ -62,7 +62,7 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
     }
   }
   const double a = sums.before > 0 ? sums.products / sums.before : 1;
-  double multiplied = 0;  // the same, if the whole head is multiplied by A
+  double multiplied = 0;  // squared errors if A multiplies unrotated features, too
   for (std::size_t i = 0; i < sample.before.size(); ++i) {
     if (turns[i % sample.features]) continue;
     sums.outside += squared(sample.after[i] - sample.before[i]);

@@ -75,7 +75,7 @@ constexpr Family bailing_hybrid() {
   return family;
 }
 
-// hy_v4/modeling_hy_v4.py: rotate_half, unlike its kin.
+// hy_v4/modeling_hy_v4.py: rotate_half, unlike the others here.
 constexpr Family hy_v4() {
   Family family = deepseek_v3("hy_v4", 10000, 192);
   family.pairing = Pairing::half;

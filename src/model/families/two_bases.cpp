@@ -11,7 +11,7 @@ namespace {
 
 constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_pattern", .interval = 6};
 
-// Trained contexts are those of Gemma3TextConfig, Gemma3nTextConfig, Gemma4TextConfig and its kin:
+// Trained contexts are those of Gemma3TextConfig, Gemma3nTextConfig, Gemma4TextConfig and similar:
 // configs of Gemma leave out what their class says.
 constexpr Family gemma3(std::string_view model_type) {
   return {.model_type = model_type,

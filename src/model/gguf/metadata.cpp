@@ -86,7 +86,7 @@ std::uint64_t alignment_of(FileWindow& file, const std::vector<GgufKey>& keys) {
   return 32;
 }
 
-// Reads a tensor's extents and returns how many numbers it has; nothing if that does not fit int64.
+// Reads a tensor's extents and returns its number of elements; nothing if that does not fit int64.
 std::optional<std::int64_t> read_extents(FileWindow& file, std::string_view name) {
   const auto dimensions = file.number<std::uint32_t>();
   if (dimensions > most_dimensions) {

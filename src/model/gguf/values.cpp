@@ -96,7 +96,7 @@ void read_elements(FileWindow& file, GgufKey& key) {
   if (fits) key.value = std::move(values);
 }
 
-// Reads an array. strings: how many strings may still be read; reduced by those of this array.
+// Reads an array. strings: number of strings that may still be read; reduced by this array's.
 void read_array(FileWindow& file, GgufKey& key, std::uint64_t& strings) {
   key.element_type = read_type(file, key);
   if (!key.element_type) return;

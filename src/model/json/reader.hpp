@@ -79,7 +79,8 @@ class Reader {
   std::optional<std::vector<double>> numbers(std::string_view key);
   std::optional<Reader> object(std::string_view key);
 
-  // As above, but an absent key is an error, and the result is then 0 or empty.
+  // The value of a key that must be present: its absence is an error, and gives 0 or an empty
+  // value.
   double required_number(std::string_view key) { return required(key, number(key)); }
   std::int64_t required_integer(std::string_view key) { return required(key, integer(key)); }
   std::vector<double> required_numbers(std::string_view key) { return required(key, numbers(key)); }

@@ -57,7 +57,7 @@ struct ByteSpan {
   return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
 }
 
-// As above, for a view that must also fit the rotations.
+// plain_span() of a view that must also fit the rotations.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
                                                         const Rotations& rotations) noexcept {
   const auto& n = view.extents;

@@ -41,7 +41,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   return std::optional<GgmlAngles>(*std::move(angles));
 }
 
-// True if both round alike. Only some numerics round.
+// True if both round in the same way. `rounding` matters only to Numerics::transformers.
 bool round_alike(const Frequencies& one, const Frequencies& other) {
   return one.numerics == other.numerics && one.ggml == other.ggml &&
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);
