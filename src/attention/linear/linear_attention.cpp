@@ -18,7 +18,7 @@
 namespace rotary {
 namespace {
 
-// Work for a further thread. Fewer products take under 20 µs, less than waking the thread.
+// Products that are worth another thread. Fewer take under 20 µs, less than waking the thread.
 constexpr double least_products = 0x1p19;
 
 constexpr std::uintptr_t line = 64;
