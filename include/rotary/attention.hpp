@@ -173,12 +173,12 @@ struct AttendOptions {
 // to out's dtype; attend_error_bound (numeric_contract.hpp) bounds the result. Outputs share no
 // element with inputs, and the elements of an output are distinct.
 //
-// The bits of a query do not depend on executor, memory, strides or other queries' values. Within
-// the bound they may depend on the number of queries in its sequence and on whether weights are
-// asked for. Values that a query does not see never reach it, NaN and Inf included. Starts no
-// thread; calls options.executor.run at most once. Nothing is written on an error. Errors:
-// invalid_argument, with the requirement and what was got; unsupported, as rotate(), and for f64;
-// out_of_memory.
+// The bits of a query do not depend on executor, memory, strides or other queries' values. The
+// bits may depend, within the bound, on the number of queries in its sequence and on whether
+// weights are asked for. Values that a query does not see never reach it, NaN and Inf included.
+// Starts no thread; calls options.executor.run at most once. Nothing is written on an error.
+// Errors: invalid_argument, with the requirement and what was got; unsupported, as rotate(), and
+// for f64; out_of_memory.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k,
                                        ConstHeadsView v, const AttendOptions& options) noexcept;
 

@@ -110,7 +110,7 @@ struct AxisRegion {
 // Windows of an image in the order in which a tower reads them.
 struct WindowOrder {
   std::int64_t merge = 2;   // >= 1; rows and columns of the grid are multiples
-  std::int64_t window = 0;  // side of a window in merged tokens, >= 1: pixels / merge / patch size
+  std::int64_t window = 0;  // side of a window in merged tokens, >= 1: pixels / (merge * patch)
 };
 
 // The order in which a tower with windows reads patches: patch j is patch order[j] of

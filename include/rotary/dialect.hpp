@@ -33,7 +33,7 @@ enum class Engine : std::int32_t {
   vllm = 3,
   mlx = 4,          // mlx-lm
   onnxruntime = 5,  // ONNX Runtime, with the caches that the builder of onnxruntime-genai makes
-  sglang = 6,       // one version only, as llama.cpp
+  sglang = 6,       // one version only, as for llama.cpp
 };
 
 // Every enumerator, in order.

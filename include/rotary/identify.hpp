@@ -181,7 +181,7 @@ struct IdentifyOptions {
 
 // before and after hold the same tokens and heads, in one dtype. Every element must be finite and
 // in the range of float32. The search uses up to 48 tokens and 4 heads; the best explanation is
-// then checked on all heads of the first 2^20 tokens, whose positions are solved. Errors:
+// then checked on all heads of the first 2^20 tokens, and their positions are solved. Errors:
 // invalid_argument for views, positions or options, for an element that is NaN, infinite or too
 // large (which is named), and for zeros only; unsupported for xPos and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(

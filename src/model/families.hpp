@@ -242,7 +242,7 @@ enum class UsualNames { the_same, another };
 // A family's names of values that every config has. If absent, the usual names are read.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
-  UsualNames usual_size = UsualNames::the_same;  // hidden_size
+  UsualNames usual_size = UsualNames::the_same;  // of the key hidden_size
   std::string_view heads = "num_attention_heads";
   std::string_view layers = "num_hidden_layers";
   std::string_view more_layers = {};  // key of the number of other layers, which rotate likewise

@@ -111,7 +111,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
 }
 
 void refuse_other_position_keys(Reader& config, const std::set<std::string>& asked) {
-  // The first is read only if head_dim is absent. The second says which layers have a window.
+  // Heads are read only if head_dim is absent. max_window_layers says which layers have a window.
   std::vector<std::string_view> known = {"num_attention_heads", "max_window_layers"};
   for (const std::string& each : asked) {
     if (each.substr(0, config.path().size()) == config.path()) {

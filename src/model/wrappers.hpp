@@ -18,7 +18,7 @@ struct Wrapper {
   std::string_view text_model_type;  // if the inner config has none
   std::string_view vision = {};      // family of vision_config if that names none; empty: unknown
   std::string_view key = "text_config";  // key of the inner config
-  std::string_view authors_key = {};     // in the authors' own files
+  std::string_view authors_key = {};     // key of the inner config in the authors' own files
 };
 
 [[nodiscard]] std::span<const Wrapper> wrappers();

@@ -13,8 +13,8 @@ constexpr std::array partial_rows = {
     Family{.model_type = "glm4_moe nemotron",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5}},
-    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; beside the
-    // dictionary it reads no other names.
+    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside
+    // the dictionary it reads no other names.
     Family{.model_type = "gpt_neox",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.25, .key = "rotary_pct"}},
