@@ -11,7 +11,6 @@
 
 namespace rotary::reference {
 
-// The spec's frequencies.
 [[nodiscard]] std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec);
 
 // cos and sin of (position + spec.position_offset) * inv_freq[k] for each k.

@@ -27,7 +27,6 @@ std::vector<long double> geometric(std::int64_t n, long double bias_max) {
 
 bool is_power_of_two(std::int64_t n) { return n == 1 || (n % 2 == 0 && is_power_of_two(n / 2)); }
 
-// Appends every second element from offset on.
 void append_every_second(std::vector<long double>& to, const std::vector<long double>& from,
                          std::size_t offset) {
   for (std::size_t i = offset; i < from.size(); i += 2) to.push_back(from[i]);

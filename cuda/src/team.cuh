@@ -100,7 +100,6 @@ class Team {
     __syncthreads();
   }
 
-  // Reads cos and sin of Count pairs.
   template <int Count>
   __device__ void read_row(int chunk, float (&cos)[Count], float (&sin)[Count]) const {
     struct alignas(sizeof(float) * Count) Floats {
@@ -147,7 +146,6 @@ class Team {
            static_cast<std::uint32_t>(head) * of.to.head;
   }
 
-  // Number of heads in the tensors before this one.
   __device__ int heads_before(int tensor) const {
     int heads = 0;
 #pragma unroll

@@ -29,7 +29,6 @@ struct Sums {
 
 double squared(double value) { return value * value; }
 
-// The range [first, end) of features that changed anywhere.
 std::pair<std::size_t, std::size_t> changed_features(const Sample& sample) {
   std::size_t first = sample.features;
   std::size_t end = 0;

@@ -12,7 +12,6 @@
 
 namespace rotary::relative {
 
-// The positions of a query and a key.
 struct PairOfPositions {
   std::int64_t query = 0;
   std::int64_t key = 0;

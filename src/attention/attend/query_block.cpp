@@ -156,7 +156,6 @@ class Block {
     return all;
   }
 
-  // Calls visit(tile) for each tile of the keys.
   template <class Visit>
   static void for_each_tile(const KeyRun& keys, const Visit& visit) {
     for (std::int64_t first = keys.begin / keys_of_tile * keys_of_tile; first < keys.end;

@@ -55,7 +55,6 @@ class LinearChunk {
     sums.has_keys = std::any_of(sums.keys, sums.keys + keys, [](double z) { return z != 0; });
   }
 
-  // Makes this head the current one.
   void take_up_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     at_ = {.batch = batch, .head = head};
     sums_ = memory_.sums + index;
@@ -179,7 +178,6 @@ class LinearChunk {
     for (std::int64_t i = 0; i < queries; ++i) weigh(first, {first + i, 1}, i + 1);
   }
 
-  // Adds the chunk to the sums of values.
   void add_values(std::int64_t count) {
     math_.multiply({.a = memory_.turned_k,
                     .a_row_stride = 1,

@@ -73,7 +73,6 @@ void set(RuleTarget& target, Value& member, const New& value) {
   target.acted = true;
 }
 
-// Records why the engine does not run the model.
 inline void refuse(RuleTarget& target, std::string reason) {
   target.refusal = std::move(reason);
   target.acted = true;

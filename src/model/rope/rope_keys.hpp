@@ -13,7 +13,6 @@ namespace rotary {
 // rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
 [[nodiscard]] bool speaks_of_rope(std::string_view original);
 
-// Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
 
 // Adds an error for a key that is not understood. next_step: the end of the message.

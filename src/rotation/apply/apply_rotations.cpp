@@ -73,7 +73,6 @@ kernels::RotateJob job_for(const RowPart& part, const Rotations& rotations) {
           .sin_scale = 1};
 }
 
-// Copies features [begin, end) of every head.
 void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   if (begin == end) return;
   const auto& [dst, src] = part.transfer;

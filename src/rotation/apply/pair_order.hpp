@@ -35,7 +35,6 @@ struct PairOrder {
   return {.read = FeatureOrder::halves, .written = FeatureOrder::halves};
 }
 
-// The kernels for this order of pairs.
 [[nodiscard]] inline const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
                                                                const PairOrder& order) noexcept {
   if (order.read == FeatureOrder::halves) {

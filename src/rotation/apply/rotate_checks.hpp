@@ -11,7 +11,6 @@
 
 namespace rotary {
 
-// Checks that the extents fit the rotations.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n,
                                    const Rotations& rotations);
 
