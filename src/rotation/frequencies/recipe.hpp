@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics other than exact round as Transformers and ggml do (docs/theory/numerics.md). Their
-// checks, and their effects on frequencies and rotations.
+// Checks and applies numerics other than exact, which round as Transformers and ggml do
+// (docs/theory/numerics.md).
 #pragma once
 
 #include <vector>
