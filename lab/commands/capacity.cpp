@@ -18,7 +18,7 @@ using cli::ExitCode;
 using cli::Failure;
 
 constexpr double longest_run_s = 24 * 3600;
-// Hours of one processor: a smaller run takes less than days and needs no timing.
+// Hours of work for one processor. A run with fewer operations ends within a day and is not timed.
 constexpr double plainly_small_flops = 1e15;
 
 double flops_of(const std::vector<Cell>& cells) {

@@ -14,10 +14,12 @@
 namespace rotary::lab {
 namespace {
 
-// If a step needs more (some seconds of a processor), a smaller model is timed instead.
+// Steps with more operations, some seconds of work for one processor, are not timed. A smaller
+// model is timed instead.
 constexpr double longest_probe_flops = 2e11;
 
-// A one-layer causal language model with one sequence per step; as fast per operation as the cell.
+// A one-layer causal language model with one sequence per step. An operation takes as long as in
+// the cell.
 Cell small_model(Cell cell) {
   cell.model.task = Task::causal_lm;
   cell.model.layers = 1;
@@ -31,7 +33,8 @@ Cell small_model(Cell cell) {
   return cell;
 }
 
-// A validation has validation_rows sequences, each a third of a step's work: no backward pass.
+// A validation has validation_rows sequences. Each costs a third of a training sequence, as it has
+// no backward pass.
 ProbedTimes from_small_model(const Cell& cell) {
   static const Dataset text = split({.name = "any"}, std::string(1 << 20, 'a'));
   const Cell small = small_model(cell);
@@ -49,8 +52,8 @@ ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
   return probe_times(cell, data->second);
 }
 
-// How many validations the final lengths and rules are worth. Scores grow with the length: at some
-// hundred tokens they are a quarter of the work.
+// How many ordinary validations cost as much as those at the final lengths and rules. Scores grow
+// with the length: at some hundred tokens they are a quarter of the work.
 double validations_of_lengths(const Cell& cell) {
   const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
   const bool stretches =
@@ -68,7 +71,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
   const TrainingConfig& training = cell.training;
   const auto steps = static_cast<double>(training.steps);
   if (!training.cost_lengths.empty()) {
-    // With and without positions, plus one warm-up step.
+    // Models with and without positions take `steps` steps and one to warm up.
     double step_s = 0;
     for (const std::int64_t tokens : training.cost_lengths) {
       Cell longer = cell;
@@ -80,7 +83,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
     return {.steps_s = 0, .fixed_s = (steps + 1) * step_s};
   }
   const auto validations =
-      static_cast<double>(training.steps / training.validate_every + 2);  // the last row, the end
+      static_cast<double>(training.steps / training.validate_every + 2);  // + last row and end
   return {.steps_s = steps * probed.step_s,
           .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};
 }

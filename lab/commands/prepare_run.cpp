@@ -30,7 +30,7 @@ bool is_language_model(const Cell& cell) {
   return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
 }
 
-// The data set of a preset's run; and why, if it is not the preset's own.
+// The data set of a run, and the reason if it is not the preset's own.
 struct DataChoice {
   std::string name;
   std::string reason = {};
@@ -97,7 +97,7 @@ class RunsLock {
   int file_ = -1;
 };
 
-// The budget of cells that have already started with one.
+// The budget with which some of the cells have already started.
 std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::string& runs) {
   std::optional<Budget> begun;
   for (const Cell& cell : cells) {

@@ -22,7 +22,8 @@ struct PreparedRun {
   std::vector<std::string> remarks;     // differences from the presets, for the user
 };
 
-// is_estimated: data may be missing. Its cells then have no data hash, and `data` lacks it.
+// is_estimated: data may be missing. Cells on missing data have no data hash, and PreparedRun::data
+// lacks these data.
 enum class MissingData { fails, is_estimated };
 
 [[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
@@ -31,8 +32,8 @@ enum class MissingData { fails, is_estimated };
 // or start from cells that are neither finished nor in the run.
 void prepare_cells(PreparedRun& run, const RunArguments& arguments);
 
-// Each cell's time, from a timed step of one of its seeds or, if that takes long, of a smaller
-// model with the same width.
+// Each cell's time, from a timed step of a cell with any seed. If that step takes long, a smaller
+// model of the same width is timed.
 [[nodiscard]] std::vector<CellTime> estimate_times(const PreparedRun& run);
 
 }  // namespace rotary::lab

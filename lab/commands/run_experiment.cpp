@@ -85,7 +85,7 @@ class Runner {
   // ranks: null if the process is alone.
   CellState train(const Cell& cell, RunDirectory& directory, Ranks* ranks);
   [[nodiscard]] TrainOptions options_for(ProgressLine& line, Ranks* ranks) const;
-  // A loss that is not finite only ends its cell; anything else ends the run.
+  // A loss that is not finite ends only its cell. Any other failure ends the run.
   template <class Work>
   CellState or_failed(ProgressLine& line, const Work& work);
   [[nodiscard]] int exit_code(CellState last) const;
@@ -146,8 +146,8 @@ CellState Runner::visit(const Cell& cell) {
   return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
 }
 
-// Runs until this process can do nothing more, or, beside other processes, until all is done.
-// Returns the last state, in their order, of any cell.
+// Runs until this process can do nothing more; beside other processes, until all cells are done.
+// Returns the last state that any cell has, in the order of CellState.
 CellState Runner::sweep() {
   std::vector<CellState> states(run_.cells.size(), CellState::busy);
   while (true) {
@@ -160,7 +160,7 @@ CellState Runner::sweep() {
     }
     const auto last = std::ranges::max_element(states);
     if (last == states.end()) return CellState::finished;
-    // A blocked cell becomes free when this run finishes its start.
+    // A blocked cell becomes free when this run finishes the cell that it starts from.
     if (is_open(*last) && changed) continue;
     if (*last != CellState::busy) return *last;
     if (!ranks_) {
@@ -182,8 +182,8 @@ int Runner::exit_code(CellState last) const {
   return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
 }
 
-// Rank 0's message about each cell, from which the others learn of it. share_it is followed by the
-// SHA-256 of the cell's start.
+// Rank 0's messages to the others about a cell. share_it is followed by the SHA-256 of the cell's
+// start.
 constexpr std::string_view skip_it = "skip";
 constexpr std::string_view stop_it = "stop";
 constexpr std::string_view share_it = "share";

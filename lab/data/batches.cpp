@@ -15,7 +15,7 @@ namespace rotary::lab {
 
 namespace {
 
-// The validation seed, which no training seed and step equal.
+// The seed of validation, which no training seed and step give.
 constexpr std::uint64_t validation_seed = 0x76616c6964617465;
 
 std::int64_t byte_at(std::string_view text, std::int64_t index) {
@@ -99,7 +99,7 @@ Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
 
 namespace {
 
-// Another validation seed than above; no training step has it.
+// Differs from validation_seed. No training step has this seed.
 constexpr std::uint64_t sequence_validation_seed = 0x73657175656e6365;
 constexpr char answer_mark = '=';
 constexpr char end_mark = ';';

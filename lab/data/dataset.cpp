@@ -66,7 +66,7 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
       throw Failure(ExitCode::malformed_input, path + ": documents must be numbers of bytes");
     manifest.documents.push_back(bytes.get<std::int64_t>());
   }
-  // Manifests of texts lack it.
+  // Manifests of texts have no "kind".
   if (object.has("kind")) {
     if (object.text("kind") != "pairs")
       throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");

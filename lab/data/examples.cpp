@@ -111,7 +111,7 @@ class Drawing {
  public:
   Drawing(const Questions& questions, Random& random) : questions_(questions), random_(random) {}
 
-  // preferred: the topic where topics take turns; below 0: random.
+  // preferred: from it follows whose turn it is among the answers and documents; below 0: random.
   void append(Examples& examples, std::int64_t preferred) {
     const auto in_turn = [&](std::int64_t count) {
       return preferred < 0 ? random_.below(count) : preferred % count;
@@ -151,8 +151,8 @@ class Drawing {
     append_bytes(examples.inputs, b);
   }
 
-  // As long as the stranger's passage: the words of `first` from a random one on, cyclically, where
-  // stranger's words replace all but grade / most_similar.
+  // A passage as long as the stranger's. It has the words of `first`, cyclically from a random one
+  // on. The stranger's words replace all but grade / most_similar of them.
   std::string mixed(std::string_view first, std::string_view stranger, std::int64_t grade) {
     const std::vector<std::string_view> words = words_of(first);
     const std::vector<std::string_view> others = words_of(stranger);

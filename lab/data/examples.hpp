@@ -66,15 +66,16 @@ struct Questions {
 [[nodiscard]] Examples training_examples(const Questions& questions, std::int64_t rows,
                                          std::uint64_t seed, std::int64_t step);
 
-// Answers and groups of documents alternate. More rows extend the same first ones. Longer
-// sequences, up to twice passage_room tokens, start at the same places and read further.
+// Answers and groups of documents take turns. A call for more rows begins with the same rows.
+// Longer sequences, up to twice passage_room tokens, start at the same places and read further.
 [[nodiscard]] Examples validation_examples(const Questions& questions, std::int64_t rows);
 
-// Rows [first, first + rows) of them.
+// Rows [first, first + rows) of the examples.
 [[nodiscard]] Examples part_of(const Examples& examples, const ChoiceShape& shape,
                                std::int64_t first, std::int64_t rows);
 
-// Distance of the starts of two passages in a document, if passages are not longer.
+// The starts of a document's two passages are at least this far apart, and at least a passage's
+// length.
 inline constexpr std::int64_t passage_room = 512;
 
 }  // namespace rotary::lab

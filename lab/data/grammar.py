@@ -92,8 +92,8 @@ def pair_documents(seed, count):
          for _ in range(size)] for size in (120, 60, 40, 4))
 
     def phrase():
-        """A phrase in both languages, the second as subject and object; and whether it is
-        plural."""
+        """Returns a phrase in the first language, its translations as subject and as object, and
+        whether it is plural."""
         (here, there, gender), plural = chance.choose(nouns), chance.one_in(3)
         adjective = chance.choose(adjectives) if chance.one_in(3) else None
         if chance.one_in(8):

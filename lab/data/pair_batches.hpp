@@ -22,7 +22,6 @@ struct Pair {
 // The pairs of such a text; it must outlive them.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
-// A translator's batch: pairs of similar length, depending only on pairs, seed and step.
 // A pair of texts as tokens, without beginning and end.
 struct TokenPair {
   Pair text;
@@ -56,7 +55,7 @@ struct PairBatch {
 // pools of 50 batches; each pool is sorted by length, then the batches are shuffled.
 class PairOrder {
  public:
-  // The pairs must outlive it. Fails if they do not fill a batch.
+  // The pairs must outlive this. Fails if they do not fill a batch.
   PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
 
   // The pairs of a step.

@@ -25,7 +25,7 @@ class Pieces {
  public:
   using Tokens = std::vector<std::int64_t>;
 
-  // Fails if the bytes are no such model.
+  // Fails if the bytes are not a SentencePiece model.
   explicit Pieces(std::string_view model);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }

@@ -195,8 +195,9 @@ def pair_documents(source, target):
 
 
 def train_pieces(documents, count=PIECES):
-    """Deterministic: the model contains its options and paths, and one thread sums in one order.
-    identity: BLEU's references are the unchanged text."""
+    """Returns the same bytes each time: the model contains its options and paths, and one thread
+    sums in one order. Normalization is "identity", because BLEU's references are the unchanged
+    text."""
     trained = b"".join(document for number, document in enumerate(documents, 1)
                        if number % VALIDATION_EVERY)
     with tempfile.TemporaryDirectory(prefix="rotary-lab-") as folder:

@@ -43,8 +43,8 @@ struct RotaryEncoding {
   std::optional<WindowedLayers> layers = {};
 };
 
-// Pairs turn up to an angle and then stay there (ClippedAngle in position_maps.hpp); for keys after
-// the query, up to its negative.
+// Each pair turns with the distance up to max_angle and then stays there (ClippedAngle in
+// position_maps.hpp). For keys after the query the limit is -max_angle.
 struct ClippedAngleEncoding {
   RotarySpec spec;
   double max_angle = 0;  // radians
@@ -71,8 +71,8 @@ struct NamedEncoding {
 [[nodiscard]] std::span<const NamedEncoding> named_encodings() noexcept;
 
 // Expands an encoding entry: a name, or an object. The object has "like" (a named encoding) and
-// settings to replace; then it also has a new "name". The result has "name", "kind" and all
-// settings, for parse_encoding and a cell's configuration.
+// settings to replace. If it replaces any, it also has a new "name". The result has "name", "kind"
+// and all settings, for parse_encoding and a cell's configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
 // Makes an encoding from settings. Fails with its name if a setting is unknown or invalid.

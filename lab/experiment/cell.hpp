@@ -54,8 +54,8 @@ struct Selection {
 // began, got 300".
 [[nodiscard]] std::string difference(const std::string& began, const std::string& now);
 
-// Rough estimates from a cell's sizes, to tell minutes from weeks.
-// Floating-point operations of matrix products in a training step: forward once, backward twice.
+// Floating-point operations of matrix products in a training step: forward once, backward twice. A
+// rough estimate, like bytes_of_training.
 [[nodiscard]] double flops_of_step(const Cell& cell) noexcept;
 
 // Peak bytes in training: weights, gradients, AdamW's two moments, values for the backward pass.

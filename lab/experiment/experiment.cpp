@@ -169,7 +169,7 @@ json take(json& object, const char* key) {
   return value;
 }
 
-// A model trained at another length than its unit is validated at both.
+// Validation must include the trained length, also if the unit is another length.
 void check_unit(const JsonObject& object, const Arm& arm) {
   const std::int64_t unit = arm.training.evaluate_unit;
   if (unit == 0) return;

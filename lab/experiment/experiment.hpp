@@ -30,10 +30,10 @@ struct TrainingConfig {
   std::int64_t validation_rows = 0;
   // Lengths, in multiples of the trained tokens, at which the finished model is validated.
   std::vector<std::int64_t> evaluate_lengths = {};
-  // The tokens of a multiple of 1; 0: the trained length. Differs if training continues longer.
+  // The tokens of a sequence at multiple 1; 0: the trained length.
   std::int64_t evaluate_unit = 0;
-  // Rules of rescaling_rules to validate unscaled rotary encodings with, beyond the trained length
-  // and without training.
+  // Rules of rescaling_rules. Rotary encodings without a scaling rule are also validated with each
+  // of them, beyond the trained length and without training.
   std::vector<std::string> rescale = {};
   // If not empty, nothing is trained: the cost of a step is measured at these lengths in tokens,
   // over `steps` steps each.
@@ -58,7 +58,7 @@ struct Start {
 // "start".
 struct Arm {
   std::string name;
-  std::string family = {};  // of arms that differ only in learning rate; "": none
+  std::string family = {};  // shared by arms that differ only in learning rate; "": none
   nlohmann::json encoding;  // as encoding_settings() returns them
   ModelConfig model;
   TrainingConfig training;

@@ -32,11 +32,11 @@ struct ExperimentSelection {
 
 // lab/experiments in the source tree of this build.
 [[nodiscard]] std::string experiments_folder();
-// lab/results there, a Python program.
+// lab/results in the source tree, a Python program.
 [[nodiscard]] std::string results_folder();
 
-// Sorted by name, each after its cells' starts. Fails if none has the preset, if one asked for
-// lacks it, or if starts form a circle.
+// Sorted by name, but each after the experiments that its cells start from. Fails if none has the
+// preset, if one asked for lacks it, or if experiments start from each other in a circle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

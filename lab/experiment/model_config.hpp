@@ -16,9 +16,9 @@ enum class Task {
   sections = 5,       // which section of the manual a page belongs to
   same_document = 6,  // whether two passages are from one document
   similarity = 10,    // how much of a passage repeats another, as a number
-  copy = 7,           // answers determined by the question: the same again,
-  reverse = 8,        // backwards,
-  addition = 9,       // or a sum
+  copy = 7,           // repeat the question
+  reverse = 8,        // repeat the question backwards
+  addition = 9,       // add two numbers
 };
 
 struct NamedTask {
@@ -73,7 +73,8 @@ enum class AttentionKind {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// Each byte is a token. masked_lm's mask is one more, also in models that start with its weights.
+// Each byte is a token. masked_lm has one more token, its mask, also in models that start with
+// masked_lm's weights.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 

@@ -36,8 +36,8 @@ struct Interval {
 [[nodiscard]] std::optional<double> spearman(std::span<const double> one,
                                              std::span<const double> other);
 
-// Its 95 % interval for count > 3 pairs: Fisher's transformation with variance 1.06 / (count - 3)
-// (Fieller, Hartley and Pearson 1957).
+// The 95 % interval of a Spearman correlation of count > 3 pairs: Fisher's transformation with
+// variance 1.06 / (count - 3) (Fieller, Hartley and Pearson 1957).
 [[nodiscard]] Interval spearman_interval(double correlation, std::int64_t count) noexcept;
 
 }  // namespace rotary::lab

@@ -62,7 +62,7 @@ class DecoderPositions {
   // One set per layer, or one for all.
   std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
   std::vector<RelativeBias> biases_;
-  std::vector<std::vector<float>> shaw_numbers_;  // per layer keys, then values
+  std::vector<std::vector<float>> shaw_numbers_;  // of each layer: keys, then values
   std::vector<ShawTable> shaw_tables_;
 };
 

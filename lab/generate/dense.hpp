@@ -15,10 +15,8 @@ namespace rotary::lab {
 // Row-major: a Linear's weight is [outputs][inputs], an embedding [tokens][features].
 using Weights = std::map<std::string, std::vector<float>>;
 
-// A decoder's parts besides attention, for one token at a time. Sums are double and results are
-// rounded to float once. This costs nothing at these sizes, and only attention's rounding needs a
-// longer bound.
-// y = W x + b
+// y = W x + b for one token. Sums are double; results are rounded to float once. Double costs
+// nothing at these sizes, and keeps the error bound of all but attention short.
 class Linear {
  public:
   // weight [outputs][inputs], bias [outputs].
@@ -53,7 +51,7 @@ struct Sampling {
   std::int64_t top_k = 0;  // chooses among this many largest; 0: all
 };
 
-// A token's index, drawn by the softmax of the logits. Of equal logits the first ranks first.
+// A token's index, drawn by the softmax of the logits. Among equal logits the first ranks higher.
 [[nodiscard]] std::int64_t choose(std::span<const float> logits, const Sampling& sampling,
                                   Random& random);
 

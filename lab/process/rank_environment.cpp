@@ -19,7 +19,8 @@ namespace rotary::lab {
 
 namespace {
 
-// Variables of torch.distributed.run: "True" if the launcher hosts the store; its restarts.
+// Variables of torch.distributed.run: whether the launcher hosts the store ("True"), and how often
+// it restarted the ranks.
 constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
 

@@ -11,7 +11,7 @@ namespace rotary::lab {
 struct RankEnvironment {
   int rank = 0;
   int size = 1;
-  // The address of the store by which they find each other.
+  // The address of the store by which the ranks find each other.
   std::string host = {};
   std::uint16_t port = 0;
   bool hosts_store = false;  // false: rank 0 or the launcher hosts it

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 constexpr const char* guard_variable = "ROTARY_LAB_STARTED_AGAIN";
 
-// The core name of the loaded OpenBLAS; "" for another BLAS.
+// The core (processor type) for which the loaded OpenBLAS chose its kernels; "" for another BLAS.
 std::string openblas_core() {
   using CoreName = char* (*)();
   const auto core_name = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
@@ -61,7 +61,7 @@ void prepare_process(char** arguments) {
       std::getenv(guard_variable) != nullptr) {
     return;
   }
-  // OpenBLAS reads it when loaded. If restarting fails, the run is only slower.
+  // OpenBLAS reads this variable when loaded. If restarting fails, the run is only slower.
   setenv(core_variable, std::string(core).c_str(), /*overwrite=*/1);
   setenv(guard_variable, "1", /*overwrite=*/1);
   (void)execv("/proc/self/exe", arguments);

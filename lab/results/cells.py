@@ -35,7 +35,7 @@ class Cell:
 @dataclasses.dataclass
 class Arm:
     name: str
-    family: str  # of arms that differ only in learning rate; "": none
+    family: str  # shared by arms that differ only in learning rate; "": none
     seeds: list
     cells: list
 

@@ -97,8 +97,8 @@ def claim_json(judged):
 
 
 def target_of(measures):
-    """The arm whose final loss others must reach in the count of steps: the first trained one among
-    the papers' baselines."""
+    """Returns the arm whose final loss others must reach (steps_fraction): the first of the papers'
+    baselines that was trained."""
     for name in ("learned", "sinusoidal", "none"):
         arm = measures.find_arm(name)
         if arm and arm.cells[0].curve["step"] and len(measures.arms) > 1:

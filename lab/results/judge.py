@@ -13,8 +13,8 @@ from cells import MALFORMED, Failure
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "data"))
 from grammar import split_mix  # pylint: disable=wrong-import-position
 
-# Quantile 0.975 of Student's t for degrees of freedom from 1. Beyond the table, the last is
-# slightly too wide.
+# Quantile 0.975 of Student's t for 1, 2, ... degrees of freedom. Beyond the table the last one is
+# used, which is slightly too wide.
 T_QUANTILES = (
     12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
     2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
@@ -30,7 +30,7 @@ UNITS = ("nats", "perplexity", "points", "percent")
 class Measure(typing.NamedTuple):
     """A finished cell's loss at a multiple of the length, or a metric."""
 
-    encoding: str  # an arm's name, or a family's: then its best arm
+    encoding: str  # the name of an arm, or of a family for its best arm
     multiple: int = 1
     rule: str = ""
     tokens: str = ""  # or "last_quarter"
@@ -133,7 +133,7 @@ class Measures:
         self.arms_of_preset = arms_of_preset
 
     def find_arm(self, name):
-        """The arm of this name, or of a family the arm with the lowest mean loss."""
+        """The arm of this name. For a family's name: its arm with the lowest mean loss."""
         exact = [arm for arm in self.arms if arm.name == name]
         family = [arm for arm in self.arms if arm.family and arm.family == name]
         if exact or not family:
@@ -164,8 +164,9 @@ class Measures:
         return [value for value in values if value is not None]
 
     def steps_fraction(self, cell, target):
-        """Steps until the validation loss reaches the target's final loss for the same seed, as a
-        share of its steps. If it never does, all steps, which is too few."""
+        """Steps until the cell reaches the target's final validation loss for the same seed, as a
+        share of the target's steps. If it never does, all the cell's steps count, which is too
+        few."""
         arm = self.find_arm(target)
         other = arm and self.find_cell(arm, cell.seed)
         if not other or not other.curve["step"] or not cell.curve["step"]:
@@ -181,8 +182,8 @@ class Measures:
         return reached / other.curve["step"][-1]
 
     def mean_over_rates(self, cell, metric):
-        """The mean over the cell's family for its seed; None if a rate is missing. sensitivity:
-        Wortsman et al. 2023, arXiv 2309.14322."""
+        """The metric's mean over the arms of the cell's family, for the cell's seed; None if a rate
+        is missing. sensitivity: Wortsman et al. 2023, arXiv 2309.14322."""
         family = next((arm.family for arm in self.arms if cell in arm.cells), "")
         cells = [self.find_cell(arm, cell.seed) for arm in self.arms if arm.family == family]
         rates = sum(arm.family == family for arm in self.arms_of_preset)
@@ -245,8 +246,8 @@ def length_of(cell, measure):
 
 
 def windows_of(cell, measure):
-    """The window losses whose mean is the measure. [] if windows have different numbers of targets
-    (hidden bytes, words of sentences), since their losses say little then."""
+    """The window losses whose mean is the measure. Returns [] if windows have different numbers of
+    targets (hidden bytes, words of sentences), since such losses say little."""
     length = None if measure.metric or measure.tokens else length_of(cell, measure)
     if not length or None in (length["loss"], *length["windows"]) or not length["windows"]:
         return []

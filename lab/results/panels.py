@@ -53,7 +53,7 @@ class Panel:
 
 
 class Bars:
-    """A place per arm, with a point and interval per seed, and the mean's."""
+    """A metric by arm: a point and an interval for each seed, and the mean's."""
 
     def __init__(self, results, metric, label):
         self.label = label
@@ -90,7 +90,7 @@ def of_arms(results, panel, points):
 
 
 def curve_panel(results, key, label, loss="validation"):
-    """Losses during training. Points of a row share the mean of the seeds' times."""
+    """Losses during training. The points of a log row are drawn at the mean of the seeds' times."""
     panel = Panel(f"{loss.capitalize()} loss, against {label.split(' of ')[0]}", label,
                   f"{loss} loss (nats)")
     looks = looks_of(results)
@@ -113,7 +113,7 @@ def length_panel(results, key, label):
 
 
 def unit_of(arm):
-    """The tokens of a multiple of 1."""
+    """The tokens of a sequence at multiple 1."""
     return arm["training"].get("evaluate_unit") or arm["model"]["tokens"]
 
 

@@ -23,7 +23,7 @@ struct Budget {
 // A cell's cost in processor seconds.
 struct CellTime {
   double steps_s = 0;  // proportional to the number of steps
-  double fixed_s = 0;  // validations, of fixed number, and evaluating the finished model
+  double fixed_s = 0;  // all validations, and evaluating the finished model
 };
 
 // The scale, at most 1, at which all cells take `seconds`. If a cell would train fewer than
@@ -41,7 +41,7 @@ void scale_training(TrainingConfig& training, double scale);
 // Whether cells of its experiment started without a budget.
 [[nodiscard]] bool began_without_budget(const std::string& runs, const Cell& cell);
 
-// Writes it to each experiment folder of the cells that lacks one.
+// Writes the budget to those experiment folders of the cells that have none.
 void write_budget(const std::string& runs, const std::vector<Cell>& cells, const Budget& budget);
 
 }  // namespace rotary::lab

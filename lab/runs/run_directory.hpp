@@ -33,12 +33,13 @@ struct LengthLoss {
   std::int64_t multiple = 0;
   std::string rule = {};            // how a rotary encoding was stretched; "": as trained
   std::optional<double> loss = {};  // absent: the encoding has no such positions
-  // The loss on the last quarter of the longest sequences, where bytes have the most context at the
-  // longest multiple. Every multiple uses the same bytes. For causal_lm.
+  // The loss on the last quarter of the longest sequences, for causal_lm. There the longest
+  // multiple gives bytes the most context. Every multiple predicts the same bytes.
   std::optional<double> last_quarter = {};
   // Per window of the longest sequences: the same bytes in every compared cell.
   std::vector<double> windows = {};
-  // By position in eighths of the trained tokens; NaN if nothing is predicted there.
+  // The loss by position, in bins of an eighth of the trained tokens; NaN if nothing is predicted
+  // in a bin.
   std::vector<double> by_position = {};
 };
 
@@ -55,7 +56,7 @@ struct PairInfluence {
   double distance_removed = 0;  // tokens by which the layer's mean attended distance grows
 };
 
-// Its numbers by name, in order, without layer and pair.
+// The numbers of an influence by name, in order, without layer and pair.
 template <class Influence>
 [[nodiscard]] auto named_numbers(Influence& pair) {
   return std::array{std::pair{"inv_freq", &pair.inv_freq},
@@ -78,7 +79,7 @@ struct Outcome {
   std::map<std::string, double> metrics = {};
   // Per pair and layer, if TrainingConfig::pair_rows asks for it.
   std::vector<PairInfluence> pairs = {};
-  // The machines that worked on it, in order; usually one.
+  // The machines that worked on the cell, in order; usually one.
   nlohmann::json machines = nlohmann::json::array();
 };
 
@@ -123,8 +124,9 @@ class RunDirectory {
   std::int64_t log_bytes_ = 0;
 };
 
-// The cell with the SHA-256 of its start's configuration, a part of its identity; unchanged without
-// a start. If the start is not finished, fails and names the command to run.
+// Returns the cell with the SHA-256 of its start's configuration, which is a part of its identity.
+// A cell without a start stays unchanged. If the start is not finished, fails and names the command
+// to run.
 [[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
 
 // The start's checkpoint.

@@ -11,7 +11,7 @@
 namespace rotary::lab {
 
 struct StepSeries {
-  // Per step: its batch's loss before it, in nats, and the norm of unclipped gradients.
+  // For each step: the loss of its batch before it, in nats, and the norm of unclipped gradients.
   std::vector<double> losses;
   std::vector<double> gradient_norms;
   std::vector<double> validation_losses;  // per line of the log

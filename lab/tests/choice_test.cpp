@@ -172,7 +172,7 @@ TEST_F(Starts, BeginWithTheLossOfTheFinishedCell) {
     EXPECT_NE(learner->validation_loss(), loss_);
     begin_with(learner->model(), checkpoint(cell));
     EXPECT_EQ(learner->validation_loss(), loss_);
-    // With a rate of 0 the cell itself ends with that loss.
+    // With a learning rate of 0, the new cell also ends with that loss.
     cell = with_start(std::move(cell), folder_.path());
     cell.training.learning_rate = 0;
     RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);

@@ -59,8 +59,9 @@ class Tracker {
     return stored(module.forward(x.exact), slope * x.error);
   }
 
-  // x / sqrt(variance + epsilon) changes by at most 1 / sqrt(variance + epsilon) times a change of
-  // x, at the smallest variance passed. The root changes by at most 1 / sqrt(features) times.
+  // If x changes by d, x / sqrt(variance + epsilon) changes by at most d / sqrt(variance +
+  // epsilon), with the smallest variance on the way. The root itself changes by at most d /
+  // sqrt(features).
   Tracked layer_norm(const std::string& name, const Tracked& x) {
     auto& module = *modules_.at(name)->as<torch::nn::LayerNorm>();
     const double smallest = (x.exact.var(-1, false) + 1e-5).min().item<double>();
@@ -228,7 +229,7 @@ at::Tensor as_tensor(const std::vector<float>& numbers, const at::Tensor& like) 
   return torch::tensor(numbers).view(like.sizes()).to(at::kDouble);
 }
 
-// FIRE adds products, Sandwich cosines; others add a single term.
+// FIRE adds products, Sandwich adds cosines; the other biases have a single term.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;
@@ -253,7 +254,7 @@ double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transf
   return most;
 }
 
-TEST(Decoder, ContinuesLikeTorchOnTheWholeText) {
+TEST(Decoder, LogitsEqualTorchsOnTheWholeText) {
   at::set_num_threads(1);
   Random random(3);
   std::vector<std::int64_t> tokens;
@@ -325,7 +326,7 @@ TEST(ClippedAngle, EqualsThePositionMap) {
 }
 
 // Reversing a text makes later keys earlier ones, so their angles change sign.
-TEST(ClippedAngle, TurnsTheOtherWayTowardsLaterKeys) {
+TEST(ClippedAngle, AnglesChangeSignForLaterKeys) {
   torch::manual_seed(6);
   nlohmann::json settings = encoding_settings("clipped-angle");
   const Encoding forwards = parse_encoding(settings, 16);

@@ -97,7 +97,7 @@ TEST(Encoding, TakesItsSettingsFromTheExperiment) {
   const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
   EXPECT_EQ(encoding.name, "rope-500k");
   EXPECT_EQ(std::get<RotaryEncoding>(encoding.kind).spec.base.get(), 500000);
-  // A name has one meaning.
+  // Changed settings need a new name.
   EXPECT_THROW((void)encoding_settings(json::parse(R"({"like": "rope", "base": 5})")),
                cli::Failure);
 }

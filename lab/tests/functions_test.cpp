@@ -125,7 +125,7 @@ TEST_F(Functions, XposRotationEqualsTheFormula) {
   }
 }
 
-// The form for GPUs, here on the processor.
+// Rotations composed of torch's own operations, as on GPUs, here run on the processor.
 TEST_F(Functions, ComposedRotationsEqualTheFusedOnes) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;

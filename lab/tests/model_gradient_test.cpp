@@ -18,7 +18,7 @@ class Gradients : public testing::TestWithParam<Task> {};
 INSTANTIATE_TEST_SUITE_P(Tasks, Gradients, testing::Values(Task::causal_lm, Task::masked_lm),
                          [](const auto& task) { return std::string(to_string(task.param)); });
 
-TEST_P(Gradients, EqualDifferences) {
+TEST_P(Gradients, EqualFiniteDifferences) {
   const ModelConfig config{
       .task = GetParam(), .d_model = 16, .layers = 2, .heads = 2, .tokens = 11};
   const Batch batch = training_batch(

@@ -170,7 +170,6 @@ TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
   EXPECT_FALSE(read_budget(folder / "runs", cells[0]));
   EXPECT_FALSE(began_without_budget(folder / "runs", cells[0]));
   write_budget(folder / "runs", cells, {.seconds = 90, .scale = 1.0 / 3});
-  // The first one stays.
   write_budget(folder / "runs", cells, {.seconds = 10, .scale = 0.1});
   const auto budget = read_budget(folder / "runs", cells[0]);
   ASSERT_TRUE(budget);

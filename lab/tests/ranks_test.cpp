@@ -27,7 +27,7 @@ const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
-// Adam hardly depends on the size of gradients, so training would not show it.
+// Adam hardly depends on the size of gradients, so a trained model would not show a wrong size.
 TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
     ranks.join();

@@ -84,7 +84,8 @@ class Judge(unittest.TestCase):
         measures = Measures(arms, arms)
         values = [measures.value(each.cells[0], Measure("", metric="steps_to@learned"))
                   for each in arms]
-        # 3 at 100 steps, 2 at 200: 2.5 halfway, of 400. The last never gets there: all its steps.
+        # The second cell's loss is 3 at 100 steps and 2 at 200, so it reaches 2.5 at 150 of 400
+        # steps. The third never gets there, so all its steps count.
         self.assertEqual(values, [1, 150 / 400, 200 / 400])
         judged = measures.judge(Claim("s", Measure("rope", metric="steps_to@learned"),
                                       Measure("learned", metric="steps_to@learned"), 0.5))

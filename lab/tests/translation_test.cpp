@@ -94,9 +94,9 @@ TEST(EncoderDecoder, SeesTheWholeSourceAndEarlierTargets) {
     same.sources[0] = 30;
     same.inputs[0] = 31;
     const auto as_it_was = losses(same, 0, 0);
-    // The source's last token affects the first target on.
+    // The source's last token affects even the first target.
     EXPECT_NE(losses(same, 7, 0)[0].item<double>(), as_it_was[0].item<double>());
-    // Input 3 affects target 3 on, and none before.
+    // Input 3 affects targets from 3 on, and none before.
     const auto changed = losses(same, 0, 3);
     EXPECT_LT((changed - as_it_was).slice(0, 0, 3).abs().max().item<double>(), bound);
     EXPECT_GT((changed - as_it_was)[3].abs().item<double>(), 1e-9);
@@ -130,7 +130,6 @@ TEST(Translate, RowsAreTranslatedIndependently) {
   EncoderDecoder model = make_model(named_encodings()[0]);
   const auto both = translate(model, batch_of_rows({0, 1}), 7);
   ASSERT_EQ(both.size(), 2U);
-  // A row's translation does not depend on the other rows of its batch.
   EXPECT_EQ(translate(model, batch_of_rows({0}), 7)[0], both[0]);
   EXPECT_EQ(translate(model, batch_of_rows({1}), 7)[0], both[1]);
   EXPECT_LE(both[0].size(), 7U);

@@ -33,7 +33,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
       layers_.push_back(register_module("layer_" + std::to_string(layer), Layer(model)));
     norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({model.d_model})));
-    // Pre-training has one segment without a row: zeros change nothing until they are learned.
+    // A pre-trained model has no rows for segments. Zeros change nothing until they are learned.
     segments_ = register_parameter("segments", at::zeros({2, model.d_model}));
     const std::int64_t features = two_segments() ? 2 * model.d_model : model.d_model;
     scores_ = register_module("scores", nn::Linear(features, shape.scores));
@@ -157,8 +157,8 @@ class Choice final : public Learner {
     outcome.metrics["documents"] = static_cast<double>(documents);
   }
 
-  // In nats; for similarity, squared differences to the answer as a share of the maximum, as STS-B
-  // is fine-tuned (Devlin et al. 2019).
+  // In nats. For similarity: the squared difference to the answer as a share of the maximum, as in
+  // fine-tuning for STS-B (Devlin et al. 2019).
   [[nodiscard]] at::Tensor loss_sum(const at::Tensor& scored,
                                     const std::vector<std::int64_t>& answers) const {
     const auto expected = to_tensor(answers).to(scored.device());

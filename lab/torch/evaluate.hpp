@@ -18,7 +18,7 @@ namespace rotary::lab {
 
 [[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
-// The tokens of a multiple of 1.
+// The tokens of a sequence at multiple 1.
 [[nodiscard]] std::int64_t unit_of(const Cell& cell);
 
 // Validates at `multiple` times the cell's unit: windows of its longest evaluated sequences are cut

@@ -110,7 +110,7 @@ at::Tensor shaw_table_gradient(const at::Tensor& scores, const at::Tensor& vecto
   return to_tensor(gradient, table);
 }
 
-// Each is the other's adjoint.
+// Two functions, each the adjoint of the other.
 at::Tensor shaw_scores_of(at::Tensor scores, const at::Tensor& q, const at::Tensor& table,
                           const ShawWindow& window) {
   ok_or_fail(add_shaw_scores(scores_view(scores), heads_view(q.transpose(1, 2)),

@@ -56,8 +56,7 @@ class Learner {
 // 1, 1.5 and 2 times as many symbols. Its metrics, here for 1.5x:
 //   loss@1.5x      nats per byte of the answers
 //   accuracy@1.5x  share of answer bytes that are the likeliest after the right ones before
-//   exact@1.5x     share of answers that are wholly right; these are also the answers that taking
-//                  the likeliest byte generates
+//   exact@1.5x     share of answers that are wholly right, also when the model generates them
 
 [[nodiscard]] std::unique_ptr<Learner> make_sequences(const Cell& cell);
 

@@ -12,10 +12,10 @@
 namespace rotary::lab {
 
 // For a cell with cost_lengths: metrics "ms@512", and "overhead@512" relative to the same model
-// without positions, timed alternately so that other load affects both. Takes the fastest step
-// after a warm-up. A step has as many tokens as the cell's, rounded down to whole sequences. The
-// validation loss is that after the steps at the first length. Absent if `stops`, asked after each
-// length, said so.
+// without positions. The two models take steps alternately, so that other load affects both. Takes
+// the fastest step after a warm-up. A step has as many tokens as the cell's, rounded down to whole
+// sequences. The validation loss is that after the steps at the first length. `stops` is asked
+// after each length; absent if it returned true.
 [[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                                   const std::function<bool()>& stops);
 

@@ -59,7 +59,7 @@ class PositionsImpl : public torch::nn::Module {
   // without a scaling rule; for others, returns false and does nothing.
   bool rescale(std::string_view rule, const Stretch& stretch);
 
-  // Changes a rotary encoding until it is called with nothing.
+  // Changes a rotary encoding until this is called with nothing.
   void change_pair(std::optional<PairChange> change) { change_ = change; }
   // A probe per layer that watched the model during `work`.
   template <class Work>

@@ -18,7 +18,7 @@
 
 #include "apps/failure.hpp"
 
-// Its header includes Gloo's, which some torch packages lack.
+// ProcessGroupGloo.hpp includes headers of Gloo, which some torch packages lack.
 #if defined(USE_C10D_GLOO) && __has_include(<gloo/algorithm.h>) && \
     __has_include(<torch/csrc/distributed/c10d/TCPStore.hpp>)
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>

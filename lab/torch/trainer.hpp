@@ -44,7 +44,8 @@ class Trainer {
   // Holds steps of watched trainings only; the caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
-  // Steps now take the rows of all ranks, which start with rank 0's state and must outlive this.
+  // Steps now take the rows of all ranks. All ranks start with rank 0's state; `ranks` must outlive
+  // this.
   void share_with(Ranks& ranks);
   // For ranks: the next step tells the others, and stop_asked() is true after it.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }

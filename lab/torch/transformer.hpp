@@ -27,7 +27,7 @@ class LayerImpl : public torch::nn::Module {
   // x [batch, tokens, d_model]
   [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms);
 
-  // Its two halves, each including the residual.
+  // The layer's two halves, each including the residual.
   [[nodiscard]] at::Tensor attend(const at::Tensor& x, const LayerTerms& terms);
   [[nodiscard]] at::Tensor feed_forward(const at::Tensor& x);
 
@@ -63,9 +63,9 @@ class TransformerImpl : public torch::nn::Module {
 TORCH_MODULE(Transformer);
 
 // out [batch, tokens, heads · head_dim] for q, k, v [batch, tokens, heads, head_dim]; without
-// positions k and v may have another number of tokens. Linear attention is computed with all
-// scores: quadratic like softmax, which costs no more at these lengths, with the values of
-// linear_attend().
+// positions k and v may have another number of tokens. Linear attention has the values of
+// linear_attend(). It computes all scores, quadratic like softmax, which costs no more at these
+// lengths.
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,
