@@ -18,7 +18,7 @@ namespace rotary::python {
 
 inline constexpr std::size_t most_array_axes = 6;
 
-// The memory lives as long as both this and the object that it was read from.
+// Valid as long as both this and the object that the array was read from.
 struct Array {
   void* data = nullptr;
   nb::dlpack::dtype type = {};
@@ -74,7 +74,7 @@ class TokenNumbers {
   Array array_ = {};
 };
 
-// Contiguous float32 or float64 with this many elements.
+// The address of a contiguous array. Refuses another dtype or another number of elements.
 [[nodiscard]] void* contiguous(const Array& array, DType dtype, std::int64_t size,
                                const char* what);
 

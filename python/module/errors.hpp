@@ -20,7 +20,7 @@ inline void check(const Status& status) {
   if (!status) raise(status.error());
 }
 
-// name: the caller's parameter, for messages that name it otherwise.
+// name: the parameter that the caller passed, put before the library's message.
 template <class T>
 [[nodiscard]] T take(Result<T> result, std::string_view name) {
   if (!result) {

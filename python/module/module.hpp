@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every source of the module includes this header, so that all see the same nanobind casters. A
 // source without a caster would instantiate a different cast of the same name, and the linker would
-// keep either one.
+// keep only one of the two.
 #pragma once
 
 #include <nanobind/nanobind.h>

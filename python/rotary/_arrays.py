@@ -31,10 +31,10 @@ def is_torch(x) -> bool:
 
 
 def numpy_operand(x, what: str):
-    """x itself; bfloat16 as its bits in uint16, since NumPy cannot export bfloat16."""
+    """Returns x itself, or bfloat16 as its bits in uint16, since NumPy cannot export bfloat16."""
     dtype = x.dtype
     if type(x) is np.ndarray and (dtype is _F32 or dtype is _F16 or dtype is _F64):
-        return x  # nearly every call ends here, in a third of the time of the rest
+        return x  # nearly every call ends here, three times as fast as on the other paths
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{what} must not be a masked array: its mask would be lost")
     if not x.dtype.isnative:

@@ -38,7 +38,8 @@ def _run(arguments: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """Yields paths and names for the tool; configs that are not files are written to some."""
+    """Yields paths and names for the tool. A config that is not a file is written to a temporary
+    one."""
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         paths = []
         for number, config in enumerate(configs, 1):

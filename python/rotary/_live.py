@@ -235,7 +235,7 @@ def _advice(place: Place, name: str) -> str:
     if getattr(place.module, "config", None) is not None:
         path = f"model.{place.path}" if place.path else "model"
         if re.search(r"\.\d+\.", path):
-            path = "module"  # one module of several
+            path = "module"  # stands for one of several modules
         return (f"make the module again, after the weights are loaded and cast: {path} = "
                 f"type({path})(config={path}.config)")
     return (f"compute {name} again in float32, after the weights are loaded and cast: "

@@ -22,8 +22,8 @@ _BITS = {"bfloat16": 8, "float16": 11}  # significand bits
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
-    "attention_factor"."""
+    """A fault of a tensor or module. kind: "zero", "uninitialised", "rounded", "stale",
+    "other_layer_type", "other_numbers" or "attention_factor"."""
 
     kind: str
     sentence: str
@@ -58,7 +58,8 @@ class Expected:
         """Frequencies as modules hold them: of all pairs, or of one axis."""
         yield self.frequencies
         if self.spec.axes is not None or self.spec.sense == "negative":
-            # The class holds plain powers; its forward deals them to axes or reverses them.
+            # Some classes hold plain powers of the base. Their forward deals these to axes or
+            # reverses them.
             yield self.spec.base ** (-np.arange(size) / size)
         if self.spec.axes is not None and self.spec.axes.get("exponents") == "own":
             at = 0
@@ -123,7 +124,7 @@ def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
 
 def _named(found: Identification) -> Fault | None:
     causes = "; and ".join(map(str, found.causes))
-    is_short = 0 < len(causes) < 120  # a table at other positions has a cause each
+    is_short = 0 < len(causes) < 120  # a table at other positions has a cause for each
     return Fault("other_numbers", f"not those of the config: {causes}") if is_short else None
 
 

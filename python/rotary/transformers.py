@@ -214,7 +214,8 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
-    """(module, the model of its own or nearest parent's config); and the names without either."""
+    """Returns (module, the model of its own or nearest parent's config) for each rotary module, and
+    the names of modules without either config."""
     found, skipped = [], []
     configs: dict[str, Any] = {}
     for name, module in model.named_modules():

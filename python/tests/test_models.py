@@ -10,7 +10,7 @@ LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
          "num_hidden_layers": 2, "rope_theta": 10000.0, "max_position_embeddings": 4096}
 
 
-def test_a_dict_a_text_a_path_and_a_folder_resolve_alike(tmp_path):
+def test_a_dict_a_text_a_path_and_a_folder_give_equal_specs(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     given = (LLAMA, json.dumps(LLAMA), json.dumps(LLAMA).encode(), tmp_path / "config.json",
              str(tmp_path / "config.json"), tmp_path)

@@ -230,7 +230,7 @@ def public_calls():
     return found
 
 
-def test_every_public_call_has_a_base_here():
+def test_every_public_call_has_base_arguments():
     assert set(CALLS) == set(public_calls())
 
 
@@ -281,8 +281,8 @@ def fits(hint, value):
 
 
 def is_right(call, parameter, hint, value, result):
-    """Returns if the value may be answered for a parameter of this type. NumPy's numbers must act
-    like Python's."""
+    """Whether this value is valid for the parameter. NumPy's numbers must give the results of
+    Python's."""
     if isinstance(value, np.generic) and parameter != "mask":
         plain = float(value) if isinstance(value, np.floating) else value.item()
         kind, expected = outcome(call, {parameter: plain})

@@ -124,6 +124,6 @@ def test_a_missing_framework_is_not_listed_and_named_in_the_error(monkeypatch, n
         getattr(rotary, name)
 
 
-def test_a_rule_by_its_name_alone_is_refused_with_an_example():
+def test_a_rule_without_keywords_is_refused_with_an_example():
     with pytest.raises(TypeError, match='rope_type="linear", factor=8'):
         rotary.Scaling("linear")
