@@ -42,15 +42,15 @@ template <class Range, class Make>
   return text.empty() ? Json() : Json(text);
 }
 
-// These functions are defined in json.cpp, because each source that calls the library's templates
-// compiles its parser again. Returns a discarded value if the text is no JSON.
+// Parsing and printing are in json.cpp, because each source that calls nlohmann's templates
+// compiles the parser again. parse_json() returns a discarded value if the text is not JSON.
 [[nodiscard]] SortedJson parse_json(std::string_view text);
 [[nodiscard]] Json parse_json_in_order(std::string_view text);
 [[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);
 
 // A config that resolve() accepts. NaN and Infinity, which Python writes, become strings.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
-// The same with members in the text's order, for texts of limited size.
+// As parsed_config(), with members in the text's order, for texts of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
 // On one line, not escaped.

@@ -37,7 +37,6 @@ inline constexpr std::string_view xpos_name = "xpos";
 // Makes a spec from --set alone (rotary/spec_json.hpp). options.config is its name.
 [[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
 
-// The model of options.config.
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);
 
 // The frequencies of model.rotary[index], for --context. Fails as wrong usage if --context is

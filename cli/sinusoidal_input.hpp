@@ -56,7 +56,6 @@ struct SinusoidalRows {
 // A line for each row, in f32 or f64.
 [[nodiscard]] std::string rows_text(const SinusoidalRows& rows);
 
-// The name and its spec.
 [[nodiscard]] Json sinusoidal_json(std::string_view name, const SinusoidalSpec& spec);
 
 // "sinusoidal sin_then_cos, spacing ends, base 10000, offset 0"

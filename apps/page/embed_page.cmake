@@ -2,8 +2,8 @@
 # rotary_embed_page(<target> HTML <file> [STYLES <file>...] SCRIPTS <file>...
 #   FUNCTION <function>)
 # A static library that defines the function, which a header declares: the pieces of a page, with
-# the style and the chart library of this folder. Scripts stand in the page in the order given;
-# those without a folder are of this one.
+# the style and the chart library of this folder. The page has the scripts in the order given; a
+# script without a folder is from this one.
 include_guard(GLOBAL)
 set_property(GLOBAL PROPERTY rotary_page_folder "${CMAKE_CURRENT_LIST_DIR}")
 

@@ -24,10 +24,10 @@ enum class Verdict {
 // "true", "true_only_if", "false", "needs_training".
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// Where evidence stands to the claim's condition.
+// The state of the claim's condition in a piece of evidence.
 enum class Setting {
   met,    // the condition is met, or the claim has none
-  unmet,  // it is not
+  unmet,  // the condition is not met
   aside,  // decides nothing: background, or what meeting the condition costs
 };
 

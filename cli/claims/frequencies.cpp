@@ -55,8 +55,8 @@ std::vector<Evidence> slow_pairs() {
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
 }
 
-// The score of q = k by distance, with equal weight in these pairs and 0 in others; 1 at distance
-// 0.
+// The score of q with an equal k, by distance. These pairs have equal weight, others 0; the score
+// at distance 0 is 1.
 std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
   return plot::of_turned(
       plain_frequencies(), plot::evenly(distances - 1, distances),

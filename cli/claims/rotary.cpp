@@ -77,8 +77,8 @@ std::vector<Evidence> cache_stable() {
   };
 }
 
-// Scores of random q and k (seed 7) with |q||k| = 1 at a distance of 100: how much they differ most
-// from the score with k at position 0, over the given positions of k.
+// The largest difference between the score with k at one of `places` and the score with k at
+// position 0. q and k are random (seed 7), 100 positions apart, with |q||k| = 1.
 double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
   constexpr std::int64_t distance = 100;
   Random random(7);
@@ -124,8 +124,8 @@ double error_of_float_angles(std::int64_t place) {
   return largest / std::sqrt(static_cast<double>(usual_head_dim));
 }
 
-// The attention weights of two equal queries, each on an equal key 7 tokens before it, among 256
-// keys (seed 9). One query is token 16, the other the last token.
+// The attention weights of two equal queries on two equal keys, each 7 tokens before its query,
+// among 256 keys (seed 9). One query is token 16, the other the last token.
 std::array<double, 2> weights_at_one_distance() {
   constexpr std::size_t tokens = 256;
   constexpr std::size_t distance = 7;

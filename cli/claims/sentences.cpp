@@ -43,7 +43,7 @@ Matrix pooled(const Matrix& rows) {
   return sum;
 }
 
-// The rows of `from` in the order of `to`. The n-th of equal words becomes the n-th.
+// The rows of `from` in the order of `to`. Equal words keep their order.
 Matrix reordered(const Matrix& rows, Words from, const Words& to) {
   Matrix moved;
   for (const std::string& word : to) {
@@ -168,7 +168,8 @@ double weight_beyond(const WordEncoding& encoding, const AttentionMask& mask) {
   return sum / static_cast<double>(clipped_tokens);
 }
 
-// All tokens are equal: the largest over the least weight of the first query on keys first to last.
+// The ratio of the largest to the least weight of the first query on keys first to last, if all
+// tokens are equal.
 double uneven(std::int64_t first, std::int64_t last) {
   Matrix x;
   const Matrix vector = normal_rows(27, 1);

@@ -17,7 +17,7 @@ bool falls(const std::vector<double>& values) {
   return std::ranges::is_sorted(values, std::greater_equal<>());
 }
 
-// Means over distances 1, 2 to 3, 4 to 7, ..., 512 to 1023 of a curve of 1024.
+// Means of a curve of 1024 distances over distances 1, 2 to 3, 4 to 7, ..., 512 to 1023.
 std::vector<double> octave_means(std::span<const double> curve) {
   std::vector<double> means;
   for (std::size_t first = 1; 2 * first <= curve.size(); first *= 2)
@@ -212,7 +212,8 @@ double score_of(const MeanRow& row, std::span<const double> q, std::span<const d
   return score;
 }
 
-// The mean over random q and k, scores / sqrt(d): later window minus earlier window.
+// How much the mean score / sqrt(d) of random q and k rises from the earlier window to the later
+// one.
 double mean_rise_of_random(const Frequencies& frequencies) {
   constexpr int samples = 2000;
   const MeanRow earlier = mean_row(frequencies, 10394);

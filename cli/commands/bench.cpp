@@ -26,7 +26,8 @@ constexpr std::int64_t most_threads = 1024;
 constexpr double most_seconds = 60;
 constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
 
-// The largest median / fastest round of a quiet machine, which has 1.05 at most as a rule.
+// The largest ratio of median to fastest round on a quiet machine. As a rule it is at most 1.05
+// there.
 constexpr double most_quiet_spread = 1.15;
 
 std::string_view text_in(const Json& object, const char* key) {

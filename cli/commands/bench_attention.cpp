@@ -59,7 +59,7 @@ bench::AttentionHeads shape_of(const Arguments& arguments) {
 std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   AttentionGroup like{.shape = shape_of(arguments),
                       .encodings = {&bench::bench_encodings().front()}};
-  // Each once. The first is no encoding, to which all are compared.
+  // Each encoding once. The first is "none", the baseline.
   for (const BenchEncoding* const encoding : arguments.encodings)
     if (std::ranges::find(like.encodings, encoding) == like.encodings.end())
       like.encodings.push_back(encoding);

@@ -21,7 +21,7 @@ constexpr std::uint64_t most_tokenizer_bytes = std::uint64_t{16} << 20;
 using Add = std::function<void(Severity, const std::string&)>;
 using std::filesystem::path;
 
-// Severity and judgement, and the names of the tensors with it.
+// The names of tensors, by severity and judgement.
 using Judged = std::map<std::pair<Severity, std::string>, std::vector<std::string>>;
 
 std::optional<DType> dtype_of(const SafetensorsType& type) {

@@ -28,7 +28,6 @@ struct Inspection {
   std::vector<InspectedPart> parts = {};  // the other parts
 };
 
-// The name and parameters of a rule.
 [[nodiscard]] Json scaling_json(const Scaling& scaling);
 
 // The members of the JSON object for a table or a bias.

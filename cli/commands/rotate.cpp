@@ -181,7 +181,8 @@ void check_head(const Job& job, const ModelRotary& rotary) {
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 
-// Tensors without elements may claim any number of tokens. Sets it to 0, so that no rows are made.
+// Tensors without elements may claim any number of tokens. Sets that number to 0, so that no rows
+// are made.
 bool forget_tokens_without_elements(std::vector<Job>& jobs) {
   const bool has_elements =
       std::ranges::any_of(jobs, [](const Job& job) { return !job.tensor.array.data.empty(); });

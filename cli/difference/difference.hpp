@@ -35,7 +35,6 @@ struct Comparison {
   std::vector<EngineReading> readings;  // of two engines; empty if two models were compared
 };
 
-// The comparison of two models.
 [[nodiscard]] Comparison comparison_of(Sides sides, ModelDifference difference);
 
 // The engines of --between, for help.

@@ -26,7 +26,7 @@ struct Pair {
   std::size_t first_result, second_result;    // where the rotated pair is written
   double inv_freq;                            // radians per position
   double angle_radians;                       // position * inv_freq
-  double reduced_radians;                     // the same without whole turns, in [-pi, pi)
+  double reduced_radians;                     // angle_radians without whole turns, in [-pi, pi)
   double cos, sin;                            // without the attention factor
 };
 
@@ -148,7 +148,7 @@ struct FormInput {
 [[nodiscard]] std::string number_text(double number);
 // "[a, b, c]"; above 8 numbers the first four, "...", and the last two.
 [[nodiscard]] std::string vector_text(const Vector& values);
-// The same with all digits of each number.
+// As vector_text(), with all digits of each number.
 [[nodiscard]] std::string exact_vector_text(const Vector& values);
 
 // A check that the answer shows. require() fails (exit code 1) if the deviation is above the bound.

@@ -22,7 +22,6 @@ struct HeadCounts {
 // --heads and --kv-heads, else the config's values under any known name.
 [[nodiscard]] HeadCounts head_counts(const SortedJson& config, HeadCounts asked);
 
-// A model's checkpoint.
 struct Checkpoint {
   ModelSpec model;
   SortedJson config;  // the object from which model was read
@@ -39,8 +38,8 @@ struct NamedShape {
 struct RowGroup {
   std::int64_t heads = 1;
   std::int64_t rows = 0;  // rows of each head
-  // The features of a head before those of the embedding (MLA), and the embedding. Without one,
-  // rows stay.
+  // first_row: how many features of a head precede the embedding's (MLA). spec: the embedding; rows
+  // without one stay.
   std::int64_t first_row = 0;
   const RotarySpec* spec = nullptr;
 };

@@ -81,7 +81,6 @@ struct FigureMaker {
 // The figure with this name, else nullptr.
 [[nodiscard]] const FigureMaker* find_figure(std::string_view name) noexcept;
 
-// The options of a request.
 struct RequestOptions {
   std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
   ModelOptions model;                // for each of them

@@ -55,8 +55,8 @@ struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// Visits the rows of turned() a few at a time, to save memory. of_turned() makes a number from
-// each.
+// Visits the rows of turned() a few at a time, to save memory. of_turned() makes a number from each
+// row.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(

@@ -24,7 +24,7 @@ namespace rotary::cli::plot {
 namespace {
 
 constexpr double degrees = 180 / std::numbers::pi;
-constexpr double quarter = std::numbers::pi / 2;  // of a turn
+constexpr double quarter = std::numbers::pi / 2;  // a quarter turn, in radians
 
 // The path of the pair (1, 0), rotated to each position.
 Series path_of(const Frequencies& frequencies, std::size_t pair, const Integers& at) {

@@ -36,7 +36,7 @@ struct NamedModel {
 //             inv_freq, figures with their section
 //   remarks   sentences about configs beside one another
 // The command adds
-//   differences  one, other, same, sentences: where two configs, or engines, part
+//   differences  one, other, same, sentences: where two configs, or engines, differ
 // Figures are those of `rotary plot --json`, with 7 digits: they are drawn. context_tokens is what
 // was asked for. Throws Failure.
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,

@@ -58,7 +58,6 @@ class PairOrder {
   // The pairs must outlive this. Fails if they do not fill a batch.
   PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
 
-  // The pairs of a step.
   [[nodiscard]] std::span<const std::size_t> at(std::int64_t step);
 
  private:

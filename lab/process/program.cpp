@@ -23,7 +23,6 @@ namespace rotary::lab {
 
 namespace {
 
-// Quotes the word for a shell.
 std::string shell_word(std::string_view word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -129,7 +129,6 @@ class RunDirectory {
 // to run.
 [[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
 
-// The start's checkpoint.
 [[nodiscard]] std::string start_checkpoint(const Cell& cell, const std::string& runs);
 
 }  // namespace rotary::lab

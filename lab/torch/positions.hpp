@@ -44,7 +44,6 @@ struct PairChange {
   What what = {};
 };
 
-// The features of a pair.
 [[nodiscard]] std::array<std::int64_t, 2> features_of(const HeadWindow& window, std::int64_t pair);
 
 class PositionsImpl : public torch::nn::Module {
