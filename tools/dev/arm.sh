@@ -59,7 +59,7 @@ arm_fetch() {
   "${apt[@]}" install --download-only --yes --no-install-recommends "$@"
 }
 
-# Like CMAKE_CROSSCOMPILING_EMULATOR in cmake/arm64.cmake.
+# Runs a program as CMAKE_CROSSCOMPILING_EMULATOR in cmake/arm64.cmake does.
 arm_run() {
   qemu-aarch64 -cpu cortex-a72 -L "$arm_sysroot" "$@"
 }

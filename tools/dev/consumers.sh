@@ -24,7 +24,7 @@ cmd_consumers() {
   stage "every consumer builds and runs"
 }
 
-# The core only, which does not need nlohmann.
+# Uses the core alone, which does not need nlohmann.
 consumers_use_core() {
   local options=(-D ROTARY_CORE_ONLY=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
   consumers_install core_static core "${options[@]}" -D BUILD_SHARED_LIBS=OFF

@@ -43,7 +43,7 @@ cmd_fresh() {
   stage "a fresh machine passes"
 }
 
-# fresh_step TITLE COMMAND...: runs it and prints how long it took.
+# fresh_step TITLE COMMAND...: runs the command and prints how long that took.
 fresh_step() {
   local title="$1" begin="$SECONDS"
   shift
@@ -82,7 +82,8 @@ fresh_configure() {
     echo "note: mounting /proc or /dev/pts was refused; going on without it"
 }
 
-# fresh_inside FOLDER COMMAND: runs it as root with no outside variables but the proxies.
+# fresh_inside FOLDER COMMAND: runs the command as root. Of the variables outside, only the proxies
+# reach it.
 fresh_inside() {
   local name environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
     DEBIAN_FRONTEND=noninteractive)

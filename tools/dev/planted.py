@@ -85,7 +85,7 @@ def make(build, tests):
 
 
 def run_test(build, test):
-    """Runs the named part, as ctest and ./dev python run the whole."""
+    """Runs a part of a test, as ctest or ./dev python runs the whole."""
     name, _, part = test.partition(" ")
     if build == "python":
         return run(*LIMIT, environment() / "bin/python", "-B", "-m", "pytest", "-q", "-p",

@@ -45,7 +45,7 @@ python_provide_tools() {
 # has it; otherwise auditwheel copies the shared object.
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
-  # The same as in the presets, so that a compiler cache has the library's objects.
+  # The presets have the same options, so that a compiler cache has the library's objects.
   local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON
     -C cmake.define.ROTARY_INSTRUCTION_SETS=all)
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then

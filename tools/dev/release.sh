@@ -93,7 +93,7 @@ release_run_in_tree() {
     ! find /etc /usr /var/lib -name '*rotary*' | grep ."
 }
 
-# Makes the same packages with an older version, in the tree's folder before.
+# Makes the same packages with an older version, in the tree's folder `before`.
 release_repack_as_older() {
   local package unpacked="$release_sources/unpacked"
   for package in "$release_folder"/*.deb; do

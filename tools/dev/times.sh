@@ -8,7 +8,7 @@ cmd_times() {
   python3 -B tools/dev/times.py "build/$preset"
 }
 
-# Lines by top folder, then in all: files with these endings, and CMake's.
+# Counts lines by top folder, then in all: of files with these endings, and of CMake's.
 cmd_lines() {
   (($# == 0)) || die "lines takes nothing, got '$1'"
   git ls-files -z |

@@ -48,7 +48,7 @@ wheels_c_library() {
   stage "wheels: the symbols of glibc $wheels_glibc on $1"
   mkdir -p -- "$folder"
   echo 'int main(void) { return 0; }' >"$folder/empty.c"
-  # zig's linker names its files, which are in its cache.
+  # `cc -v` prints the linker's command, which names the files in zig's cache.
   ZIG_GLOBAL_CACHE_DIR="$cache" ZIG_LOCAL_CACHE_DIR="$cache" \
     "$python_folder/tools/bin/python" -m ziglang cc -v -O2 -pie -fPIE \
     -target "$1-linux-gnu.$wheels_glibc" "$folder/empty.c" -o "$folder/empty" 2>&1 |

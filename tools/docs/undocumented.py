@@ -13,7 +13,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 TYPES = ("struct", "class", "concept")
-# Unnamed enums; functions whose comment is written once, for all handles or by Describe.
+# Clear without a comment: unnamed enums, and functions whose comment is written once, for all
+# handles or by Describe.
 CLEAR = re.compile(r"^@|_free$|^rotary::Describe<")
 
 

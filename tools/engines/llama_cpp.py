@@ -59,7 +59,7 @@ def numbers(tensor):
 
 
 def write_float32(path, weights, target):
-    """Writes the same model with dequantized weights and without vocabulary."""
+    """Writes the GGUF model again, with dequantized weights and without vocabulary."""
     reader = gguf.GGUFReader(path)
     writer = gguf.GGUFWriter(target, reader.get_field("general.architecture").contents())
     for name, field in reader.fields.items():

@@ -81,7 +81,8 @@ def interpolated(case, release):
 
 
 def scaled(case, table):
-    """Calls torch by factors like DINO, whose sides are slightly larger than the new ones."""
+    """Calls torch with scale factors, as DINO does: each is slightly more than the ratio of the new
+    side to the old."""
     kept, sides = case["kept_rows"], case["from"]
     grid = table[kept:].reshape(1, *sides, -1).permute(0, 3, 1, 2)
     factors = tuple((n + case["size_offset"]) / m for n, m in zip(case["to"], sides))
@@ -93,7 +94,8 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """SAM's table of 2n - 1 relative positions, read back through the pairs (q, k)."""
+    """SAM's table of 2n - 1 relative positions. The class gives it by pair (q, k); this reads it
+    back."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"]))
@@ -122,7 +124,7 @@ def absolute_numbers(golden, release):
         yield Numbers(f"position_ids[{index}]", np.array(case["ids"]),
                       position_ids(case, release), "float64", np.zeros(1))
     for index, case in enumerate(golden["sums"]):
-        # Two numbers below 4, twice, and their sums.
+        # Two sums of numbers below 4, each rounded.
         yield Numbers(f"sums[{index}]", held(case["result"]), bert_sum(case, release), "float32",
                       np.array(2 * 8 * 2.0**-24))
     for kind, make in (("grids", interpolated), ("lengths", lengthened)):

@@ -49,8 +49,8 @@ def computed(golden, case, release):
 
 
 def attention(inputs, way, scale):
-    """q, k, v [batch, tokens, heads, features] to out in the same layout and log-sum-exp [batch,
-    heads, queries]. way: the encoding, the mask, the positions of queries and keys."""
+    """Computes out, in the layout of q, k, v [batch, tokens, heads, features], and log-sum-exp
+    [batch, heads, queries]. way: the encoding, the mask, the positions of queries and keys."""
     encoding, seen, positions = way
     q, k = (encoding.turned(inputs[name].transpose(1, 2), at, role)
             for name, at, role in zip("qk", positions, (1, -1)))
@@ -71,11 +71,12 @@ def attention(inputs, way, scale):
 
 
 def require_torchs_own(*tensors):
-    """Compares with torch's scaled_dot_product_attention, whose mask is everything but q·k/√d."""
+    """Compares with torch's scaled_dot_product_attention. Its mask is all that is added to
+    q·k/√d."""
     q, k, v, scores, weights = (tensor.detach() for tensor in tensors)
     mask = scores - q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     out, own = torch.nn.functional._scaled_dot_product_attention(q, k, v, mask, 0.0, True, False)
-    # For queries without keys torch gives NaN, as before 2.5.
+    # torch gives NaN for queries without keys, as in all releases before 2.5.
     for got, wanted in ((own, weights), (out, weights @ v)):
         torch.testing.assert_close(got.nan_to_num(0.0), wanted, rtol=0, atol=float(BOUND))
 
@@ -130,7 +131,8 @@ class Encoding:
             self.learned["slopes"] = slopes.requires_grad_()
 
     def gradients(self):
-        """For a bias all parameters in the library's order, for vectors each table."""
+        """The gradients of a bias are one list, for all parameters in the library's order.
+        Encodings with vectors have one for each table."""
         if self.kind in ("shaw", "cope"):
             return {f"d_{name}": tensor.grad for name, tensor in self.learned.items()}
         parts = [self.learned[name].grad.reshape(-1) for name in LEARNED.get(self.kind, ())]

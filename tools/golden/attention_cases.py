@@ -99,7 +99,7 @@ def inputs(shape, random):
 
 
 def tensor(array):
-    """Numbers with three decimals, short and read alike everywhere."""
+    """Numbers with three decimals: short, and every reader reads them as the same numbers."""
     array = np.asarray(array)
     return {"shape": list(array.shape), "data": array.round(3).reshape(-1).tolist()}
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the library, as src/CMakeLists.txt lists them: no source of one reaches, through
-includes, the header of a source in a part that it does not see."""
+"""The parts of the library, as src/CMakeLists.txt lists them, and the parts that each one sees. A
+source must not reach, through includes, the header of a source in a part that its own does not
+see."""
 
 import pathlib
 import re

@@ -40,8 +40,8 @@ def verified(runner, form, work):
 
 
 def refuse_others(library, shape, options):
-    """A result must not pass as any other encoding's. Uses few keys, so that bounds are narrow next
-    to the keys' differences."""
+    """Checks that each result would fail as any other encoding's. Few keys keep the bounds narrow
+    next to the keys' differences."""
     work = AttentionWork(shape)
     for form in forms(shape):
         runner = make(library, form, work, options.threads)

@@ -41,7 +41,7 @@ def to_ours(shape, result):
 
 
 def to_none(shape, result):
-    """The time divided by the same engine's without an encoding, or None if it has none."""
+    """The time divided by that of the same engine without an encoding; None if there is none."""
     how = result["how"] if result["how"] in ("inside", "fused") else "prepared"
     found = find(shape, peer=result["peer"], dtype=result["dtype"], how=how, encoding="none")
     return result["ms"] / found[0]["ms"] if found else None

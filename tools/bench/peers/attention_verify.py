@@ -7,10 +7,10 @@ float32, or each made from the previous one, are off as verify.py derives; they 
 that times scale times hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings
 of s. Each feature of 8-bit keys is off by 1/254 of the key's largest, together d^0.5 times that,
 and twice as much if queries are in 8 bits too. A bias in float16 (ggml's mask; for ALiBi its
-distance) is part of the recipe, so the definition uses it too. A bias by the key's position is as
-large as the last key's, and so is its rounding: 4 times u of that. A weight is then off by e^delta
-- 1, and the result by that times |v - out|; sums of n weights and values by 2 (n + 16) u of their
-magnitude; rounded values or weights by each rounding, 8-bit values by 1/254 of the largest; a
+distance) is what a contestant computes, so the definition uses it. A bias by the key's position is
+as large as the last key's, and so is its rounding: 4 times u of that. A weight is then off by
+e^delta - 1, and the result by that times |v - out|; sums of n weights and values by 2 (n + 16) u of
+their magnitude; rounded values or weights by each rounding, 8-bit values by 1/254 of the largest; a
 bfloat16 result by 2^-8 of it.
 """
 

@@ -88,7 +88,7 @@ def build_native(root, folder):
               "-D", "CMAKE_BUILD_TYPE=Release",
               "-D", f"GGML_SOURCE={folder / 'ggml/source' / GGML}"])
     say("build what changed of ggml and rotary")
-    # It prints its own progress, since the first build takes minutes.
+    # The build prints its own progress, since the first one takes minutes.
     command = ["cmake", "--build", str(build), "--target", "rotary_peers"]
     if subprocess.run(command, stdout=sys.stderr).returncode != 0:
         raise PeersError(f"{' '.join(command)} failed, see above")

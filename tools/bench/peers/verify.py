@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares each implementation with the definition in float64.
 
-Bounds follow from where a recipe rounds, relative to hypot(pair): a rotation keeps it, and
-|x cos| + |y sin| <= hypot.
+Bounds follow from where a Recipe rounds. They are relative to hypot(pair), which a rotation keeps
+and |x cos| + |y sin| does not exceed.
 
 Angles, relative, with u = 2^-24. float32 (torch, and ONNX Runtime's input): pow is within one ulp,
 2 u; its reciprocal and the product with the position add u each: 4 u. ggml computes each angle from

@@ -59,7 +59,7 @@ def answer(config, line, tool):
 
 
 def write(classes, packages, path):
-    """The file's list is named after it: classes.json "classes"."""
+    """Writes a file whose list has the file's name: classes.json has "classes"."""
     rows = ",\n".join(json.dumps(each, sort_keys=True) for each in classes)
     path.write_text(f'{{"produced_by": {json.dumps(packages)}, "{path.stem}": [\n{rows}\n]}}\n',
                     encoding="utf-8")

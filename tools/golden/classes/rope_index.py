@@ -196,7 +196,7 @@ def token_ids(prompt, merge):
 
 
 def after_each(ids):
-    """The first token after each image or video closes it, the last before audio opens it."""
+    """The first text token after an image or video becomes its end marker."""
     for i in range(1, len(ids)):
         if ids[i - 1] in (IMAGE, VIDEO) and ids[i] == TEXT:
             ids[i] = VISION_END
@@ -234,7 +234,7 @@ def old_release(rng, convention, cls, is_vllm):
 
 
 def audio_lengths():
-    """Maps a number of sound tokens to a length that Qwen3-Omni's encoder turns into as many."""
+    """Maps a number of sound tokens to an audio length that Qwen3-Omni's encoder makes into it."""
     module = importlib.import_module("transformers.models.qwen3_omni_moe.modeling_qwen3_omni_moe")
     length_of = module._get_feat_extract_output_lengths
     return {int(length_of(torch.tensor(each), 50)): each for each in range(4000, 0, -1)}

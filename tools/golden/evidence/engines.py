@@ -162,7 +162,7 @@ class WithOwnConfigs(Engine):
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (
-            # Others may run as in Transformers.
+            # Families that Transformers has may run by its classes.
             self.name == "onnxruntime" or family not in architectures())
 
     def trusted(self, family, cells):
