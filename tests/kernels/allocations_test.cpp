@@ -115,7 +115,7 @@ TEST(Allocations, AShiftAllocatesNothing) {
   EXPECT_TRUE(allocates_nothing([&] { return shift(quantized, by); }));
 }
 
-TEST(Allocations, LimitedPositionsAllocateNothing) {
+TEST(Allocations, PositionsOfALimitedContextAllocateNothing) {
   constexpr HeadWindow window{
       .head_dim = 50, .rotary_dim = 50, .first_feature = 0, .pairing = Pairing::half};
   Frequencies frequencies = test::frequencies_of(window);

@@ -18,7 +18,8 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 
-// Breaks spread over (0, 1), two of them equal; some units always active, some never.
+// Hidden units switch at points spread over (0, 1), two at the same point; some are always active,
+// some never.
 Fire fire_of(double threshold, std::int64_t heads) {
   Fire fire{.c = -0.3, .threshold = threshold};
   constexpr std::int64_t width = 26;
@@ -37,7 +38,7 @@ Fire fire_of(double threshold, std::int64_t heads) {
 
 // Queries up to the threshold share a table by distance. In the first case they see no key. In the
 // second the threshold and some positions beyond it are equal in float64.
-TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
+TEST(AttendBias, SharesTablesOfFireOnlyUpToItsThreshold) {
   const std::int64_t far = (std::int64_t{1} << 54) - 8;
   struct Case {
     double threshold;
@@ -59,7 +60,7 @@ TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
 }
 
 // The threshold falls before, among and after the queries, which span several tiles of keys.
-TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
+TEST(AttendBias, FireDividesByTheQuerysPositionBeyondItsThreshold) {
   const AttentionMask masks[] = {{.order = AttentionOrder::causal},
                                  {.order = AttentionOrder::bidirectional},
                                  {.order = AttentionOrder::causal, .left = 270, .sinks = 3},

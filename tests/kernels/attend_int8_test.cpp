@@ -114,8 +114,8 @@ TEST(AttendInt8, IsWithinTheBoundWithPairMasksAndWeights) {
   }
 }
 
-// Packed rows see exactly the float32 numbers, rotated or not.
-TEST(AttendInt8, HasTheBitsOfFloat32ForPackedRows) {
+// Kernels that pack keys pack exactly the float32 numbers, rotated or not.
+TEST(AttendInt8, HasTheBitsOfFloat32IfKeysArePacked) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     SCOPED_TRACE(encoding.name);
     Attended call({.shape = small,

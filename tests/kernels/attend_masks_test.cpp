@@ -43,7 +43,7 @@ test::AttentionShape with_queries(std::int64_t queries, std::int64_t keys = smal
   return shape;
 }
 
-// With a cap that bends scores a little, and one that bends them much.
+// One cap bends scores a little, one bends them much.
 TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
   std::uint64_t seed = 3000;
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
@@ -273,7 +273,7 @@ TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   }
 }
 
-// The same as for a query of no sequence, whether positions or the mask hide the keys.
+// Such a query gets what a query of no sequence gets, whether positions or the mask hide its keys.
 TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);
@@ -323,7 +323,7 @@ TEST(AttendMasks, TheLowestFiniteNumberHidesAKey) {
         EXPECT_EQ(test::difference(call.out, token, hidden.out, token), 0);
         continue;
       }
-      if (dtype == DType::f16) continue;  // here q·k is not negligible beside it
+      if (dtype == DType::f16) continue;  // in f16, q·k is not negligible beside the mask
       for (std::int64_t head = 0; head < shape.heads; ++head) {
         double mean = 0;
         for (std::int64_t key = 0; key < shape.keys; ++key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on several axes: rows stay within each coordinate's bound of MPFR, with the same bits
-// as on one axis; then tensors shifted by them.
+// Positions on several axes. Each pair's row is within the bound for its coordinate and has the
+// same bits as on one axis; then tensors are shifted by such positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -192,7 +192,7 @@ TEST(AxisRows, HaveTheSameBitsInAnyLayoutOfPositions) {
             all_row_bits(test::rotations_of(frequencies, positions_of(planes, 1, 3))));
 }
 
-TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
+TEST(AxisRows, HaveTransformersBitsAtEachCoordinate) {
   for (RotarySpec spec : several_layouts()) {
     if (!spec.axes->scales.empty()) continue;
     spec.numerics = Numerics::transformers;
@@ -271,8 +271,7 @@ TEST(AxisRows, ShiftTensorsByAVector) {
   }
 }
 
-// If all tokens move by one vector, they share one row.
-TEST(AxisRows, ShiftByOneVectorIsOneRow) {
+TEST(AxisRows, AShiftByOneVectorHasOneRow) {
   const Frequencies frequencies = several_frequencies()[1];
   std::vector<std::int64_t> from = {5, 5, 5, 6, 6, 6, 7, 8, 9};
   std::vector<std::int64_t> to = from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forced instruction set is the one that runs, each is tested, and any two agree within twice the
-// bound.
+// A forced instruction set is the one that runs, every supported set is tested, and any two agree
+// within twice the bound.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -237,7 +237,7 @@ TEST(LinearAttention, PartsFromAStateEqualOneCall) {
   }
 }
 
-// The last document may continue from it.
+// The last document may continue from the state.
 TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
   for (const LinearMask mask : masks) {
     const LinearCase of{.map = EluPlusOne{}, .mask = mask, .segments = {1, 1, 2, 2, 2, -1}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of Numerics::transformers and ggml are bit-identical to their recipes, restated in
-// reference/recipes.
+// Rows of Numerics::transformers and ggml have the bits of reference/recipes, which restates the
+// arithmetic of these engines.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations that round after each operation are bit-identical to the recipe in every layout,
+// Rotations that round after each operation have the bits of reference/recipes in every layout,
 // direction and split.
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ void for_each_case(Visit visit) {
   }
 }
 
-TEST(RotateEveryStep, HasTheBitsOfTheRecipe) {
+TEST(RotateEveryStep, HasTheBitsOfTheReference) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding, 1.375), dtype);
     Tensor src({.dtype = dtype, .extents = extents});

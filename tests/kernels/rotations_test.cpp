@@ -81,7 +81,8 @@ TEST(Rotations, StayWithinTheBoundForRandomFrequencies) {
                            remarkable_positions());
 }
 
-// Long sequences from every alignment, whose positions may share evaluations with the same bits.
+// Long sequences from every alignment. Their positions may share evaluations, which must not change
+// bits.
 TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   for (const std::int64_t first :

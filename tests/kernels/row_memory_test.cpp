@@ -109,8 +109,7 @@ TEST(RowMemory, MisalignedMemoryIsRefused) {
   EXPECT_TRUE(memory.untouched());
 }
 
-// An empty span counts as no memory, whatever its address.
-TEST(RowMemory, AnEmptySpanCountsAsNone) {
+TEST(RowMemory, AnEmptySpanCountsAsNoMemory) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);
   const Rotations rows =
