@@ -294,7 +294,7 @@ TEST(BenchLines, RequestedValuesReplaceTheSetsValues) {
   EXPECT_EQ(describe(lines[3]), "rows: 5 tokens");
 }
 
-TEST(BenchLines, EveryOperationIsInEitherSetOnce) {
+TEST(BenchLines, EachSetHasEachOperationAndNoLineTwice) {
   for (const LineSet set : {LineSet::usual, LineSet::full}) {
     std::set<std::string> seen;
     std::set<std::string_view> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of fuzz/corpus/npy: false NPY files, and valid ones that look false.
+// The files of fuzz/corpus/npy: invalid NPY files, and valid ones that look invalid.
 #include <gtest/gtest.h>
 
 #include "npy_bytes.hpp"

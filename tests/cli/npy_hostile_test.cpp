@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// False NPY files, with their messages, and any damage. npy_corpus_test.cpp reads fuzz/corpus/npy.
+// Invalid NPY files, with their messages, and any damage. npy_corpus_test.cpp reads
+// fuzz/corpus/npy.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -189,7 +189,7 @@ class PlotAxesTest(ToolTest):
         own = 1e4 ** (-np.arange(20) / 20)
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
 
-    def test_a_fastest_pair_of_one_turn_a_unit_puts_coordinates_between_minus_one_and_one(self):
+    def test_grids_span_minus_one_to_one_if_the_fastest_pair_turns_once_a_unit(self):
         """As in DINOv3: coordinates are the centres of equal parts of [-1, 1]."""
         turn = 2 * np.pi
         layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},

@@ -49,7 +49,7 @@ class BenchAttentionTest(ToolTest):
             self.assertIsNone(line["goal"])
             self.assertGreater(line["verified"]["elements"], 0)
 
-    def test_the_chosen_encodings_run_once_beside_none(self):
+    def test_chosen_encodings_run_once_beside_the_baseline_none(self):
         shape = ["--heads", "6", "--kv-heads", "3", "--head-dim", "16", "--dtype", "bf16"]
         document = self.run_report(*TINY, *shape, "--tokens", "8",
                                    "--encodings", "kerple_power,rope,kerple_power")

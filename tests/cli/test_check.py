@@ -29,7 +29,7 @@ class CheckTest(ToolTest):
         self.assertEqual((code, lines), (0, []))
         self.assertEqual([file["passed"] for file in document["files"]], [True, True])
 
-    def test_warnings_fail_when_strict(self):
+    def test_warnings_fail_with_the_option_strict(self):
         name = self.write_config(SUSPICIOUS)
         code, [line], document = self.check(name)
         self.assertEqual(code, 0)

@@ -263,7 +263,7 @@ class DerivationTest(ToolTest):
         slowest = self.run_json("inspect", "inspect", "config.json")["rotary"][0]["inv_freq"][-1]
         self.assertEqual(steps[12]["values"][2]["value"], slowest)
 
-    def test_every_pairing_derives_extreme_numbers(self):
+    def test_the_derivation_holds_for_extreme_numbers_in_every_pairing(self):
         for pairing in PAIRINGS:
             for values in ["1e30,-1e30,1e-30,3", "0,1,1,2"]:
                 for position in [-(2**61), 0, 2**61]:
@@ -307,7 +307,7 @@ class MistakesTest(Numbers):
         document = self.run_json("explain", "explain", "mistakes", *arguments)
         return document, {each["name"]: each for each in document["mistakes"]}
 
-    def test_the_exponents_width_is_the_configs_hidden_size(self):
+    def test_the_width_in_the_exponent_is_the_configs_hidden_size(self):
         """D is the config's hidden size, which may differ from heads times features."""
         config = self.write_config(LLAMA | {"head_dim": 32})
         for arguments, width in (([config], "D = 64, the model's width"),

@@ -106,7 +106,7 @@ class GgufTest(ToolTest):
         text = self.run_ok("inspect", "llama.gguf", "--numerics", "ggml", "--context", "4096")
         self.assertIn("ggml", text)
 
-    def test_flags_change_what_a_run_computes(self):
+    def test_flags_change_a_files_answers(self):
         flags = "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 8192"
         document = json.loads(self.run_ok("inspect", "llama.gguf", "--flags", flags, "--json"))
         validate(document, "inspect")
@@ -122,7 +122,7 @@ class GgufTest(ToolTest):
         key = self.run_ok("inspect", "llama.gguf", "--set", "rope.freq_base=1e6")
         self.assertIn("base              1000000\n", key)
 
-    def test_diff_compares_a_file_with_a_run_by_flags(self):
+    def test_diff_compares_a_file_with_itself_under_flags(self):
         result = self.run_tool("diff", "llama.gguf", "--flags", "--rope-scale 2")
         self.assertEqual(result.returncode, 1)
         self.assertIn("llama.gguf (changed) and llama.gguf", result.stdout.decode())

@@ -69,7 +69,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
     # The dump turns by the head's index, so it looks right if tokens and heads are exchanged.
-    def test_a_dump_right_only_with_other_axes_is_not_cleared(self):
+    def test_a_dump_that_fits_only_with_exchanged_axes_is_faulty(self):
         x = heads(tokens=4, count=6)
         y = turned(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).copy()
         files = self.files(x, y)

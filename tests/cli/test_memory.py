@@ -33,7 +33,7 @@ class MemoryTest(ToolTest):
         self.before = self.contents()
 
     def run_once(self, arguments, **options):
-        """Returns if the memory was enough; otherwise checks the failure."""
+        """Whether the memory was enough; if it was not, checks the failure."""
         result = subprocess.run([TOOL, *arguments], cwd=self.path, capture_output=True, timeout=60,
                                 **options)
         if result.returncode == 0:

@@ -366,7 +366,7 @@ class EndlessInputTest(OutputTest):
         self.assertIn(b"got 'shade'", errors)
         self.assertLess(taken, in_a_pipe)
 
-    def test_false_sizes_are_refused_as_truncated(self):
+    def test_sizes_beyond_the_data_are_refused_as_truncated(self):
         """For a file, and for a pipe, whose size is known only at its end."""
         header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,), }\n"
         file = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"data"

@@ -75,7 +75,7 @@ class NumbersTest(PlotTest):
                 (series,) = [s for s in panel["series"] if "d_model" in s["name"]]
                 self.assertIn(name, series["name"])
 
-    def test_similarity_of_head_dim_has_125_bumps(self):
+    def test_the_similarity_of_a_head_has_125_bumps(self):
         near = self.panels("similarity", "--last", 1000)[0]
         for name, rise, bumps in (("head_dim", 0.25, 125), ("d_model", 0.0003, None)):
             _, y = self.series(near, name)
@@ -111,7 +111,7 @@ class NumbersTest(PlotTest):
             np.testing.assert_allclose(np.array(series["y"])[drawn].astype(float),
                                        np.cos(angles[drawn]), atol=1e-11)
 
-    def test_clipping_is_monotone_only_for_equal_vectors(self):
+    def test_clipped_scores_fall_only_for_equal_vectors(self):
         aligned, others = self.panels("clipped")
         x, y = self.series(aligned, "clipped")
         # The slowest pair reaches half a turn at π/θ = 27205.2 (d = 128); up to there scores fall.
@@ -294,7 +294,7 @@ class AttentionTest(PlotTest):
             np.testing.assert_allclose(weights[title][3], wanted, atol=1e-6)
         self.assertTrue(np.all(np.diff(weights["rotary"][3]) > 0))
 
-    def test_the_last_word_decides_the_weights(self):
+    def test_words_equal_to_the_last_outweigh_others(self):
         one, other = (self.weights("--words", f"a b {word}")["no positions"][2]
                       for word in ("a", "b"))
         np.testing.assert_allclose(one, other[[1, 0, 2]], atol=1e-6)

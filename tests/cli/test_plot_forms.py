@@ -99,7 +99,7 @@ class FormsTest(PlotTest):
 
 
 class EveryFigureTest(PlotTest):
-    """docs/figures.md has a command for every figure, and its pictures lie beside it."""
+    """docs/figures.md has a command for every figure; its pictures are in the folder beside it."""
 
     def test_each_documented_command_draws_its_figure(self):
         page = (SCHEMAS.parent / "figures.md").read_text()
