@@ -28,11 +28,12 @@ constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<
                                             listed_positions[1],
                                             listed_positions[2]};
 
-// Batch, tokens, features, and rows of the table, if any: also fewer than the tokens look up.
+// Sizes: batch, tokens, features, and rows of the table if there is one. Tokens may look up more
+// rows than it has.
 void add_positioned(Calls& calls, const NamedPositions& kind) {
   static const Sinusoidal by = value_of(make_sinusoidal(transformer_sinusoidal(8)));
   const auto in = tokens_at<0, 1, 2>;
-  // Separate for each batch row if they exist, else one for all of them.
+  // Positions for each batch row, or one list for all if there are too many batch rows.
   const auto at = [of = kind.of](Sizes n) {
     return of(n[0] > most_token_rows && n[1] > 0 ? 1 : n[0], n[1]);
   };

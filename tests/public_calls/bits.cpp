@@ -40,7 +40,7 @@ std::string bits_of(const Rotations& rotations) {
   return bits;
 }
 
-// The bits of the frequencies that its rule makes, and of the numbers that no rule has.
+// The bits of the base and xPos's numbers, and of the frequencies that the spec's rule makes.
 std::string bits_of(const RotarySpec& spec) {
   std::string bits = bits_of(spec.base.get());
   if (spec.xpos) bits += joined(spec.xpos->scale_base, spec.xpos->center);

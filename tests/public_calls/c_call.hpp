@@ -49,7 +49,7 @@ template <class Handle, class Make>
   return with_made<Handle>(make, [](Handle*) { return Outcome(); });
 }
 
-// For Call: the same with make(sizes, &handle).
+// As above, for Call, with make(sizes, &handle).
 template <class Handle, class Make>
 [[nodiscard]] auto making(Make make) {
   return [make](Sizes n) {

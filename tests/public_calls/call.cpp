@@ -10,7 +10,7 @@ namespace {
 
 Attempt* of_parts = nullptr;
 
-// As in Call.
+// Whether this symbol, as in Call, names the line.
 bool names(std::string_view symbol, std::string_view line) {
   const std::size_t star = symbol.find('*');
   if (star != std::string_view::npos) {

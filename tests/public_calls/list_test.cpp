@@ -19,8 +19,7 @@ TEST(PublicCalls, CoverEveryExportedFunction) {
             std::vector<std::string>());
 }
 
-// Alternatively, no call of the function takes a size.
-TEST(PublicCalls, VaryASizeIfTheyTakeSizes) {
+TEST(PublicCalls, VaryASizeOrTakeNone) {
   std::map<std::string_view, std::pair<bool, bool>> says_and_changes;
   for (const test::Call& call : test::core_calls()) {
     auto& [says, changes] = says_and_changes[call.symbol];
@@ -33,7 +32,7 @@ TEST(PublicCalls, VaryASizeIfTheyTakeSizes) {
 }
 
 // A refused call would skip most of a function.
-TEST(PublicCalls, SucceedInOneWayAtLeast) {
+TEST(PublicCalls, SucceedInAtLeastOneVariant) {
   std::map<std::string_view, bool> succeeds;
   test::Calls calls = test::core_calls();
   add(calls, test::threads_calls());

@@ -62,8 +62,8 @@ template <class Number>
 
 inline constexpr std::int64_t most_token_rows = 8;
 
-// From this number of the pattern on. Untouchable for more batch rows than most_token_rows. Beyond
-// 512, all tokens are the first.
+// Numbers of the pattern, from `first` on. Untouchable for more batch rows than most_token_rows.
+// Beyond 512, all tokens have the first number.
 template <class Number>
 [[nodiscard]] TokenArray<Number> positions(std::int64_t batch, std::int64_t count,
                                            std::int64_t first = 0) {
@@ -99,7 +99,7 @@ inline constexpr NamedPositions listed_positions[] = {
 [[nodiscard]] HeadWindow window_of_16();
 [[nodiscard]] const Frequencies& frequencies_of_16();
 
-// Move any number of tokens by two positions.
+// The rotations that move `count` tokens by two positions.
 [[nodiscard]] Result<Rotations> rotations_for(std::int64_t count);
 
 }  // namespace rotary::test
