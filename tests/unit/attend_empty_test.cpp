@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::byte untouched{0xA5};
 
-// More than a worker's memory for the smallest block; calls get only the first line of it.
+// More than a worker needs for the smallest block. Calls get only its first 64 bytes.
 alignas(64) std::array<std::byte, std::size_t{1} << 20> guarded_room;
 
 class AttendEmpty : public testing::Test, protected test::AttendCall {

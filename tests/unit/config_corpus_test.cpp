@@ -21,7 +21,7 @@ TEST(ConfigCorpus, ConfigsThatMustResolveHaveFrequencies) {
   }
 }
 
-TEST(ConfigCorpus, ConfigsThatMustBeRefusedAre) {
+TEST(ConfigCorpus, ConfigsThatMustBeRefusedAreRefused) {
   for (const test::CorpusFile& file : test::corpus_files("config", "n_")) {
     const auto model = resolve(file.bytes);
     ASSERT_FALSE(model) << file.name;

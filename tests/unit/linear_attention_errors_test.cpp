@@ -174,7 +174,7 @@ TEST_F(LinearAttentionErrors, CallsWithoutElementsSucceed) {
   const LinearAttentionOptions options{.mask = LinearMask::causal};
   test::require(linear_attend(out, {view, view, view}, EluPlusOne{}, options));
   EXPECT_EQ(test::value_of(linear_attend_bytes({view, view, view}, EluPlusOne{}, options)), 0U);
-  // A query without features weighs every key with 0.
+  // A query without features gives every key weight 0.
   std::array<float, 3> row = {1, 2, 3};
   const HeadsView zeros{.data = row.data(), .dtype = DType::f32, .extents = {1, 1, 1, 3}};
   const ConstHeadsView no_features{.dtype = DType::f32, .extents = {1, 1, 1, 0}};

@@ -69,7 +69,7 @@ Weights weights_of(std::int64_t tokens, std::optional<HeadWindow> window) {
 // independent program of the same definition saw 0 %, 0.9 % and 8.7 % of negative weights at 64,
 // 512 and 2048 tokens, and rows that sum to 0.50-0.73, 0.26-0.55 and 0.13-0.42. The ends of the
 // ranges are here those of eight heads.
-TEST(LinearAttentionTheory, RotatedNumeratorsTurnNegativeAndShrink) {
+TEST(LinearAttentionTheory, RotatedNumeratorsGiveNegativeWeightsThatShrink) {
   const HeadWindow window{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half};
   const Weights few = weights_of(64, window);
   EXPECT_EQ(few.negative, 0);

@@ -28,7 +28,7 @@ std::vector<TokenGroup> random_prompt(std::mt19937& random, const MRopeConventio
   for (std::int64_t i = upto(6); i >= 0; --i) {
     groups.emplace_back(TextTokenRun{upto(20)});
     const bool no_videos = convention.frames == VideoFrames::none ||
-                           convention.frame_times == FrameTimes::start_rate;  // not beside images
+                           convention.frame_times == FrameTimes::start_rate;  // none beside images
     if (no_videos || upto(1) == 0) {
       groups.emplace_back(ImagePatches{side(), side()});
       continue;

@@ -232,7 +232,7 @@ TEST(Numerics, GgmlRefusesNumbersBeyondItsTypes) {
   refused(make_rotations(frequencies, some), {"frequencies.ggml", "none"});
 }
 
-TEST(Numerics, RecipesRefuseUnsupportedVariants) {
+TEST(Numerics, NumericsOfEnginesRefuseUnsupportedVariants) {
   constexpr auto unsupported = ErrorCode::unsupported;
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     RotarySpec spec = spec_of(numerics);
@@ -264,7 +264,7 @@ TEST(NumericContract, AngleErrorGrowsWithThePosition) {
   EXPECT_GT(angle_error_bound(std::numeric_limits<std::int64_t>::min()), 1.5);
 }
 
-TEST(NumericContract, RowErrorIsHalfAnUlpAndTheAngle) {
+TEST(NumericContract, RowErrorIsHalfAnUlpPlusTheAngleError) {
   EXPECT_EQ(row_error_bound(0.75, 1, 0), 0x1p-25 + 0x1p-50);
   EXPECT_EQ(row_error_bound(-0.75, 1, 0), 0x1p-25 + 0x1p-50);
   EXPECT_EQ(row_error_bound(1.5, 2, 0), 0x1p-24 + 0x1p-49);
@@ -296,8 +296,8 @@ TEST(NumericContract, Float16AddsHalfTheSpacingOfItsSubnormals) {
   EXPECT_EQ(f16_overflow, 65504 + 16);
 }
 
-// In units of 2^-53: the row's 2^-50 weighs 8, by both features 8 √2.
-TEST(NumericContract, Float64IsTwoRoundingsAndTheRow) {
+// In units of 2^-53: the row's 2^-50 counts 8, and 8 √2 for both features.
+TEST(NumericContract, Float64IsTwoRoundingsPlusTheRowError) {
   EXPECT_EQ(row_f64_error_bound(2, 0), 0x1p-49);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::forward, 1, 0), 2 + 8 * 1.41421, 1e-4);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1.25, 0), 5 + 8 * 1.41421, 1e-4);

@@ -13,7 +13,7 @@ namespace rotary {
 namespace {
 
 // Slots of one fused projection at the sizes of real models. The check is exact and fast.
-TEST(Overlap, SlotsOfAFusedProjectionAreFoundApart) {
+TEST(Overlap, SlotsOfAFusedProjectionDoNotOverlap) {
   constexpr std::int64_t heads = 32;
   constexpr std::int64_t tokens = 64;
   constexpr Extents extents{.batch = 2, .tokens = tokens, .heads = heads, .features = 128};

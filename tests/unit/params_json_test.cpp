@@ -32,7 +32,7 @@ const ModelRotary& only(const ModelSpec& model) {
   return model.rotary.front();
 }
 
-TEST(ParamsJson, MetaTurnsNeighboursInFloat32) {
+TEST(ParamsJson, MetasModelsRotateNeighboursInFloat32) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 500000.0)"));
   const RotarySpec& spec = only(model).spec;
   EXPECT_EQ(spec.pairing.get(), Pairing::interleaved);

@@ -62,7 +62,7 @@ TEST(Added, SlopesOfBloomFalconAndBaichuanAgree) {
   constexpr std::string_view bloom = R"({"model_type": "bloom", "n_layer": 2, "n_head": 6})";
   expect_near(slopes_of(bloom), {0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
   EXPECT_EQ(std::get<Alibi>(*resolved(bloom).relative_bias).form, AlibiForm::key_position);
-  // Divided by sqrt(head_dim), 8, with the scores.
+  // Falcon divides its biases by sqrt(head_dim), 8, with the scores.
   expect_near(slopes_of(R"({"model_type": "falcon", "num_hidden_layers": 2, "alibi": true,
                             "num_attention_heads": 4, "hidden_size": 256})"),
               {0.03125, 0.0078125, 0.001953125, 0.00048828125});

@@ -62,7 +62,7 @@ TEST(Sections, MustAddUpToThePairs) {
   malformed(config("[8, 8, 8, 8]"), {"mrope_section", "3 entries", "got 4"});
   malformed(config("3"), {"mrope_section", "array of numbers"});
   malformed(config(R"(["a"])"), {"mrope_section"});
-  // In turn, an axis gets no more than every third pair.
+  // If pairs are dealt in turn, no axis but the first gets more than every third.
   malformed(config("[4, 24, 4]"), {"interleaved deals, 17 for axis 0", "got 4"});
 }
 
@@ -72,7 +72,7 @@ TEST(Sections, AreThoseOfTheClassIfTheConfigHasNone) {
           "head_dim": 128, "num_hidden_layers": 2})");
   EXPECT_EQ(axes_of(model).value().pairs, (Counts{24, 20, 20}));
   EXPECT_TRUE(model.warnings.empty());
-  // Interleaved, the class deals however many pairs exist; in blocks it cannot run.
+  // Classes that deal pairs in turn run with any number of pairs, those with blocks do not.
   EXPECT_EQ(axes(model_with("qwen3_vl_text")).pairs, (Counts{11, 11, 10}));
   const ModelSpec other = resolved(model_with("qwen2_vl_text"));
   EXPECT_FALSE(axes_of(other));
@@ -141,7 +141,7 @@ TEST(Parts, ATowerIsReadFromItsOwnConfig) {
   EXPECT_EQ(bare.rotary.front().spec.head_dim, 80);
 }
 
-TEST(Parts, ATowerAcceptsAxialAndDefaultAlone) {
+TEST(Parts, ATowerAcceptsOnlyTheRulesAxialAndDefault) {
   for (const std::string_view type : {"axial", "default"}) {
     const auto rope = std::string(small_tower) + R"(, "rope_parameters": {"rope_theta": 77.0,
         "rope_type": ")" +

@@ -42,7 +42,7 @@ TEST(ResolveFamilies, LlamaMistralAndQwen2TurnTheWholeHeadInHalves) {
   }
 }
 
-TEST(ResolveFamilies, GptNeoxTurnsAQuarterUnlessSaidOtherwise) {
+TEST(ResolveFamilies, GptNeoxRotatesAQuarterOfTheHeadByDefault) {
   const RotarySpec spec = resolved_rotary(gpt_neox);
   EXPECT_EQ(spec.head_dim, 96);
   EXPECT_EQ(spec.rotary_dim, 24);
@@ -100,7 +100,7 @@ TEST(ResolveFamilies, GptjIgnoresRopeThetaWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_theta"));
 }
 
-TEST(ResolveFamilies, HeadDimIsTakenFromTheKeyBeforeTheQuotient) {
+TEST(ResolveFamilies, AStatedHeadDimReplacesTheQuotient) {
   EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": 96)")).head_dim, 96);
   EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": null)")).head_dim, 64);
   EXPECT_EQ(resolved_rotary(R"({"model_type": "llama", "head_dim": 80})").head_dim, 80);

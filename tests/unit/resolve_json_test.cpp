@@ -98,7 +98,7 @@ TEST(ResolveJson, NonFiniteNumbersOfKnownKeysAreRefused) {
             {"rope_scaling.factor must be a number, got NaN"});
 }
 
-// Elsewhere in the text they change nothing: it is read, or refused at the same byte.
+// Elsewhere in the text, NaN and Infinity change nothing: it is read, or refused at the same byte.
 TEST(ResolveJson, MisplacedNonFiniteNumbersAreRefused) {
   const std::string config =
       R"({"model_type": "llama", "NaN": "NaN, Infinity", "a": "\"NaN", "b": NaN, "head_dim": 8})";

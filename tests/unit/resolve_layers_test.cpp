@@ -180,7 +180,7 @@ TEST(LayerLists, BlockTypesAreRepeated) {
             "- R0 - R0");
 }
 
-TEST(LayerLists, KimiCountsFromOne) {
+TEST(LayerLists, KimiNumbersLayersFromOne) {
   EXPECT_EQ(layers_of(resolved(model_with(
                 "kimi_linear", R"("linear_attn_config": {"full_attn_layers": [2, 4]})"))),
             "- N - N");

@@ -265,7 +265,7 @@ TEST(Encodings, FalconRotatesUnlessItSaysAlibi) {
   malformed(model_with("falcon", R"("alibi": 1)"), {"alibi", "true or false"});
 }
 
-TEST(Encodings, EsmRotatesIfItsTypeIsRotary) {
+TEST(Encodings, EsmRotatesIfItsEncodingTypeIsRotary) {
   EXPECT_EQ(layers_of(resolved(model_with("esm", R"("position_embedding_type": "rotary")"))),
             "R0 R0 R0 R0");
   EXPECT_EQ(layers_of(resolved(model_with("esm"))), "l l l l");

@@ -34,7 +34,7 @@ TEST(ResolveScaling, TheBaseIsReadUnderEachName) {
   EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 100000000000)")).base.get(), 1e11);
 }
 
-TEST(ResolveScaling, TheDictionarysBaseWinsWithAWarning) {
+TEST(ResolveScaling, TheDictionarysBaseReplacesTheOuterOneWithAWarning) {
   const ModelSpec model = resolved(llama_with(
       R"("rope_theta": 5, "rope_parameters": {"rope_type": "default", "rope_theta": 7})"));
   EXPECT_EQ(model.rotary.front().spec.base.get(), 7);
@@ -115,7 +115,7 @@ TEST(ResolveScaling, YarnFactorMayBeNull) {
   EXPECT_EQ(rule.factor, 4);
 }
 
-TEST(ResolveScaling, OriginalContextBesideTheDictionaryWins) {
+TEST(ResolveScaling, TheOuterOriginalContextReplacesTheDictionarys) {
   const auto rule = std::get<YarnScaling>(
       resolved_rotary(llama_with(R"("original_max_position_embeddings": 512, "rope_scaling":
         {"type": "yarn", "factor": 8, "original_max_position_embeddings": 1024})"))

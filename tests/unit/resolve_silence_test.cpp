@@ -26,7 +26,7 @@ TEST(Silence, LatentAttentionOfAnUnknownFamilyIsRefused) {
 }
 
 // laguna: the class does not copy the key outside the dictionaries into them.
-TEST(Silence, ADictionarysFractionWinsWithAWarning) {
+TEST(Silence, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "laguna", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "partial_rotary_factor": 0.5, "rope_parameters": {
@@ -209,8 +209,9 @@ TEST(Silence, TwoOriginalContextsGiveAWarning) {
                     "1024 in the config or its class"));
 }
 
-// Transformers 5.0 to 5.24: Phi3Config has a default, and the config's own value wins.
-TEST(Silence, Phi3sClassContextWinsWithAWarning) {
+// Transformers 5.0 to 5.24: the class's default counts as a key outside the dictionary, which
+// replaces the one inside.
+TEST(Silence, Phi3sClassContextReplacesTheDictionarysWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "phi3", "hidden_size": 8,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_scaling": {
     "type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4],

@@ -28,7 +28,7 @@ void expect_refused(const RotarySpec& spec, test::Parts parts) {
   test::refused(head_window(spec), parts);
 }
 
-TEST(HeadWindow, IsTheWholeHeadUnlessSaidOtherwise) {
+TEST(HeadWindow, IsTheWholeHeadByDefault) {
   const HeadWindow window = test::value_of(head_window(spec_with(128, {}, 0)));
   EXPECT_EQ(window.head_dim, 128);
   EXPECT_EQ(window.rotary_dim, 128);

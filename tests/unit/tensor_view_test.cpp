@@ -81,7 +81,7 @@ TEST(TensorView, TypesHaveNames) {
   EXPECT_EQ(to_string(static_cast<DType>(5)), "unknown");
 }
 
-TEST(TensorView, AViewToWriteIsAViewToRead) {
+TEST(TensorView, AWritableViewIsAlsoAReadOnlyOne) {
   float value = 0;
   const HeadsView writable{&value, DType::f32, extents, strides_bthd(extents)};
   const ConstHeadsView readable = writable;

@@ -66,7 +66,7 @@ struct Turned {
   const Tensor& dst;
 };
 
-// One head lies within the documented bound: 2^-49 for each of the two products.
+// One head is within the documented bound: 2^-49 for each of the two products.
 void check_head(const Turned& of, const test::HeadIndex& at, DType dtype) {
   const TwoAngles& angles = of.model.angles;
   std::vector<reference::CosSin> row;

@@ -85,7 +85,7 @@ TEST(LongRopeRule, AttentionFactorGrowsUnlessGiven) {
   EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 0.5), 131072), 1);
   auto given = with(phi, &LongRopeScaling::attention_factor, Given(1.5));
   EXPECT_EQ(factor_of(given, 1), 1.5);
-  // PhiMoE: one for each list.
+  // PhiMoE has a factor for each list.
   given.long_mscale = 1.25;
   EXPECT_EQ(factor_of(given, 4096), 1.5);
   EXPECT_EQ(factor_of(given, 4097), 1.25);

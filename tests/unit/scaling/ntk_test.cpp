@@ -190,7 +190,7 @@ TEST(DynamicNtkRule, GivesEachLongerContextItsOwnFrequencies) {
   EXPECT_TRUE(depends_on_context(vicuna));
   const Frequencies longer = frequencies_with(vicuna, 4096);
   EXPECT_EQ(longer.contexts, (ContextRange{.first = 4096, .last = 4096}));
-  // 4 * 4096 / 2048 - 3 = 5 times slower in the slowest pair, the fastest as ever.
+  // The slowest pair turns 4 * 4096 / 2048 - 3 = 5 times slower; the fastest does not change.
   EXPECT_NEAR(frequencies_with(NoScaling{}).inv_freq.back() / longer.inv_freq.back(), 5, 1e-12);
   EXPECT_EQ(longer.inv_freq.front(), 1);
   EXPECT_TRUE(rotate_alike(longer, frequencies_with(vicuna, 4096)));
