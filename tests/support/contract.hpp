@@ -43,8 +43,9 @@ struct Rotated {
   return 0;
 }
 
-// A component's error in the same units; 0 for an allowed Inf. Infinity, which is within no bound,
-// for a NaN, for an error if the exact pair is 0, and for an f16 that is wrongly Inf or finite.
+// A component's error in units of error_unit times the hypot of the exact pair; 0 for an allowed
+// Inf. Infinity, which no bound allows, for a NaN, for any error if the exact pair is 0, and for an
+// f16 that is wrongly Inf or wrongly finite.
 [[nodiscard]] inline double error_units(const Rotated& by, double got, long double exact,
                                         long double hypot) noexcept {
   constexpr double wrong = std::numeric_limits<double>::infinity();

@@ -27,8 +27,8 @@ struct AttentionNumbers {
 };
 
 // `seen` replaces the mask of `attention`: [batch][queries][keys], with at least one key for each
-// query. Shaw and CoPE use positions from the first key's on. If documents restart, distances are
-// right within one and masked across two.
+// query. Shaw and CoPE use positions from the first key's on. If documents restart positions,
+// distances are right within a document, and `seen` hides keys of other documents.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;

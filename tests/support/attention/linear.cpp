@@ -10,7 +10,7 @@
 namespace rotary::test {
 namespace {
 
-// One segment for each token, shared by all batch rows, or a list for each row.
+// One segment for each token, for all batch rows; or a list for each row.
 SegmentMap segments_for(const LinearCase& of, const Qkv& qkv) {
   const bool shared = static_cast<std::int64_t>(of.segments.size()) == qkv.k.extents().tokens;
   return segments_of(of, shared ? 1 : qkv.k.extents().batch);
