@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// For each thread with the name that debuggers and `top -H` show: its counts of context switches,
-// which stay the same while it sleeps.
+// The counts of context switches of each thread with the name that debuggers and `top -H` show. The
+// counts stay the same while a thread sleeps.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

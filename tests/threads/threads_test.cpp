@@ -31,8 +31,8 @@ void run(const Executor& executor, std::int64_t count, std::function<void(std::i
       &body);
 }
 
-// Counts how often each index runs. Plain ints, so that a sanitizer sees tasks that run twice at
-// once or whose result the caller cannot see.
+// Counts how often each index runs. Plain ints let a sanitizer see tasks that run twice at once, or
+// whose result the caller cannot see.
 std::vector<int> visits_of(const Executor& executor, std::int64_t count) {
   std::vector<int> visits(static_cast<std::size_t>(count), 0);
   run(executor, count, [&](std::int64_t index) { ++visits[static_cast<std::size_t>(index)]; });
