@@ -21,7 +21,7 @@ inline constexpr double float32_tolerance = 0x1p-20;
 // Resolves the file's config; its own model_type, if any, overrides the given one.
 [[nodiscard]] ModelSpec resolved_model(nlohmann::json config, std::string_view model_type);
 
-// The same for a model with one rotary embedding.
+// The spec of a resolved model with one rotary embedding.
 [[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
                                        Numerics numerics = Numerics::exact);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numerics::transformers against Transformers' classes, in float32 and, if the file has them,
 // bfloat16 and float16. At position 131071 exact angles would miss this bound by thousands of
-// units. The recipe matches bit for bit unless torch's pow, cos or sin misses the nearest float32.
+// units. Numbers are equal unless torch's pow, cos or sin misses the nearest float32.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -208,11 +208,11 @@ class OnnxAttention {
     return scores;
   }
 
-  // A result's tolerance relative to the largest value. In f32 twice our own bound, since ONNX's
-  // sums round less often than it counts. In f16 and bf16 ONNX rounds q and k, each times a rounded
-  // root of the scale (2 units of u each), their product, the mask, its sum and the softmax. A
-  // score is then off by 7 units of its size, a weight by twice that and 3 more; both sides round
-  // the result once.
+  // A result's tolerance relative to the largest value. In f32 it is twice our own bound, since
+  // ONNX's sums round less often than the bound counts. In f16 and bf16 ONNX rounds q and k, each
+  // times a rounded root of the scale (2 units of u each), their product, the mask, its sum and the
+  // softmax. A score is then off by 7 units of its size, a weight by twice that and 3 more; both
+  // sides round the result once.
   [[nodiscard]] double tolerance() const {
     const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
     AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};

@@ -64,7 +64,7 @@ TEST(TwoAnglesGolden, HeadsAgreeWithTheirOwnFunctions) {
         expect_near(golden.at("sin").get<Numbers>(), rows.rows.sin<double>(0, at), token, bounds);
       }
       for (double& bound : bounds) bound *= 3 * most;
-      // This token's rows only.
+      // Only the rows of this token.
       std::vector<std::int64_t> place;
       for (std::int64_t axis = 0; axis < axes; ++axis)
         place.push_back(coordinates[static_cast<std::size_t>(axis) * x.size() + token]);
