@@ -83,8 +83,9 @@ def accepted(key):
 
 
 def variants(spec):
-    """Yields (spec, key, value) for one key less (value None), one key more or another value.
-    Values that a key never takes are tried only with the schema's examples, not with each rule."""
+    """Yields (spec, key, value) for each change of one key: removed (value None), added, or set to
+    another value. Values that a key never takes are tried only with the schema's examples, not with
+    each rule."""
     of_rule = spec not in SCHEMA["examples"]
     for path in ["", *(path for path in ("scaling", "xpos", "axes") if path in spec)]:
         present = spec[path] if path else spec
@@ -136,7 +137,7 @@ def related(spec):
 
 
 def extreme(spec):
-    """Whether numbers that the schema allows give impossible frequencies or A."""
+    """Whether numbers that the schema allows give impossible frequencies or attention factors."""
     numbers = [spec["base"], *spec.get("scaling", {}).values()]
     return any(isinstance(n, float) and (n > 1e100 or 0 < abs(n) < 1e-6) for n in numbers)
 
@@ -165,7 +166,7 @@ class SchemaTest(unittest.TestCase):
                 self.assertEqual(status, "unsupported", json.dumps(spec))
         self.assertGreater(taken, 100)
 
-    def test_the_reader_knows_the_same_keys(self):
+    def test_schema_and_reader_know_the_same_keys(self):
         spec = EXAMPLES[0]
         lists = [
             (changed(spec, "", "no_such_key", 1), SCHEMA),
@@ -179,7 +180,7 @@ class SchemaTest(unittest.TestCase):
             named = re.search(r"which accepts ([a-z0-9_, ]+)", error)[1].split(", ")
             self.assertEqual(set(named), set(schema["properties"]), error)
 
-    def test_the_reader_knows_the_same_rules(self):
+    def test_schema_and_reader_know_the_same_rules(self):
         ((_, error),) = read([changed(EXAMPLES[0], "", "scaling", {"rope_type": "?"})])
         named = re.search(r"must be one of ([a-z0-9_, ]+);", error)[1].split(", ")
         self.assertEqual(set(named), set(RULES))
