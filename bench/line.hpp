@@ -87,7 +87,7 @@ struct Setup {
 // Formats the line without its operation: "f32 half, 512 tokens, 2 threads".
 [[nodiscard]] std::string describe(const Line& line);
 
-// With base 500000 and no scaling rule.
+// The base is 500000, without a scaling rule.
 [[nodiscard]] Result<Frequencies> frequencies_of(const Line& line);
 
 // Bytes of q and k together, including unrotated features.

@@ -15,8 +15,8 @@ constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
 constexpr double least_speedup = 0.95;
 constexpr double least_of_shared_bandwidth = 0.90;
 
-// Most time of a step over int8, relative to the dtype's. With one query head per key head memory
-// decides, with several the multiply-adds.
+// The most time of a step over int8, relative to a step over the dtype. With one query head per key
+// head memory decides the time, with several the multiply-adds do.
 constexpr double most_of_int8 = 0.35;
 constexpr double most_of_grouped_int8 = 0.5;
 

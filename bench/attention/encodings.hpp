@@ -44,7 +44,7 @@ struct BenchEncoding {
   Storage storage = Storage::of_dtype;
 };
 
-// The first is no encoding, to which the others' times are compared.
+// The first is "none", the baseline of the others' times.
 [[nodiscard]] std::span<const BenchEncoding> bench_encodings();
 
 }  // namespace rotary::bench

@@ -81,7 +81,7 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::bench {
 namespace {
 
-// Storing it keeps compilers from removing the work.
+// Storing the sum here keeps compilers from removing the work.
 thread_local volatile float last_sum = 0;
 thread_local volatile std::uint8_t last_byte = 0;
 

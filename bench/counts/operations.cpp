@@ -141,7 +141,7 @@ class Operations {
     if (!status) return status;
     status = add_rows_of("remake_rotations f32, 64 patches", *of_patches, patches, 2);
     if (!status) return status;
-    for (std::int64_t& each : jumps) each *= 16;  // never the anchor of the previous token
+    for (std::int64_t& each : jumps) each *= 16;  // each has its own anchor (kernels.hpp)
     jumps.insert(jumps.end(), jumps.begin(), jumps.end());
     return add_rows_of("remake_rotations f32, 64 patches that jump", *of_patches, jumps, 2);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main example: from a model's card to rotated q and k, with every element verified. Exit codes
-// as the tool's: 0, 1 a wrong element, 2 usage, 3 a bad card, 4 no card.
+// as the tool's: 0, 1 a wrong element, 2 usage, 3 a bad card, 4 no card, 5 unsupported, 70 a
+// failure.
 #include <fmt/core.h>
 
 #include <algorithm>
