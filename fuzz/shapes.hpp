@@ -25,7 +25,7 @@ namespace rotary::fuzz {
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
-// Such strides; one time in 16, any strides.
+// Strides of this kind; one time in 16, any strides.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
 // Any strides: all small, or each any int64.

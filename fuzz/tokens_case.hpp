@@ -51,7 +51,7 @@ template <class View>
 // The requirements of check_transfer: one dtype, the same extents, in place or apart.
 [[nodiscard]] bool are_in_place(const ConstTokensView& dst, const ConstTokensView& src);
 
-// True if these may be the numbers of such a view's tokens.
+// True if these numbers may belong to the tokens of a view with these extents.
 [[nodiscard]] bool are_of_tokens(const NumbersCase& numbers, const TokenExtents& n);
 
 }  // namespace rotary::fuzz

@@ -75,7 +75,7 @@ class Session {
   void shift_quantized();
   void use_threads();
 
-  // Chooses one of them; it may hold no handle.
+  // Chooses one of a kind's handles; it may be NULL.
   template <class Twins>
   [[nodiscard]] auto& any_of(Twins& all) {
     return all[static_cast<std::size_t>(input_.number(0, handles - 1))];

@@ -23,7 +23,7 @@ std::vector<double> decode_list(Bytes& input, std::int64_t count) {
   return numbers;
 }
 
-// As above, but numbers are above 0 except in hostile lists.
+// As above, but all numbers are positive except in hostile lists.
 std::vector<double> decode_positive(Bytes& input, std::int64_t count) {
   std::vector<double> numbers = decode_list(input, count);
   if (input.once_in(8)) return numbers;

@@ -9,21 +9,19 @@
 
 namespace rotary::fuzz {
 
-// The answers that make_shift and shift must give, as the comments of shift.hpp require. They check
-// every position and every element.
-//  True if every token moves by one whole number of positions under the same frequencies. Requires
-//  sides that make_shift accepts.
+// True if every token moves by one whole number of positions under the same frequencies. Requires
+// sides that make_shift accepts.
 [[nodiscard]] bool is_one_row(const ShiftSide& from, const ShiftSide& to);
 
-// The answer of make_shift for these options.
+// The answer that make_shift must give for these options.
 [[nodiscard]] Answer expected_of_rows(const ShiftCase& shift, const RotationsOptions& options);
 
-// The answer of shift for existing rotations.
+// The answer that shift must give for existing rotations.
 [[nodiscard]] Answer expected_of_keys(const ShiftCase& shift, const Rotations& by,
                                       const std::byte* buffer);
 
-// Checks after make_shift and shift have accepted a case.
-//  Checks some rows with multiple precision, and that one row serves all tokens when it may.
+// After make_shift and shift have accepted a case, checks some rows with multiple precision, and
+// that one row serves all tokens when it may.
 void check_rows(const ShiftCase& shift, const Rotations& by);
 
 // Checks that the rows rotate keys within the bound and that every other byte is unchanged.
