@@ -24,7 +24,6 @@ class ByteStream {
   [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
 };
 
-// A file in memory.
 class MemoryStream : public ByteStream {
  public:
   explicit MemoryStream(std::span<const std::byte> bytes) : bytes_(bytes) {}

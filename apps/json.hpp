@@ -53,7 +53,7 @@ template <class Range, class Make>
 // As parsed_config(), with members in the text's order, for texts of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
-// On one line, not escaped.
+// The document on one line, not escaped.
 [[nodiscard]] std::string dumped(const Json& document);
 
 // A pointer to the member "thinker_config.text_config"; "" is the document itself.
@@ -62,7 +62,8 @@ template <class Range, class Make>
 // Rounds to the nearest double with this many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);
 
-// On one line with a line end. Escapes like printable.hpp; bytes that are not UTF-8 become U+FFFD.
+// The document on one line with a line end. Escapes like printable.hpp; bytes that are not UTF-8
+// become U+FFFD.
 [[nodiscard]] std::string printed(const Json& document);
 
 }  // namespace rotary::cli

@@ -47,7 +47,7 @@ int write_printable(int descriptor, std::string_view text) {
 
 int Descriptor::close() noexcept {
   const int number = std::exchange(number_, -1);
-  // On EINTR Linux has closed it.
+  // On EINTR Linux has closed the descriptor.
   return number <= STDERR_FILENO || ::close(number) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -19,7 +19,6 @@ enum class Clock { steady, thread_cpu };
 
 [[nodiscard]] std::string_view to_string(Clock clock) noexcept;
 
-// The clock for work on this number of threads.
 [[nodiscard]] Clock clock_of(std::int64_t threads) noexcept;
 
 // Does its work `calls` times in a row.

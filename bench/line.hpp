@@ -29,7 +29,6 @@ enum class Family { in_place, out_of_place, rows, append, shift, patches, other 
 // A step's first layer makes the cos/sin rows; later layers use them.
 enum class RowsAre { made_in_call, made_before };
 
-// The heads of a model.
 struct HeadShape {
   std::int64_t query_heads = 32;  // 0: the operation is on keys only
   std::int64_t key_heads = 8;  // both 0: no tensor takes part, so dtype and pairing do not matter

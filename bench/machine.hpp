@@ -18,7 +18,6 @@ struct Machine {
 
 [[nodiscard]] Machine this_machine();
 
-// How this program was built.
 struct Build {
   std::string_view compiler;  // "GNU 12.2.0"
   std::string_view flags;

@@ -45,7 +45,7 @@ struct ExactRotation {
 // At most 32 tokens, evenly spread, including the first and the last.
 [[nodiscard]] std::vector<std::int64_t> sampled_tokens(std::int64_t tokens);
 
-// Some tokens of a tensor from before an operation in place.
+// Some tokens of a tensor, copied before an operation in place.
 struct Sample {
   std::vector<std::int64_t> tokens;
   Tensor values;

@@ -119,7 +119,7 @@ void PositionList::check_count(std::uint64_t count, const AnswerSize& answer) co
           answer.numbers_each, text_);
 }
 
-// Appends a box's coordinates on one axis; the last axis is the fastest.
+// Appends a box's coordinates on one axis. Coordinates on the last axis vary fastest.
 void PositionList::append_axis(std::vector<std::int64_t>& numbers, const Box& box,
                                std::size_t axis) {
   const bool is_grid = box.ranges.size() > 1;

@@ -71,7 +71,6 @@ struct Coordinates {
   [[nodiscard]] std::size_t tokens() const noexcept {
     return numbers.size() / static_cast<std::size_t>(axes);
   }
-  // The coordinates of a token.
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
@@ -82,7 +81,7 @@ class PositionList {
  public:
   PositionList(std::string_view option, std::string_view text);
 
-  // In the given order. The count is checked before memory is allocated.
+  // The numbers in the given order. Their count is checked before memory is allocated.
   [[nodiscard]] std::vector<std::int64_t> numbers(const AnswerSize& answer) const {
     return coordinates(1, answer).numbers;
   }

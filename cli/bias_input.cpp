@@ -98,7 +98,6 @@ std::vector<double> numbers_of(const NpyArray& array) {
   return array.doubles();
 }
 
-// The inputs for one encoding.
 struct Source {
   const BiasOptions& options;
   BiasSettings& settings;

@@ -58,7 +58,6 @@ void declare(const Command& command, CLI::App& parent, std::vector<DeclaredComma
   declared.push_back({&command, app, std::move(parser), std::move(run)});
 }
 
-// Owns CLI11's parser.
 class Parser {
  public:
   Parser() : root_("Position encodings for transformers") {

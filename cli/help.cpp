@@ -128,7 +128,7 @@ std::string markdown_table(std::span<const OptionFacts> options) {
   return text + '\n';
 }
 
-// The examples without indent.
+// The lines without their indent.
 std::string plain_lines(std::string_view indented) {
   std::string lines;
   while (!indented.empty()) {
@@ -151,7 +151,7 @@ std::string command_markdown(const CommandFacts& command) {
   return text + (options.empty() ? "" : markdown_table(options));
 }
 
-// Only the names: manual pages have the meanings.
+// Has only the names; manual pages have the meanings.
 std::string exit_codes_text() {
   std::vector<std::string> codes;
   for (const ExitCodeFacts& each : exit_codes)

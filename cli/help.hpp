@@ -16,7 +16,7 @@ namespace rotary::cli {
 // A page for man(7), section 1.
 [[nodiscard]] std::string manual_page(const CommandFacts& command);
 
-// docs/tool.md.
+// The text of docs/tool.md.
 [[nodiscard]] std::string reference_markdown(std::span<const CommandFacts> commands);
 
 // Shell scripts that complete commands, options, values, card names and files.

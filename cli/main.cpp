@@ -22,7 +22,7 @@
 namespace rotary::cli {
 namespace {
 
-// Does not use the parser, whose failure it may have to report.
+// Looks for --json without the parser, whose failure may have to be reported.
 bool wants_json(Arguments arguments) {
   return std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
 }
@@ -65,7 +65,7 @@ int run_and_report(Arguments arguments) {
     write_standard_output(answer->text);
     return static_cast<int>(answer->exit_code);
   } catch (const Failure& failure) {
-    // Without an error object, which would follow the first part of an answer.
+    // An error object would follow the first part of an answer, so there is none.
     write_standard_error(fmt::format("{}: {}; output files, if any, are written\n",
                                      title(arguments), failure.what()));
     return static_cast<int>(failure.exit_code());

@@ -18,7 +18,6 @@ struct ModelOptions {
   bool names_part = false;  // --part was given
 };
 
-// The help of --set.
 inline constexpr std::string_view config_settings_help =
     "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";

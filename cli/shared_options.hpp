@@ -41,7 +41,6 @@ void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options
 // --heads and --parameters. Commands declare --set themselves, which may have other uses.
 void declare_bias_options(OptionParser& parser, BiasOptions& options);
 
-// The keys of --set, for help.
 [[nodiscard]] std::string bias_settings_help();
 
 }  // namespace rotary::cli

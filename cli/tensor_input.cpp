@@ -56,7 +56,7 @@ Positions positions_of_elements(const NpyArray& array, const PositionsForm& form
   return positions;
 }
 
-// With several coordinates, the first of two dimensions is the coordinates.
+// If positions have several coordinates, these are the first of two dimensions.
 PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
   const bool has_axes = axes > 1 && shape.size() >= 2;
   return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};

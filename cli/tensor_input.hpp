@@ -38,7 +38,7 @@ struct Tensor {
   Strides strides;
   DType dtype = DType::f32;
 
-  // For rotation in place. Valid until this tensor moves or ends.
+  // A view for rotation in place. Valid until this tensor moves or ends.
   [[nodiscard]] HeadsView view() noexcept {
     return {.data = array.data.data(), .dtype = dtype, .extents = extents, .strides = strides};
   }
@@ -73,7 +73,7 @@ struct TokensTensor {
   TokenExtents extents;
   DType dtype = DType::f32;
 
-  // For encoding in place. Valid until this tensor moves or ends.
+  // A view for encoding in place. Valid until this tensor moves or ends.
   [[nodiscard]] TokensView view() noexcept {
     return {.data = array.data.data(),
             .dtype = dtype,

@@ -13,7 +13,7 @@ namespace rotary::cli {
 
 enum class Align { right, left };
 
-// As wide as the title and the widest cell.
+// A column is as wide as its title and its widest cell.
 struct Column {
   std::string title;
   std::size_t least_width = 0;

@@ -26,7 +26,6 @@ class Arena {
   // True if the whole span, seen from this address, is within one reserved place.
   [[nodiscard]] bool holds(const void* first, const Span& span) const noexcept;
 
-  // The latest place.
   [[nodiscard]] std::span<std::byte> latest() noexcept { return bytes_of(places_[count_ - 1]); }
 
   // Keeps a copy of the bytes from before a call.

@@ -24,7 +24,7 @@ class Bytes {
     return value;
   }
 
-  // In [first, last], from one byte: last - first < 256.
+  // A number in [first, last], from one byte: last - first < 256.
   [[nodiscard]] std::int64_t number(std::int64_t first, std::int64_t last) {
     return first + byte() % (last - first + 1);
   }

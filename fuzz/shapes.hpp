@@ -35,8 +35,8 @@ enum class Features { anywhere, adjacent };
 // One time in 16 makes an extent 0. Less often makes it too small or large by one, or any int64.
 void disturb(Bytes& input, std::span<std::int64_t* const> extents);
 
-// Finds data for the view so that it fits in the buffer. Rarely misaligned or null. Returns nullopt
-// if there is no such place.
+// Finds data for the view so that it fits in the buffer. The data is rarely misaligned or null.
+// Returns nullopt if there is no such place.
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
 

@@ -36,7 +36,7 @@ struct Strided {
 [[nodiscard]] Strided strided(const ConstTokensView& view);
 [[nodiscard]] Strided strided(const ConstTableView& table);
 [[nodiscard]] Strided strided(const ConstScoresView& scores);  // batch, query, head, key
-[[nodiscard]] Strided strided(const BooleanMaskView& mask);    // the same
+[[nodiscard]] Strided strided(const BooleanMaskView& mask);    // batch, query, head, key
 [[nodiscard]] Strided strided(std::span<const double> numbers);
 
 [[nodiscard]] bool is_empty(const Strided& view);
@@ -95,7 +95,6 @@ void for_each_element(const Strided& view, Visit visit) {
 // may take too long to decide.
 enum class Answer { accept, refuse, either };
 
-// The stricter of two requirements.
 [[nodiscard]] Answer stricter(Answer a, Answer b);
 
 // The elements of each destination view must be distinct and in no other view. Requires well-formed

@@ -41,7 +41,7 @@ struct ViewsCase {
 [[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer);
 
 // The answers that rotate and rotate_qk must give, as the comments of the public headers require.
-// They check every element.
+// Every element is checked.
 
 [[nodiscard]] Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
                                      const std::byte* buffer);

@@ -39,8 +39,8 @@ struct Int8Tensor {
 
 class AttentionJob {
  public:
-  // tensors and the executor must outlive the job. Makes everything that a model makes once for all
-  // layers, such as cos/sin rows, and the memory that a call works in.
+  // Makes the job with everything that a model makes once for all layers, such as cos/sin rows, and
+  // with the working memory of a call. tensors and the executor must outlive the job.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
                                                                   const AttentionTensors& tensors,
                                                                   Executor executor = {});

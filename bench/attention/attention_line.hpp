@@ -56,7 +56,8 @@ struct AttentionLine {
 // Bytes of the float32 scores of all pairs, for an implementation that stores them.
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
-// ratio: time relative to no encoding. share: fraction of the roofline. speedup: over one thread.
+// ratio: time relative to that without encoding. share: fraction of the roofline. speedup: over one
+// thread.
 enum class AttentionGoalUnit { ratio, share, speedup };
 
 struct AttentionGoal {

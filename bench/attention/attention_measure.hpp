@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies several encodings on the same tensors, then times them. No encoding and the machine's
-// roofline are timed beside them, on the same number of threads.
+// Verifies several encodings on the same tensors, then times them. Attention without encoding and
+// the machine's roofline are timed beside them, on the same number of threads.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct AttentionMeasurement {
   AttentionVerification verification;
   std::size_t memory_bytes = 0;
   double ns_per_call = 0;
-  double ratio = 0;  // time relative to no encoding, in the same rounds
+  double ratio = 0;  // time relative to that without encoding, in the same rounds
 };
 
 struct GroupMeasurement {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The position encodings that `rotary bench attention` times, a table row for each, with parameters
-// like those of trained models. Also no encoding over a cache in 8 bits.
+// like those of trained models. Also attention without encoding over a cache in 8 bits.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class ShawParts { none, keys, keys_and_values };
 // How keys and values are stored: in the dtype of the shape, or in 8 bits with scales.
 enum class Storage { of_dtype, int8 };
 
-// The most time relative to no encoding, for prefills of at least this many tokens.
+// The most time relative to attention without encoding, for prefills of at least this many tokens.
 struct RatioGoal {
   std::int64_t tokens;
   double most;

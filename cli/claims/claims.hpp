@@ -132,7 +132,7 @@ struct Finding {
 // The findings, each with its evidence.
 [[nodiscard]] std::string evidence_text(std::span<const Finding> findings);
 
-// docs/schema/claims.schema.json.
+// In the form of docs/schema/claims.schema.json.
 [[nodiscard]] std::string findings_json(std::span<const Finding> findings);
 
 // Throws Failure with all contradictions, if there are any.

@@ -199,7 +199,7 @@ constexpr Extents usual_heads(std::int64_t tokens) {
   return {.tokens = tokens, .heads = heads, .features = usual_head_dim};
 }
 
-// Measures the tensor that fill_bias() would be given for all pairs in float32.
+// Bytes for each score of the float32 tensor that fill_bias() would need for all pairs.
 double tensor_bytes_per_score(std::int64_t tokens) {
   const ScoresStrides strides = strides_bhqk({.heads = heads, .queries = tokens, .keys = tokens});
   return static_cast<double>(strides.batch * size_in_bytes(DType::f32)) /

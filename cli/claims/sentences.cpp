@@ -25,7 +25,7 @@ WordEncodings all_of(std::initializer_list<WordEncodings> lists) {
   return all;
 }
 
-// The output of the last layer for each word. Each layer before it adds its output to its input.
+// The output of the last layer for each word. The layers before it add their output to their input.
 Matrix outputs(const Words& words, const WordEncoding& encoding, const AttentionMask& mask,
                int layers = 1) {
   Matrix x = vectors_of(words);
@@ -34,7 +34,6 @@ Matrix outputs(const Words& words, const WordEncoding& encoding, const Attention
   return attended(x, encoding, mask).out;
 }
 
-// The mean over all rows.
 Matrix pooled(const Matrix& rows) {
   Matrix sum(static_cast<std::size_t>(word_features));
   for (std::size_t i = 0; i < rows.size(); ++i)

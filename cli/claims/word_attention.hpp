@@ -47,7 +47,7 @@ using WordEncodings = std::vector<WordEncoding>;
 // RoPE, xPos, T5, TISA and Shaw, which tell a distance's sign.
 [[nodiscard]] WordEncodings encodings_of_direction();
 
-// Sinusoidal and learned.
+// The sinusoidal and the learned encoding.
 [[nodiscard]] WordEncodings absolute_encodings();
 
 // FIRE, relative up to a threshold of 512 tokens.

@@ -18,7 +18,7 @@ struct BenchOptions {
   std::optional<std::string> instruction_set;
   OutputOption output;
 
-  // In bytes. Without --memory: half of the free memory.
+  // The limit in bytes; without --memory half of the free memory.
   [[nodiscard]] std::int64_t memory_limit() const;
 
   // Checks the options and returns the first members of a report: machine, build, time.

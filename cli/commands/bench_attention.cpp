@@ -85,7 +85,6 @@ std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   return groups;
 }
 
-// The benchmark line of one of the group's encodings.
 bench::AttentionLine line_of(const AttentionGroup& group, std::size_t encoding = 0) {
   return {.encoding = group.encodings[encoding],
           .step = group.step,

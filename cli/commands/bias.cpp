@@ -43,7 +43,7 @@ struct Block {
   NpyArray numbers = {};  // [heads][rows][cols]
 };
 
-// In double for printing, in --dtype for --out.
+// The block is in double for printing, in --dtype for --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
   const DType dtype = out ? arguments.dtype.value_or(DType::f32) : DType::f64;

@@ -118,7 +118,6 @@ void check_shard(const path& file, const ModelSpec& model, const Add& add) {
     add(found.first, sentence_of(file.filename().string(), names, found.second));
 }
 
-// Compares another config of the same model.
 void check_other_config(const path& file, const ModelSpec& model, const Add& add) {
   const std::string name = file.filename().string();
   ModelSpec other;

@@ -10,7 +10,6 @@ namespace rotary::cli {
 namespace claims_call {
 namespace {
 
-// Finds a claim by number or name.
 const claims::Claim& claim_called(std::string_view text) {
   const auto all = claims::all_claims();
   const auto found = std::ranges::find_if(all, [text](const claims::Claim& claim) {

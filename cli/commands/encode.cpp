@@ -49,7 +49,7 @@ void check_arguments(const Arguments& a) {
   a.output.check({".npy"});
 }
 
-// The parts of the answer. It has `rows` only if they are printed.
+// The parts of the answer. `rows` is filled only if rows are printed.
 struct Done {
   std::optional<SinusoidalSpec> spec = {};
   std::int64_t offset = 0;

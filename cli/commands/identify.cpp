@@ -84,7 +84,6 @@ std::vector<std::string> notes_of_rows(const Arguments& a, const IdentifyOptions
       "Transformers has the checkpoint's order, and needs its config.json"};
 }
 
-// The files with heads and positions.
 struct HeadFiles {
   std::string before;
   std::string after;

@@ -249,7 +249,6 @@ std::string contexts_text(const ContextRange& contexts) {
   return fmt::format("contexts of {} to {} tokens", contexts.first, contexts.last);
 }
 
-// A line for each member of the spec.
 std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   const auto mark = [&](std::initializer_list<std::string_view> values) {
     return origin_mark(rotary.sources, values);

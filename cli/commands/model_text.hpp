@@ -75,7 +75,7 @@ struct LayerGroup {
 // The factor of a layer's queries; "" for 1.
 [[nodiscard]] std::string temperature_text(const QueryTemperature& temperature);
 
-// In the order of their first layers; empty if the model lists no layers.
+// The groups in the order of their first layers; empty if the model lists no layers.
 [[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& model);
 
 using ParameterValue = std::variant<double, std::int64_t, std::string_view, std::vector<double>>;
@@ -85,8 +85,8 @@ struct ScalingParameter {
   ParameterValue value;
 };
 
-// In the rule's order. Leaves out absent optional parameters and enumerators with the default
-// value.
+// The parameters in the rule's order. Leaves out absent optional parameters and enumerators with
+// the default value.
 [[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
 
 // Shows a list of more than 8 numbers by its first, its last and its count.

@@ -75,7 +75,6 @@ std::vector<Comparison> comparisons_of(const Arguments& arguments,
   return comparisons;
 }
 
-// Lists the page's contents.
 Json summary_of(const Arguments& arguments, const Json& contents, std::size_t bytes) {
   std::vector<std::string> warnings;
   for (const Json& config : contents.at("configs"))

@@ -45,7 +45,7 @@ inline constexpr std::string_view engines_help =
 // Compares how two engines read the config. names: "transformers,llama.cpp".
 [[nodiscard]] Comparison compare_engines(const ModelOptions& options, const std::string& names);
 
-// docs/schema/diff.schema.json.
+// In the form of docs/schema/diff.schema.json.
 [[nodiscard]] Json comparison_json(const Comparison& comparison);
 
 [[nodiscard]] std::string comparison_text(const Comparison& comparison);

@@ -36,9 +36,9 @@ struct Dump {
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding of these frequencies. It takes window and trained context from `like`,
-// else uses half pairing. The dump must have frequencies. Fails as wrong usage for another number
-// of pairs.
+// A model with one embedding of these frequencies. Window and trained context are those of `like`;
+// without it, the pairing is half. The dump must have frequencies. Fails as wrong usage for another
+// number of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
 // Compares the positions that both tables have. Fails as wrong usage if their numbers of pairs

@@ -19,7 +19,7 @@ const ModelRotary* chosen_rotary(const DumpSide& side) {
 
 bool has_rows(const DumpSide& side) { return side.dump && side.dump->inv_freq.empty(); }
 
-// The embedding alone, because the other side has no layers.
+// A model with only the embedding, because the other side has no layers.
 ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   if (side.dump) return model_of(*side.dump, like);
   ModelSpec model;

@@ -202,7 +202,6 @@ struct Meaning {
 constexpr auto meanings = std::to_array<Meaning>({
     {"model_type", "the family: its code decides the pairing and what is not written here"},
     {"architectures", "the model's class; positions follow model_type"},
-    // Sizes.
     {"hidden_size d_model n_embd dim", "features of a token; head_dim is this / number of heads"},
     {"num_attention_heads n_head n_heads num_heads",
      "query heads; head_dim is the model's width / this"},
@@ -215,7 +214,6 @@ constexpr auto meanings = std::to_array<Meaning>({
      "the longest context it was trained or tuned for, in tokens"},
     {"max_source_positions", "how many positions the encoder has a vector for"},
     {"initial_context_length", "the context before stretching, which the rule measures by"},
-    // Heads.
     {"head_dim", "features of a head; d of base^(-2i/d), unless only a part turns"},
     {"attention_head_dim d_kv kv_channels", "features of a head"},
     {"global_head_dim", "head_dim of the layers that see everything"},
@@ -223,7 +221,6 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"partial_rotary_factor rotary_pct", "which part of a head turns; the rest has no position"},
     {"qk_rope_head_dim", "features of a query head that turn (latent attention)"},
     {"qk_nope_head_dim", "features of a query head that do not turn (latent attention)"},
-    // How positions enter.
     {"position_embedding_type", "how positions enter: rope, alibi, absolute, ..."},
     {"pos_emb", "how positions enter"},
     {"dual_chunk_attention_config", "other distances beyond a chunk, in vLLM and SGLang alone"},
@@ -241,7 +238,6 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"pad_token_id", "fairseq's sinusoidal tables count positions from the one after it"},
     {"attn_config", "what concerns attention"},
     {"new_decoder_architecture", "Falcon: chooses what follows from other keys"},
-    // The rotation.
     {"rope_theta rotary_emb_base", "the base: pair i turns by base^(-2i/d) radians a token"},
     {"rope_local_base_freq", "the base of layers with local attention"},
     {"compress_rope_theta", "the base of layers with compressed keys"},
@@ -259,10 +255,8 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"xdrope_section", "pairs for each of several axes; refused where it is given"},
     {"position_embedding_xdrope", "true would be a rotation by several axes, which is refused"},
     {"use_dynamic_ntk", "Qwen: the base grows with each doubling of a prompt beyond its context"},
-    // Queries.
     {"use_logn_attn", "Qwen: queries grow with log(position) beyond the trained context"},
     {"llama_4_scaling_beta", "queries grow with the logarithm of their position, so strongly"},
-    // Layers.
     {"layer_types", "what kind of attention each layer has; kinds may turn differently"},
     {"no_rope_layers", "which layers turn (1) and which have no position (0)"},
     {"attn_type_list", "which layers have softmax attention, and with it positions"},

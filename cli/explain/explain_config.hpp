@@ -80,14 +80,14 @@ struct ConfigKey {
   std::optional<OtherValue> other = {};  // a number doubled, a boolean negated
 };
 
-// In the config's order, after overrides. Fails if the config does not resolve. Fails as wrong
-// usage above 500 keys, 256 KiB or 2048 pairs of features, because each key takes several
+// The keys in the config's order, after overrides. Fails if the config does not resolve. Fails as
+// wrong usage above 500 keys, 256 KiB or 2048 pairs of features, because each key takes several
 // resolutions.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// In the file's order, without keys whose values are not kept. The limits are those of a config;
-// bytes are counted for kept names and values.
+// The keys in the file's order, without those whose values are not kept. The limits are those of a
+// config; bytes are counted for kept names and values.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 

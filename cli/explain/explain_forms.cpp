@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of one rotation, computed on the same numbers. They are equal if each reads features in
-// its own order. Also shown: the same vector read in the wrong order.
+// The forms of one rotation, computed on the same numbers. The results are equal if each form reads
+// features in its own order. Also shown: the same vector read in the wrong order.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -137,7 +137,7 @@ struct FormInput {
 // "q = [...] at position 3", "k = ...", "d = 4 features, interleaved pairing, base 10000".
 [[nodiscard]] std::string query_text(const Numbers& numbers);
 [[nodiscard]] std::string spec_text(const Numbers& numbers);
-// All three lines.
+// The lines of the query, of the key and of the numbers.
 [[nodiscard]] std::string pair_text(const Numbers& numbers);
 
 // The start of a topic's JSON: schema_version, topic and the query; document_of_pair adds the key.

@@ -28,7 +28,6 @@ struct Checkpoint {
   HeadCounts heads;
 };
 
-// A tensor of any kind.
 struct NamedShape {
   std::string_view name;
   std::span<const std::uint64_t> shape;

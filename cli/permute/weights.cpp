@@ -48,7 +48,6 @@ TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor
        shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes());
 }
 
-// Plans the tensors of all files.
 class Plan {
  public:
   Plan(const Checkpoint& checkpoint, Pairing to) : checkpoint_(checkpoint) {

@@ -75,7 +75,7 @@ struct FigureMaker {
   }
 };
 
-// The most useful first.
+// All figures, the most useful first.
 [[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
 
 // The figure with this name, else nullptr.
@@ -89,7 +89,8 @@ struct RequestOptions {
   std::int64_t seed = 1;
 };
 
-// In request_input.cpp. Prints warnings. A Failure names the option, the requirement and the value.
+// Defined in request_input.cpp. Prints warnings. A Failure names the option, the requirement and
+// the value.
 [[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

@@ -100,10 +100,10 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // In lines. Moves the label of x: gnuplot puts it lower in SVG than in PNG, and in 3D on the
+  // Moves the label of x, in lines: gnuplot puts it lower in SVG than in PNG, and in 3D on the
   // numbers.
   double label_offset = 0;
-  // In letters and lines. In 3D, gnuplot puts numbers on the axes and on each other.
+  // Moves the numbers, in letters and lines: in 3D gnuplot puts them on the axes and on each other.
   std::string_view tick_offset = "0, 0";
 };
 

@@ -24,7 +24,6 @@ struct Drawing {
 // as unsupported and names the package to install.
 [[nodiscard]] std::string draw(const Figure& figure, const Drawing& drawing);
 
-// Replaces every `old` with `by`.
 [[nodiscard]] std::string replaced(std::string text, std::string_view old, std::string_view by);
 
 }  // namespace rotary::cli::plot

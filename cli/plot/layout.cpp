@@ -45,7 +45,7 @@ bool shares_legend(const Figure& figure) {
          });
 }
 
-// As wide as the room allows; all 0 without names.
+// A legend is as wide as the room allows; all members are 0 without names.
 struct LegendSize {
   std::size_t lines = 0;
   double width = 0, height = 0;
@@ -120,7 +120,6 @@ Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, do
   return place;
 }
 
-// The box of the colour scale.
 Box scale_beside(const Box& plot) {
   return {.left = plot.right + 8, .top = plot.top, .right = plot.right + 18, .bottom = plot.bottom};
 }

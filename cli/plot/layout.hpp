@@ -11,7 +11,7 @@
 
 namespace rotary::cli::plot {
 
-// In pixels from the picture's upper left corner.
+// A rectangle, in pixels from the picture's upper left corner.
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
 

@@ -38,7 +38,6 @@ using Integers = std::vector<std::int64_t>;
 // The given subjects, or the usual one.
 [[nodiscard]] std::vector<Subject> subjects_of(const Request& request);
 
-// The given subject, or the usual one.
 [[nodiscard]] Subject subject_of(const Request& request);
 
 // RoPE without scaling.
@@ -66,7 +65,7 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
 // Evenly spaced from 0 to last, about `most` numbers at most.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
-// From 1 to last, at most `in_a_decade` numbers in a decade.
+// Numbers from 1 to last, at most `in_a_decade` of them in a decade.
 [[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
 
 constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();
@@ -78,7 +77,7 @@ template <class Range, class Function>
   return numbers;
 }
 
-// 0 to count - 1.
+// The numbers 0 to count - 1.
 [[nodiscard]] std::vector<double> counted(std::size_t count);
 
 [[nodiscard]] std::vector<double> as_doubles(std::span<const std::int64_t> numbers);

@@ -86,7 +86,7 @@ std::string field(double number) {
   return std::isfinite(number) ? fmt::format("{}", number) : std::string();
 }
 
-// A coordinate that may be absent.
+// The field of a coordinate, which may be absent.
 std::string field(std::span<const double> numbers, std::size_t i) {
   return i < numbers.size() ? field(numbers[i]) : std::string();
 }

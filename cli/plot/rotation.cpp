@@ -297,7 +297,7 @@ Figure numerics(const Request& request) {
     DType tensors;
   };
   Subject subject = subject_of(request);
-  // With a rule that depends on the context, stays where these frequencies hold.
+  // If the rule depends on the context, the figure ends where these frequencies do.
   const auto [context, end] = subject.frequencies.contexts;
   const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
   RotarySpec& spec = subject.spec;

@@ -98,7 +98,6 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
   });
 }
 
-// The figures for each encoding.
 constexpr std::int64_t last_distance = 1000;  // tokens
 
 struct Choice {

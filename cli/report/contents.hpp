@@ -45,8 +45,8 @@ struct NamedModel {
 // Defined by apps/page/embed.cmake.
 [[nodiscard]] PagePieces report_page() noexcept;
 
-// In words.cpp. Rows (label, value, meaning) of the table of fields, for the layers that use
-// model.rotary[index] or an encoding that does not rotate.
+// Defined in words.cpp. Rows (label, value, meaning) of the table of fields, for the layers that
+// use model.rotary[index] or an encoding that does not rotate.
 [[nodiscard]] Json rotary_fields(const ModelSpec& model, std::size_t index,
                                  const Frequencies& frequencies);
 [[nodiscard]] Json encoding_fields(const ModelSpec& model, LayerEncoding encoding);

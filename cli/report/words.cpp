@@ -25,7 +25,7 @@ void add_model(Json& fields, const ModelSpec& model) {
       "the family: it decides what the config does not say, the pairing above all");
 }
 
-// For layers whose queries grow with the position.
+// Adds a field for layers whose queries grow with the position.
 void add_temperature(Json& fields, const ModelSpec& model, LayerEncoding encoding) {
   for (const LayerGroup& group : layer_groups(model)) {
     if (group.encoding != encoding || group.temperature.empty()) continue;

@@ -47,7 +47,6 @@ struct AppendCase {
 // Blocks and slots of the cache that the call takes.
 [[nodiscard]] const Extents& cache_extents(const AppendCase& append);
 
-// All views of a decoded case.
 struct AppendViews {
   std::vector<Strided> written;
   std::vector<Strided> read;

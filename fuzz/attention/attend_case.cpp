@@ -4,7 +4,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Blocks of few slots. Some belong to several sequences; each sequence's are in any order.
+// Blocks of few slots. Some belong to several sequences; a sequence's blocks are in any order.
 void decode_pages(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t slots = input.number(1, 5);

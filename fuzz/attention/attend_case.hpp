@@ -45,7 +45,6 @@ struct AttendCase : check::AttendCall {
 // As above, for attend_mapped().
 [[nodiscard]] bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to);
 
-// Adds a position encoding to a case.
 void decode_encoding(Placing& placing, AttendCase& to);
 
 // Adds a softcap and masks of pairs, or neither.

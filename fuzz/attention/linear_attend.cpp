@@ -39,7 +39,6 @@ HeadsView tokens_of(HeadsView view, std::int64_t first, std::int64_t count) {
   return view;
 }
 
-// The rows of these tokens.
 Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t count) {
   const bool wide = rotations.row_dtype() == RowDType::f64;
   CosSinView rows{.dtype = wide ? DType::f64 : DType::f32,
@@ -60,8 +59,8 @@ Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t
 
 enum class Queries { none, all };
 
-// A call for tokens [first, first + count). Takes those queries if there are as many queries as
-// keys; otherwise takes all queries or none.
+// A call for tokens [first, first + count). Takes the queries of these tokens if there are as many
+// queries as keys; otherwise takes all queries or none.
 struct Part {
   std::int64_t first = 0;
   std::int64_t count = 0;

@@ -118,7 +118,6 @@ void check_number(double computed, double exact, double bound) {
   fail("a merged number must be within its rounding", text.data());
 }
 
-// One row of a part.
 struct Row {
   double sum = 0;
   std::vector<double> out;

@@ -16,7 +16,7 @@ class CMemory {
 
   static void copy();  // copies the buffer to the shadow
   static void keep();  // keeps the bytes from before a call
-  // After a call: both must be equal, and unchanged if nothing may be written.
+  // Checks after a call that buffer and shadow are equal, and unchanged if nothing may be written.
   static void check(bool may_write);
 };
 

@@ -184,7 +184,7 @@ void Session::make_rotations_of_rows() {
     check_made(status, {}, made, has_out);
     return;
   }
-  // Both read rows of a handle's own memory in place.
+  // C and C++ read rows of a handle's own memory in place.
   view = view_of(*given);
   view.cos = in_shadow(static_cast<const std::byte*>(given->cos));
   view.sin = in_shadow(static_cast<const std::byte*>(given->sin));

@@ -98,7 +98,7 @@ class Session {
   template <class Kind>
   void append_to();
 
-  // The same arguments for C++, in the shadow of the buffer; nullopt if C must refuse them.
+  // The arguments of a C call for C++, in the shadow of the buffer; nullopt if C must refuse them.
   template <class T>
   [[nodiscard]] static T* in_shadow(T* pointer) {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;

@@ -75,8 +75,8 @@ std::optional<rotary_positions> Session::decode_positions(std::optional<std::int
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // The rows of this many tokens would fit int64 but no memory. The sanitizer ends the process for
-  // such an allocation.
+  // int64 can count the rows of this many tokens, but no memory holds them. The sanitizer ends the
+  // process for such an allocation.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;

@@ -26,7 +26,7 @@ struct BiasCall {
   std::span<double> gradients = {};
 };
 
-// Usually with the heads of the bias.
+// Scores, usually with the heads of the bias.
 bool decode_scores(Bytes& input, Places& places, BiasCall& call) {
   call.scores.dtype = decode_dtype(input);
   ScoresExtents& n = call.scores.extents;

@@ -91,8 +91,8 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 long double sign(double number) { return number > 0 ? 1 : number < 0 ? -1 : 0; }
 
-// Each adds one score's part to the sums of all parameters. Returns false near a corner of the
-// derivative, where a rounding may decide the side.
+// Each overload adds one score's part to the sums of all parameters. Returns false near a corner of
+// the derivative, where a rounding may decide the side.
 struct Add {
   Sums& sums;
   const Part& part;

@@ -111,7 +111,7 @@ void run_at_once(const ShiftCase& shift, const Memory& memory) {
   }
 }
 
-// The first head of a well-formed view.
+// Writes zeros to the first head of a well-formed view.
 void write_zeros(const QuantizedHeadsView& keys) {
   const std::span<std::byte> buffer = buffers.buffer();
   Strided head = elements_of(keys);

@@ -79,7 +79,7 @@ void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
   }
 }
 
-// Held while a budget is computed, so that only one of several processes does it.
+// Held while a budget is computed, so that only one of several processes computes it.
 class RunsLock {
  public:
   explicit RunsLock(const std::string& runs) {

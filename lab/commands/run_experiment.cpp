@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// run: trains every cell of a preset that is neither finished nor in work. Several processes may
-// share the cells, or share each cell.
+// run: trains every cell of a preset that is not finished and that no other process trains. Several
+// processes may share the cells, or share each cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace {
 // 128 + SIGINT, as shells return.
 constexpr int interrupted_exit_code = 130;
 
-// In increasing order of what they say about the whole run.
+// Ordered by how much a state says about the whole run.
 enum class CellState {
   finished,
   failed,   // its loss became infinite or NaN
@@ -68,7 +68,8 @@ class Runner {
     ranks_.emplace(*environment);
   }
 
-  // Each returns the exit code. A cell's lock tells who works on it; other processes take others.
+  // Each returns the exit code. A cell's lock tells who works on it; other processes take other
+  // cells.
   int run_cells() { return exit_code(sweep()); }
   // All processes share each cell.
   int run_together();

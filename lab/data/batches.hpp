@@ -25,11 +25,11 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  // In [0, end), end > 0. The bias is below end / 2^64.
+  // A number in [0, end), end > 0. The bias is below end / 2^64.
   constexpr std::int64_t below(std::int64_t end) noexcept {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(end));
   }
-  // In (0, 1].
+  // A number in (0, 1].
   constexpr double uniform() noexcept {
     return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53;
   }

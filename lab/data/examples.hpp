@@ -56,7 +56,6 @@ struct Examples {
 // The answer of similarity if every word is the first passage's; STS-B's scale also ends at 5.
 inline constexpr std::int64_t most_similar = 5;
 
-// Questions and their documents.
 struct Questions {
   Task task = {};
   ChoiceShape shape;

@@ -19,7 +19,7 @@ struct Pair {
   std::string_view target;
 };
 
-// The pairs of such a text; it must outlive them.
+// The pairs of a text in this form. The text must outlive the pairs.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
 // A pair of texts as tokens, without beginning and end.

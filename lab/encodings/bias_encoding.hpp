@@ -23,7 +23,7 @@ struct T5Encoding {
   std::optional<double> initial_std = {};
 };
 
-// Its slopes are not learned.
+// ALiBi's slopes are not learned.
 struct AlibiEncoding {
   double bias_max = 8;
 };

@@ -38,8 +38,8 @@ struct TrainingConfig {
   // If not empty, nothing is trained: the cost of a step is measured at these lengths in tokens,
   // over `steps` steps each.
   std::vector<std::int64_t> cost_lengths = {};
-  // Above 0: watches each step's loss and gradient norm (StepSeries), judges a spike by this many
-  // previous steps, and treats a broken training as a result, not a failure.
+  // Above 0: watches the training. Each step's loss and gradient norm are recorded (StepSeries),
+  // and this many previous steps judge a spike. A broken training is then a result, not a failure.
   std::int64_t spike_window = 0;
   // Above 0: examines the finished model pair by pair (PairInfluence) on this many sequences.
   std::int64_t pair_rows = 0;
@@ -73,7 +73,7 @@ struct Preset {
   std::vector<Arm> arms;
 };
 
-// Its file also has "claims" and "paper" for lab/results.
+// An experiment. Its file also has "claims" and "paper" for lab/results.
 struct Experiment {
   std::string name;
   std::string title;

@@ -59,7 +59,7 @@ class DecoderPositions {
   std::optional<Frequencies> frequencies_;
   bool has_roles_ = false;  // xPos
   std::optional<PositionMap> map_;
-  // One set per layer, or one for all.
+  // A list of numbers for each layer, or one list for all layers.
   std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
   std::vector<RelativeBias> biases_;
   std::vector<std::vector<float>> shaw_numbers_;  // of each layer: keys, then values

@@ -43,7 +43,7 @@ std::string_view better_core(std::string_view core) {
   constexpr std::array as_good = {"SkylakeX"sv, "Cooperlake"sv, "Sapphirerapids"sv,
                                   "Haswell"sv,  "Zen"sv,        "Excavator"sv};
   const std::string_view best = best_core();
-  // The first three use AVX-512.
+  // The first three cores use AVX-512.
   const auto from = best == "SkylakeX" ? as_good.begin() + 3 : as_good.end();
   const bool is_good = std::find(as_good.begin(), from, core) != from;
   return core.empty() || is_good ? std::string_view() : best;

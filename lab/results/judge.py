@@ -218,8 +218,8 @@ class Measures:
         return judged
 
     def beside(self, table, where):
-        """A paper's table beside ours. Sizes differ by orders of magnitude, so it compares
-        differences to the first row; for perplexities, of logarithms."""
+        """A paper's table beside ours. Sizes differ by orders of magnitude, so differences to the
+        first row are compared; for perplexities, differences of logarithms."""
         if table["unit"] not in UNITS or not table["values"]:
             raise Failure(MALFORMED, f"{where} must have a unit of {', '.join(UNITS)}, and values")
         comparable = math.log if table["unit"] == "perplexity" else float

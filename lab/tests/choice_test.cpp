@@ -180,7 +180,7 @@ TEST_F(Starts, BeginWithTheLossOfTheFinishedCell) {
   }
 }
 
-TEST_F(Starts, KeepANewHeadAndTheAddedRowsOfALongerTable) {
+TEST_F(Starts, LeaveANewHeadAndAddedRowsOfATableUnchanged) {
   (void)pre_train("learned");
   Cell cell = fine_tune("triplets", "learned");
   cell.model.tokens = 48;

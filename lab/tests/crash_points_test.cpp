@@ -96,7 +96,7 @@ std::optional<double> train(const std::string& folder, const Cell& cell, const D
   return outcome ? std::optional(outcome->validation_loss) : std::nullopt;
 }
 
-TEST(CrashPoints, EachLeavesADirectoryThatContinuesToTheSameBits) {
+TEST(CrashPoints, ATrainingKilledAtAnyPointContinuesToTheSameBits) {
   set_threads(1);
   const Dataset& data = small_data();
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 2)[0];

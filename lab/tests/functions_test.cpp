@@ -293,7 +293,7 @@ TEST_P(Functions, ShawsTablesEqualTheirFormula) {
 }
 
 // Training computes linear_attend()'s attention. f64 sums have at most 37 · 8 products of numbers
-// from 1 to 5, divided by a sum of such positive ones: the bound above.
+// from 1 to 5, divided by sums of positive products of this kind: the bound above.
 TEST_P(Functions, LinearAttentionEqualsTheLibrarys) {
   const bool causal = GetParam() == Task::causal_lm;
   const auto q = at::randn({2, tokens, heads, head_dim}, f64);

@@ -79,8 +79,8 @@ inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   return text;
 }
 
-// `count` pairs of such lines; ten make a document. A target has the source's words in reverse
-// order, each with a capital letter.
+// `count` pairs of lines like made_text()'s; ten make a document. A target has the source's words
+// in reverse order, each with a capital letter.
 inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
   Manifest manifest{.name = "pairs", .kind = DataKind::pairs};
   std::istringstream lines(made_text(seed, count * 60));

@@ -95,7 +95,7 @@ TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
             std::string::npos);
 }
 
-TEST(Experiment, AModelTrainedLongerIsEvaluatedInItsFirstUnit) {
+TEST(Experiment, EvaluationMustHoldTheTrainedLength) {
   const auto parse = [](std::string_view unit) {
     return parse_experiment(with(tiny_json("causal_lm"), "\"evaluate_lengths\"",
                                  fmt::format("\"evaluate_unit\": {}, \"evaluate_lengths\"", unit)),

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, SharedTasks,
                          testing::Values("causal_lm", "masked_lm", "translation"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Shared, AStopRequestStopsAllAndTheyContinueBitForBit) {
+TEST_F(Shared, AStopRequestStopsAllRanksWhichContinueBitForBit) {
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   const auto whole = run_ranks(2, [&](Ranks& ranks) { return work_as(ranks, cell, "whole", {}); });
   EXPECT_EQ(whole, std::vector<int>(2, 0));

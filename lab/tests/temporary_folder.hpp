@@ -14,7 +14,7 @@
 
 namespace rotary::lab {
 
-// Removes itself with its content.
+// A folder that is removed with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

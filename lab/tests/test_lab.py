@@ -75,7 +75,7 @@ class Lab(LabCase):
         self.assertLess(float(difference.group(1)), 1e-5)
         self.assertIn("--prompt", self.lab("sample", *cell[:3], "--prompt", "", expect=2))
 
-    def test_a_folder_runs_starts_first_and_names_its_data(self):
+    def test_a_folder_runs_experiments_after_their_starts_and_names_its_data(self):
         folder = self.folder / "experiments"
         folder.mkdir()
         cost = tiny(2) | {"name": "cost"}

@@ -95,7 +95,7 @@ class Results(MadeRuns):
             if key != "windows"})
         self.assertIsNone(arms["learned"]["cells"][0]["lengths"][1]["loss"])
 
-    def test_incomparable_numbers_are_remarked(self):
+    def test_incomparable_numbers_get_a_remark(self):
         folder = self.path / "runs" / "e1-made-quick"
         config = json.loads((folder / "rope/seed-2/config.json").read_text())
         config["data"]["sha256"] = "other"

@@ -141,7 +141,7 @@ class Scale(LabCase):
             process.send_signal(number)
             self.end(process, 130)
         self.assertFalse(self.processes_on("interrupted"))
-        # If the process that starts the others is killed, they end too.
+        # If the process that starts the others is killed, the others end too.
         before = self.log_bytes("interrupted")
         process = self.start(300, "interrupted", jobs=2)
         self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
@@ -155,7 +155,7 @@ class Scale(LabCase):
 
     def processes_on(self, runs):
         found = []
-        # Not glob(): it stats each process, and raises if one has ended.
+        # glob() would stat each process, and raise if one has ended.
         for process in filter(str.isdecimal, os.listdir("/proc")):
             try:
                 command = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()

@@ -103,7 +103,7 @@ TEST_F(Training, StretchingChangesTheLossOfLongSequences) {
   EXPECT_NE(loss("linear"), loss(""));
   EXPECT_NE(loss("yarn"), loss(""));
   EXPECT_NE(loss("yarn"), loss("linear"));
-  // Both are at the trained length, without a rule.
+  // Both losses are at the trained length, without a rule.
   EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Training, WatchedStepsAreMeasuredAcrossAnInterruption) {
   EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected->metrics);
 }
 
-TEST_F(Training, AWatchedDivergenceIsAResult) {
+TEST_F(Training, ADivergenceIsAResultIfStepsAreWatched) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   cell.training.learning_rate = 1e30;
@@ -194,7 +194,7 @@ TEST_F(Training, PairsOfFrequencyZeroLoseNothing) {
 }
 
 TEST_F(Training, EncodingsShareTheirFirstLossApproximately) {
-  // Before the first update models differ only by positions, and hardly.
+  // Before the first update, models differ only by positions, which hardly matter yet.
   std::vector<double> first;
   for (const Cell& cell : tiny_cells("causal_lm", {"none", "rope", "alibi"}, 1)) {
     RunDirectory directory = claim("first", cell);

@@ -46,7 +46,7 @@ EncoderDecoder make_model(const NamedEncoding& named) {
                         small_pieces, 1);
 }
 
-// In f64, with scores large enough to matter.
+// A model in f64, with scores large enough to matter.
 EncoderDecoder awake_model(const NamedEncoding& named) {
   EncoderDecoder model = make_model(named);
   model->to(at::kDouble);
@@ -117,7 +117,7 @@ TEST(EncoderDecoder, GradientsEqualFiniteDifferences) {
   }
 }
 
-TEST(EncoderDecoder, EqualLogitsCostTheLogarithmOfThePieces) {
+TEST(EncoderDecoder, EqualLogitsCostTheLogarithmOfThePieceCount) {
   // Equal logits cost ln(pieces) per piece, smoothed or not.
   const torch::NoGradGuard no_gradient;
   EncoderDecoder model = make_model(named_encodings()[0]);

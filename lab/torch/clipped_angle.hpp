@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores of rotary pairs that stop turning at an angle: ClippedAngle (position_maps.hpp),
-// differentiable by torch. A pair at rest has the same angle at every distance, so its part of the
+// differentiable by torch. A stopped pair has the same angle at every distance. Its part of the
 // scores is a product of queries rotated by that angle and unrotated keys. The distance decides
-// which product counts. Pairs that stop within the sequence are computed one at a time: all their
-// tokens² · pairs products need memory.
+// which product counts. Pairs that stop within the sequence are computed one at a time, since all
+// tokens² · pairs products at once would take much memory.
 #pragma once
 
 #include <torch/torch.h>

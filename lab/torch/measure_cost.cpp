@@ -28,7 +28,7 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-// The next step's seconds.
+// Runs the next step and returns its seconds.
 double step_s(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
   (void)trainer.step();

@@ -20,7 +20,7 @@ struct StepTotals {
 
 class SharedStep {
  public:
-  // The ranks must outlive it.
+  // The ranks must outlive this.
   SharedStep(std::vector<at::Tensor> parameters, Ranks& ranks);
 
   // Replaces gradients of this rank's loss sum by those of the whole batch's mean loss, with the

@@ -101,7 +101,7 @@ nlohmann::json machine_of(const TrainOptions& options) {
 void share(Trainer& trainer, const Cell& cell, const TrainOptions& options) {
   if (options.ranks == nullptr) return;
   Ranks& ranks = *options.ranks;
-  // Also waits for every rank, so that each reports its own problem.
+  // This also waits for every rank, so that each reports its own problem.
   const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
   if (cell.training.batch < ranks.size()) {
     throw cli::Failure(cli::ExitCode::usage,

@@ -24,7 +24,7 @@ struct Progress {
 
 struct TrainOptions {
   double checkpoint_every_s = 60;
-  // After each step; may be empty.
+  // Called after each step; may be empty.
   std::function<void(const Progress&)> on_progress = {};
   // Asked after each step; true saves a checkpoint and returns. Ranks that share the cell all stop
   // after the next step.

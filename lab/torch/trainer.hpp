@@ -23,7 +23,7 @@ namespace rotary::lab {
 struct Counts {
   std::int64_t step = 0;
   double wall_s = 0, cpu_s = 0;
-  // At the log's last line.
+  // The step of the log's last line.
   std::int64_t logged_step = 0;
   double logged_wall_s = 0;
   double loss_sum = 0;
@@ -35,7 +35,7 @@ void require_finite(double loss, std::int64_t steps);
 
 class Trainer {
  public:
-  // The data must outlive it.
+  // The data must outlive this.
   Trainer(const Cell& cell, const Dataset& data);
 
   // Returns the batch's loss before the step. If it is not finite, fails; a watched training
@@ -47,7 +47,7 @@ class Trainer {
   // Steps now take the rows of all ranks. All ranks start with rank 0's state; `ranks` must outlive
   // this.
   void share_with(Ranks& ranks);
-  // For ranks: the next step tells the others, and stop_asked() is true after it.
+  // With ranks, the next step tells the others, and stop_asked() is true after it.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 

@@ -18,7 +18,7 @@ namespace rotary::lab {
 // Initial weights are normal with this deviation, or less before a residual sum (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
-// With biases of 0.
+// The biases are 0.
 [[nodiscard]] torch::nn::Linear make_linear(std::int64_t from, std::int64_t to, double std);
 
 class LayerImpl : public torch::nn::Module {

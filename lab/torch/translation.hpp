@@ -26,7 +26,6 @@ struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
   at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or hides padding
 
-  // Selects these rows.
   [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
     return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};
   }
@@ -81,7 +80,7 @@ TORCH_MODULE(EncoderDecoder);
 // Each target's loss by row, [rows, target_tokens]; 0 for padding.
 [[nodiscard]] at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch);
 
-// For backward(). Label smoothing spreads a tenth of the target over all pieces.
+// The loss for backward(). Label smoothing spreads a tenth of the target over all pieces.
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
 // Repeatedly appends the most probable piece, up to the end or `tokens` pieces, for each source

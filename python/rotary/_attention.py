@@ -72,8 +72,8 @@ class Bias:
 class AttentionSequence:
     """Queries, and the keys that they may see.
 
-    It is a document of a packed batch, a row without its padding, or new tokens against a cache.
-    Query r is token first_query + r of row `batch` of q; its position is query_position + r.
+    A sequence is a document of a packed batch, a row without its padding, or new tokens against a
+    cache. Query r is token first_query + r of row `batch` of q; its position is query_position + r.
     Key c is token first_key + c of the same row of k; its position is key_position + c.
     """
 

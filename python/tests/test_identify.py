@@ -93,7 +93,7 @@ def test_models_and_cards_are_accepted_with_a_layer():
         rotary.identify(x, y, layout="td", config=model)
 
 
-def test_another_offset_between_two_caches_is_named():
+def test_an_offset_between_two_caches_is_named():
     ours, theirs = turned(heads()), turned(heads(), positions=POSITIONS + 1)
     result = found(theirs, ours, rotated_before=True)
     assert changes(result) == ["positions p -> p + 1"]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 # CPython 3.10 to 3.14 name the module and its constructors differently. Hosts such as mod_wsgi use
-# interpreters that share the lock; the other kind refuses any such module.
+# interpreters that share the lock. Interpreters with their own lock refuse any module of this kind.
 INTERPRETERS = """
 import sys
 try:

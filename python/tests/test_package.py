@@ -112,7 +112,7 @@ def test_the_wheel_is_small_and_complete():
 
 
 @pytest.mark.parametrize("name", ["torch", "transformers"])
-def test_a_missing_framework_is_not_listed_and_named_in_the_error(monkeypatch, name):
+def test_a_missing_framework_is_unlisted_and_the_error_names_it(monkeypatch, name):
     def missing(module):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 

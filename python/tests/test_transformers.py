@@ -221,7 +221,7 @@ def test_a_model_with_cast_buffers_is_judged_by_its_spec(family):
 
 
 @pytest.mark.parametrize("family", ["GPTJ", "CodeGen"])
-def test_classes_without_a_config_use_the_models(family):
+def test_classes_without_a_config_use_the_config_of_the_model(family):
     config = getattr(transformers, f"{family}Config")(
         n_embd=64, n_head=4, n_layer=2, vocab_size=64, rotary_dim=8, n_positions=256,
         bos_token_id=1, eos_token_id=2)

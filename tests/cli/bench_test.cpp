@@ -280,7 +280,7 @@ TEST(BenchRoofline, CopiesHeadsIntoACacheWithAnyNumberOfThreads) {
   }
 }
 
-TEST(BenchLines, RequestedValuesReplaceTheSetsValues) {
+TEST(BenchLines, RequestedValuesReplaceThoseOfTheSet) {
   const std::vector<Line> lines =
       lines_of({.operations = {&operation("rotate"), &operation("rows")},
                 .tokens = {{3, 5}},

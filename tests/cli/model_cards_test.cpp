@@ -31,7 +31,7 @@ TEST(ModelCards, AreSortedAndFoundByName) {
   EXPECT_EQ(find_model_card("zzz"), nullptr);
 }
 
-TEST(ModelCards, HoldTheFileItsTypeAndItsSource) {
+TEST(ModelCards, HaveTheirFileTypeAndSource) {
   const ModelCard* card = find_model_card("llama-3.1-8b");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->model_type, "llama");

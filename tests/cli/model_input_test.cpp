@@ -65,7 +65,7 @@ TEST(ChooseRotary, NamesTheChoicesThatExist) {
             "--layer and --layer-type exclude each other");
 }
 
-TEST(ChooseRotary, NeedsLayersForALayer) {
+TEST(ChooseRotary, RefusesALayerOfAModelWithoutALayerList) {
   ModelSpec model = two_rotaries();
   model.layers.clear();
   EXPECT_NE(refusal_of(model, {.layer = 0, .layer_type = {}}).find("num_hidden_layers"),

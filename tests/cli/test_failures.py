@@ -20,7 +20,7 @@ class InputOutputTest(ToolTest):
         self.assertEqual(result.returncode, 4)
         self.assertIn(b"standard input: must have at most", result.stderr)
 
-    def test_messages_shorten_long_text_to_its_ends(self):
+    def test_messages_keep_only_the_ends_of_long_text(self):
         """Long arguments, names of files and names in files, in text and JSON."""
         long = "n" * 100_000
         with zipfile.ZipFile(self.path / "a.npz", "w") as archive:

@@ -190,7 +190,7 @@ class ReplacedFilesTest(OutputTest):
         self.assertEqual(status.st_mode & 0o7777, 0o640)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
-    def test_an_unkept_group_gets_the_permissions_of_others(self):
+    def test_a_group_that_cannot_be_kept_gets_the_permissions_of_others(self):
         os.chown(self.old, 12345, 23456)
         self.old.chmod(0o664)
         self.path.chmod(0o777)

@@ -101,7 +101,7 @@ class ReportTest(ToolTest):
         self.assertIn("In a text all coordinates are one number.", sentences)
         self.assertIn("base^(-2i/d)", sentences)
 
-    def test_exponents_in_turn_are_described(self):
+    def test_exponents_dealt_to_axes_in_turn_are_described(self):
         tower = {"model_type": "pixtral", "hidden_size": 32, "num_attention_heads": 4,
                  "num_hidden_layers": 1, "head_dim": 8}
         data = self.data(self.write_config(tower))
@@ -193,7 +193,7 @@ class ReportTest(ToolTest):
         page = self.page(self.write_config(YARN), "bloom-3b")
         self.assertIn("default-src 'none'", page)
         self.assertIn("Permission is hereby granted", page)
-        # These stand in comments, or name SVG. A browser fetches none.
+        # These addresses are in comments, or name SVG. A browser fetches none of them.
         known = {"https://www.chartjs.org", "https://github.com/kurkle/color#readme",
                  "http://www.w3.org/2000/svg"}
         self.assertLessEqual(set(re.findall(r'https?://[^\s"\'<]+', page)), known)

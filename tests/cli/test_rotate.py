@@ -77,7 +77,7 @@ class RotateTest(ToolTest):
             wanted = rotated(x, positions, half=True)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
-    def test_inverse_and_transpose_turn_back(self):
+    def test_inverse_and_transpose_undo_the_rotation(self):
         for config, _, model in (MODELS[0], MODELS[2]):
             x = self.random_array(1, 6, 2, 16)
             self.save("q.npy", x)
@@ -168,7 +168,7 @@ class RotateTest(ToolTest):
                     self.assertIn("as many as the model has heads", warnings[0])
                     self.assertIn("is its layout not bthd?", warnings[0])
 
-    def test_pairing_overrides_with_a_warning(self):
+    def test_the_option_pairing_overrides_the_config_with_a_warning(self):
         x = self.random_array(1, 5, 1, 16)
         self.save("q.npy", x)
         more = ["--q", "q.npy", "--out-q", "o.npy", "--pairing", "interleaved"]

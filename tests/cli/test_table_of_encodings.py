@@ -50,7 +50,7 @@ class TableOfPositionsTest(ToolTest):
         np.testing.assert_allclose(shifted["rows"], [[*np.sin(angles), *np.cos(angles)]],
                                    rtol=0, atol=1e-7)
 
-    def test_one_feature_is_the_sine(self):
+    def test_a_table_of_one_feature_has_only_the_sine(self):
         document = self.run_json("table", "table", "transformer", "--dim", 1, "--positions", "-2:3")
         np.testing.assert_allclose(np.ravel(document["rows"]), np.sin(np.arange(-2, 3)), atol=1e-7)
 
@@ -105,7 +105,7 @@ class TableOfDistancesTest(ToolTest):
         head = self.run_ok("bias", "alibi", *part, "--rows", 0, "--cols", 0).splitlines()[0]
         self.assertEqual(head, "head 2")
 
-    def test_zero_has_no_sign(self):
+    def test_zero_is_printed_without_a_sign(self):
         more = self.encodings()["kerple_log"]
         line = self.run_ok("table", "kerple_log", *more, "--distances", "0").splitlines()[1]
         self.assertEqual(line.split(), ["0", "0", "0", "0"])

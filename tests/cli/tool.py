@@ -144,8 +144,9 @@ class ToolTest(unittest.TestCase):
         }
 
     def assert_fails(self, code, parts, *arguments, **options):
-        """As text stdout is empty, as JSON there is one error object, and no file changes. JSON is
-        checked once for each command and exit code: one place prints all errors of a command."""
+        """Without --json stdout is empty, with --json it has one error object, and no file changes.
+        JSON is checked once for each command and exit code: one place prints all errors of a
+        command."""
         before = self.contents()
         plain = self.run_tool(*arguments, **options)
         message = plain.stderr.decode(errors="replace")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq and attention factor of real models' configs, for each context in the file, against
-// Transformers' float32 values and an independent restatement of its formulas in double.
+// inv_freq and attention factor of real models' configs, for each context in the file. Compared
+// with Transformers' float32 values, and with an independent restatement of its formulas in double.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From config to rotated q and k, against Transformers' float32 results. Its float32 angle limits
-// the agreement: at position 131071 it is off by more than 1e-3.
+// Rotated q and k of whole configs, against Transformers' float32 results. Transformers' float32
+// angle limits the agreement: at position 131071 it is off by more than 1e-3.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -160,7 +160,7 @@ std::vector<double> frequencies_of(const nlohmann::json& golden) {
   return test::value_of(make_frequencies(spec, context)).inv_freq;
 }
 
-// In float32 units in the last place.
+// The difference in float32 units in the last place.
 double units_apart(double got, double wanted) {
   const auto number = static_cast<float>(wanted);
   const float next = std::nextafter(number, std::numeric_limits<float>::infinity());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps at decode allocate nothing, nor do rows in the caller's memory or absolute encodings.
+// Decode steps allocate nothing, nor do rows in the caller's memory or absolute encodings.
 // support/counted_new.cpp counts allocations.
 #include <gtest/gtest.h>
 

@@ -208,7 +208,7 @@ TEST(AttendInt8, NeverReadsKeysThatAQueryDoesNotSee) {
   }
 }
 
-TEST(AttendInt8, SpreadsANaNScaleToItsHeadAlone) {
+TEST(AttendInt8, SpreadsANaNScaleOnlyToItsHead) {
   for (const std::int64_t queries : {1, 20}) {
     for (const bool of_key : {true, false}) {
       Attended call(case_of({1, queries, 40, 2, 2, 16, 16}, 1100));

@@ -337,7 +337,7 @@ TEST(AttendKernels, StreamAgreesWithPlainLoops) {
   });
 }
 
-TEST(AttendKernels, PartsOverDifferentKeysMerge) {
+TEST(AttendKernels, PartsOverDifferentKeysMergeIntoTheWhole) {
   Random random(8);
   for (const std::int64_t features : {1, 16, 80}) {
     const Sizes n{.dtype = DType::f32,

@@ -273,7 +273,8 @@ TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   }
 }
 
-// Such a query gets what a query of no sequence gets, whether positions or the mask hide its keys.
+// A query whose keys are all hidden gets what a query of no sequence gets, whether positions or the
+// mask hide its keys.
 TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);

@@ -294,7 +294,7 @@ TEST(Decode, StepByStepEqualsPrefill) {
 
 // Four sinks and the last twelve tokens, at cache positions 0 to 15 instead of their text
 // positions. Keys stay unrotated; a block table with one-slot pages selects them.
-TEST(Decode, StreamsWithSinksAtCachePositions) {
+TEST(Decode, AttendsToSinksAndAWindowAtCachePositions) {
   Attended text(stream_case());
   constexpr std::int64_t kept = 16;
   std::vector<std::int32_t> blocks = {0, 1, 2, 3};

@@ -62,7 +62,7 @@ TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   }
 }
 
-// Compares one call with its last rows as decode steps.
+// Compares the last rows of one call with decode steps.
 TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   for (const PositionMap& map : maps()) {
     Attended whole(case_of(map, 61, 61));
@@ -80,7 +80,7 @@ TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   }
 }
 
-TEST(PositionMaps, NoTokensAndOneAreWithinTheBound) {
+TEST(PositionMaps, EmptyAndSingleTokenCallsAreWithinTheBound) {
   for (const PositionMap& map : maps()) {
     for (const auto& [queries, keys] : {std::pair{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 2}})
       EXPECT_TRUE(is_right(case_of(map, queries, keys))) << queries << " " << keys;

@@ -24,8 +24,8 @@ namespace {
 using test::HeadIndex;
 using test::Tensor;
 
-// While one lives, the thread flushes subnormals to 0, as many programs do for speed. Has no effect
-// on machines where the tests cannot set this mode.
+// During its lifetime, the thread flushes subnormals to 0, as many programs do for speed. Has no
+// effect on machines where the tests cannot set this mode.
 class FlushSubnormals {
  public:
 #if defined(__SSE2__)

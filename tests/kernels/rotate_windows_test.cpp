@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every even rotary_dim up to more than two unrolled steps of the widest vectors, so every tail, at
-// several offsets, for token and head counts around one.
+// Every even rotary_dim up to more than two unrolled steps of the widest vectors, which gives every
+// tail. At several offsets, for token and head counts around one.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -190,7 +190,7 @@ TEST(RowMemory, RemakingKeepsTheMemory) {
 }
 
 // Fractional positions are still being read while rows are written.
-TEST(RowMemory, PositionsInsideAreRefused) {
+TEST(RowMemory, PositionsInsideTheMemoryAreRefused) {
   const auto frequencies = test::frequencies_of(window);
   std::vector<double> buffer(4096, 0.5);
   const auto memory = std::as_writable_bytes(std::span(buffer));

@@ -110,8 +110,9 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// One call for all, and one for each token and batch row with another kind of positions.
-TEST(Sinusoidal, BitsDependOnThePositionAlone) {
+// Compares one call with a call for each token and batch row, which takes another kind of
+// positions.
+TEST(Sinusoidal, BitsDependOnlyOnThePosition) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]
   Tensor whole(test::tokens_shape(DType::f32, {.batch = 2, .tokens = 3, .features = 258}));

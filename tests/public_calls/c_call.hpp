@@ -19,7 +19,7 @@ namespace rotary::test {
   return {.error = static_cast<ErrorCode>(status)};
 }
 
-// For a function whose value reports a failure and whose text gives the reason.
+// The outcome of a function whose value reports a failure and whose text gives the reason.
 [[nodiscard]] inline Outcome outcome_of_value(bool failed) {
   if (!failed) return {};
   const std::string_view text = rotary_last_error();
@@ -31,8 +31,8 @@ inline void free_handle(rotary_model* handle) { rotary_model_free(handle); }
 inline void free_handle(rotary_frequencies* handle) { rotary_frequencies_free(handle); }
 inline void free_handle(rotary_rotations* handle) { rotary_rotations_free(handle); }
 
-// For a function that makes a handle: make(&handle) returns its status. use(handle), where one was
-// made, returns an Outcome.
+// The outcome of a function that makes a handle: make(&handle) returns its status. use(handle),
+// where one was made, returns an Outcome.
 template <class Handle, class Make, class Use>
 [[nodiscard]] Outcome with_made(const Make& make, const Use& use) {
   int none = 0;
@@ -100,7 +100,7 @@ inline constexpr std::string_view spec_of_16 =
           {s.batch, s.token, s.head, s.feature}};
 }
 
-// For each handle, then for NULL, which is an error with a text.
+// Adds calls for the handle and for NULL, which is an error with a text.
 template <class Handle, class Add>
 void for_handle_and_null(const Handle* handle, const Add& add_with) {
   add_with(handle, "");

@@ -40,7 +40,7 @@ template <class T>
   if (!result) return outcome_of(Status(result.error()));
   return {.bits = bits_of(*result)};
 }
-// For a function that returns no error.
+// The outcome of a function that returns no error.
 template <class T>
 [[nodiscard]] Outcome outcome_of(const T& value) {
   return {.bits = bits_of(value)};
@@ -67,7 +67,7 @@ class Attempt {
 };
 
 // repeated: the size may be any number, because a stride of 0 repeats elements or because the size
-// is only a number. each: the size counts elements that exist. fixed: the call has this size alone.
+// is only a number. each: the size counts elements that exist. fixed: the call has no other size.
 enum class Held { repeated, each, fixed };
 
 struct Size {
@@ -86,11 +86,12 @@ struct Call {
   std::string_view symbol;
   std::string what;  // the variant, if there are several
   SizeList sizes;    // none: the function takes no size
-  // Calls it through the attempt. Objects that it makes are destroyed with the outcome.
+  // Calls the function through the attempt. Objects that the call makes are destroyed with the
+  // outcome.
   std::function<Outcome(Attempt&, Sizes)> make;
 
   // function(sizes) or, if it takes none, function() returns a Status, a Result, an Outcome or, if
-  // it cannot fail, another value. It may fetch operands, and allocates by public functions alone.
+  // it cannot fail, another value. It may fetch operands, and allocates only by public functions.
   // function(attempt, sizes) makes things of its own before the attempt.
   template <class Function>
   Call(std::string_view of, std::string_view way, SizeList list, Function function)
@@ -152,7 +153,7 @@ struct Adding {
   }
 };
 
-// Operands whose extents are the sizes of these indices.
+// Operands whose extents are the sizes with these indices.
 template <std::size_t... I>
 [[nodiscard]] HeadsView heads_at(Sizes n) {
   return heads({n[I]...});
@@ -192,7 +193,7 @@ void add(Calls& all, Calls more);
 // Cuts a call into three parts and runs them in order on the calling thread.
 [[nodiscard]] Executor in_parts() noexcept;
 
-// While one lives, in_parts() runs each part through the attempt.
+// During its lifetime, in_parts() runs each part through the attempt.
 class PartsThrough {
  public:
   explicit PartsThrough(Attempt& attempt) noexcept;
@@ -201,7 +202,8 @@ class PartsThrough {
   PartsThrough& operator=(const PartsThrough&) = delete;
 };
 
-// Lines of such a list that no call names, and symbols of calls that do not stand for one line.
+// Lines of a list of exported symbols that no call names, and symbols of calls that do not name
+// exactly one line.
 [[nodiscard]] std::vector<std::string> unmatched_symbols(const Calls& calls,
                                                          const std::string& list);
 

@@ -28,7 +28,6 @@ constexpr int seconds_of_call = 30;
 // Larger requests fail, as on a machine with little memory.
 constexpr std::size_t most_bytes = std::size_t{1} << 26;
 
-// The current call.
 std::string current_name;
 Sizes current_sizes;
 

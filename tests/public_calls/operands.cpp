@@ -64,7 +64,7 @@ const auto& patterns_of() {
   return all;
 }
 
-// All made before the first call, whose allocations may fail.
+// All patterns are made before the first call, whose allocations may fail.
 const auto& patterns() {
   return patterns_of<float, double, std::uint8_t, std::int8_t, std::int32_t, std::int64_t>();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a call of any size. A view without elements lies in memory where any access ends
-// the process, and so does an array that claims more elements than exist. The others hold numbers
-// that are the same for every call; along an extent that no memory has they repeat by a stride
-// of 0.
+// The operands of a call of any size. A view without elements, and an array that claims more
+// elements than exist, are in memory where any access ends the process. All other operands hold
+// numbers that are the same for every call. Along an extent that no memory has, the numbers repeat
+// by a stride of 0.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,9 @@ requires(std::is_trivially_copyable_v<Value>) [[nodiscard]] Value& operand(const
   return *static_cast<Value*>(place_of(std::as_bytes(std::span(&value, 1))));
 }
 
-// As many as fit into one place: random ones from -1 to 1 (float), 0.5, 1.5, 2.5, … (double), 1, 1,
-// 0, 1, 1, 0, … (unsigned char), 0, 37, 74, … modulo 251 (signed char), 0, 1, 2, … (wider
-// integers).
+// As many numbers as fit into one place. float: random ones from -1 to 1; double: 0.5, 1.5, 2.5, …;
+// unsigned char: 1, 1, 0, 1, 1, 0, …; signed char: 0, 37, 74, … modulo 251; wider integers: 0, 1,
+// 2, …
 template <class Number>
 [[nodiscard]] std::span<const Number> pattern();
 

@@ -57,7 +57,7 @@ void add_bias_calls(Calls& calls, const NamedBias& of) {
       return function(static_cast<const RelativeBias&>(bias), n);
     });
   };
-  // As many as there are parameters. T5 has them in each call, if it is valid.
+  // A number for each parameter. A valid T5Bias gets its table in each call.
   const std::int64_t count = validate(of.bias) ? parameter_count(of.bias) : 1;
   const auto gradients = [count](const RelativeBias& bias, Sizes n) {
     const bool is_t5 = std::holds_alternative<T5Bias>(static_cast<const RelativeBiases&>(bias));

@@ -24,7 +24,6 @@ inline constexpr std::array all_directions = {Direction::forward, Direction::inv
 [[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions,
                                      RowDType rows = RowDType::f32);
 
-// The row type for elements of this dtype.
 [[nodiscard]] RowDType rows_for(DType dtype) noexcept;
 
 // Fills a tensor with random activations.

@@ -12,7 +12,6 @@
 
 namespace rotary::test {
 
-// How a pair was rotated.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;

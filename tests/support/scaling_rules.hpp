@@ -28,7 +28,7 @@ using Context = std::optional<std::int64_t>;
   return {.head_dim = rotary_dim, .base = base, .pairing = Pairing::half, .scaling = scaling};
 }
 
-// For a typical model with 32 pairs.
+// The frequencies of a typical model with 32 pairs.
 [[nodiscard]] inline Frequencies frequencies_with(const Scaling& scaling, Context context = {}) {
   return value_of(make_frequencies(spec_with(10000, 64, scaling), context));
 }
@@ -50,7 +50,8 @@ inline void expect_as_reference(const RotarySpec& spec, Context context = {}) {
   ASSERT_TRUE(got.contexts.contains(context.value_or(1)));
 }
 
-// For typical and unusual bases and dimensions. least_dim: the smallest that the rule accepts.
+// Compares with the reference for typical and unusual bases and dimensions. least_dim: the smallest
+// that the rule accepts.
 inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context context = {},
                                                std::int64_t least_dim = 2) {
   for (const double base : {1.0000001, 2.0, 100.0, 10000.0, 500000.0, 1e11}) {

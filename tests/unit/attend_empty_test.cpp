@@ -49,7 +49,7 @@ class AttendEmpty : public testing::Test, protected test::AttendCall {
   }
 };
 
-// For the 4 heads of q.
+// Biases for the 4 heads of q.
 std::vector<RelativeBias> biases() {
   static const std::vector<double> numbers(32, 0.5);
   const std::vector<double> four(4, 0.5);

@@ -73,7 +73,7 @@ TEST_F(AttendErrors, OverlapsOfOutputsAreRefused) {
   refuse(c.options.log_sum_exp->data = c.k.data, {"log_sum_exp and k must share no element"});
 }
 
-TEST_F(PagedAttendErrors, AnOutputOverTheBlockTableIsRefused) {
+TEST_F(PagedAttendErrors, AnOutputThatOverlapsTheBlockTableIsRefused) {
   std::vector<std::int32_t> bits(2 * 3 * 4 * 7);
   c.out.data = bits.data();
   refuse(c.pages.table.blocks = bits.data(), {"out and blocks must share no element"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The coordinate and frequency of each feature of a head of 16, for every layout of
-// docs/theory/axes.md, as read from the classes of Transformers 5.23 with marked inputs. Every
-// requirement of axes.hpp, broken once.
+// docs/theory/axes.md. They were read from the classes of Transformers 5.23 with marked inputs.
+// Also every requirement of axes.hpp, broken once.
 #include "rotary/axes.hpp"
 
 #include <gtest/gtest.h>

@@ -186,7 +186,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, AForgottenFactorIsNamed) {
 }
 
 // Memory may be the rest of the source's buffer, not the source.
-TEST_F(CosSinRowsErrors, MemoryOverTheSourceIsRefused) {
+TEST_F(CosSinRowsErrors, MemoryThatOverlapsTheSourceIsRefused) {
   const std::size_t needed = test::value_of(row_bytes(window, 2, 4, RowDType::f64)) / 8;
   std::vector<double> buffer(48 + needed + 48, 0.6);
   std::fill(buffer.begin() + 24, buffer.begin() + 48, 0.8);

@@ -148,7 +148,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, ARepeatedSlotIsRefused) {
 }
 
 // A stride of 0 gives several tokens one slot: they are padding, or refused.
-TEST_F(AppendErrorsOfTheCpuAlone, AStrideOfZeroIsAcceptedForPaddingAlone) {
+TEST_F(AppendErrorsOfTheCpuAlone, AStrideOfZeroIsAcceptedOnlyForPadding) {
   const std::vector<std::int64_t> padding(6, -1);
   for (std::int64_t TokenArray<std::int64_t>::*stride :
        {&TokenArray<std::int64_t>::token_stride, &TokenArray<std::int64_t>::batch_stride}) {

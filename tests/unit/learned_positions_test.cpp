@@ -81,7 +81,7 @@ TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
          {"aligned to its element size, 4 bytes; got", "2 bytes"});
   refuse(c.table = table_of(c.x), {"dst and table must share no element"});
   refuse(c.into.strides.token = 0, {"elements of a destination must be distinct"});
-  // Indices, zeros that the table has, overlap the written elements.
+  // The indices overlap the written elements. All are 0, a row that the table has.
   c.x = Tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
   c.into = tokens_of(c.x);
   const auto* const within = static_cast<const std::int32_t*>(c.into.data);

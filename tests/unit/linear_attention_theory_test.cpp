@@ -65,10 +65,10 @@ Weights weights_of(std::int64_t tokens, std::optional<HeadWindow> window) {
   return weights;
 }
 
-// RoFormer, eq. 19, with elu + 1, independent normal q and k of 64 features, bidirectional: an
-// independent program of the same definition saw 0 %, 0.9 % and 8.7 % of negative weights at 64,
-// 512 and 2048 tokens, and rows that sum to 0.50-0.73, 0.26-0.55 and 0.13-0.42. The ends of the
-// ranges are here those of eight heads.
+// RoFormer, eq. 19, with elu + 1, bidirectional, on independent normal q and k of 64 features. An
+// independent program of this definition saw 0 %, 0.9 % and 8.7 % of negative weights at 64, 512
+// and 2048 tokens. Its rows summed to 0.50-0.73, 0.26-0.55 and 0.13-0.42; here the ends of these
+// ranges are those of eight heads.
 TEST(LinearAttentionTheory, RotatedNumeratorsGiveNegativeWeightsThatShrink) {
   const HeadWindow window{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half};
   const Weights few = weights_of(64, window);

@@ -131,7 +131,7 @@ TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
 
 // Ids of Qwen2_5_VLModel and Qwen3-Omni in Transformers 5.23 for these prompts. The next group
 // follows the rest of the sound, even if rows of the video have higher ids.
-TEST(MRope, ProductsAndGroupsFollowTransformersOrder) {
+TEST(MRope, IdsFollowTransformersOrderOfProductsAndGroups) {
   MRopeConvention convention = named("qwen2.5-vl");
   convention.ids_per_second = 25;
   const std::vector<TokenGroup> video = {VideoPatches{7, 2, 2, 0.7}};

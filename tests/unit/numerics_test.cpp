@@ -34,7 +34,7 @@ Frequencies frequencies_of(Numerics numerics, Rounding rounding = Rounding::ever
   return value_of(make_frequencies(spec_of(numerics, rounding)));
 }
 
-TEST(Numerics, TransformersPublishesItsFloat32Frequencies) {
+TEST(Numerics, FrequenciesOfTransformersAreFloat32) {
   for (const double frequency : frequencies_of(Numerics::transformers).inv_freq) {
     EXPECT_EQ(frequency, static_cast<float>(frequency));
   }
@@ -42,7 +42,7 @@ TEST(Numerics, TransformersPublishesItsFloat32Frequencies) {
             frequencies_of(Numerics::exact).inv_freq);
 }
 
-TEST(Numerics, GgmlPublishesTheRampOfWholePairs) {
+TEST(Numerics, FrequenciesOfGgmlHaveARampOfWholePairs) {
   YarnScaling yarn{.factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional};
   RotarySpec spec{.head_dim = 64,
                   .base = 150000.0,
@@ -217,7 +217,7 @@ TEST(Numerics, GgmlRefusesNumbersBeyondItsTypes) {
   spec.base = 10000.0;
   spec.scaling = YarnScaling{.factor = 2, .original_context_tokens = std::int64_t{1} << 31};
   refused(make_frequencies(spec), {"original_max_position_embeddings", "int32", "got 2147483648"});
-  // Below 2^-40 no pair of this ramp is stretched, but 0 * Inf would be.
+  // This ramp stretches no pair, but with these factors ggml would compute 0 * Inf.
   for (const double factor : {1e300, 1e-38}) {
     spec.scaling = YarnScaling{.factor = factor,
                                .original_context_tokens = 1 << 30,
@@ -286,7 +286,7 @@ TEST(NumericContract, Float16AddsItsOwnHalfUlp) {
   EXPECT_NEAR(rotate_f16_error_bound(Direction::inverse, 1.25, 0, 0x1p-14), 5 + 0x1p13, 0.01);
 }
 
-// Never less than half of 2^-24, the least that a subnormal f16 can change by.
+// The bound is never below half of 2^-24, the spacing of subnormal f16 numbers.
 TEST(NumericContract, Float16AddsHalfTheSpacingOfItsSubnormals) {
   for (const double hypot : {0x1p-16, 0x1p-24, 0x1p-30}) {
     const double bound = rotate_f16_error_bound(Direction::forward, 1, 0, hypot);

@@ -66,7 +66,7 @@ TEST(ResolveFamilies, GptNeoxReadsRopeParametersFirst) {
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);  // only fills a gap of the dictionary
 }
 
-// GPTNeoXConfig does not read the names of other families: they are warned about.
+// GPTNeoXConfig does not read the names of other families, so they get a warning.
 TEST(ResolveFamilies, GptNeoxIgnoresTheNamesOfOthers) {
   std::string config(gpt_neox);
   config.replace(config.size() - 1, 1, R"(, "rope_theta": 20000, "partial_rotary_factor": 0.5})");
@@ -108,7 +108,7 @@ TEST(ResolveFamilies, AStatedHeadDimReplacesTheQuotient) {
 
 // The class of llama, mistral and qwen2 ignores the fraction for rope_type default; the scaled
 // rules honour it.
-TEST(ResolveFamilies, LlamaReadsTheFractionForScaledRulesAlone) {
+TEST(ResolveFamilies, LlamaReadsTheFractionOnlyForScaledRules) {
   const ModelSpec plain = resolved(llama_with(R"("partial_rotary_factor": 0.5)"));
   EXPECT_EQ(plain.rotary.front().spec.rotary_dim.value_or(64), 64);
   EXPECT_TRUE(warns(plain, "partial_rotary_factor"));

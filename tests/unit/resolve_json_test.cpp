@@ -98,7 +98,7 @@ TEST(ResolveJson, NonFiniteNumbersOfKnownKeysAreRefused) {
             {"rope_scaling.factor must be a number, got NaN"});
 }
 
-// Elsewhere in the text, NaN and Infinity change nothing: it is read, or refused at the same byte.
+// Elsewhere NaN and Infinity change nothing: the text is read, or refused at the same byte.
 TEST(ResolveJson, MisplacedNonFiniteNumbersAreRefused) {
   const std::string config =
       R"({"model_type": "llama", "NaN": "NaN, Infinity", "a": "\"NaN", "b": NaN, "head_dim": 8})";
@@ -163,7 +163,7 @@ TEST(ResolveJson, MessagesStayShort) {
   }
 }
 
-// Bytes changed, removed or repeated at random: any answer but a crash.
+// Bytes are changed, removed or repeated at random. Any answer is right, a crash is not.
 TEST(ResolveJson, DamagedTextNeverCrashes) {
   test::Random random(37);
   const std::string config = llama_with(

@@ -283,7 +283,7 @@ TEST(Encodings, MptWithoutAlibiIsRefused) {
 }
 
 // 7B rotates and 13B does not, and no key says which.
-TEST(Encodings, BaichuanRotatesAt4096FeaturesAlone) {
+TEST(Encodings, BaichuanRotatesOnlyAt4096Features) {
   const auto config = [](std::string_view hidden_size, std::string_view heads) {
     return R"({"model_type": "baichuan", "num_hidden_layers": 1, "hidden_size": )" +
            std::string(hidden_size) + R"(, "num_attention_heads": )" + std::string(heads) + "}";

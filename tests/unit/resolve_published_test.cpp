@@ -162,7 +162,7 @@ TEST(Published, JinaEmbeddings3Rotates) {
   EXPECT_EQ(test::layers_of(resolved(model_with("xlm-roberta"))), "l l l l");
 }
 
-// Its class computes the fraction from rotary_dim.
+// MiniMax-M2's class computes the fraction from rotary_dim.
 TEST(Published, MiniMaxM2ReadsRotaryDim) {
   const ModelSpec model = resolved(model_with("minimax_m2", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);

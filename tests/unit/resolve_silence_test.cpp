@@ -40,7 +40,7 @@ TEST(Silence, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
 }
 
 // step3p5: scaling belongs to full layers, whether rope_theta is a list or one number.
-TEST(Silence, Step3p5ScalesFullLayersAlone) {
+TEST(Silence, Step3p5ScalesOnlyFullLayers) {
   const ModelSpec model = resolved(R"({"model_type": "step3p5", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "rope_theta": 10000, "max_position_embeddings": 262144, "rope_scaling": {
@@ -89,7 +89,7 @@ TEST(Silence, UnknownEncodingNamesAreRefused) {
                 {"attn_config.rope must be false"});
 }
 
-// Such a layer may have no attention, or another rotation.
+// A layer of an unknown type may have no attention, or another rotation.
 TEST(Silence, UnknownLayerTypesAreRefused) {
   not_supported(llama_with(R"("layer_types": ["full_attention", "full_atention"])"),
                 {"layer_types must hold names of known layer types", "chunked_attention",

@@ -90,7 +90,7 @@ TEST_F(RotationsErrors, AnUnknownRowTypeIsRefused) {
                 {"rows must be f32 or f64"});
 }
 
-// 3 pairs are padded to 16: two of these for a token.
+// 3 pairs are padded to 16, so a token has 16 cosines and 16 sines.
 TEST_F(RotationsErrors, RowBytesCountPaddedPairs) {
   EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f32)), 3U * 5 * 2 * 16 * 4);
   EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f64)), 3U * 5 * 2 * 16 * 8);
@@ -130,7 +130,6 @@ TEST_F(RotationsErrors, InvalidInvFreqIsRefusedForDoublePositions) {
   refuse(c.at = one, {"inv_freq must have one entry for each pair, 3", "got 2"});
 }
 
-// More rows than int64 can count is an error.
 TEST_F(RotationsErrors, UncountableRowsAreRefused) {
   const std::int64_t one = 1;
   for (const std::int64_t tokens : {highest / 2, highest - 1}) {

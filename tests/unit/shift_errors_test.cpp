@@ -57,7 +57,7 @@ TEST(ShiftErrors, SidesThatDoNotFitAreRefused) {
           {"2^-20 to 2^20 times", "512"});
 }
 
-TEST(ShiftErrors, NameTheSide) {
+TEST(ShiftErrors, NameTheWrongSide) {
   const Frequencies ours = test::frequencies_of(window);
   const auto both_ways = [&](const RotatedAt& wrong, test::Parts parts,
                              ErrorCode code = ErrorCode::invalid_argument) {

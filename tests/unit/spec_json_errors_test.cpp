@@ -134,7 +134,7 @@ TEST(SpecJsonErrors, MessagesStayShort) {
   }
 }
 
-// Bytes changed, removed or repeated at random: any answer but a crash.
+// Bytes are changed, removed or repeated at random. Any answer is right, a crash is not.
 TEST(SpecJsonErrors, DamagedTextNeverCrashes) {
   test::Random random(41);
   const std::string spec = with_yarn(R"("truncate": false, "mscale": 0.7, "beta_fast": 24)");

@@ -15,7 +15,7 @@ namespace {
 
 using test::value_of;
 
-// With head_dim 64, base 10000, half, and this scaling.
+// A spec with head_dim 64, base 10000, half, and this scaling.
 std::string with_scaling(std::string_view scaling) {
   std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": )";
   return text.append(scaling).append("}");

@@ -27,7 +27,7 @@ Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, test:
       test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), 11));
 }
 
-// The same size is the same table, bit by bit; rows that are kept are copied.
+// A table resized to its own size is the same, bit by bit; kept rows are copied.
 TEST(TableInterpolation, KeepsATableOfTheSameSize) {
   for (const DType dtype : test::all_dtypes) {
     Tensor src = random_table(dtype, 13, 5, test::Layout::bthd);

@@ -105,7 +105,7 @@ TEST(Positions, SpansGiveContiguousPositions) {
 // The parts of make_frequencies beside the rules: the window, explicit lists, turns. The rules have
 // their tests in scaling/.
 
-TEST(Frequencies, DependOnTheRotatedPartAlone) {
+TEST(Frequencies, DependOnlyOnTheRotatedPart) {
   const RotarySpec partial{.head_dim = 96,
                            .rotary_dim = 24,
                            .first_feature = 8,

@@ -105,8 +105,8 @@ TEST(Traps, AttentionFactorIsReadAndAttnFactorRefused) {
   EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 1, "mscale_all_dim": 1)"), 1);
 }
 
-// DeepSeek's softmax scale grows by g², apart from A; Transformers 4.57 left it out for V2. Its
-// pairings differ, too: V2's cached keys stay interleaved, V3's become halves.
+// DeepSeek's softmax scale grows by g², apart from A; Transformers 4.57 left it out for V2. The
+// pairings of V2 and V3 differ, too: V2's cached keys stay interleaved, V3's become halves.
 TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   const auto config = [](std::string_view family) {
     return model_with(family, R"("rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
@@ -134,7 +134,7 @@ TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
 }
 
 // The scaled rules honour the fraction for every family, rope_type default for some.
-TEST(Traps, DefaultIgnoresTheFractionOfALlama) {
+TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
   const ModelSpec llama = resolved(llama_with(half));
   EXPECT_FALSE(llama.rotary.front().spec.rotary_dim.has_value());

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev fresh: tests the README's two commands, the guide, and the use of an installation, on a
-# clone of HEAD inside a bare Debian 12 tree, with this machine's mirror and apt network settings.
+# clone of HEAD. Runs inside a bare Debian 12 tree, with this machine's mirror and apt network
+# settings.
 
 fresh_suite=bookworm
 fresh_tree=""

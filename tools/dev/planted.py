@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts each bug of tests/planted back into a copy of the tree, build/planted, and expects the tests
-that it names to fail: `./dev planted`, or `./dev planted NAME...`.
+that each names to fail: `./dev planted`, or `./dev planted NAME...`.
 
 A patch there puts back one bug from the history. The lines before its diff:
 

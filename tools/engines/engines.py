@@ -47,7 +47,7 @@ def checkpoints(folder):
 
 
 class Exact:
-    """The same model in float64."""
+    """The model of a checkpoint, in float64."""
 
     def __init__(self, model, reader):
         self.model = model

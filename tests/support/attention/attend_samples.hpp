@@ -11,8 +11,8 @@
 
 namespace rotary::test {
 
-// The encodings of attend(): rotary over whole heads and over the last features, alone, with a bias
-// and with Shaw's vectors, one of whose windows is wider than any sequence.
+// The encodings of attend(): rotary over whole heads and over the last features; each alone, with a
+// bias, and with Shaw's vectors. One of Shaw's windows is wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 struct NamedMask {

@@ -200,7 +200,7 @@ class Calls {
     numbers_.out = std::move(out.values);
   }
 
-  // Also adds the gradients of v and of Shaw's value vectors.
+  // Returns the gradient of the weights. Adds the gradients of v and of Shaw's value vectors.
   Numbers gradient_of_weights() {
     Numbers d_weights(numbers_.weights.size());
     Heads d_v = zeros_like(v_);

@@ -61,7 +61,7 @@ inline const AttendTypeKernels& kernels_of(DType dtype) {
   return dtype == DType::f32 ? all.f32 : dtype == DType::bf16 ? all.bf16 : all.f16;
 }
 
-// How key heads lie in memory.
+// The layout of key heads in memory.
 struct Lying {
   std::int64_t block_keys = 1;
   std::int64_t padding = 0;  // elements between heads
@@ -91,7 +91,7 @@ struct PlacedHeads {
     values[h][static_cast<std::size_t>(feature)] =
         test::store(dtype, first + size_in_bytes(dtype) * feature, value);
   }
-  // Makes this head's elements arbitrary.
+  // Makes this head's elements NaN and infinite.
   void poison(std::int64_t head) {
     const auto features = static_cast<std::int64_t>(values[static_cast<std::size_t>(head)].size());
     for (std::int64_t f = 0; f < features; ++f) put(head, f, f % 2 == 0 ? nan : infinity);
@@ -113,7 +113,7 @@ inline constexpr std::array all_limits = {Limits::causal,  Limits::bidirectional
 inline constexpr std::array bias_kinds = {BiasKind::none, BiasKind::toeplitz, BiasKind::clipped,
                                           BiasKind::dense, BiasKind::with_minus_infinity};
 
-// Distances of weight sums: clipped to 7 before the query and 12 after it.
+// Weights are summed by distance: 7 before the query to 12 after it. Farther keys count there.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
@@ -216,7 +216,7 @@ struct Problem {
     turn(q, of_queries);
   }
 
-  // Only the values: the kernels rotate the elements.
+  // Rotates only the values; the kernels rotate the elements.
   static void turn(PlacedHeads& tensor, const HeadRotation& rotation) {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
@@ -235,7 +235,7 @@ struct Problem {
     }
   }
 
-  // Makes keys that no row sees arbitrary.
+  // Makes keys that no row sees, and their values, NaN and infinite.
   void poison() {
     for (std::int64_t j = 0; j < size.keys; ++j) {
       const auto attends = [j](const RowLimits& row) {

@@ -24,7 +24,7 @@ std::vector<double> numbers(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
-// In [0.1, 1.1).
+// Random numbers in [0.1, 1.1).
 std::vector<double> positive(std::int64_t count, std::uint64_t seed) {
   std::vector<double> values = numbers(count, seed);
   for (double& value : values) value = 0.6 + value / 2;

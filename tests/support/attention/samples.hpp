@@ -22,7 +22,6 @@ inline constexpr AttentionShape attention_shapes[] = {
 [[nodiscard]] reference::Heads random_heads(const Extents& extents, std::uint64_t seed);
 [[nodiscard]] reference::AttentionInputs random_inputs(const AttentionShape& shape,
                                                        std::uint64_t seed);
-// The extents of attention's result.
 [[nodiscard]] Extents out_extents(const reference::AttentionInputs& inputs) noexcept;
 
 [[nodiscard]] HeadsView view_of(reference::Heads& heads) noexcept;

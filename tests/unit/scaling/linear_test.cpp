@@ -131,7 +131,7 @@ TEST(ProportionalRule, KeepsTheFastPairsOfTheWholeHead) {
   const auto whole = test::value_of(make_frequencies(test::spec_with(1e6, 512, NoScaling{})));
   EXPECT_TRUE(std::equal(got.begin(), got.begin() + 64, whole.inv_freq.begin()));
   EXPECT_TRUE(std::all_of(got.begin() + 64, got.end(), [](double each) { return each == 0; }));
-  // They are not the frequencies of partial rotary embedding.
+  // Partial rotary embedding has other frequencies.
   const auto partial = test::value_of(make_frequencies(test::spec_with(1e6, 128, NoScaling{})));
   EXPECT_NE(got[1], partial.inv_freq[1]);
 }

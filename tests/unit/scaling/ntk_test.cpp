@@ -228,7 +228,7 @@ TEST(DynamicNtkRule, IsReadInAConfig) {
 }
 
 // resolve() checks the rule for the context that the caller asks about.
-TEST(DynamicNtkRule, IsCheckedForTheContextInQuestion) {
+TEST(DynamicNtkRule, IsCheckedForTheContextOfTheOptions) {
   const std::string config = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 1e300,
       "max_position_embeddings": 2048, "rope_scaling": {"type": "dynamic", "factor": 4}})";
   EXPECT_TRUE(resolve(config));

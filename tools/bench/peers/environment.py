@@ -53,7 +53,8 @@ def make_venv(folder):
 def fetch_ggml(peers_folder):
     say("sources of ggml, from the source distribution of llama-cpp-python")
     folder = peers_folder / "ggml"
-    # Unpacked files have the archive's times, so builds of older files would stay.
+    # Unpacked files have the archive's times, so a build of an older archive would seem newer and
+    # stay.
     for stale in (folder, peers_folder / "native"):
         shutil.rmtree(stale, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -18,7 +18,7 @@ from wheels import wheel_of
 from cells import Model
 
 HERE = pathlib.Path(__file__).resolve().parent
-# These have positions on two axes, which tools/golden/classes compares.
+# Models with these names have positions on two axes, which tools/golden/classes compares.
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 PART = re.compile(r"_(text|vision|audio|encoder|decoder|talker)(_(?!\d).*)?$")
 ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)
@@ -44,7 +44,8 @@ class Engine:
     packages: tuple
     folder: str = ""
     agreed: str = "run"
-    # Verdicts if the engine fails on a config: if the library refuses it, and if not.
+    # The verdict on a config on which the engine fails: if the library refuses the config, and if
+    # not.
     both_fail: tuple = ("run", "unknown")
     # An engine that fails on one of a cell's configs lacks the model.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
@@ -85,7 +86,8 @@ class Engine:
         return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
 
     def with_parts(self, found, absent, not_run):
-        """A part of a model is present if the whole is: its text model was run."""
+        """Counts a part of a model as present if the whole is, because the whole's text model was
+        run."""
         found, absent, there = dict(found), set(absent), found.keys() | not_run
         for family, within in language_models().items():
             if family in there:
@@ -114,8 +116,8 @@ class Transformers(Engine):
         return self.name if is_newest else f"{self.name}@{self.version(release)}"
 
     def families(self):
-        """Other projects' families are neither run nor absent; "": the code ships with the
-        model."""
+        """Leaves out other projects' families, which are neither run nor absent. A source of ""
+        means that the code ships with the model."""
         known = folders_of(pins()["lines"][-1]) | {""}
         return [family for family, encoding, source, _ in families()
                 if source in known and encoding != "around another"]
@@ -150,7 +152,8 @@ class Transformers(Engine):
 
 
     def read(self, release):
-        """Families of other encodings whose modeling file has that code and does not rotate."""
+        """Families without rotary embedding whose modeling file has their encoding's code and does
+        not rotate."""
         return {family: {"plain:default": ("read", "", "")}
                 for family, encoding, source, _ in families()
                 if encoding in SIGN_OF and source in folders_of(release)
@@ -158,7 +161,8 @@ class Transformers(Engine):
 
 
 class WithOwnConfigs(Engine):
-    """If a family's configuration class ships with the model, that class may read more."""
+    """Engines that also run families whose configuration class ships with the model. Such a class
+    may read more keys, so a failure of such a family is no verdict."""
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (

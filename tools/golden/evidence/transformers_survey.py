@@ -91,7 +91,7 @@ def without_weights():
     """Leaves weights uninitialised."""
     nothing = lambda *_, **__: None  # noqa: E731
     PreTrainedModel.init_weights = nothing
-    PretrainedConfig.__repr__ = lambda _: ""  # from_dict() calls it for an unread log
+    PretrainedConfig.__repr__ = lambda _: ""  # from_dict() calls it for a log that nobody reads
     for name, one in inspect.getmembers(torch.nn, inspect.isclass):
         if name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm"):
             one.reset_parameters = nothing

@@ -65,8 +65,8 @@ def heads_first(turn):
     return lambda q: turn(q.swapaxes(1, 2)).swapaxes(1, 2)
 
 
-# Each yields name, config keys, pairing, and a function that rotates q [1, tokens, heads, features]
-# to positions 0, 1, 2, ...
+# Each function below yields a name, config keys, a pairing, and a function that rotates q [1,
+# tokens, heads, features] to positions 0, 1, 2, ...
 
 def curated_transformers():
     make, = code("curated_transformers", "curated_transformers/layers/embeddings.py",
