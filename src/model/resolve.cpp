@@ -11,6 +11,7 @@
 #include "base/message.hpp"
 #include "base/spelling.hpp"
 #include "model/families.hpp"
+#include "model/gguf/file_window.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/overrides.hpp"
 #include "model/json/reader.hpp"
@@ -242,8 +243,8 @@ Result<ModelRotary> ModelSpec::only_rotary() const noexcept {
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {
     if (looks_like_a_path(config_json)) {
-      return malformed_input("config must be JSON text, got what looks like a path (", config_json,
-                             "): load_model() reads files");
+      return malformed_input("config must be JSON text, got what looks like a path (",
+                             printable(config_json), "): load_model() reads files");
     }
     auto json = parse_config(config_json);
     if (!json) return std::move(json).error();

@@ -64,6 +64,7 @@ TEST(ResolveJson, AlmostJsonIsRefused) {
   malformed("{\"model_type\": \"\xC0\xAFllama\"}", {"JSON", "byte"});
   malformed(llama_with(R"("other": "\ud834")"), {"JSON", "byte"});
   malformed("\xF8\xFD", {"error at byte 1", "'?'"});  // messages are UTF-8
+  malformed("\xF8.json", {"a path (\\xf8.json): load_model()"});
 }
 
 // JSON has no such numbers.
