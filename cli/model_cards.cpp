@@ -54,7 +54,9 @@ std::vector<std::string_view> near_card_names(std::string_view text) {
   for (const ModelCard& card : model_cards()) {
     const std::string name = bare(card.name);
     const std::size_t distance = edits_between(wanted, name);
-    if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name))
+    const std::size_t slips = edits_between(wanted, name.substr(0, wanted.size()));
+    if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name) ||
+        (wanted.size() >= shortest_overlap && slips <= wanted.size() / 4))
       near.emplace_back(distance, card.name);
   }
   std::ranges::sort(near);

@@ -45,7 +45,7 @@ Value<Action> action() {
               return read(option, text);
             } catch (const Failure& failure) {
               const std::size_t cards = cards_with(text).size();
-              if (cards == 0) throw;
+              if (cards == 0) fail_usage("{}{}", failure.what(), near_card_names_text(text));
               fail_usage("{}; `rotary models search {}` lists {} card{}", failure.what(), text,
                          cards, cards == 1 ? "" : "s");
             }
@@ -252,9 +252,9 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
   const std::vector<const ModelCard*> cards =
       is_show ? std::vector{&card_named(*arguments.text)} : cards_with(arguments.text.value_or(""));
   if (cards.empty())
-    print_warnings("models",
-                   std::vector{fmt::format("no card has '{}' in its name, model_type or source",
-                                           *arguments.text)});
+    print_warnings(
+        "models", std::vector{fmt::format("no card has '{}' in its name, model_type or source{}",
+                                          *arguments.text, near_card_names_text(*arguments.text))});
   if (form == OutputForm::text && is_show) return std::string(cards.front()->json);
   Json models = json_array(cards, [&](const ModelCard* card) { return card_json(*card, action); });
   if (form == OutputForm::text) return cards_text(models);

@@ -46,6 +46,7 @@ TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndSlips) {
   EXPECT_TRUE(is_near("lama-3.1-8b", "llama-3.1-8b"));
   EXPECT_TRUE(is_near("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"));
   EXPECT_TRUE(is_near("kimi", "kimi-k2"));
+  EXPECT_TRUE(is_near("quen", "qwen2.5-7b"));
   EXPECT_EQ(near_card_names("llama-3.1-8b").front(), "llama-3.1-8b");
 }
 
