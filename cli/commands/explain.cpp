@@ -50,7 +50,16 @@ struct Arguments {
 Topic topic_named(const std::string& name) {
   const auto* const topic = std::ranges::find(topics, name, &Topic::name);
   if (topic != topics.end()) return *topic;
-  fail_unknown_card(name, "; nor is it a topic: " + names_text(topics, &Topic::name));
+  const auto card = std::ranges::find_if(model_cards(), [&](const ModelCard& each) {
+    return each.json.find(fmt::format("\"{}\"", name)) != std::string_view::npos;
+  });
+  const std::string names = names_text(topics, &Topic::name);
+  if (card != model_cards().end() && near_card_names(name).empty())
+    fail_usage(
+        "NAME must be a config or a topic ({}), got '{}', a word of configs: `rotary explain {}` "
+        "says what it does there",
+        names, name, card->name);
+  fail_unknown_card(name, "; nor is it a topic: " + names);
 }
 
 // Without a topic, a config alone means its keys, and a config with numbers the rotation.

@@ -201,6 +201,11 @@ class ExplainConfigTest(ToolTest):
                 if key["use"] not in ("unread", "ignored"):
                     self.assertIsNotNone(key["meaning"], (name, key["path"]))
 
+    def test_a_word_of_configs_names_a_card_that_explains_it(self):
+        for word in ("rope_theta", "yarn", "partial_rotary_factor", "longrope", "sliding_window"):
+            message = self.run_tool("explain", word).stderr.decode()
+            self.assertIn(word, self.run_ok(*message.split("`")[1].split()[1:]))
+
     def test_wrong_arguments_are_refused(self):
         twice = self.write_config('{"a": 1, "a": 2}')
         self.assert_fails(3, ["twice in one object"], "explain", twice)
