@@ -29,6 +29,18 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc{} && end == digits.data() + digits.size();
 }
 
+// "; write 131072 for 128 * 1024" for "128k", which is 128000 to others.
+std::string in_full(std::string_view text) {
+  const auto unit = std::string_view("kKmM").find(text.empty() ? '\0' : text.back());
+  const std::int64_t times = unit < 2 ? 1024 : 1 << 20;
+  std::int64_t number = 0;
+  std::int64_t product = 0;
+  if (unit == std::string_view::npos || !read_number(text.substr(0, text.size() - 1), number) ||
+      __builtin_mul_overflow(number, times, &product))
+    return "";
+  return fmt::format("; write {} for {} * {}", product, number, times);
+}
+
 constexpr std::int64_t most_of_int64 = std::numeric_limits<std::int64_t>::max();
 
 // The most numbers in an answer: 1 GiB of f32 in a file, fewer on a terminal or for a JSON reader.
@@ -39,8 +51,8 @@ constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
 
 std::int64_t parse_int64(std::string_view option, std::string_view text) {
   std::int64_t value = 0;
-  require(read_number(text, value), "{} must be an integer in [-2^63, 2^63), got '{}'", option,
-          text);
+  require(read_number(text, value), "{} must be an integer in [-2^63, 2^63), got '{}'{}", option,
+          text, in_full(text));
   return value;
 }
 
@@ -91,7 +103,11 @@ PositionList::PositionList(std::string_view option, std::string_view text)
 
 PositionList::Range PositionList::range_of(std::string_view text) const {
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos) return {.first = parse_int64(option_, text), .count = 1};
+  if (colon == std::string_view::npos) {
+    require(without_blanks(text).find_first_of("-.", 1) == std::string_view::npos,
+            "{} must be an integer or START:STOP, without STOP, got '{}'", option_, text);
+    return {.first = parse_int64(option_, text), .count = 1};
+  }
   const std::int64_t start = parse_int64(option_, text.substr(0, colon));
   const std::int64_t stop = parse_int64(option_, text.substr(colon + 1));
   require(start < stop, "{} START:STOP must have START < STOP, got '{}'", option_, text);

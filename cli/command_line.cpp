@@ -118,15 +118,13 @@ void check_options_before(const CLI::App& app) {
 void check_first_argument(Arguments arguments) {
   const bool given = arguments.size() > 1;
   std::vector<std::string_view> names = {"-h", "--help", "-V", "--version"};
-  if (given && std::ranges::find(names, arguments[1]) != names.end()) return;
-  names.clear();
   for (const Command* command : all_commands) names.push_back(command->name);
   if (given && std::ranges::find(names, arguments[1]) != names.end()) return;
-  throw Failure(
-      ExitCode::usage,
-      given ? fmt::format("the command must be one of {}, got '{}'{}", fmt::join(names, ", "),
-                          arguments[1], did_you_mean(arguments[1], names))
-            : fmt::format("a command is required: one of {}", fmt::join(names, ", ")));
+  const std::string commands = names_text(all_commands, &Command::name);
+  throw Failure(ExitCode::usage,
+                given ? fmt::format("the command must be one of {}, got '{}'{}", commands,
+                                    arguments[1], did_you_mean(arguments[1], names))
+                      : fmt::format("a command is required: one of {}", commands));
 }
 
 const CLI::App& chosen_app(const CLI::App& app) {
@@ -140,7 +138,7 @@ std::string unexpected_text(const CLI::App& root) {
   const std::vector<std::string> extra = root.remaining(true);
   const std::string_view first = extra.empty() ? std::string_view() : extra.front();
   const std::string_view name = first.substr(0, first.find('='));
-  const CommandFacts facts = facts_of("", app, tool);
+  const CommandFacts facts = facts_named(full_name(app));
   std::vector<std::string_view> names;
   for (const OptionFacts& option : facts.options) {
     names.insert(names.end(), option.names.begin(), option.names.end());
@@ -148,9 +146,12 @@ std::string unexpected_text(const CLI::App& root) {
   for (const CLI::App* inner : app.get_subcommands({})) names.push_back(inner->get_name());
   const CLI::App* const parent = app.get_parent();
   const bool is_inner = parent != nullptr && parent->get_parent() != nullptr;
+  // A letter is near every other.
+  std::string hint = name.size() > 2 ? did_you_mean(name, names) : "";
+  if (hint.empty())
+    hint = fmt::format("; an example: {}", facts.examples.substr(2, facts.examples.find('\n') - 2));
   return fmt::format("{}takes no {} '{}'{}", is_inner ? app.get_name() + " " : "",
-                     name.starts_with('-') ? "option" : "further argument", name,
-                     did_you_mean(name, names));
+                     name.starts_with('-') ? "option" : "further argument", name, hint);
 }
 
 // ": one of bthd, bhtd, thd": the values of the missing option; "" if any value is allowed.

@@ -197,21 +197,20 @@ Json TokenPlaces::json(const std::optional<std::string>& file) const {
   return {{"first", array ? Json() : Json(first)}, {"file", file}};
 }
 
-// If the text is a list of positions, the message says so.
-NpyArray read_positions_file(const std::string& path) {
+void refuse_position_list(const std::string& path) {
   const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
   std::error_code error;
   require(!is_list || std::filesystem::exists(path, error),
           "--positions must be an NPY file here, got '{}'; for consecutive tokens give "
           "--first-position instead",
           path);
-  return read_npy_file(path, most_of_tensor);
 }
 
 TokenPlaces read_places(std::optional<std::int64_t> first_position,
                         const std::optional<std::string>& positions) {
   TokenPlaces places{.first = first_position.value_or(0), .array = {}};
-  if (positions) places.array = read_positions_file(*positions);
+  if (positions) refuse_position_list(*positions);
+  if (positions) places.array = read_npy_file(*positions, most_of_tensor);
   return places;
 }
 

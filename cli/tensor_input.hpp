@@ -105,6 +105,9 @@ struct TokenPlaces {
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };
 
+// Refuses "0:16" unless a file has this name.
+void refuse_position_list(const std::string& path);
+
 // Reads --first-position or --positions, which exclude each other.
 [[nodiscard]] TokenPlaces read_places(std::optional<std::int64_t> first_position,
                                       const std::optional<std::string>& positions);

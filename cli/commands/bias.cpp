@@ -32,7 +32,8 @@ void check_arguments(const Arguments& a) {
   check_name(a.bias.name);
   require(!a.list || (!a.rows && !a.cols && !a.output.path),
           "--list and --rows, --cols, --out exclude each other");
-  require(a.list || (a.rows && a.cols), "--rows and --cols are required, or --list");
+  require(a.list || (a.rows && a.cols),
+          "--rows and --cols are required, such as --rows 0:4 --cols 0:4; or --list");
   a.output.check({".npy"});
 }
 

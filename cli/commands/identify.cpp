@@ -41,6 +41,7 @@ void check_arguments(const Arguments& a) {
           "--ours and --theirs need --config: it says how --ours was rotated");
   require(!a.ours || a.positions || a.first_position,
           "--ours and --theirs need --positions or --first-position: they say what to undo");
+  if (a.positions) refuse_position_list(*a.positions);
 }
 
 // An array of the chosen call in TRACE, if it is there.
@@ -94,7 +95,8 @@ HeadFiles files_of(const Arguments& a) {
   if (a.before) return {*a.before, *a.after, a.positions};
   if (a.ours) return {*a.ours, *a.theirs, a.positions};
   require(a.trace->ends_with(".npz") || a.trace->ends_with(".safetensors"),
-          "TRACE must be an .npz or a .safetensors file, got {}", *a.trace);
+          "TRACE must be an .npz or a .safetensors file (else: --before FILE --after FILE), got {}",
+          *a.trace);
   const std::string prefix = fmt::format("{}.", a.call);
   HeadFiles files{.before = fmt::format("{}:{}{}.before", *a.trace, prefix, a.tensor),
                   .after = fmt::format("{}:{}{}.after", *a.trace, prefix, a.tensor),

@@ -62,6 +62,8 @@ TEST(PositionList, RefusesTextThatIsNoList) {
 TEST(PositionList, RefusesEmptyRanges) {
   EXPECT_NE(refusal_of("3:3").find("START < STOP, got '3:3'"), std::string::npos);
   EXPECT_NE(refusal_of("4:3").find("START < STOP"), std::string::npos);
+  for (const std::string_view range : {"0-16", " -4-4", "0..16"})
+    EXPECT_NE(refusal_of(range).find("integer or START:STOP, "), std::string::npos) << range;
 }
 
 TEST(PositionList, RefusesTooManyPositionsBeforeItAllocates) {

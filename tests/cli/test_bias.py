@@ -141,7 +141,7 @@ class BiasTest(ToolTest):
             ([*ALIBI, "--heads", 2**20, "--rows", "0:5", "--cols", "0"], ["at most 4 here"]),
             ([*ALIBI, *block], ["needs --heads"]),
             ([*ALIBI, "--heads", "0", *block], ["got 0"]),
-            ([*ALIBI, *heads], ["--rows and --cols are required"]),
+            ([*ALIBI, *heads], ["--rows and --cols are required, such as --rows 0:4"]),
             ([*ALIBI, *heads, *block, "--list"], ["exclude"]),
             ([*ALIBI, *heads, *block, "--set", "slope=1"], ["must be one of", "'slope'"]),
             ([*ALIBI, *heads, *block, "--set", "first_head"], ["KEY=VALUE"]),
