@@ -8,9 +8,7 @@ from typing import Any
 
 from rotary import _html
 from rotary._checks import checked
-from rotary._models import model_of
-
-_COLUMNS = ("field", "one", "other", "")
+from rotary._models import Model, model_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Difference:
     """What diff() found; print() says it. bool() is False only if verdict is "same".
 
     verdict: "same", "different" or "unknown". It is unknown if no difference is known but nobody
-    has run such a config in the engine.
+    has run such a config in the engine. names: of the two models, as columns of the text.
     """
 
     context_tokens: int
@@ -87,6 +85,7 @@ class Difference:
     rotary: tuple[RotaryDifference, ...]
     differs: bool
     verdict: str
+    names: tuple[str, str] = ("one", "other")
 
     def __bool__(self) -> bool:
         return self.verdict != "same"
@@ -107,7 +106,7 @@ class Difference:
         lines = [f"{self.context_tokens} tokens: {self._said()}",
                  *(f"  {sentence}" for rotary in self.rotary for sentence in rotary.sentences())]
         if rows := self._rows():
-            rows.insert(0, _COLUMNS)
+            rows.insert(0, ("field", *self.names, ""))
             widths = [max(map(len, column)) for column in zip(*rows)]
             lines += ["", *("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))
                             .rstrip() for row in rows)]
@@ -116,11 +115,18 @@ class Difference:
     def _repr_html_(self) -> str:
         sentences = [(text, "", "", "") for rotary in self.rotary for text in rotary.sentences()]
         title = f"{self.context_tokens} tokens: {self._said()}"
-        return _html.table(title, self._rows() + sentences, _COLUMNS)
+        return _html.table(title, self._rows() + sentences, ("field", *self.names, ""))
 
 
 def _fields(facts: Any) -> tuple[FieldDifference, ...]:
     return tuple(FieldDifference(*each) for each in facts)
+
+
+def _names(models: tuple[Model, Model]) -> tuple[str, str]:
+    """The card's name, else the source; only the end of a long one."""
+    named = [model.source.removeprefix("the model card ").partition(": ")[0] for model in models]
+    one, other = (name if len(name) <= 40 else f"…{name[-39:]}" for name in named)
+    return Difference.names if one == other else (one, other)
 
 
 @checked
@@ -144,4 +150,5 @@ def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
     differs = facts["differs"] or disputes[0] != disputes[1]
     is_unknown = any(each is not None and each.kind == "none" for each in known)
     verdict = "different" if differs else "unknown" if is_unknown else "same"
-    return Difference(facts["context_tokens"], _fields(facts["fields"]), rotary, differs, verdict)
+    return Difference(facts["context_tokens"], _fields(facts["fields"]), rotary, differs, verdict,
+                      _names(models))

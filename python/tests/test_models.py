@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import re
 
 import gguf_files
 import numpy as np
@@ -176,7 +177,9 @@ def test_diff_names_fields_and_the_first_different_position():
     rows = difference.rotary[0].rows
     assert rows.first_position == 1 and not rows.same_features
     assert "first difference at position 1: 0.8415 apart" in str(difference)
-    assert "<table>" in difference._repr_html_()
+    assert re.search("field +llama-3.1-8b +llama-3-8b.params\n", str(difference))
+    assert "<th style=\"text-align:left\">llama-3-8b.params</th>" in difference._repr_html_()
+    assert rotary.diff(LLAMA, {**LLAMA, "rope_theta": 5e5}).names == ("one", "other")
     assert not rotary.diff("llama-3.1-8b", rotary.resolve("llama-3.1-8b"))
 
 
