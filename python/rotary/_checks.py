@@ -33,7 +33,9 @@ def shown(value: Any) -> str:
 
 
 def _refusal(name: str, wanted: str, value: Any) -> TypeError:
-    return TypeError(f"{name} must be {wanted}, got {shown(value)}")
+    hint = (f"; a layer type is given as layer_type={shown(value)}"
+            if name == "layer" and isinstance(value, str) else "")
+    return TypeError(f"{name} must be {wanted}, got {shown(value)}{hint}")
 
 
 def whole(value: Any, name: str) -> int:
@@ -108,7 +110,8 @@ def _check_of_class(kinds: tuple[type, ...]) -> _Check:
 
     def check(value: Any, name: str) -> Any:
         if not isinstance(value, taken) or isinstance(value, str) and str not in taken:
-            raise _refusal(name, f"of type {' or '.join(kind.__name__ for kind in kinds)}", value)
+            names = [kind.__name__ for kind in kinds] + ["dict"] * (Mapping in taken)
+            raise _refusal(name, f"of type {' or '.join(names)}", value)
         return text(value, name) if isinstance(value, str) else value
 
     return check

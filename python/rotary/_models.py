@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rotary import _core, _html
-from rotary._checks import checked, chosen, json_text, plain
+from rotary._checks import checked, chosen, json_text, plain, text as utf8_text
 from rotary._errors import Error, ModelWarning
 from rotary._specs import Frequencies, RotarySpec
 
@@ -258,13 +258,16 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     if path.exists():
         if _is_gguf(path):
             return path, str(path)
-        return path.read_text(encoding="utf-8"), str(path)
+        return path.read_text(encoding="utf-8", errors="surrogateescape"), str(path)
     card = _card(str(config))
     if card is None:
         import difflib
 
-        near = difflib.get_close_matches(str(config).rpartition("/")[2].lower(), model_cards(), 3)
+        near = difflib.get_close_matches(str(config).rpartition("/")[2].lower(), model_cards(), 3,
+                                         cutoff=0.5)
         hint = f"; the nearest names: {', '.join(near)}" if near else ""
+        if path.suffix in (".json", ".gguf") or len(path.parts) > 1:
+            hint = f"; there is no file {path.absolute()}{hint}"
         raise Error("invalid_argument", f"config must be a file or the name of a model card "
                     f"(rotary.model_cards()), got '{config}'{hint}")
     return (_CARDS / f"{card}.json").read_text(encoding="utf-8"), f"the model card {card}"
@@ -294,6 +297,8 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
     that is legal and suspicious.
     """
     text, source = _config_of(config)
+    if isinstance(text, str):
+        utf8_text(text, "config")
     known = None
     options: dict[str, Any] = {"numerics": numerics, "part": part}
     if pairing is not None:

@@ -149,7 +149,7 @@ class Frequencies:
 
     @property
     def inv_freq(self) -> np.ndarray:
-        """[pairs], float64, radians per position; read-only."""
+        """[pairs], float64, radians per position; read-only. A turn takes 2π / inv_freq."""
         return self._inv_freq
 
     @property

@@ -47,6 +47,8 @@ def test_layers_have_their_own_embeddings():
     assert model.layers[0].rotary.spec.base == 10000.0
     assert model.frequencies(5).inv_freq[0] == 0.125
     assert model.frequencies(layer_type="sliding_attention").inv_freq[0] == 1
+    with pytest.raises(TypeError, match="layer must be .*; .* layer_type='full_attention'$"):
+        model.frequencies("full_attention")
     with pytest.raises(rotary.Error, match="layer or layer_type must be given, since this model "
                        "has 2: full_attention, sliding_attention"):
         model.frequencies()
@@ -61,7 +63,7 @@ def test_frequencies_of_an_unrotated_model_are_refused():
         model.frequencies()
 
 
-def test_errors_have_a_status_a_key_and_a_message():
+def test_errors_have_a_status_a_key_and_a_message(tmp_path):
     with pytest.raises(rotary.Error) as caught:
         rotary.resolve({**LLAMA, "rope_theta": 0.5})
     error = caught.value
@@ -85,6 +87,15 @@ def test_errors_have_a_status_a_key_and_a_message():
     assert caught.value.status == "malformed_input"
     with pytest.raises(rotary.Error, match="got 'lama-3.1-8b'; the nearest names: llama-3.1-8b"):
         rotary.resolve("lama-3.1-8b")
+    with pytest.raises(rotary.Error, match="got 'lama'; the nearest names: llama-3"):
+        rotary.resolve("lama")
+    missing = tmp_path / "config.json"
+    with pytest.raises(rotary.Error, match=f"'{missing}'; there is no file {missing}$"):
+        rotary.resolve(str(missing))
+    missing.write_bytes(b"\x93NUMPY")
+    for no_text in (missing, b"{\x93", '{"\ud800"'):
+        with pytest.raises(rotary.Error, match="config must be text that UTF-8 can encode, got"):
+            rotary.resolve(no_text)
     with pytest.raises(TypeError, match="config must be a path, a dict, .* got int"):
         rotary.resolve(7)
 
@@ -192,6 +203,8 @@ def test_equal_specs_compare_equal():
     assert rotary.RotarySpec.from_json(scaled.to_json()) == scaled
     assert scaled.scaling.rope_type == "linear" and not scaled.depends_on_context
     assert "factor" in scaled._repr_html_()
+    with pytest.raises(TypeError, match="scaling must be of type Scaling or dict, got 'yarn'"):
+        spec.replace(scaling="yarn")
     with pytest.raises(TypeError, match="pairing"):
         rotary.RotarySpec(head_dim=64, base=1e4)
     with pytest.raises(rotary.Error, match="pairing"):
