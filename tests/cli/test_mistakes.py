@@ -68,7 +68,7 @@ MISTAKES = [
      2, ["[tokens, heads, features] of --layout", "got [1, 3, 4, 16]"]),
     (["identify", "q.npy"], 2, ["else: --before FILE --after FILE), got q.npy"]),
     (["identify", "--before", "q.npy", "--after", "q.npy", "--positions", "0:3"], 2,
-     ["--positions must be an NPY file here, got '0:3'; of consecutive tokens --first-position"]),
+     ["--positions must be an NPY file here, got '0:3'; for consecutive tokens give --first-position instead"]),
     (["bias", "t6", "--rows", "0:2", "--cols", "0:2"], 2, ["'t6'", "did you mean t5?"]),
     (["plot", "wavelengts"], 2, ["'wavelengts'", "did you mean wavelengths?"]),
     (["plot", "decay", "-o", "decay.pdf"], 2, [".svg or .png", "decay.pdf"]),

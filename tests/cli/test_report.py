@@ -235,7 +235,7 @@ class ReportTest(ToolTest):
         self.assert_fails(2, ["--out"], "report", name)
         self.assert_fails(2, ["CONFIG"], "report", *out)
         self.assert_fails(2, ["at most 4", "got 5"], "report", *"abcde", *out)
-        self.assert_fails(2, ["another one", "twice"], "report", name, name, *out)
+        self.assert_fails(2, ["must differ", "twice"], "report", name, name, *out)
         self.assert_fails(2, ["must be a file"], "report", name, "-o", "-")
         self.assert_fails(2, ["--context must be at least 1"], "report", name, "--context", 0, *out)
         self.assert_fails(3, ["bad.json"], "report", name, self.write_config("{", "bad.json"), *out)
