@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// nlohmann 3.11 has no std::optional: writes null if it is empty.
+// Writes null for an empty std::optional, a type that nlohmann 3.11 does not know.
 template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
   template <class Json>

@@ -32,7 +32,7 @@ struct RotatedTensor {
   ConstHeadsView after;
 };
 
-// The expected operation. rows belong to these positions.
+// The expected operation. `rows` are the exact rows at `positions`.
 struct ExactRotation {
   const Frequencies& frequencies;
   const reference::AngleRows& rows;

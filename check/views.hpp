@@ -24,7 +24,7 @@ using reference::HeadIndex;
 [[nodiscard]] std::vector<reference::CosSin> row_at(const Rotations& rotations, std::int64_t batch,
                                                     std::int64_t token);
 
-// "what: computed where exact is right within bound".
+// "WHAT: COMPUTED where EXACT is right within BOUND", with the values of the parameters.
 [[nodiscard]] std::string fault_text(const std::string& what, double computed, double exact,
                                      double bound);
 

@@ -112,7 +112,7 @@ struct Memory {
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }
-  // Copies the buffer's contents from before the call.
+  // Keeps a copy of the buffer. Must come before the call that is judged.
   [[nodiscard]] Memory keep() {
     before_ = after_;
     return {.before = before_, .after = after_};

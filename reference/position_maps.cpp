@@ -11,8 +11,8 @@ namespace rotary::reference {
 namespace {
 
 struct Place {
-  long double i;  // of the query
-  long double j;
+  long double i;  // position of the query
+  long double j;  // position of the key
   long double theta;
 };
 

@@ -229,18 +229,19 @@ std::vector<Claim> rotary_claims() {
   return {
       {6, "cache-stable",
        "rotated keys of earlier tokens stay as they are when tokens are appended", holds_only_if,
-       "frequencies do not follow the length of the context; those of dynamic NTK and of "
-       "LongRoPE's switch do, and turn a cache stale (shift() turns it on)",
+       "frequencies do not depend on the length of the context; dynamic NTK's and LongRoPE's do, "
+       "so cached keys become wrong when it grows (shift() corrects them)",
        cache_stable,
        Publications{{"keys are to be cached before rotary embedding where frequencies change",
                      "Peng et al. 2023, YaRN, arXiv 2309.00071"}}},
       {7, "same-distance",
-       "two tokens have the same dot product wherever they stand at one distance", holds_only_if,
-       "it is the score of the same q and k with exact angles; float32 angles drift with the "
-       "position, and softmax divides by all other keys",
+       "two tokens at one distance have the same dot product, whatever their positions are",
+       holds_only_if,
+       "q and k are the same and angles are exact; the error of float32 angles grows with the "
+       "position, and an attention weight depends on all other keys",
        same_distance},
       {8, "norm", "rotary embedding keeps the length of q and k", holds_only_if,
-       "there is no attention factor (YaRN, LongRoPE) and no xPos, which multiply what they turn",
+       "there is no attention factor (YaRN, LongRoPE) and no xPos, which also scale vectors",
        kept_norm},
   };
 }

@@ -99,7 +99,7 @@ std::vector<Number> changes(const WordEncodings& encodings, const Orders& orders
 Evidence without_positions(Setting setting, std::string computed, const AttentionMask& mask,
                            Range expected) {
   return judged(setting, std::move(computed),
-                "each word is given the same in both orders, and so is the mean",
+                "each word has the same output in both orders, and so has the mean",
                 {{"Warriors, beat, Celtics", changed(warriors, {}, mask), expected},
                  {"the mean of these", changed_mean(warriors, mask), expected},
                  {"the, dog, chases, the, pig", changed(dog, {}, mask), expected},
@@ -113,7 +113,7 @@ Evidence mirror_images() {
   const std::vector<Number> others = changes(encodings_of_direction(), warriors, something);
   numbers.insert(numbers.end(), others.begin(), others.end());
   return aside("'Warriors beat Celtics' and its mirror image, every word seeing all",
-               "what reads a distance without its sign takes them for the same",
+               "encodings of the distance without its sign do not tell them apart",
                same && std::ranges::none_of(others, is_nothing), numbers);
 }
 
@@ -134,7 +134,7 @@ std::vector<Evidence> a_bag_of_words() {
       judged(Setting::unmet,
              "'the dog chases the pig' and the other order, every word seeing all, with each "
              "encoding",
-             "each word is given the same in both orders",
+             "each word has the same output in both orders",
              changes(all_of({absolute_encodings(),
                              encodings_of_direction(),
                              encodings_of_size(),
@@ -142,13 +142,13 @@ std::vector<Evidence> a_bag_of_words() {
                      dog, something),
              is_nothing),
       mirror_images(),
-      aside("causal, no encoding: what 'pig' is given after 'the dog chases the' and after 'chases "
-            "the the dog'",
-            "one layer tells no order of what came before; a second layer does",
+      aside("causal, no encoding: the output for 'pig' after 'the dog chases the' and after "
+            "'chases the the dog'",
+            "one layer cannot tell the order of earlier words; a second layer can",
             one_layer <= rounding && two_layers > rounding,
             {{"one layer", one_layer, nothing}, {"two layers", two_layers, something}}),
       aside("'the dog chases the pig' and 'the dog chases pig', no encoding, every word seeing all",
-            "how often a word is there does count: a bag of words rather than a set",
+            "the number of times that a word occurs matters: a bag of words, not a set",
             the > rounding, {{"the mean, with and without a second 'the'", the, something}})};
 }
 
@@ -189,14 +189,14 @@ std::vector<Evidence> clip_is_a_window() {
   const double far = uneven(shaw_clip, clipped_tokens - 1);
   return {beyond_it(Setting::unmet,
                     "64 random tokens of 64 features (seed 26), Shaw's random vectors clipped at 4 "
-                    "tokens (seed 31): share of a query's weight that goes farther, on average",
+                    "tokens (seed 31): mean share of a query's weight on tokens farther away",
                     {{"clip of 4", weight_beyond(shaw, everything), {0.5, 1}},
                      {"no encoding at all", weight_beyond({}, everything), {0.5, 1}}}),
           beyond_it(Setting::met, "the same with a window mask of 4 tokens either side",
                     {{"window of 4", weight_beyond({}, local), exactly(0)},
                      {"window of 4, clip of 4", weight_beyond(shaw, local), exactly(0)}}),
-          aside("64 equal tokens, the first one's query: its largest weight over its least",
-                "what the clip does: it tells near tokens apart, and not the far ones",
+          aside("64 equal tokens: the largest weight of the first query divided by its smallest",
+                "the clip tells near tokens apart, but not far ones",
                 near > 1.01 && far <= 1 + rounding,
                 {{"0 to 4 tokens away", near, {1.01, 1000}},
                  {"4 to 63 tokens away", far, {1, 1 + rounding}}})};
@@ -228,7 +228,7 @@ double moved(const WordEncoding& encoding, std::int64_t by) {
                   given(question, encoding, 0).difference());
 }
 
-// The largest of all moves.
+// For each encoding, the largest change over all moves.
 std::vector<Number> when_moved(const WordEncodings& encodings) {
   std::vector<Number> numbers;
   for (const WordEncoding& encoding : encodings) {
@@ -250,7 +250,7 @@ Evidence another_sentence() {
       "scores are the same in both sentences, weights are not: softmax divides by the "
       "other words",
       scores <= rounding && std::abs(one.celtics / other.celtics - 1) > 0.01,
-      {{"change of Celtics' score less beat's", scores, nothing},
+      {{"change of Celtics' score minus beat's score", scores, nothing},
        {"weight in the one", one.celtics, {0, 1}},
        {"weight in the other", other.celtics, {0, 1}}});
 }
@@ -267,12 +267,12 @@ std::vector<Evidence> relative_matters() {
   std::vector<Number> relative =
       when_moved(all_of({encodings_of_direction(), encodings_of_size()}));
   relative.push_back({"FIRE, moved by 100", moved(fire_encoding(), 100), nothing});
-  const std::string relation = "the score of the one less that of the other stays as it is";
+  const std::string relation = "the difference of the two scores does not change";
   return {
       judged(Setting::met,
              "'You know Warriors beat Celtics ?' (random vectors of words, seed 22), moved by "
-             "1, 10, 100 and 1000 tokens: by how much what 'Celtics' scores for 'Warriors' less "
-             "what 'beat' does changes at most",
+             "1, 10, 100 and 1000 tokens: largest change of the score of 'Celtics' minus the score "
+             "of 'beat', for the query 'Warriors'",
              relation, relative, is_nothing),
       judged(Setting::unmet, "the same with absolute positions, or beyond FIRE's threshold",
              relation, absolute, is_nothing),
@@ -286,28 +286,27 @@ std::vector<Claim> sentence_claims() {
   return {
       {22, "bag-of-words", "without positions a transformer takes a sentence for a set of words",
        holds_only_if,
-       "every word sees all others and nothing encodes positions: a causal mask alone tells order, "
-       "which is how decoders without positions work, and so does every encoding here, symmetric "
-       "biases "
-       "but for mirror images",
+       "every word sees all others and nothing encodes positions. A causal mask alone tells order, "
+       "so decoders without positions work. Every encoding here tells order, but symmetric biases "
+       "do not tell mirror images apart",
        a_bag_of_words,
        Publications{
-           {"perplexity on the Pile: 13.10 without positions and 13.05 learned of 1.3 billion "
-            "parameters, causal; 147.18 and 4.06 of a masked model, where every token sees all",
+           {"perplexity on the Pile, without and with learned positions: 13.10 and 13.05 for a "
+            "causal model of 1.3 billion parameters; 147.18 and 4.06 for a masked model, where "
+            "every token sees all",
             "Haviv et al. 2022, arXiv 2203.16634"}}},
       {23, "clip-is-a-window",
        "clipping relative positions means to pay no attention to tokens that are too far apart",
        holds_only_if,
-       "a window mask hides them; the clip gives all that is farther one vector in common, and "
-       "attends to it",
+       "a window mask hides them; with the clip, all tokens farther away share one vector and "
+       "still get attention",
        clip_is_a_window},
       {24, "relative-matters",
        "absolute positions matter less than relative ones: two words score alike wherever their "
        "sentence stands",
        holds_only_if,
-       "the encoding is a relative one, and so makes it true; scores of learned and sinusoidal "
-       "positions change with every move, FIRE's beyond its threshold; whether a model is the "
-       "better for it, training decides",
+       "the encoding is relative; scores of learned and sinusoidal positions change with every "
+       "move, and FIRE's beyond its threshold; only training shows whether this helps a model",
        relative_matters,
        Publications{{"English-German translation: BLEU 26.5 absolute, 26.8 relative; big models "
                      "27.9 and 29.2",

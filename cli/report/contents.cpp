@@ -135,8 +135,8 @@ std::vector<Choice> choices_of(const RotarySpec& spec) {
   return choices;
 }
 
-// Figures of an encoding that does not rotate. They depend only on its kind, because a ModelSpec
-// does not have the number of heads.
+// Figures of an encoding that does not rotate. They show usual or example numbers of its kind, not
+// those of the model.
 Json figures_of_kind(LayerEncoding kind) {
   constexpr std::string_view usual = " (the usual numbers, which a config may change)";
   constexpr std::string_view example = " (an example)";

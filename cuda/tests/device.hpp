@@ -167,7 +167,7 @@ class Tensor {
         first = extents.heads * extents.features;
         elements *= 3;
         break;
-      case Layout::odd:  // heads apart by one element more
+      case Layout::odd:  // one unused element after each head
         strides_.head = extents.features + 1;
         strides_.token = extents.heads * strides_.head;
         strides_.batch = extents.tokens * strides_.token;

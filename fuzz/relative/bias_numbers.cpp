@@ -47,7 +47,7 @@ void check_bucket(std::int64_t relative_position, const T5Buckets& buckets) {
     return;
   }
   if (*bucket < 0 || *bucket >= buckets.buckets) fail("a bucket must be one of them");
-  constexpr std::int64_t most_buckets = 512;  // that the reference compares
+  constexpr std::int64_t most_buckets = 512;  // cases with more are not compared
   if (buckets.buckets > most_buckets) return;
   const auto exact = reference::t5_bucket(relative_position, buckets);
   if (std::abs(*bucket - exact.bucket) > (exact.on_edge ? 1 : 0)) {

@@ -28,7 +28,7 @@ namespace rotary {
 
 // A program that reads configs.
 enum class Engine : std::int32_t {
-  transformers = 1,  // Hugging Face Transformers, of every version that has wheels since 4.33
+  transformers = 1,  // Hugging Face Transformers, every version since 4.33 that has wheels
   llama_cpp = 2,     // llama.cpp, with the GGUF file that its converter makes of the config
   vllm = 3,
   mlx = 4,          // mlx-lm
@@ -134,7 +134,7 @@ struct DialectReading {
   std::optional<std::string> refusal;     // why the engine does not run the model; rules after
                                           // the refusing one were not applied to `model`
   ReadingEvidence evidence = {};
-  // Warnings of resolve() about this engine whose effect `model` does not show.
+  // Warnings of resolve() about this engine, if `model` does not show what they warn of.
   std::vector<std::string> disputes = {};
 };
 
@@ -148,8 +148,8 @@ struct DialectReading {
     std::string_view config_json, const Dialect& dialect,
     const ResolveOptions& options = {}) noexcept;
 
-// Applies one rule, ignoring its versions: a hypothesis about an unknown engine. acted is empty if
-// the rule found nothing to change, or only changes configs.
+// Applies one rule, whatever versions it is for, to test whether an unknown engine follows it.
+// `acted` is empty if the rule found nothing to change, or changes only configs.
 [[nodiscard]] ROTARY_API Result<DialectReading> apply_rule(const DialectRule& rule,
                                                            const ModelSpec& model) noexcept;
 

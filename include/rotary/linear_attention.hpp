@@ -63,7 +63,7 @@ using FeatureMap = std::variant<EluPlusOne, SoftmaxExp, PositiveRandomFeatures>;
 
 // The keys that a query sees.
 enum class LinearMask : std::int32_t {
-  causal = 1,         // keys of the state and up to its own token; needs as many queries as keys
+  causal = 1,         // keys of the state, and keys up to its own token; as many queries as keys
   bidirectional = 2,  // keys of the state and all keys of the call
 };
 

@@ -137,7 +137,8 @@ enum class VideoFrames : std::int32_t {
   own_groups,  // each frame as if it were an image
 };
 
-// How a model or an engine counts. A value: change members to follow a config.
+// How a model or an engine counts. To follow a config, copy a known convention (m_rope_convention)
+// and change members.
 struct MRopeConvention {
   std::string_view name = {};
   std::string_view source = {};  // the file that defines it, and its release

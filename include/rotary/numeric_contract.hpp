@@ -31,8 +31,9 @@ namespace rotary {
 template <class Number>
 concept PositionNumber = std::integral<Number> || std::floating_point<Number>;
 
-// Error of an angle's cos or sin before the single rounding to float32, for A = 1: half a unit of
-// the 64-bit fraction of a turn for each position, plus the double arithmetic after it.
+// Error of an angle's cos or sin before the single rounding to float32, with A = 1 (no attention
+// factor). The first term is half a unit of the 64-bit fraction of a turn for each position. The
+// second is the error of the double arithmetic that follows.
 template <PositionNumber Number>
 [[nodiscard]] double angle_error_bound(Number position) noexcept {
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;

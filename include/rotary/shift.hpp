@@ -27,28 +27,29 @@ struct RotatedAt {
 
 // The rotations that turn keys rotated by `from` into keys rotated by `to`, made once for all
 // layers of a spec. Pair i of a token turns by p' inv_freq'_i - p inv_freq_i, computed exactly in
-// 64-bit fractions of a turn, and is multiplied by A'/A. Shifted keys have the bounds of rotate at
-// position shift_position_bound(p, p') with attention factor A'/A (numeric_contract.hpp).
+// 64-bit fractions of a turn, and is multiplied by A'/A. The bounds of rotate() hold for shifted
+// keys, with shift_position_bound(p, p') as position and A'/A as attention factor
+// (numeric_contract.hpp).
 //
 // If the frequencies are equal and every token moves by the same whole number of positions, one row
 // serves all tokens (row_stride() is 0, options.memory needs row_bytes(window, 1, 1, rows)).
 // Rotated keys of Pairing::interleaved_to_half are stored in halves, so window().pairing is half
 // for them. To move keys back, rotate() them by the same rotations with Direction::inverse.
 //
-// With frequencies of several axes a token moves by a vector, from its coordinates on one side to
-// those on the other: an image to another place among the text. (Positions of one axis are the same
-// on all.)
+// With frequencies of several axes a token moves by a vector, from its coordinates in `from` to
+// those in `to`. An image can so move to another place in the text. Positions of one axis stand for
+// that coordinate on every axis.
 //
-// Both sides have the same window and the same tokens; a batch of 1 goes with any. Errors:
-// out_of_memory; invalid_argument for sides that differ otherwise, for a side that make_rotations
-// would refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies
-// with xpos and for numerics other than exact: no rotation of such keys gives the values of a
-// rotation at the new position.
+// `from` and `to` have the same window and the same tokens; a batch of 1 serves any other batch.
+// Errors: out_of_memory; invalid_argument if they differ otherwise, if make_rotations would refuse
+// one of them, if A'/A is outside [2^-20, 2^20], or if options.role is given; unsupported for
+// frequencies with xpos and for numerics other than exact. No rotation of such keys gives the
+// values of a rotation at the new position.
 [[nodiscard]] ROTARY_API Result<Rotations> make_shift(
     const RotatedAt& from, const RotatedAt& to, const RotationsOptions& options = {}) noexcept;
 
-// As make_shift, into existing rotations, as remake_rotations does: with no more rows than an
-// earlier call it allocates nothing, and on an error the rotations are unchanged.
+// Like make_shift, but into existing rotations, as remake_rotations does. Allocates nothing if an
+// earlier call had at least as many rows. On an error the rotations are unchanged.
 [[nodiscard]] ROTARY_API Status remake_shift(Rotations& rotations, const RotatedAt& from,
                                              const RotatedAt& to) noexcept;
 
@@ -57,10 +58,11 @@ struct ShiftOptions {
   Executor executor = {};  // default: the calling thread does it all
 };
 
-// Turns keys in place by the rotations of make_shift; features outside the window are unchanged. As
-// for rotate (rotate.hpp): any strides, the same bits for any split, errors before the first write,
-// no allocation on success. Refuses rotations with a role, of numerics other than exact, and of
-// interleaved_to_half, which expect unrotated keys.
+// Turns keys in place by the rotations of make_shift. Features outside the window are unchanged. As
+// for rotate() (rotate.hpp), strides may be any, the bits do not depend on the split, errors come
+// before the first write, and success allocates nothing. Refuses rotations with a role and
+// rotations of numerics other than exact. Refuses those of interleaved_to_half, because they expect
+// unrotated keys.
 //
 // Each shift rounds the keys once more, and a pair that it would change by less than half a unit
 // does not move: after 100 shifts by -7 keys are off by 2e-6 of their length in f32, 0.8 % in f16,

@@ -38,7 +38,8 @@ DEFAULTS = {
                 "source": "deb:manpages,deb:manpages-dev", "format": "manual",
                 "licence": "several free licences, each page's own"},
 }
-# grammar.py makes these: (description, documents, for pairs the pieces).
+# Data that grammar.py makes: (description, function that returns the documents, number of subword
+# pieces for pairs or 0).
 GENERATED = {
     "grammar": ("generated text, for language models without other data",
                 lambda: grammar.text_documents(grammar.SEED, grammar.TEXT_BYTES), 0),

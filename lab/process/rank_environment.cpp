@@ -50,7 +50,7 @@ std::optional<RankEnvironment> rank_environment() {
   environment.host = variable("MASTER_ADDR");
   if (environment.host.empty()) {
     throw cli::Failure(cli::ExitCode::usage,
-                       "MASTER_ADDR must be the host of rank 0, where RANK is set; it is not set");
+                       "MASTER_ADDR must be the host of rank 0 if RANK is set, got none");
   }
   environment.port = static_cast<std::uint16_t>(number_from("MASTER_PORT", 1, 65535));
   environment.hosts_store = environment.rank == 0 && variable(agent_store_variable) != "True";

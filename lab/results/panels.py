@@ -47,7 +47,7 @@ class Panel:
             self.lines.append(Line(name, *look, *map(list, columns)))
 
     def has_contours(self):
-        """Whether a line goes through several different values."""
+        """Whether a line has several points and the values of the lines are not all equal."""
         return any(len(line.x) > 1 for line in self.lines) and len(
             {y for line in self.lines for y in line.mean}) > 1
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains tiny cells: the loss falls, repeats, and survives interruption.
+// Trains tiny cells: the loss falls, and is the same again after an interruption.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -174,7 +174,7 @@ TEST_F(Training, AnUnturnedPairLosesAsMuchAsAPairOfFrequencyZero) {
   EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
 }
 
-TEST_F(Training, PairsOfFrequencyZeroLoseNothing) {
+TEST_F(Training, StoppingAPairOfFrequencyZeroChangesNoLoss) {
   Cell cell = tiny_cells("causal_lm", {"p-rope"})[0];
   cell.training.evaluate_lengths = {1};
   cell.training.pair_rows = 8;

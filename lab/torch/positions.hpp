@@ -51,7 +51,7 @@ class PositionsImpl : public torch::nn::Module {
   // Initial parameters depend only on the seed.
   PositionsImpl(Encoding encoding, const ModelConfig& model, std::uint64_t seed);
 
-  // Whether `tokens` tokens have positions: a learned table ends.
+  // False if `tokens` is longer than a learned table. True for all other encodings.
   [[nodiscard]] bool reaches(std::int64_t tokens) const;
 
   // Rotates by a rule of rescaling_rules from now on, or by none for "". Only for rotary encodings

@@ -121,7 +121,7 @@ def _check_of(hint: Any) -> _Check:
     parts = typing.get_args(hint)
     if type(None) in parts:
         rest = _check_of(typing.Union[tuple(part for part in parts if part is not type(None))])
-        if rest is _anything:  # CPython 3.10 makes Optional[Any] of Any = None
+        if rest is _anything:  # CPython 3.10 reads the hint of x: Any = None as Optional[Any]
             return rest
         return lambda value, name: None if value is None else rest(value, name)
     if hint in _PLAIN:

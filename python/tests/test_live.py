@@ -183,7 +183,7 @@ def vllm_cache(layer, angle, at):
 
 
 @pytest.mark.parametrize("make", [complex_tables, litgpt_tables, torchtune_cache, vllm_cache])
-def test_tables_of_plain_modules_are_judged(make):
+def test_wrong_tables_of_plain_modules_are_found(make):
     spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
     model = Layers(make)
     assert rotary.check(model, spec=spec).verdict == "no_fault"

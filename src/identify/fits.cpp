@@ -41,7 +41,8 @@ class BaseFit {
     return std::sqrt(error) / norm;
   }
 
-  // The best of `count` bases, whose logarithms are evenly spaced over ln(middle) ± width.
+  // The best of `middle` and count + 1 bases, whose logarithms are evenly spaced over ln(middle) ±
+  // width.
   double best_around(double middle, double width, int count) {
     double best = middle;
     double least = residual(middle);
@@ -125,7 +126,7 @@ std::optional<Edit> rule_of_positions(const Start& start, const std::vector<doub
   double apart = 0;
   for (std::size_t i = 0; i < positions.size(); ++i)
     apart += std::pow(positions[i] - products / squares * expected[i], 2);
-  // Frequencies in float32 may all be off by one rounding; positions show what remains.
+  // All frequencies in float32 may be wrong by up to one rounding, and the positions with them.
   const bool are_frequencies = start.sample.observed == Observed::frequencies;
   const double spread =
       larger(std::sqrt(apart * squares) / std::abs(products), are_frequencies ? 0x1p-24 : 1e-12);

@@ -52,8 +52,8 @@ struct Arithmetic<double> {
   using Real = double;
 };
 
-// T with the rounding of hardware that computes in T: every product is rounded to T, not only the
-// stored result. Products are formed in float32, as if T had no arithmetic.
+// Elements T, rounded as by hardware that computes in T: every product is rounded to T, not only
+// the stored result. Products are formed in float32 and then rounded.
 template <class T>
 struct EveryStep : T {};
 
@@ -66,7 +66,8 @@ template <class D>
 using HalfWidth = hn::Rebind<std::uint16_t, D>;
 
 // Rounds float32 to bf16 in the upper half of each lane. Uses integers, because Highway 1.0.3
-// truncates. Only a NaN whose lower half is 0 stays NaN: another could carry into the upper half.
+// truncates. Requires numbers, or NaN whose lower half is 0: a carry from the lower half could turn
+// another NaN into a number.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;
@@ -301,7 +302,8 @@ HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, Hardware
 }
 #endif
 
-// Otherwise gcc 12 reloads a vector for each product: 25 % slower with data in L2.
+// Keeps a vector in its register. Otherwise gcc 12 reloads it for each product, which is 25 %
+// slower with data in L2.
 template <class V>
 HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR

@@ -47,8 +47,8 @@ class Threads::Pool {
   std::condition_variable work_;
   std::condition_variable done_;
   std::atomic<Call*> call_{nullptr};  // the call whose tasks can be taken
-  std::atomic<std::int64_t> threads_in_{
-      0};  // 0};  // threads inside a call, which must live until they are out
+  // Number of threads inside a call, which must live until they are out.
+  std::atomic<std::int64_t> threads_in_{0};
   std::atomic<bool> ending_{false};
 };
 

@@ -229,4 +229,4 @@ class SentencesTest(ToolTest):
             words = sentence.split()
             row = attended(vectors(sentence), "RoPE")[1][words.index("Warriors")]
             weights[f"weight in the {name}"] = row[words.index("Celtics")]
-        self.assert_numbers(24, 2, weights | {"change of Celtics' score less beat's": 0})
+        self.assert_numbers(24, 2, weights | {"change of Celtics' score minus beat's score": 0})

@@ -60,7 +60,7 @@ class ModelsTest(DiffTool):
         for text in ("[1]", "{", '{"a.b": 1}', '{"": 1}'):
             self.assertEqual(self.run_tool("diff", one, "--overrides", text).returncode, 2, text)
 
-    def test_keys_that_one_engine_reads_are_compared(self):
+    def test_a_key_that_one_engine_reads_is_a_difference(self):
         config = self.write_config(LLAMA | {"rope_scaling": YARN["rope_scaling"] |
                                             {"attn_factor": 0.9}})
         code, found = self.diff(config, "--between", "transformers,sglang")

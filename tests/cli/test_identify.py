@@ -139,7 +139,7 @@ class IdentifyTest(IdentifyTool):
         self.assertIn("--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for bf16 held "
                       "as uint16 pass --dtype bf16", result.stderr.decode())
 
-    def test_two_programs_may_differ_by_rounding_alone(self):
+    def test_a_difference_by_rounding_is_told_from_a_larger_one(self):
         x = narrow(heads(count=4))
         one, other = np.split(x, 2, -1)
         inv_freq = np.float32(10000.0 ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))

@@ -92,7 +92,7 @@ TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
 }
 
 // llama.cpp, vLLM and SGLang find a model by its class, and Kimi K2 uses DeepSeek's.
-TEST(Evidence, AModelOfAnotherModelsClassIsNotAbsent) {
+TEST(Evidence, FamiliesThatUseAnotherFamilysClassAreNotAbsent) {
   for (const char* family : {"kimi_k2", "nemotron-nas"}) {
     const std::string config = std::string(R"({"model_type": ")") + family + R"(",
       "hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 2, "head_dim": 64,
@@ -130,7 +130,7 @@ TEST(Evidence, MlxTakesTheBaseOfItsFileIfAConfigHasNone) {
   EXPECT_EQ(agreement_of(config, "transformers", "mlx"), Agreement::different);
 }
 
-TEST(Evidence, MlxDividesHeadsWhateverHeadDimSays) {
+TEST(Evidence, MlxDividesHiddenSizeByHeadsAndIgnoresHeadDim) {
   constexpr std::string_view config = R"({"model_type": "mixtral", "hidden_size": 256,
     "num_attention_heads": 4, "num_hidden_layers": 2, "head_dim": 48, "rope_theta": 1e6})";
   EXPECT_EQ(reading_in(config, "transformers").model.rotary.front().spec.head_dim, 48);

@@ -260,7 +260,7 @@ TEST(ResolveGguf, ReadsT5) {
   EXPECT_EQ(bias.table.features, 4);
 }
 
-TEST(ResolveGguf, ReadsBiasesOfWholeModels) {
+TEST(ResolveGguf, DerivesTheEncodingFromTheArchitecture) {
   EXPECT_EQ(resolved(with_layers("baichuan", 40)).layers.front().encoding, LayerEncoding::alibi);
   EXPECT_EQ(resolved(with_layers("baichuan", 32)).layers.front().encoding, LayerEncoding::rotary);
   EXPECT_EQ(resolved(GgufFile::small("mpt")).layers.front().encoding, LayerEncoding::learned);

@@ -139,7 +139,7 @@ void expect_normalized(const Tensor& got, const Tensor& src, const HeadNorm& nor
   }
 }
 
-TEST(Append, StoresTheBitsOfNormAndRotationInEitherOrder) {
+TEST(Append, EqualsNormAndRotationInEitherOrder) {
   for (const std::int64_t features : lengths()) {
     const Extents n{.tokens = 2, .heads = 5, .features = features};
     const Pairing pairing = all_pairings[static_cast<std::size_t>(features / 2 % 3)];

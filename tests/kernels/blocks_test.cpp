@@ -89,7 +89,7 @@ TEST(Blocks, HaveTheSameBitsForStridedFeatures) {
   }
 }
 
-// With one dtype, and narrowing to another.
+// The cache has the dtype of the keys, or a narrower one.
 TEST(Blocks, AppendStoresRotatedBlocks) {
   for (const RotarySpec& spec : blocked_specs()) {
     const Frequencies frequencies = made_of(spec);

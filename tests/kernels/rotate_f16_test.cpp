@@ -281,8 +281,8 @@ TEST(RotateBfloat16, TiesGoToEven) {
   }
 }
 
-// Every power of two, subnormals included, times 24-bit numbers: the bf16 itself, the midpoint to
-// the next, and their neighbours.
+// Multiplies every power of two, subnormals included, by 24-bit factors: numbers of bf16, the
+// midpoints to the next number of bf16, and the neighbours of both.
 TEST(RotateBfloat16, RoundsAtEveryExponentOnEachSideOfTheMidpoint) {
   std::vector<std::uint16_t> powers;
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {

@@ -143,7 +143,7 @@ TEST(Xpos, RowsHaveTheSameBitsForAnyKindOfPositions) {
   }
 }
 
-TEST(Xpos, KeysOfAnotherCenterDoNotFit) {
+TEST(Xpos, FrequenciesWithAnotherCenterDoNotRotateAlike) {
   const Frequencies one = frequencies_of(window_of(4), {.center = 1});
   EXPECT_TRUE(rotate_alike(one, frequencies_of(window_of(4), {.center = 1})));
   EXPECT_FALSE(rotate_alike(one, frequencies_of(window_of(4), {.center = 2})));

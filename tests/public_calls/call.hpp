@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of public functions: a call of each as a value, of any sizes, in surroundings that
-// change.
+// The table of public functions. An entry calls one function, with any sizes, through an Attempt,
+// which can change the surroundings of the call.
 #pragma once
 
 #include <cstdint>

@@ -153,8 +153,9 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-// d L / d x by the library's central differences in double. With step s = 2^-17 they are off by
-// 2^-52 / s and s^2, below 2^-27 for sums of at most 64 terms below 8.
+// d L / d x by central differences of the library's sums in double. With step s = 2^-17, rounding
+// contributes 2^-52 / s and the step s^2. For sums of at most 64 terms below 8, both are below
+// 2^-27.
 class CopeGradient : public testing::Test {
  protected:
   static constexpr double step = 0x1p-17;

@@ -50,7 +50,7 @@ TEST(Split, FewTokensAreNotSplit) {
   EXPECT_EQ(tasks_for(9, 7, 8), 0);
 }
 
-TEST(Split, BatchRowsCountTogether) {
+TEST(Split, TokensOfAllBatchRowsCount) {
   EXPECT_EQ(tasks_for(64, 1, 8), 2);
   EXPECT_EQ(tasks_for(2, 32, 8), 2);
   EXPECT_EQ(tasks_for(3, 1000, 8), 8);

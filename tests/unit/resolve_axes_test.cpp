@@ -62,7 +62,7 @@ TEST(Sections, MustAddUpToThePairs) {
   malformed(config("[8, 8, 8, 8]"), {"mrope_section", "3 entries", "got 4"});
   malformed(config("3"), {"mrope_section", "array of numbers"});
   malformed(config(R"(["a"])"), {"mrope_section"});
-  // If pairs are dealt in turn, no axis but the first gets more than every third.
+  // If pairs are dealt in turn, an axis other than the first gets at most every third pair.
   malformed(config("[4, 24, 4]"), {"interleaved deals, 17 for axis 0", "got 4"});
 }
 

@@ -95,7 +95,7 @@ TEST(LayerKinds, Gemma3ReadsNestedBases) {
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 30000);
 }
 
-TEST(LayerKinds, Gemma3KnowsItsTwoLayerTypes) {
+TEST(LayerKinds, Gemma3HasTwoLayerTypesAndRefusesAThird) {
   const ModelSpec model = resolved(model_with("gemma3_text", R"("rope_parameters": {
       "full_attention": {"rope_type": "linear", "factor": 8}, "sliding_attention": null})"));
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 1e6);

@@ -61,7 +61,7 @@ TEST(SpecJsonErrors, ADistantKeyGetsNoProposal) {
 }
 
 // A spec has other names, or other places, for some keys of a config.
-TEST(SpecJsonErrors, AConfigKeyIsRefusedWithTheSpecsKey) {
+TEST(SpecJsonErrors, ARefusedConfigKeyIsAnsweredWithTheSpecsKey) {
   malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"});
   malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"});
   malformed(spec_and(R"("rope_scaling": {"rope_type": "linear", "factor": 8})"),

@@ -204,7 +204,8 @@ wheels_unpack() {
   chmod +x "$1/scripts/rotary"
 }
 
-# Runs Debian's arm64 Python, unpacked beside the wheel's needs, on an emulated Cortex-A72.
+# Unpacks Debian's arm64 Python and what the wheel needs, and runs the wheel on an emulated
+# Cortex-A72.
 wheels_run_on_arm() {
   local tree="$wheels_folder/trees/arm64"
   local emulator="$(command -v qemu-aarch64) -cpu cortex-a72 -L $tree"

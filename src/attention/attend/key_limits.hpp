@@ -9,7 +9,8 @@
 
 namespace rotary {
 
-// Largest |position| that a mask compares: differences, and windows of twice that, fit int64.
+// The largest |position| with a mask. A difference of two positions then fits int64, and so does a
+// window of twice this size.
 inline constexpr std::int64_t largest_mask_position = std::int64_t{1} << 60;
 
 // Keys [begin, end) of a sequence; empty if end <= begin.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts the keys of few queries at fixed indices. Threads can then share one long sequence, and its
-// bits do not depend on the number of threads.
+// Cuts the keys of few queries at fixed indices. Threads can then share one long sequence, and the
+// bits of the result do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>

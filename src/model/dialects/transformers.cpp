@@ -21,7 +21,7 @@ bool is_scaled(const RuleTarget& target) {
   return !std::holds_alternative<NoScaling>(target.rotary.spec.scaling);
 }
 
-// Whether the class passes the length on to LongRoPE's lists, like Phi-3's.
+// True for the families, such as Phi-3, whose class passes the length of a call to LongRoPE.
 bool passes_length(const RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   return family.starts_with("phi") && family != "phi";
@@ -124,8 +124,8 @@ void remember_lengths_of(RuleTarget& target) {
     remember_lengths<policy>(target);
 }
 
-// Classes with parameters for each layer type remember lengths under the type's name, those with
-// one dictionary under None.
+// Classes with parameters for each layer type remember lengths under the name of the type. Classes
+// with one dictionary remember them under the name None.
 void forget_lengths(RuleTarget& target) {
   if (target.rotary.layer_type && target.model.model_type != "olmo3")
     remember_lengths<LengthPolicy::kept_above_trained>(target);
@@ -215,7 +215,7 @@ constexpr std::array releases = {
          "max_position_embeddings stands for it.",
          rope_utils, dialects::take_maximum_as_longrope_original),
     rule(run(first_release, last_of_4), "rope_type_unknown",
-         "Without modeling_rope_utils.py rope_type is linear or dynamic.",
+         "A class without modeling_rope_utils.py knows rope_type linear and dynamic only.",
          "transformers/models/llama/modeling_llama.py of 4.40.2, families in own_classes.cpp; "
          "Phi-3's own class of 4.41 to 4.47 is not described",
          refuse_rope_types),
@@ -239,7 +239,7 @@ constexpr std::array releases = {
          "modeling_rope_utils.py; changed by #33783", ignore_mscale),
     rule(run({4, 51}, {4, 55}), "yarn_factor_of_lengths",
          "YaRN's factor is replaced by max_position_embeddings / original_max_position_embeddings, "
-         "if that is given, which is 1, and no YaRN at all, where both are the trained length.",
+         "if that is given. If both are the trained length, it is 1: YaRN has no effect.",
          "modeling_rope_utils.py; #38224, undone by #40320", take_yarn_factor_of_lengths),
     rule(run({4, 43}, {4, 54}), "yarn_truncate_unread",
          "YaRN's ramp always ends at whole pairs: truncate is not read.",
@@ -272,8 +272,8 @@ constexpr std::array releases = {
          remember_lengths_of<LengthPolicy::kept_above_trained, OwnClass::none, EngineVersion{}>),
     rule(run({5, 0}, {5, 12}), "dynamic_never_reset",
          "Dynamic NTK's base is that of the last call beyond the trained length, also in shorter "
-         "calls after it: the longest call is written to None_max_seq_len_cached. Parameters by "
-         "layer type are not concerned.",
+         "calls after it: the longest call is written to None_max_seq_len_cached. Models with "
+         "parameters for each layer type are not affected.",
          "modeling_rope_utils.py; #39847, undone by #46624", forget_lengths),
     rule(run({5, 13}, last_release), "dynamic_reset",
          "Dynamic NTK's base is that of the longest call, until a call is shorter than the trained "

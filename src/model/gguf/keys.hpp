@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of one architecture in a GGUF file, under their names without the architecture's:
-// rope.freq_base for llama.rope.freq_base.
+// The keys of one architecture in a GGUF file, named without its prefix: rope.freq_base stands for
+// llama.rope.freq_base.
 #pragma once
 
 #include <cstdint>

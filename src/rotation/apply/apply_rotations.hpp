@@ -27,7 +27,8 @@ struct ElementBytes {
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
 
-// Calls rotate() for each block of the window as for a narrower head. job: of the whole window.
+// Calls rotate() for each block of the window, as if the block were a narrower head. `job` is for
+// the whole window.
 template <class Rotate>
 void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,
                     const ElementBytes& bytes, const Rotate& rotate) {

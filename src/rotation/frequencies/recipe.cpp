@@ -14,7 +14,7 @@ namespace {
 Status check_ggml(const Frequencies& frequencies, const Positions& positions) {
   if (!frequencies.ggml) {
     return invalid_argument(
-        "frequencies.ggml must be that of make_frequencies for numerics ggml, got none");
+        "frequencies.ggml must be set, as make_frequencies does for numerics ggml, got none");
   }
   if (frequencies.axes.count != 1) {
     return unsupported("numerics ggml needs positions of one axis, got ", frequencies.axes.count,

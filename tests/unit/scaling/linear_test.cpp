@@ -153,7 +153,7 @@ TEST(ProportionalRule, IsReadInAConfig) {
   expect_of_the_whole_head(llama_with(R"("partial_rotary_factor": 0.5, "rope_parameters": {
           "rope_type": "proportional", "partial_rotary_factor": 0.25})"),
                            {.turning_fraction = 0.25});
-  // A fraction that gives no even number of features, which would be refused elsewhere.
+  // A fraction that gives no even number of features. Other rules refuse it.
   expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
           "partial_rotary_factor": 0.3})"),
                            {.turning_fraction = 0.3});

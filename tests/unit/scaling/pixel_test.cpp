@@ -29,7 +29,7 @@ TEST(PixelRule, DoesNotDependOnTheBase) {
             test::frequencies_with(rule).inv_freq);
 }
 
-TEST(PixelRule, StaysWithinTheLargestFrequency) {
+TEST(PixelRule, RefusesAMaxFreqAboveTheLimit) {
   test::expect_refused(PixelScaling{.max_freq = 1e300}, {"inv_freq must be in (-2^40, 2^40)"});
 }
 

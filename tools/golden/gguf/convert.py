@@ -86,7 +86,7 @@ def checkpoint(name, folder):
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     model.save_pretrained(folder)
-    # Some converter classes read it even without a vocabulary.
+    # Some converter classes read tokenizer.json even without a vocabulary.
     tokenizer = {"added_tokens": [], "normalizer": None, "model": {"type": "BPE", "vocab": {}}}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     return json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def checkpoint(name, folder):
 def converted(llama_cpp, folder, output):
     """Runs the converter's own class for the checkpoint, without a vocabulary."""
     sys.path[:0] = [str(llama_cpp), str(llama_cpp / "gguf-py")]
-    # A tokenizer library that is not needed here.
+    # Stands in for a tokenizer library, which the conversion does not need.
     stub = types.ModuleType("sentencepiece")
     stub.__spec__ = importlib.machinery.ModuleSpec("sentencepiece", None)
     stub.SentencePieceProcessor = object
