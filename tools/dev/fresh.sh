@@ -83,8 +83,8 @@ fresh_configure() {
     echo "note: mounting /proc or /dev/pts was refused; going on without it"
 }
 
-# fresh_inside FOLDER COMMAND: runs the command as root. Of the variables outside, only the proxies
-# reach it.
+# fresh_inside FOLDER COMMAND: runs the command as root. Only the proxy variables of the
+# outer environment reach it.
 fresh_inside() {
   local name environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
     DEBIAN_FRONTEND=noninteractive)
