@@ -32,12 +32,11 @@ void store(std::span<long double> features, std::span<const Complex> numbers, Pa
   }
 }
 
-// The layout before the rotation, and after it.
 Parts before(Pairing pairing) {
-  return pairing == Pairing::half ? Parts::in_halves : Parts::side_by_side;
+  return reads_neighbours(pairing) ? Parts::side_by_side : Parts::in_halves;
 }
 Parts after(Pairing pairing) {
-  return pairing == Pairing::interleaved ? Parts::side_by_side : Parts::in_halves;
+  return writes_neighbours(pairing) ? Parts::side_by_side : Parts::in_halves;
 }
 
 }  // namespace

@@ -12,6 +12,12 @@
 
 namespace rotary::reference {
 
+// True if pair i is features 2i and 2i + 1, before and after a forward rotation.
+[[nodiscard]] constexpr bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
+[[nodiscard]] constexpr bool writes_neighbours(Pairing pairing) {
+  return pairing == Pairing::interleaved;
+}
+
 // forward A R, inverse R^-1 / A, transpose A R^T. For interleaved_to_half R is a rotation followed
 // by a permutation. xPos rows contain a factor and allow only forward and transpose.
 struct HeadRotation {

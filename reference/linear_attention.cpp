@@ -71,10 +71,10 @@ void turn_features(MappedVector& vector, const HeadWindow& window, std::span<con
   vector.turned = rotate_by_elements(vector.features, window, {.angles = angles});
   std::vector<bool> turns(vector.features.size(), false);
   vector.sizes.clear();
-  const bool halves = window.pairing.get() == Pairing::half;
+  const bool neighbours = reads_neighbours(window.pairing);
   for (std::int64_t i = 0; i < window.pairs(); ++i) {
-    const std::int64_t first = window.first_feature + (halves ? i : 2 * i);
-    const std::int64_t second = halves ? first + window.pairs() : first + 1;
+    const std::int64_t first = window.first_feature + (neighbours ? 2 * i : i);
+    const std::int64_t second = neighbours ? first + 1 : first + window.pairs();
     const auto x = static_cast<std::size_t>(first);
     const auto y = static_cast<std::size_t>(second);
     vector.sizes.push_back(std::hypot(vector.features[x], vector.features[y]));

@@ -37,10 +37,10 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
       matrix.at(high, low) = angles[i].sin;
       continue;
     }
-    const bool from_neighbours = window.pairing.get() != Pairing::half;
+    const bool from_neighbours = reads_neighbours(window.pairing);
     const std::size_t x = from_neighbours ? 2 * i : i;
     const std::size_t y = from_neighbours ? 2 * i + 1 : i + d / 2;
-    const bool to_neighbours = window.pairing.get() == Pairing::interleaved;
+    const bool to_neighbours = writes_neighbours(window.pairing);
     const std::size_t first = to_neighbours ? 2 * i : i;
     const std::size_t second = to_neighbours ? 2 * i + 1 : i + d / 2;
     matrix.at(first, x) = angles[i].cos;

@@ -7,6 +7,8 @@
 #include <complex>
 #include <variant>
 
+#include "reference/forms.hpp"
+
 namespace rotary::reference {
 namespace {
 
@@ -71,11 +73,11 @@ long double product(const Features& of, const Rotary& rotary, const PositionMap&
     if (f < first || f >= first + 2 * pairs) sum += static_cast<long double>(of.q[f]) * of.k[f];
   }
   for (std::size_t p = 0; p < pairs; ++p) {
-    const bool halves = window.pairing == Pairing::half;
+    const bool neighbours = reads_neighbours(window.pairing);
     const std::size_t of_block = pairs / size_of(window.blocks);
     const std::size_t before = p / of_block * of_block;  // pairs in earlier blocks
-    const std::size_t x = first + (halves ? before + p : 2 * p);
-    const std::size_t y = halves ? x + of_block : x + 1;
+    const std::size_t x = first + (neighbours ? 2 * p : before + p);
+    const std::size_t y = neighbours ? x + 1 : x + of_block;
     const long double angle =
         mapped_distance(map, pair.query, pair.key, rotary.inv_freq[p]) * rotary.inv_freq[p];
     const std::complex<long double> q(of.q[x], of.q[y]);

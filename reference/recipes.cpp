@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "reference/forms.hpp"
 
 namespace rotary::reference {
 namespace {
@@ -131,17 +134,15 @@ std::vector<float> rotate_rounding_every_step(std::span<const float> head, const
   const auto half = static_cast<std::size_t>(window.pairs());
   const auto begin = static_cast<std::size_t>(window.first_feature);
   const bool is_transpose = direction == Direction::transpose;
-  // If forward reads interleaved and writes halves, transpose reads halves.
-  const bool changes_order = window.pairing.get() == Pairing::interleaved_to_half;
-  const bool neighbours = window.pairing.get() == Pairing::interleaved;
-  const bool reads_neighbours = changes_order ? !is_transpose : neighbours;
-  const bool writes_neighbours = changes_order ? is_transpose : neighbours;
+  bool neighbours_in = reads_neighbours(window.pairing);
+  bool neighbours_out = writes_neighbours(window.pairing);
+  if (is_transpose) std::swap(neighbours_in, neighbours_out);
   for (std::size_t i = 0; i < half; ++i) {
-    const float x = head[begin + (reads_neighbours ? 2 * i : i)];
-    const float y = head[begin + (reads_neighbours ? 2 * i + 1 : half + i)];
+    const float x = head[begin + (neighbours_in ? 2 * i : i)];
+    const float y = head[begin + (neighbours_in ? 2 * i + 1 : half + i)];
     const float sin = is_transpose ? -row.sin[i] : row.sin[i];
-    rotated[begin + (writes_neighbours ? 2 * i : i)] = plus(times(x, row.cos[i]), times(-y, sin));
-    rotated[begin + (writes_neighbours ? 2 * i + 1 : half + i)] =
+    rotated[begin + (neighbours_out ? 2 * i : i)] = plus(times(x, row.cos[i]), times(-y, sin));
+    rotated[begin + (neighbours_out ? 2 * i + 1 : half + i)] =
         plus(times(y, row.cos[i]), times(x, sin));
   }
   return rotated;

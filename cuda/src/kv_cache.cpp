@@ -10,6 +10,7 @@
 #include "attention/cache/shift_checks.hpp"
 #include "attention/cache/slot_checks.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "c_api/kv_cache_values.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
@@ -188,7 +189,7 @@ rotary_status rotary_cuda_shift(const rotary_heads_view* keys, const rotary_cuda
     const auto from_side = side_of(before), to_side = side_of(after);
     if (auto status = rotary::check_sides(from_side, to_side); !status) return status;
     HeadWindow window = after.frequencies.window;
-    if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
+    window.pairing = rotated(window.pairing);
     const Tokens tokens{std::max(from_side.batch, to_side.batch), to_side.tokens};
     Launching launch{.rows = cuda::rows_between(before, after),
                      .window = cuda::window_of(window, Direction::forward),

@@ -17,9 +17,10 @@ import torch
 from torch import Tensor
 
 from rotary._errors import Error
+from rotary._parameters import Pairing
 
 _DTYPES = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}
-_PAIRINGS = {"half": 1, "interleaved": 2, "interleaved_to_half": 3}
+_PAIRINGS = {pairing.value: number for number, pairing in enumerate(Pairing, 1)}
 _CODES = ("ok", "invalid_argument", "malformed_input", "unsupported", "out_of_memory")
 
 

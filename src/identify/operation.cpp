@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/extremes.hpp"
+#include "base/pairing.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
 
 namespace rotary::identification {
@@ -205,7 +206,7 @@ class Rows {
     if (!operation_.other_table) return pair;
     return reads_half() ? (pair + pairs_) / 2 : (2 * pair + 1) % pairs_;
   }
-  [[nodiscard]] bool reads_half() const { return turning_.window.pairing == Pairing::half; }
+  [[nodiscard]] bool reads_half() const { return reads_halves(turning_.window.pairing); }
 
   const Operation& operation_;
   const Turning& turning_;
@@ -268,8 +269,9 @@ std::vector<PairFeatures> pair_features(const HeadWindow& window) {
   for (std::size_t i = 0; i < pairs; ++i) {
     const std::size_t half = first + i / block * 2 * block + i % block;
     const std::size_t beside = first + 2 * i;
-    const bool reads_half = window.pairing == Pairing::half;
-    const bool writes_half = window.pairing != Pairing::interleaved;
+    const auto [read, written] = pair_order(window.pairing);
+    const bool reads_half = read == FeatureOrder::halves;
+    const bool writes_half = written == FeatureOrder::halves;
     features.push_back({.first_in = reads_half ? half : beside,
                         .second_in = reads_half ? half + block : beside + 1,
                         .first_out = writes_half ? half : beside,

@@ -5,6 +5,7 @@
 
 #include "attention/attend/attend_checks.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "rotation/frequencies/recipe.hpp"
 #include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
@@ -52,7 +53,7 @@ Status check_rows(const Turned& turned) {
 }
 
 bool reorders(const Rotations* rotations) {
-  return rotations != nullptr && rotations->window().pairing == Pairing::interleaved_to_half;
+  return rotations != nullptr && !keeps_order(rotations->window().pairing);
 }
 
 // The extents that k_rotations must cover. With pages: at least the longest sequence.

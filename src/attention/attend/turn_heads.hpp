@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/pairing.hpp"
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "rotary/rotations.hpp"
@@ -37,7 +38,7 @@ namespace rotary {
                                                 std::int64_t token) {
   if (rotations == nullptr) return {};
   const HeadWindow& window = rotations->window();
-  const bool halves = window.pairing == Pairing::half;
+  const bool halves = reads_halves(window.pairing);
   const std::int64_t row_batch = rotations->batch() == 1 ? 0 : batch;
   return {.order = halves ? kernels::PairOrder::half : kernels::PairOrder::interleaved,
           .rows = static_cast<const float*>(row_of(*rotations, row_batch, token)),

@@ -4,6 +4,7 @@
 #include "attention/cache/shift_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "rotary/rotate.hpp"
 #include "rotation/apply/rotate_checks.hpp"
 #include "tensor/view_checks.hpp"
@@ -20,7 +21,7 @@ Status check_shift(const Rotations& by) {
     return unsupported("rotations of a shift must be of numerics exact, got ",
                        to_string(by.numerics()));
   }
-  if (by.window().pairing.get() != Pairing::interleaved_to_half) return {};
+  if (keeps_order(by.window().pairing)) return {};
   return invalid_argument(
       "rotations of a shift must be those of make_shift: keys of interleaved_to_half lie in halves "
       "once they are rotated, got rotations that read neighbours");

@@ -7,6 +7,7 @@
 #include "attention/cache/shift_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "kernels/int8_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "rotary/shift.hpp"
@@ -82,7 +83,7 @@ void shift_part(const void* call, TokenRange range) noexcept {
 }
 
 kernels::ShiftInt8 kernel_for(const kernels::KernelTable& table, Pairing pairing) {
-  return pairing == Pairing::interleaved ? table.int8->interleaved : table.int8->half;
+  return reads_halves(pairing) ? table.int8->half : table.int8->interleaved;
 }
 
 }  // namespace

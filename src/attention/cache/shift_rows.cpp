@@ -16,6 +16,7 @@
 #include "attention/cache/shift_checks.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "kernels/kernels.hpp"
 #include "phase/fractional_phase.hpp"
 #include "phase/turns.hpp"
@@ -117,9 +118,8 @@ Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt&
   return named("to", check_apart(to.positions, memory));
 }
 
-// The window of a rotated key. Rotation with interleaved_to_half also permutes the pairs.
 HeadWindow rotated_window(HeadWindow window) {
-  if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
+  window.pairing = rotated(window.pairing);
   return window;
 }
 

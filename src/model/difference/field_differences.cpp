@@ -14,6 +14,7 @@
 
 #include "base/extremes.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "model/difference/enumerators.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/spec_json.hpp"
@@ -244,9 +245,9 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  // If both pair neighbours, scores are the same wherever the results are written: q and k are
+  // If both read the same pairs, scores are the same wherever the results are written: q and k are
   // written in the same order.
-  const bool same_scores = mine.pairing != Pairing::half && theirs.pairing != Pairing::half;
+  const bool same_scores = reads_halves(mine.pairing) == reads_halves(theirs.pairing);
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
              same_scores ? FieldEffect::nothing : FieldEffect::rows);
   fields.add("sense", mine.sense, theirs.sense, FieldEffect::rows);

@@ -7,18 +7,16 @@
 #include <utility>
 
 #include "base/extremes.hpp"
+#include "base/pairing.hpp"
 
 namespace rotary {
 namespace {
-
-bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
 
 // Whether pair i of both reads the same two features. The features that it is written to do not
 // matter: they are the same for q and k, so scores do not change.
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
-         one.blocks == other.blocks &&
-         reads_neighbours(one.pairing) == reads_neighbours(other.pairing);
+         one.blocks == other.blocks && reads_halves(one.pairing) == reads_halves(other.pairing);
 }
 
 // The frequencies for one position on all axes. If pairs turn by the sum over axes, their
@@ -34,7 +32,7 @@ std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Nu
 
 std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
                                                        std::int64_t pair) {
-  if (reads_neighbours(window.pairing))
+  if (!reads_halves(window.pairing))
     return {window.first_feature + 2 * pair, window.first_feature + 2 * pair + 1};
   const std::int64_t half = window.pairs() / window.blocks;
   const std::int64_t begin = window.first_feature + pair / half * 2 * half + pair % half;

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "base/pairing.hpp"
 #include "rotary/position_maps.hpp"
 #include "tensor/element_runs.hpp"
 #include "tensor/view_checks.hpp"
@@ -19,9 +21,7 @@ namespace rotary {
 namespace {
 
 Status check_two_angles(const HeadWindow& window, std::size_t inv_freq, const PairAxes& axes) {
-  const bool keeps_order =
-      window.pairing == Pairing::half || window.pairing == Pairing::interleaved;
-  if (!keeps_order || window.blocks != 1) {
+  if (!is_enumerator(window.pairing.get()) || !keeps_order(window.pairing) || window.blocks != 1) {
     return invalid_argument("window: pairing must be half or interleaved in 1 block, got value ",
                             static_cast<std::int32_t>(window.pairing.get()), " in ", window.blocks);
   }
@@ -68,7 +68,7 @@ struct PairRun {
 template <class View, class Byte>
 std::array<ElementRunOf<Byte>, 2> runs_of(const View& view, std::int64_t head_offset,
                                           const HeadWindow& window, const PairRun& run) {
-  const bool halves = window.pairing == Pairing::half;
+  const bool halves = reads_halves(window.pairing);
   const std::int64_t step = halves ? 1 : 2;
   const std::int64_t apart = halves ? window.pairs() : 1;
   const std::int64_t bytes = size_in_bytes(view.dtype);
@@ -90,7 +90,7 @@ struct HeadAt {
 
 void turn_head(const HeadsView& dst, const ConstHeadsView& src, const HeadAt& at,
                const HeadWindow& window, std::span<const double> cos, std::span<const double> sin) {
-  const bool halves = window.pairing == Pairing::half;
+  const bool halves = reads_halves(window.pairing);
   RunValues x;
   RunValues y;
   for (std::int64_t first = 0; first < window.pairs(); first += run_features) {
