@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "reference/forms.hpp"
 #include "rotary/numeric_contract.hpp"
 
 namespace rotary::bench {
@@ -12,14 +13,12 @@ namespace {
 
 constexpr std::int64_t most_sampled_tokens = 32;
 
-// The other feature of a rotated feature's pair. interleaved_to_half reads neighbours and writes
-// halves; backward, it reads halves and writes neighbours.
+// The other feature of a rotated feature's pair, in the order that the call writes.
 std::int64_t partner(const HeadWindow& window, Direction direction, std::int64_t feature) {
   const std::int64_t i = feature - window.first_feature;
-  const bool neighbours =
-      window.pairing == Pairing::interleaved ||
-      (window.pairing == Pairing::interleaved_to_half && direction != Direction::forward);
-  if (neighbours) return window.first_feature + (i ^ 1);
+  const bool forward = direction == Direction::forward;
+  if ((forward ? reference::writes_neighbours : reference::reads_neighbours)(window.pairing))
+    return window.first_feature + (i ^ 1);
   return window.first_feature + (i + window.pairs()) % window.rotary_dim;
 }
 

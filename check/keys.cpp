@@ -43,11 +43,9 @@ HeadNorm in_float32(HeadNorm norm) {
 
 std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Direction direction,
                                                     std::int64_t pair) noexcept {
-  const Pairing pairing = window.pairing;
-  const bool permutes = pairing == Pairing::interleaved_to_half;
-  const bool in_halves = permutes ? direction != Direction::forward : pairing == Pairing::half;
+  const bool forward = direction == Direction::forward;
   const std::int64_t begin = window.first_feature;
-  if (in_halves) {
+  if (!(forward ? reference::reads_neighbours : reference::writes_neighbours)(window.pairing)) {
     const std::int64_t of_block = window.pairs() / window.blocks;
     const std::int64_t first = begin + pair + pair / of_block * of_block;
     return {first, first + of_block};

@@ -48,9 +48,7 @@ TEST_F(Cuda, AppendIsBitIdenticalToTheCpu) {
 TEST_F(Cuda, ShiftIsBitIdenticalToTheCpu) {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
-    const HeadWindow window = window_of(
-        one_of(random, windows),
-        one_of(random, {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half}));
+    const HeadWindow window = window_of(one_of(random, windows), one_of(random, all_pairings));
     const BothFrequencies before = random_frequencies(random, window);
     const BothFrequencies after = random_frequencies(random, window);
     const bool alike = one_of(random, 0, 1) == 0;

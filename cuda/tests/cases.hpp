@@ -123,9 +123,7 @@ struct AppendShape {
 };
 
 [[nodiscard]] inline AppendShape random_append(Random& random) {
-  AppendShape made{.window = window_of(one_of(random, windows),
-                                       one_of(random, {Pairing::half, Pairing::interleaved,
-                                                       Pairing::interleaved_to_half})),
+  AppendShape made{.window = window_of(one_of(random, windows), one_of(random, all_pairings)),
                    .shape = random_shape(random),
                    .v_features = one_of(random, {64, 128, 37}),
                    .cache = {}};

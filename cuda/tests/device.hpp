@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -131,6 +132,10 @@ using Random = std::mt19937_64;
 }
 template <class Value, std::size_t Count>
 [[nodiscard]] Value one_of(Random& random, const Value (&values)[Count]) {
+  return values[static_cast<std::size_t>(one_of(random, 0, static_cast<std::int64_t>(Count) - 1))];
+}
+template <class Value, std::size_t Count>
+[[nodiscard]] Value one_of(Random& random, const std::array<Value, Count>& values) {
   return values[static_cast<std::size_t>(one_of(random, 0, static_cast<std::int64_t>(Count) - 1))];
 }
 

@@ -9,9 +9,7 @@ namespace {
 TEST_F(Cuda, RotateIsBitIdenticalToTheCpu) {
   Random random(1);
   for (int round = 0; round < 600; ++round) {
-    const HeadWindow window = window_of(
-        one_of(random, windows),
-        one_of(random, {Pairing::half, Pairing::interleaved, Pairing::interleaved_to_half}));
+    const HeadWindow window = window_of(one_of(random, windows), one_of(random, all_pairings));
     const BothFrequencies frequencies = random_frequencies(random, window);
     const Shape shape = random_shape(random);
     const Extents extents = extents_of(shape, window.head_dim);
