@@ -22,13 +22,10 @@
 
 namespace rotary {
 
-// Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k]; a token at
-// position t becomes x + p(t). docs/theory/absolute.md says which model uses which table.
-//
-//   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
-//   fill_sinusoidal(rows, table, ConsecutivePositions{.tokens = 128});
+// Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k].
+// docs/theory/absolute.md lists the models and their tables.
 
-// The features of the sine and the cosine of pair k. For an odd dim see SinusoidalSpacing.
+// The features that hold the sine and the cosine of pair k; half is floor(dim / 2).
 enum class SinusoidalLayout : std::int32_t {
   interleaved = 1,   // (2k, 2k + 1): Attention Is All You Need, DistilBERT, XLM
   sin_then_cos = 2,  // (k, half + k): tensor2tensor, fairseq, Marian, Whisper
@@ -39,13 +36,13 @@ enum class SinusoidalLayout : std::int32_t {
 inline constexpr std::array all_sinusoidal_layouts = {
     SinusoidalLayout::interleaved, SinusoidalLayout::sin_then_cos, SinusoidalLayout::cos_then_sin};
 
-// How the frequencies fall from 1 towards 1/base, for d features.
+// The frequencies of d features: how they fall from 1 towards 1/base.
 enum class SinusoidalSpacing : std::int32_t {
-  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has only its sine, or its
-  // cosine with cos_then_sin.
+  // base^(-2k/d), which ends before 1/base. With an odd d the last pair has one feature: its cosine
+  // with cos_then_sin, else its sine.
   even = 1,
-  // base^(-k/(h - 1)), h = floor(d/2), up to and including 1/base: tensor2tensor, fairseq, Whisper.
-  // With an odd d the last feature is 0.
+  // base^(-k/(floor(d/2) - 1)), which ends at 1/base: fairseq, Whisper. With an odd d the last
+  // feature is 0.
   ends = 2,
 };
 
@@ -59,27 +56,26 @@ inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
 // "even", "ends".
 [[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
 
-// One sinusoidal encoding. Members without a default must be given: models differ in them.
+// One sinusoidal encoding. Members whose values differ between models have no default.
 struct SinusoidalSpec {
-  std::int64_t dim = 0;   // d, features: 1 to 2^20; at least 4 for spacing ends
-  Required<double> base;  // finite, > 1; 10000 in every model known
+  std::int64_t dim = 0;   // d, number of features: 1 to 2^20, from 4 with spacing ends
+  Required<double> base;  // finite, > 1; 10000 in every known model
   Required<SinusoidalLayout> layout;
   Required<SinusoidalSpacing> spacing;
-  // Added to each position, exactly, even if the sum leaves int64. fairseq: padding_idx + 1.
+  // Added to each position; the sum may leave int64. fairseq: padding_idx + 1.
   std::int64_t position_offset = 0;
-  // Tokens at this position (before the offset) get a row of zeros. fairseq: -1, which
-  // positions_from_mask gives to padding.
+  // Tokens with this position (without the offset) get zeros. fairseq: -1 (positions_from_mask()).
   std::optional<std::int64_t> zero_position = {};
 };
 
-// Specs of known models, with base 10000. This one: the Transformer paper, DistilBERT, XLM.
+// The Transformer paper, DistilBERT, XLM. Base 10000, as in all specs below.
 [[nodiscard]] inline SinusoidalSpec transformer_sinusoidal(std::int64_t dim) noexcept {
   return {.dim = dim,
           .base = 10000.0,
           .layout = SinusoidalLayout::interleaved,
           .spacing = SinusoidalSpacing::even};
 }
-// Marian, Pegasus, RoFormer and CTRL; Megatron where dim is even.
+// Marian, Pegasus, RoFormer, CTRL; Megatron if dim is even.
 [[nodiscard]] inline SinusoidalSpec marian_sinusoidal(std::int64_t dim) noexcept {
   return {.dim = dim,
           .base = 10000.0,
@@ -94,7 +90,7 @@ struct SinusoidalSpec {
           .spacing = SinusoidalSpacing::ends};
 }
 // fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2. Positions count from 0; padding has -1. padding_idx:
-// the id of the padding token, 1 in most of these models.
+// the id of the padding token, mostly 1.
 [[nodiscard]] inline SinusoidalSpec fairseq_sinusoidal(std::int64_t dim,
                                                        std::int64_t padding_idx) noexcept {
   SinusoidalSpec spec = whisper_sinusoidal(dim);
@@ -109,31 +105,29 @@ struct SinusoidalSpec {
   return spec;
 }
 
-// The frequencies of a spec, made once by make_sinusoidal. Error bounds refer to inv_freq.
+// The frequencies of a spec, made by make_sinusoidal(). Error bounds refer to inv_freq.
 struct Sinusoidal {
   SinusoidalSpec spec;
-  std::vector<double> inv_freq;      // radians per position: ceil(d/2); floor(d/2) for ends
+  std::vector<double> inv_freq;      // radians per position: [ceil(d/2)]; ends: [floor(d/2)]
   std::vector<std::uint64_t> turns;  // turns per position in units of 2^-64, modulo 1
 };
 
-// Errors: invalid_argument when the spec breaks a requirement stated with its fields;
-// out_of_memory.
+// Errors: invalid_argument for a broken requirement of the spec's members; out_of_memory.
 [[nodiscard]] ROTARY_API Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept;
 
 // Contract of the functions below. dst and src have spec.dim features and one token for each
 // position; the batch of the positions is 1 or that of dst. To work in place, pass the same view
-// twice; otherwise dst and src share no element. dst shares no element with the positions, and its
-// elements are distinct. Arithmetic is double with one rounding to nearest even on store, for every
-// dtype. On one instruction set a position always gives the same bits, whatever the batch, split or
-// strides. Nothing is allocated on success; nothing is written on an error. Errors:
-// invalid_argument, with the requirement and what was got; unsupported, as rotate().
+// twice. Otherwise dst shares no element with src or the positions; its elements are distinct.
+// Arithmetic is double, rounded once to nearest even on store. On one instruction set the bits
+// depend on the position and the input alone. Nothing is allocated on success; nothing is written
+// on an error. Errors: invalid_argument, with the requirement and what was got; unsupported, as
+// rotate().
 
-// dst = p(position), within sinusoidal_error_bound (numeric_contract.hpp) of the exact value, for
-// integer and real positions.
+// dst = p(position), within sinusoidal_error_bound (numeric_contract.hpp) of the exact value.
 [[nodiscard]] ROTARY_API Status fill_sinusoidal(TokensView dst, const Sinusoidal& sinusoidal,
                                                 const Positions& positions) noexcept;
 
-// embedding_scale: the factor of x, √d in the Transformer paper and in Marian; finite.
+// embedding_scale: the factor on src, finite; √d in the Transformer paper and in Marian.
 struct AddOptions {
   double embedding_scale = 1;
 };
@@ -145,28 +139,27 @@ struct AddOptions {
                                                const Positions& positions,
                                                const AddOptions& options = {}) noexcept;
 
-// dst = M(distance) src, where M(Δ) is the linear map with p(t + Δ) = M(Δ) p(t) for every t. It
-// rotates each pair:
-//     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)),  φ = inv_freq[k].
-// Distances are given like positions; position_offset and zero_position are ignored, and rows of
-// zeros stay zeros. Refuses an odd dim with spacing even, because the last pair has one number.
+// dst = M(distance) src, where M(Δ) p(t) = p(t + Δ) for every t. With φ = inv_freq[k], M(Δ) rotates
+// pair k:
+//     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)).
+// Ignores position_offset and zero_position. Refuses an odd dim with spacing even.
 [[nodiscard]] ROTARY_API Status shift_sinusoidal(TokensView dst, ConstTokensView src,
                                                  const Sinusoidal& sinusoidal,
                                                  const Positions& distances) noexcept;
 
-// Learned tables: a token's position, id or segment selects a table row, which is added. A row
-// number outside the table is an error.
+// Learned tables: a token's position, id or segment selects the table row that is added to it. A
+// row number outside the table is an error.
 //
 //   add_learned(x, x, {.table = weights, .rows = {.indices = ConsecutivePositions{.tokens =
 //   128}}});
 
 // The table row of each token: index + offset.
 struct TableRows {
-  Positions indices;  // consecutive, int32 or int64; a batch of 1 serves every batch row
-  // 2 for OPT and BART. padding_idx + 1 for RoBERTa and similar: padding, whose index is -1
-  // (positions_from_mask), then gets row padding_idx.
+  Positions indices;  // not double; batch 1: the same in every batch row
+  // 2 for OPT and BART. padding_idx + 1 for RoBERTa, whose padding has index -1
+  // (positions_from_mask) and so gets row padding_idx.
   std::int64_t offset = 0;
-  // This row gets no gradient, as padding_idx of torch's Embedding. It is read like any other.
+  // This row gets no gradient, like padding_idx of torch's Embedding.
   std::optional<std::int64_t> padding_row = {};
 };
 
@@ -176,15 +169,15 @@ struct Lookup {
   TableRows rows;
 };
 
-// Contract of the functions below. Tables have the dtype and the features of the tokens. Indices
-// have as many tokens as the view, and a batch of 1 or that of the view. A destination has distinct
+// Contract of the functions below. Tables have the dtype and the number of features of the tokens.
+// Indices have as many tokens as the view, and batch 1 or its batch. A destination has distinct
 // elements and shares none with what the call reads; add_learned also works in place (the same view
 // twice). Nothing is allocated on success; nothing is written on an error. The error names the
-// first wrong index. To use threads, split the views by tokens or, for gradients, by features; the
-// bits do not change.
+// first wrong index. The bits do not change if threads split the views by tokens (gradients: by
+// features).
 
-// dst = src + row of the token. Sums are double, rounded once to nearest even on store; in float32
-// the result has the bits of a float32 addition.
+// dst = src + row of the token. Sums are double, rounded once to nearest even on store, so f32
+// results have the bits of a float32 addition.
 [[nodiscard]] ROTARY_API Status add_learned(TokensView dst, ConstTokensView src,
                                             const Lookup& lookup) noexcept;
 
@@ -194,64 +187,60 @@ struct Lookup {
                                                std::span<const Lookup> lookups) noexcept;
 
 // The gradient of a table: gradient[row] += upstream[token] for each token that takes the row,
-// except padding_row. Tokens are added in order of batch row and token. Each sum is rounded to the
-// gradient's dtype, f32 or f64, so every call gives the same bits. upstream, the gradient of dst,
-// may have any dtype; f64 needs a gradient of f64. If strides of 0 repeat its elements, upstream
-// has fewer than 2^36. (The gradient of add_learned's src is upstream itself.)
+// except padding_row. Tokens are added in order, and each sum is rounded to the gradient's dtype,
+// f32 or f64. upstream is the gradient of dst (and of add_learned's src), of any dtype; f64 needs a
+// gradient of f64. If strides of 0 repeat its elements, upstream has fewer than 2^36.
 [[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
                                                    ConstTokensView upstream) noexcept;
 
-// Positions of padded batches: in each batch row 0, 1, 2, … for tokens whose mask is 1, and -1
-// where it is 0. Padding may be anywhere in the row. Both are [batch, tokens], contiguous. Errors:
-// invalid_argument for sizes that differ or are no multiple of batch, for a mask value other than 0
-// or 1, and for a mask that shares a byte with positions.
+// Positions of padded batches: in each batch row 0, 1, 2, … for tokens with mask 1, and -1 for mask
+// 0. Both are [batch, tokens], contiguous. Errors: invalid_argument for sizes that differ or are no
+// multiple of batch, other mask values, and a mask that shares a byte with positions.
 [[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask,
                                                     std::int64_t batch) noexcept;
 
-// Resizes a learned table to another length or grid, as vision transformers do for images of
-// another size.
+// Resizing of learned tables, as vision transformers do for images of another size.
 //
 //   interpolate_table(table_of_1024, table_of_512, LinearInterpolation{});
 
 // Makes n rows from m rows. Row i is interpolated at x = max(0, (i + 1/2) m/n - 1/2) from its two
 // neighbours. torch's interpolate(mode="linear", align_corners=False).
 struct LinearInterpolation {
-  std::int64_t kept_rows = 0;  // rows at the start that are copied unchanged (class tokens)
+  std::int64_t kept_rows = 0;  // first rows, copied unchanged (class tokens)
 };
 
-// Row r, column c of the grid is table row r*columns + c.
+// A grid whose row r, column c is table row r*columns + c.
 struct TableGrid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
 };
 
-// Interpolates along both axes of a grid, from 4 x 4 neighbours at x = (i + 1/2) m/n - 1/2. A
-// neighbour beyond the border takes the border's row. Weights: Keys's cubic convolution with a =
-// -3/4. torch's interpolate(size=…, mode="bicubic", align_corners=False, antialias=False): ViT,
-// DeiT.
+// Resizes sides m of a grid to n: interpolates at x = (i + 1/2) m/n - 1/2 from 4 x 4 neighbours,
+// with Keys's cubic convolution and a = -3/4. A neighbour beyond the border takes the border's row.
+// torch's interpolate(size=…, mode="bicubic", align_corners=False, antialias=False): ViT, DeiT.
 struct BicubicInterpolation {
   std::int64_t kept_rows = 0;
   TableGrid from;
   TableGrid to;
-  // Added in double to the sides n of `to` when coordinates are computed: 0.1 in DINO and DINOv2,
-  // as scale_factor=(n + 0.1)/m. In [0, 1); if it is not 0, sides are at most 2^26.
+  // Added to n in the formula of x: 0.1 in DINO and DINOv2 (scale_factor=(n + 0.1)/m). In [0, 1);
+  // if it is not 0, sides are at most 2^26.
   double size_offset = 0;
 };
 
 using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
 
-// Computes dst from src. Both have the same dtype and features, and as many rows as `interpolation`
-// says; rows and sides are at most 2^30. dst has distinct elements and shares none with src.
-// Weights and sums are double, rounded once to nearest even on store. A neighbour of weight 0 is
-// not read. So without a size_offset, a side of the same length is copied, NaN and Inf included.
+// Computes dst from src, which have the same dtype and features and the rows that `interpolation`
+// names; rows and sides are at most 2^30. dst has distinct elements and shares none with src.
+// Weights and sums are double, rounded once to nearest even on store. Neighbours of weight 0 are
+// not read; without a size_offset, a side that keeps its length is copied, NaN and Inf included.
 // Nothing is allocated on success; nothing is written on an error. Errors: invalid_argument.
 [[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
                                                   const TableInterpolation& interpolation) noexcept;
 
-// The backward pass of interpolate_table: adds the contributions of upstream, the gradient of dst,
-// to gradient, which has the shape of src. Rows of upstream are added in order; each sum is rounded
-// to the gradient's dtype, f32 or f64. upstream may have any dtype; f64 needs a gradient of f64.
+// The backward pass of interpolate_table: adds what upstream, the gradient of dst, contributes to
+// the gradient of src. Rows of upstream are added in order; each sum is rounded to the gradient's
+// dtype, f32 or f64. upstream may have any dtype; f64 needs a gradient of f64.
 [[nodiscard]] ROTARY_API Status add_interpolation_gradient(
     TableView gradient, ConstTableView upstream, const TableInterpolation& interpolation) noexcept;
 

@@ -18,32 +18,31 @@ namespace rotary {
 // The quantities that the error of attend() depends on, for one query of one head.
 struct AttendedRow {
   std::int64_t head_dim = 0;
-  std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
+  std::int64_t keys = 0;  // that the query sees; the bound is useful up to about 2^22
   // The largest |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the additive mask| over
-  // those keys. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
-  // |bias| is the sum of the magnitudes of the terms of its formula (for key_position: |slope| *
-  // (|key| + |query|)).
+  // those keys. |q|, |k| and |a| (shaw_keys) are Euclidean norms after rotation. |bias| is the sum
+  // of magnitudes of its formula's terms (key_position: |slope| * (|key| + |query|)).
   double score_size = 0;
   // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
   double rotation = 0;
   // The part of score_size that shaw_keys add: the largest |scale * factor| * |q| * |a|; else 0.
   double distance_size = 0;
-  // Number of vectors of shaw_values that the keys use, at most `keys`; 0 without.
+  // Number of vectors of shaw_values in use, at most `keys`; else 0.
   std::int64_t value_distances = 0;
   // The part of score_size that the additive mask adds: the largest |number|; else 0.
   double mask_size = 0;
   double softcap = 0;  // 0: none
-  // True if keys and values are in 8 bits. Their scales add a rounding to each score (or key) and
-  // to each value. The exact k and v are then scale * element.
+  // True if keys and values are in 8 bits; exact k and v are then scale * element. The scales add a
+  // rounding to each score (or key) and to each value.
   bool quantized = false;
 };
 
-// Error of a score. In units of 2^-24 * score_size: 2 roundings of the query, 1 of the bias, 1 for
-// each feature, 1 of the sum with the bias, 3 for subtracting the running maximum, those of the
-// rotations, and 1 for keys in 8 bits. shaw_keys add 1 rounding for each feature, relative to
-// distance_size. A softcap adds 4 roundings (two constants, two products) and 4 ulp of a tanh: 12
-// units of the capped score. A mask adds 2 roundings of its number and 1 of the sum. score_size is
-// in [2^-60, 2^60]; no norm in it is above 2^100, |q| times the scale included.
+// Error of a score. Units of 2^-24 * score_size: 2 for the query, 1 for the bias, 1 for each
+// feature, 1 for the sum with the bias, 3 for the difference from the running maximum, those of the
+// rotations, and 1 for keys in 8 bits. shaw_keys add 1 unit of distance_size for each feature. A
+// softcap adds 12 units of the capped score: 4 roundings, and a tanh with an error of 4 ulp. A mask
+// adds 2 units of its number and 1 of the sum. For score_size in [2^-60, 2^60] and norms of at most
+// 2^100, |q| times the scale included.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double scales = row.quantized ? 1 : 0;
@@ -54,16 +53,15 @@ struct AttendedRow {
          (1 + 0x1p-8);
 }
 
-// The most times that a row's sums are rescaled to another maximum: once for each tile of at least
-// 64 keys, and once for each merged partial result of at least 128 keys. Tiles are cut at the end
-// of the sinks and at the start of the window.
+// The most times that a row's sums are rescaled to a new maximum: once for each tile of at least 64
+// keys and each partial result of at least 128 keys. Sinks and windows add tiles.
 [[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
   const std::int64_t rescalings = row.keys / 32 + 4;
   return static_cast<double>(rescalings);
 }
 
-// Error of the sums of weights and weighted values, of their division, and of the product with
-// shaw_values, relative to the sum of magnitudes. Infinite if no bound holds.
+// Error of the sums of weights and of weighted values (shaw_values included) and of their quotient,
+// relative to the sum of magnitudes. Infinite if no bound holds.
 [[nodiscard]] inline double attend_sums_error(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const auto keys = static_cast<double>(row.keys);
@@ -77,10 +75,10 @@ struct AttendedRow {
   return sums < 0.5 ? sums / (1 - sums) : std::numeric_limits<double>::infinity();
 }
 
-// |float32 element of attend() - exact| in units of 2^-24 * size. The size of a feature is the
-// largest |element of v| plus the largest |element of shaw_values|, over the keys that the query
-// sees; it is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
-// docs/numeric-contract.md derives the bound.
+// |float32 element of attend() - exact| in units of 2^-24 * size. size of a feature: the largest
+// |element of v| plus the largest |element of shaw_values| over the keys that the query sees; 0 or
+// in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound. docs/numeric-contract.md
+// derives the bound.
 [[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
@@ -88,9 +86,8 @@ struct AttendedRow {
   return (weights + attend_sums_error(row)) * 0x1p24;
 }
 
-// |number of AttendOptions::weights - exact weight|, relative to the exact weight; small weights
-// lose up to 2^-125 more. Also bounds |sum of the weights - 1| for a query that sees a key. A
-// weight has the error of its own score and, through the sum, the errors of all scores.
+// Relative error of AttendOptions::weights; small weights lose up to 2^-125 more. Also bounds |sum
+// of the weights - 1| for a query that sees a key.
 [[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
@@ -98,8 +95,7 @@ struct AttendedRow {
   return std::expm1(exponent) + std::exp(exponent) * sum / (1 - sum);
 }
 
-// |log_sum_exp of attend() - exact| for a query that sees a key: the errors of the score and of the
-// sum of weights, and one rounding of the result to float32.
+// |log_sum_exp of attend() - exact| for a query that sees a key.
 [[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
                                                            double log_sum_exp) noexcept {
   const auto keys = static_cast<double>(row.keys);
@@ -109,22 +105,22 @@ struct AttendedRow {
   return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
 }
 
-// The quantities that the bound of linear_attend() depends on. Errors are relative to a feature (or
-// its pair), in units of the unit roundoff u: 2^-24, or 2^-53 for f64.
+// The quantities that the error of linear_attend() depends on. Errors are relative to a feature (or
+// its pair), in units of u = 2^-24, or 2^-53 for f64.
 struct LinearErrors {
   DType dtype = {};
   std::int64_t features = 0;
-  std::int64_t tokens = 0;    // keys that the query with the most of them sees, at most 2^24
-  double feature_errors = 0;  // of a feature of q plus of a feature of k
-  double turn_errors = 0;     // of the rotations of q plus of k (rotate_error_bound); 0 without
+  std::int64_t tokens = 0;    // most keys that a query sees, at most 2^24
+  double feature_errors = 0;  // that of a feature of q plus one of k
+  double turn_errors = 0;     // rotate_error_bound of q plus that of k; else 0
 };
 
-// feature_errors of a feature elu(x) + 1: the sum is rounded once, the exponential is off by 3.
+// The error of a feature elu(x) + 1.
 inline constexpr double elu_feature_error = 3;
 
-// feature_errors of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, with summands =
-// head_dim; for SoftmaxExp the largest |x|, with summands = 0. The reduced exponent is at most 88
-// (double: 709) and is rounded, too.
+// The error of a feature e^exponent, whose exponent is at most 88 (double: 709) after reduction.
+// PositiveRandomFeatures: summands = head_dim, size = the largest Σ |w_d y_d| + |y|² of a token.
+// SoftmaxExp: summands = 0, size = the largest |x|.
 [[nodiscard]] inline double exponential_feature_error(DType dtype, std::int64_t summands,
                                                       double size) noexcept {
   const double left = dtype == DType::f64 ? 709 : 88;
@@ -132,8 +128,8 @@ inline constexpr double elu_feature_error = 3;
 }
 
 // |element of linear_attend - exact| before it is stored as bf16 or f16 (stored_error_bound), in
-// units of u * Σ_j |w_j| |v_j| / denominator. |w_j| is Σ |φ(q)_r| |ϕ(k_j)_r|; a rotated pair
-// contributes the product of its two hypots. docs/numeric-contract.md counts the roundings.
+// units of u * Σ_j |w_j| |v_j| / denominator. |w_j| = Σ |φ(q)_r| |ϕ(k_j)_r|, where a rotated pair
+// adds the product of its two hypots. docs/numeric-contract.md derives the bound.
 [[nodiscard]] inline double linear_attention_error_bound(const LinearErrors& of) noexcept {
   const bool wide = of.dtype == DType::f64;
   const double sums = wide ? 4 * static_cast<double>(of.tokens) : 1;
@@ -143,9 +139,9 @@ inline constexpr double elu_feature_error = 3;
   return relative < 1 ? roundings / (1 - relative) : std::numeric_limits<double>::infinity();
 }
 
-// Error from underflow of a feature or of a product of two, relative to the largest |v|; add it to
-// the bound above. largest: the largest feature, 1 for exponentials. epsilon: the call's, or
-// another positive lower bound of the denominator. Without one there is no bound.
+// Error from underflow of features and of products of two, relative to the largest |v|; add it to
+// the bound above. largest: the largest feature; 1 for exponentials. epsilon: the call's, or
+// another positive lower bound of the denominator; without one there is no bound.
 [[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
                                                        double epsilon) noexcept {
   const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
@@ -153,8 +149,7 @@ inline constexpr double elu_feature_error = 3;
          epsilon;
 }
 
-// Error from underflow of products with values, whatever the values are; add it to the two above.
-// largest and epsilon: as there.
+// Error from underflow of products with values, absolute; add it, too. largest, epsilon: as above.
 [[nodiscard]] inline double linear_attention_value_underflow(const LinearErrors& of, double largest,
                                                              double epsilon) noexcept {
   const double smallest = of.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
@@ -162,8 +157,7 @@ inline constexpr double elu_feature_error = 3;
   return products * std::max(largest, 1.0) * smallest / epsilon;
 }
 
-// attend_error_bound for attend_mapped(), which merges attentions over `parts` parts of the keys.
-// row describes all keys.
+// attend_error_bound for attend_mapped(). parts: number of merged attentions. row: all keys.
 [[nodiscard]] inline double attend_mapped_error_bound(const AttendedRow& row,
                                                       std::int64_t parts) noexcept {
   const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axes: rotary embedding for positions with several coordinates, such as time, row and column of a
-// video patch. Each pair of a head turns by one coordinate times its frequency. Axes says which
-// coordinate, and where the frequency comes from. docs/theory/axes.md names the layout of each
-// published model.
+// video patch. Axes gives each pair of features its coordinate and its frequency.
+// docs/theory/axes.md names the layout of each published model.
 //
 //   // Qwen2-VL: 16 pairs for t, 24 for h, 24 for w.
 //   spec.axes = Axes{.pairs = {16, 24, 24}, .exponents = AxisExponents::shared};
@@ -19,14 +18,12 @@
 
 namespace rotary {
 
-// A member that must be given: leaving it out of a designated initialiser does not compile.
-//
-//   const RotarySpec spec{.head_dim = 128, .base = 1e4, .pairing = Pairing::half};  // or no spec
+// A member that must be given: a designated initialiser without it does not compile.
 template <class T>
 class Required {
  public:
   Required() = delete;
-  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value it holds
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as its value
   constexpr Required(T value) : value_(std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator const T&() const noexcept { return value_; }
@@ -45,15 +42,14 @@ class Required {
 // The most coordinates of a position. Published models have 2 to 4.
 inline constexpr std::int64_t max_axes = 8;
 
-// How the pairs of a head, i = 0, 1, …, are dealt to n axes.
+// How the pairs i = 0, 1, … of a head are distributed over n axes.
 enum class AxisArrangement : std::int32_t {
-  // All pairs of the first axis, then all of the second, …: M-RoPE of Qwen2-VL, vision towers,
-  // Flux.
+  // All pairs of the first axis, then all of the second, …: Qwen2-VL, vision towers, Flux.
   blocks = 1,
-  // Pair i belongs to axis i % n until that axis has all its pairs, then to the first axis:
-  // Qwen3-VL's interleaved M-RoPE; NeoMME, Kimi-K2.5 and LTX-Video, whose axes are equally large.
+  // Pair i belongs to axis i % n until that axis has all its pairs; the remaining ones belong to
+  // the first axis: Qwen3-VL, NeoMME, Kimi-K2.5, LTX-Video.
   interleaved = 2,
-  // All axes but the last in turn, then all pairs of the last: Ernie-4.5-VL (h, w, h, w, …, t, t).
+  // The axes before the last take turns; then all pairs of the last: Ernie-4.5-VL (h, w, …, t, t).
   interleaved_then_last = 3,
 };
 
@@ -61,14 +57,14 @@ enum class AxisArrangement : std::int32_t {
 inline constexpr std::array all_axis_arrangements = {
     AxisArrangement::blocks, AxisArrangement::interleaved, AxisArrangement::interleaved_then_last};
 
-// Which frequency a pair has. ω_i is the spec's i-th frequency for rotary_dim features.
+// The frequency of each pair. ω_i is the spec's i-th frequency for rotary_dim features.
 enum class AxisExponents : std::int32_t {
-  // Pair i has ω_i on any axis: M-RoPE of text models. Text then turns as with one axis.
+  // Pair i has ω_i, whatever its axis: M-RoPE of text models. Text, whose coordinates are equal,
+  // rotates as with one axis.
   shared = 1,
-  // Each axis starts its own series: its pair k of m has base^(-k/m). Vision towers, diffusion
-  // transformers.
+  // Pair k of an axis with m pairs has base^(-k/m): vision towers, diffusion transformers.
   own = 2,
-  // Axis a of n has ω_a, ω_(a+n), ω_(a+2n), …, although its pairs are adjacent: Pixtral.
+  // The pairs of axis a of n have ω_a, ω_(a+n), ω_(a+2n), …: Pixtral.
   in_turn = 3,
 };
 
@@ -80,18 +76,16 @@ inline constexpr std::array all_axis_exponents = {AxisExponents::shared, AxisExp
 [[nodiscard]] ROTARY_API std::string_view to_string(AxisArrangement arrangement) noexcept;
 [[nodiscard]] ROTARY_API std::string_view to_string(AxisExponents exponents) noexcept;
 
-// Lists have one entry for each axis, in the order of the coordinates of positions.
+// Each list has one entry for each axis, in the order of a position's coordinates.
 struct Axes {
-  std::vector<std::int64_t> pairs;  // each >= 1 (mrope_section); they sum to rotary_dim / 2
+  std::vector<std::int64_t> pairs;  // each >= 1, in sum rotary_dim / 2 (mrope_section)
   AxisArrangement arrangement = AxisArrangement::blocks;
   Required<AxisExponents> exponents;
-  // The axes in the order in which pairs are dealt to them: {1, 0} for models that put w before h.
-  // Empty: 0, 1, ….
+  // The order in which axes get pairs: {1, 0} for models that put w before h. Empty: 0, 1, ….
   std::vector<std::int64_t> order = {};
-  // Base of each axis, finite and > 1 (Cosmos). Empty: the spec's for all. Only with own exponents.
+  // Base of each axis, finite and > 1 (Cosmos). Empty: the spec's. Only with exponents own.
   std::vector<double> bases = {};
-  // Factor of each axis' frequencies: finite, not 0. Empty: 1. 2π for coordinates in [-1, 1]
-  // (DINOv3).
+  // Factor on each axis' frequencies: finite, not 0; DINOv3: 2π. Empty: 1.
   std::vector<double> scales = {};
 
   friend bool operator==(const Axes&, const Axes&) = default;
@@ -100,8 +94,9 @@ struct Axes {
 // The axis of each pair, computed from Axes.
 struct PairAxes {
   std::int64_t count = 1;  // coordinates of a position, 1..max_axes
-  // [pairs], each in 0..count-1. Empty with count > 1: the axes are dense. Each pair then turns by
-  // the sum over all axes of coordinate * frequency[count][pairs] (RoPE-ViT mixed, Mochi).
+  // [pairs], each in 0..count-1; empty for one axis. Empty with count > 1 means dense axes
+  // (RoPE-ViT mixed, Mochi): each pair has a frequency for every axis, [count][pairs], and turns by
+  // the sum over the axes of coordinate * frequency.
   std::vector<std::int32_t> of_pair = {};
 
   [[nodiscard]] bool is_dense() const noexcept { return count > 1 && of_pair.empty(); }

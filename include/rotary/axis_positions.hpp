@@ -31,7 +31,7 @@ struct AxisPositions {
     return numbers[static_cast<std::size_t>(axis * tokens + token)];
   }
 
-  // Points into numbers.
+  // A view of `numbers`.
   [[nodiscard]] TokenArray<Number> view() const& noexcept {
     return {.data = numbers.data(), .tokens = tokens, .axes = axes, .axis_stride = tokens};
   }
@@ -40,7 +40,7 @@ struct AxisPositions {
   friend bool operator==(const AxisPositions&, const AxisPositions&) = default;
 };
 
-// The most tokens of a call; more are refused before anything is allocated.
+// The most tokens of a call. A call that would make more fails before it allocates.
 inline constexpr std::int64_t most_axis_tokens = std::int64_t{1} << 28;
 
 // Patches of an image or a video. An image has 1 frame. Each extent is 1 or more.
@@ -65,23 +65,23 @@ struct TextTokens {
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> text_positions(
     const TextTokens& text) noexcept;
 
-// [3][frames * rows * columns]: time, row and column of each patch, from 0. merge 1: row by row.
-// merge m: in blocks of m x m patches, for towers that merge a block into one token
-// (get_vision_position_ids of vision_utils.py in huggingface/transformers); rows and columns must
-// be multiples of m. A tower with two axes uses axes 1 and 2.
+// Frame, row and column of each patch, from 0: [3][frames * rows * columns]. Patches come row by
+// row or, with merge > 1, in blocks of merge x merge, which a tower merges into one token
+// (get_vision_position_ids of vision_utils.py in huggingface/transformers). rows and columns must
+// be multiples of merge. A tower with two axes uses axes 1 and 2.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> grid_positions(
     const PatchGrid& grid, std::int64_t merge = 1) noexcept;
 
-// As grid_positions, row by row, but rows and columns count from the centre: n of them are at -(n -
-// n/2) to n/2 - 1 (integer division). Frames count from first_frame (-2^53 to 2^53). Qwen-Image's
+// grid_positions with merge 1 and the origin in the centre: n rows or columns are numbered from -(n
+// - n/2) to n/2 - 1 (integer division). Frames count from first_frame (-2^53 to 2^53). Qwen-Image's
 // scale_rope: QwenEmbedRope of transformer_qwenimage.py in huggingface/diffusers. Qwen-Image's text
 // starts at max(rows / 2, columns / 2) of the largest image.
 [[nodiscard]] ROTARY_API Result<AxisPositions<std::int64_t>> centred_grid_positions(
     const PatchGrid& grid, std::int64_t first_frame = 0) noexcept;
 
-// Where an axis of real numbers is sampled.
+// The points at which an axis of real numbers is sampled.
 enum class Sampling : std::int32_t {
-  ends,     // first, ..., last: torch.linspace(first, last, count); count 1: first
+  ends,     // torch.linspace(first, last, count): both ends included; count 1: first
   centres,  // the centres of count equal parts of first to last
 };
 
@@ -93,31 +93,31 @@ struct AxisRegion {
   Sampling sampling = Sampling::ends;
 };
 
-// [axes][product of all counts], the last axis fastest; 1 to 8 axes. The error of a number is at
-// most 2^-51 * max(|first|, |last|) or 2^-1073, whichever is larger. CogVideoX 1.0: Sampling::ends
-// with last = stop (n - 1) / n for n points up to stop (get_3d_rotary_pos_embed of embeddings.py in
-// diffusers). DINOv3: centres from -2π to 2π (modeling_dinov3_vit.py in transformers).
+// All combinations of the regions' points: [axes][product of all counts], the last axis fastest. 1
+// to 8 regions, one for each axis. The error of a number is at most 2^-51 * max(|first|, |last|) or
+// 2^-1073, whichever is larger. CogVideoX 1.0: Sampling::ends with last = stop (n - 1) / n for n
+// points up to stop (get_3d_rotary_pos_embed of embeddings.py in diffusers). DINOv3: centres from
+// -2π to 2π (modeling_dinov3_vit.py in transformers).
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> region_positions(
     std::span<const AxisRegion> regions) noexcept;
 
-// [3][frames * rows * columns]: frames from 0; rows and columns at patch centres. Any picture is
-// centred at 0 and scaled to `area` (in patches; > 0, at most 2^53). So patches are
-// sqrt(area / (rows * columns)) apart. Error: at most 2^-50 times the largest row or column. Mochi,
-// area 192 * 192: MochiRoPE of transformer_mochi.py in diffusers.
+// [3][frames * rows * columns]: frames from 0, and the centres of patches. The centre of the
+// picture is at 0. Neighbouring patches are sqrt(area / (rows * columns)) apart, so that every
+// picture covers `area` (> 0, at most 2^53). Error: at most 2^-50 times the largest row or column.
+// Mochi, area 192 * 192: MochiRoPE of transformer_mochi.py in diffusers.
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid,
                                                                              double area) noexcept;
 
 // Windows of an image in the order in which a tower reads them.
 struct WindowOrder {
-  std::int64_t merge = 2;   // >= 1; rows and columns of the grid are multiples
-  std::int64_t window = 0;  // side of a window in merged tokens, >= 1: pixels / (merge * patch)
+  std::int64_t merge = 2;   // >= 1; divides the grid's rows and columns
+  std::int64_t window = 0;  // side in merged tokens, >= 1: pixels / (merge * patch)
 };
 
-// The order in which a tower with windows reads patches: patch j is patch order[j] of
-// grid_positions(grid, merge), so its position on axis a is positions.at(a, order[j]). Frame by
-// frame, window by window, row by row; windows at the lower and right border may be smaller.
-// get_vision_window_index of vision_utils.py in huggingface/transformers (Qwen2.5-VL: window 112
-// pixels, patch 14, merge 2: 4).
+// The order in which a tower with windows reads patches: its patch j is patch order[j] of
+// grid_positions(grid, merge). Frame by frame, window by window, row by row; windows at the lower
+// and right border may be smaller. get_vision_window_index of vision_utils.py in
+// huggingface/transformers (Qwen2.5-VL: window = 112 / (2 * 14)).
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> window_order(
     const PatchGrid& grid, const WindowOrder& order) noexcept;
 

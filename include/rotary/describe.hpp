@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about an encoding's parameters, stated once beside its struct: names, bounds, counts, text
-// forms and the order of flat lists of numbers.
+// Facts about an encoding's parameters: names, bounds, shapes, and their order in flat lists.
 //
 //   for_each_parameter(bias, [](const ParameterFacts& facts, const auto& value) { … });
 #ifndef ROTARY_DESCRIBE_HPP
@@ -11,8 +10,8 @@
 
 namespace rotary {
 
-// The shape of a parameter: one number; [heads]; [units], the units of a hidden layer (or, if the
-// parameter is an integer, their number); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
+// The shape of a parameter: a number; [heads]; [units] of a hidden layer (for an integer: their
+// number); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
 enum class ParameterShape : std::int32_t {
   one = 1,
   heads = 2,
@@ -22,15 +21,14 @@ enum class ParameterShape : std::int32_t {
   pairs = 6,
 };
 
-// The least and the largest allowed value, and the same in words for messages: "NAME must be
-// REQUIREMENT, got …".
+// The least and the largest allowed value. In messages: "NAME must be REQUIREMENT, got …".
 struct ParameterBounds {
   double least = 0;
   double most = 0;
   std::string_view requirement = {};
 };
 
-// With numbers from -2^256 to 2^256, no sum in a formula overflows double.
+// Numbers within these bounds cannot overflow a sum in a formula.
 inline constexpr ParameterBounds any_number = {-0x1p256, 0x1p256, "from -2^256 to 2^256"};
 inline constexpr ParameterBounds positive_number = {0x1p-1074, 0x1p256, "> 0 and <= 2^256"};
 inline constexpr ParameterBounds finite_number = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023,
@@ -40,42 +38,42 @@ inline constexpr ParameterBounds finite_positive = {0x1p-1074, 0x1.fffffffffffff
 inline constexpr ParameterBounds positive_count = {1, 0x1p63, "> 0"};
 inline constexpr ParameterBounds unit_interval = {0, 1, "in [0, 1]"};
 
-// Training changes learned parameters; settings are given.
+// Whether training changes a parameter.
 enum class ParameterKind : std::int32_t { learned = 1, setting = 2 };
 
-// How the authors' code initialises a parameter: independent numbers of one distribution. none:
-// nothing is learned, or the encoding's own page says (T5, FIRE).
+// The distribution of initial numbers in the authors' code. none: nothing is learned, or the
+// distribution depends on sizes of the model (T5, FIRE).
 enum class StartKind : std::int32_t { none = 1, uniform = 2, normal = 3 };
-// The distribution that a learned parameter starts from.
+// The distribution of a learned parameter's initial numbers.
 struct ParameterStart {
   StartKind kind = StartKind::none;
   double first = 0;   // uniform: the lower end; normal: the mean
   double second = 0;  // uniform: the upper end; normal: the standard deviation
 };
 
-// The name, range and start of one parameter.
+// One parameter.
 struct ParameterFacts {
-  std::string_view name;  // the member's; of a scaling rule the key in configs and specs
+  std::string_view name;  // the member; for scaling rules the key in configs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
-  ParameterBounds bounds = any_number;  // of numbers; settings that are no doubles have none here
+  ParameterBounds bounds = any_number;  // of doubles, and of integers of scaling rules
   std::string_view meaning = {};        // one line
   ParameterStart start = {};
 };
 
-// Specialised beside each encoding:
-//   static constexpr std::string_view name;        the encoding's, in text forms
-//   static std::int64_t heads(const Encoding&);    of a valid value
-//   static std::int64_t units(const Encoding&);    of a valid value; 0 without such parameters
+// Specialised for each encoding with:
+//   static constexpr std::string_view name;
+//   static std::int64_t heads(const Encoding&);    for a valid value
+//   static std::int64_t units(const Encoding&);    for a valid value; 0 without units
 //   template <class Self, class Visit> static void parameters(Self& self, Visit visit);
 //     calls visit(facts, member) for each member, in the order of flat lists
-// and beside each scaling rule:
+// for each scaling rule with:
 //   static constexpr std::string_view name;      its rope_type
 //   static constexpr std::string_view sentence;  for people; {KEY} stands for a parameter's value
 //   parameters(self, visit), as above
-//   static bool depends_on_context(const Rule&);  only where frequencies follow the context's
+//   static bool depends_on_context(const Rule&);  only if frequencies depend on the context
 //   length
-// and beside each enumeration that is a parameter of a rule:
+// and for each enumeration that is a parameter of a rule with:
 //   static constexpr std::array enumerators;  of NamedEnumerator, the default first
 template <class Encoding>
 struct Describe;
@@ -84,12 +82,12 @@ struct Describe;
 template <class Enum>
 struct NamedEnumerator {
   Enum value;
-  std::string_view name;  // in specs
+  std::string_view name;
 };
 template <class Enum>  // compilers without P1816
 NamedEnumerator(Enum, std::string_view)->NamedEnumerator<Enum>;
 
-// "" for a value that is no enumerator.
+// The name of an enumerator; "" for other values.
 template <class Enum>
 [[nodiscard]] constexpr std::string_view enumerator_name(Enum value) noexcept {
   for (const auto& each : Describe<Enum>::enumerators) {
@@ -97,7 +95,7 @@ template <class Enum>
   }
   return {};
 }
-// Whether the value is the first enumerator, which a spec leaves out.
+// Whether the value is the default, which specs leave out.
 template <class Enum>
 [[nodiscard]] constexpr bool is_default(Enum value) noexcept {
   return value == Describe<Enum>::enumerators.front().value;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// read_as: a model as an engine reads it. A table of rules, each with its source, lists where
-// engines deviate from a config.
+// read_as: a model as an engine reads it, by rules for each deviation from a config.
 //
 //   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
-//   reading.model.rotary.front().spec;   // with YaRN's factor replaced
+//   reading.model.rotary.front().spec;   // as the engine reads it
 //   reading.acted.front()->sentence;     // why
 //   reading.evidence.kind;               // how the reading is known
 #ifndef ROTARY_DIALECT_HPP
@@ -28,12 +27,12 @@ namespace rotary {
 
 // A program that reads configs.
 enum class Engine : std::int32_t {
-  transformers = 1,  // Hugging Face Transformers, every version since 4.33 that has wheels
-  llama_cpp = 2,     // llama.cpp, with the GGUF file that its converter makes of the config
+  transformers = 1,  // Hugging Face Transformers since 4.33
+  llama_cpp = 2,     // llama.cpp with the GGUF file of its own converter
   vllm = 3,
   mlx = 4,          // mlx-lm
-  onnxruntime = 5,  // ONNX Runtime, with the caches that the builder of onnxruntime-genai makes
-  sglang = 6,       // one version only, as for llama.cpp
+  onnxruntime = 5,  // ONNX Runtime with caches made by onnxruntime-genai
+  sglang = 6,       // one version
 };
 
 // Every enumerator, in order.
@@ -56,7 +55,7 @@ struct EngineVersion {
 // An engine, in one version of it.
 struct Dialect {
   Engine engine = Engine::transformers;
-  std::optional<EngineVersion> version = {};  // absent: the newest that the table knows
+  std::optional<EngineVersion> version = {};  // absent: the newest known
 
   friend bool operator==(const Dialect&, const Dialect&) = default;
 };
@@ -68,17 +67,16 @@ struct Dialect {
 
 // Ways to know what an engine does.
 enum class Evidence : std::int32_t {
-  run = 1,     // its own code was run, and its numbers were compared with the reading
+  run = 1,     // its code was run and compared with the reading
   read = 2,    // its source was read
   absent = 3,  // it has no such model
-  none = 4,    // nobody looked, it failed on the config that was tried, or it computes something
-               // that no rule explains
+  none = 4,    // nobody looked, it failed on the tried config, or no rule explains its numbers
 };
 
 // "run", "read", "absent", "none".
 [[nodiscard]] ROTARY_API std::string_view to_string(Evidence evidence) noexcept;
 
-// The object that a rule reads and changes; internal to the library.
+// The input of a rule; internal to the library.
 struct RuleTarget;
 struct ConfigEdit;
 
@@ -86,27 +84,25 @@ struct ConfigEdit;
 struct DialectRule {
   std::string_view name;      // "yarn_factor_of_lengths"; unique within the engine
   std::string_view sentence;  // for people
-  std::string_view source;    // file and version, or change
+  std::string_view source;    // file and version, or pull request
   Evidence evidence = Evidence::read;
   Engine engine = Engine::transformers;
   EngineVersion first = {};  // first and last are inclusive; 0.0: every version
   EngineVersion last = {};
   void (*apply)(RuleTarget&) = nullptr;
-  // Changes the config's object before it is resolved, and returns whether it did. Null: the rule
-  // changes no key.
+  // Changes keys of the config before it is resolved; returns whether it did. Null: changes no key.
   bool (*edit)(ConfigEdit&) = nullptr;
 };
 
-// An engine, as far as it is known.
+// The known facts about an engine.
 struct EngineFacts {
   Engine engine = Engine::transformers;
-  std::string_view source;  // what was read: version, commit
+  std::string_view source;  // the version or commit that was read
   EngineVersion oldest = {};
-  EngineVersion newest = {};            // 0.0: one version alone
-  Numerics numerics = Numerics::exact;  // the ones that reproduce the engine's rounding
-  std::string_view looked_at = {};      // when, "2026-11-27"
-  // The releases that were looked at, in order; any release between two of them has Evidence::none.
-  // Empty: only the version of `source`.
+  EngineVersion newest = {};            // 0.0: only one version
+  Numerics numerics = Numerics::exact;  // reproduces the engine's rounding
+  std::string_view looked_at = {};      // the date, "2026-11-27"
+  // The releases that were run or read, in order. Empty: only the version in `source`.
   std::span<const EngineVersion> releases = {};
 };
 // The facts of one engine; static.
@@ -115,11 +111,11 @@ struct EngineFacts {
 // Number of families for which some release of the engine was run or read.
 [[nodiscard]] ROTARY_API std::size_t families_looked_at(Engine engine) noexcept;
 
-// The rules of an engine, of all its versions, in the order in which they apply.
+// The rules of all versions of an engine, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
 
-// Evidence for a reading of one family in one release, with a config of this form: whether it has
-// rope_scaling or rope_parameters, and its rope_type.
+// Evidence for how a release reads a family's configs of one form: with rope_scaling or
+// rope_parameters, and one rope_type.
 struct ReadingEvidence {
   Evidence kind = Evidence::none;
   std::string sentence;  // "transformers 4.48 was not looked at for qwen2"
@@ -128,28 +124,27 @@ struct ReadingEvidence {
 // A config as one engine reads it, and how that is known.
 struct DialectReading {
   ModelSpec model;
-  // Lengths that the engine passes to rules that depend on the context.
+  // The context lengths that the engine passes to rules.
   LengthPolicy lengths = LengthPolicy::each_call;
   std::vector<const DialectRule*> acted;  // rules that changed something, in order
-  std::optional<std::string> refusal;     // why the engine does not run the model; rules after
-                                          // the refusing one were not applied to `model`
+  // Why the engine does not run the model; later rules were then not applied.
+  std::optional<std::string> refusal;
   ReadingEvidence evidence = {};
-  // Warnings of resolve() about this engine, if `model` does not show what they warn of.
+  // Warnings of resolve() that this engine differs, if no rule changed `model` accordingly.
   std::vector<std::string> disputes = {};
 };
 
-// Reads a model without its config: rules see its spec only, and the evidence is none.
+// Reads a model without its config. Rules that read keys do not apply, and the evidence is none.
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(const ModelSpec& model,
                                                         const Dialect& dialect) noexcept;
 
-// Reads a config.json. More rules apply, because an engine may read keys that resolve() does not
-// read for the family. Errors: as resolve().
+// Reads a config.json. Errors: as resolve().
 [[nodiscard]] ROTARY_API Result<DialectReading> read_as(
     std::string_view config_json, const Dialect& dialect,
     const ResolveOptions& options = {}) noexcept;
 
-// Applies one rule, whatever versions it is for, to test whether an unknown engine follows it.
-// `acted` is empty if the rule found nothing to change, or changes only configs.
+// Applies one rule of any version, to test whether an unknown engine follows it. `acted` is empty
+// if the rule changed nothing, or changes keys only.
 [[nodiscard]] ROTARY_API Result<DialectReading> apply_rule(const DialectRule& rule,
                                                            const ModelSpec& model) noexcept;
 

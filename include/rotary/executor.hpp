@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor: runs the parts of a call. This library starts no thread; an engine passes its own pool.
+// Executor: runs parts of a call on the caller's threads. This library starts no thread;
 // rotary/threads.hpp has a pool for programs without one.
 //
 //   rotate(q, q, rotations, {.executor = pool.executor()});
@@ -10,22 +10,19 @@
 
 namespace rotary {
 
-// Must not throw.
+// One part of a call; it must not throw.
 using ExecutorTask = void (*)(void* state, std::int64_t index);
 
-// A value, not owned: context must live until the call that it is passed to returns. The default
-// runs everything on the calling thread.
+// context must live until the call returns. The default runs everything on the calling thread.
 struct Executor {
-  void* context = nullptr;  // passed to run
+  void* context = nullptr;  // first argument of run
 
   // Calls task(state, index) exactly once for each index in [0, count), on any threads and in any
   // order, and returns when all tasks have returned; their writes must then be visible to the
-  // caller. Must not throw: other tasks may still be writing, so the program ends. nullptr: calls
-  // are not split.
+  // caller. An exception from it ends the program. nullptr: calls are not split.
   void (*run)(void* context, std::int64_t count, ExecutorTask task, void* state) = nullptr;
 
-  // The number of tasks that can run at once: a call is split into at most this many. Below 2 calls
-  // are not split.
+  // The most tasks that a call is split into. Below 2: calls are not split.
   std::int64_t concurrency = 1;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify: takes queries or keys from before and after a rotary embedding, and says whether they
+// identify: takes queries or keys from before and after a rotary embedding, and finds whether they
 // were rotated as the config says, or which mistake explains them.
 //
 //   const auto found = *identify(q, out, {.model = *resolve(config_json)});
@@ -30,11 +30,11 @@ namespace rotary {
 
 // The part of an operation that a mistake changes.
 enum class CauseGroup : std::int32_t {
-  structure = 1,         // which features turn together, and which turn at all
+  structure = 1,         // which features turn, and which form a pair
   attention_factor = 2,  // A, which multiplies cos and sin
   direction = 3,         // the sign of angles, or cos and sin swapped
   frequencies = 4,       // base, exponents, scaling rule
-  positions = 5,         // shifted, stretched, or not the token's
+  positions = 5,         // shifted, stretched, or of another token
   axes = 6,              // the coordinate that a pair turns by
   precision = 7,         // too few bits for positions, frequencies or angles
 };
@@ -56,64 +56,62 @@ struct Hypothesis {
   std::string_view advice;    // what to look at next
 };
 
-// All hypotheses. Of several that explain the numbers equally well, the earliest is named first.
-// All rules of engines (rules_of()) are one hypothesis, "engine_rule".
+// All hypotheses. If several explain the numbers equally well, the earlier one is named first. All
+// rules of engines (rules_of()) are one hypothesis, "engine_rule".
 [[nodiscard]] ROTARY_API std::span<const Hypothesis> identify_hypotheses() noexcept;
 
 // A mistake with its values.
 struct Cause {
   const Hypothesis* hypothesis = nullptr;  // of identify_hypotheses()
-  // Fields that differ: `one` was configured, `other` was found.
+  // `one` is the configured value of a field, `other` the found one.
   std::vector<FieldDifference> fields = {};
-  std::string_view rule = {};      // the name of the engine's rule, for engine_rule; else empty
-  std::string_view sentence = {};  // the hypothesis' or the rule's
+  std::string_view rule = {};      // name of the rule, for engine_rule only
+  std::string_view sentence = {};  // of the hypothesis or the rule
 };
 
-// The arithmetic that reproduces the numbers; none of these is a mistake.
+// The arithmetic that reproduces the numbers best; each is legitimate.
 enum class FoundArithmetic : std::int32_t {
   exact = 1,           // exact angles, one rounding of the result
   float32_angles = 2,  // position * frequency in float32
   rounded_rows = 3,    // float32_angles, with cos and sin rounded to the dtype
-  every_step = 4,      // rounded_rows, with each product and the sum rounded: Llama in Transformers
+  every_step = 4,      // rounded_rows, and rounded products and sums: Llama in Transformers
 };
 
 // "exact", "float32_angles", "rounded_rows", "every_step".
 [[nodiscard]] ROTARY_API std::string_view to_string(FoundArithmetic arithmetic) noexcept;
 
-// One rotation compared with the numbers.
+// A rotation, and how well it explains the numbers.
 struct Explanation {
   std::vector<Cause> causes = {};  // at most two; empty: as configured
-  double residual = 0;             // |predicted - seen| / |seen|, over the sample
-  double bit_equal = 0;            // the share of features that agree bit for bit
+  double residual = 0;             // |predicted - seen| / |seen| over the sample
+  double bit_equal = 0;            // share of features with equal bits
   FoundArithmetic arithmetic = FoundArithmetic::exact;
-  // The smallest position at which one more token would tell this explanation from the first: their
-  // vectors differ by three times the rounding noise there. Absent for the first explanation, after
-  // the first separated_explanations, and if no position below 2^20 separates them.
+  // The smallest position at which this explanation and the first differ by three times the
+  // rounding noise, so that one more token there would decide. Absent for the first explanation,
+  // after the first separated_explanations, and if no position below 2^20 decides.
   std::optional<std::int64_t> separating_position = {};
-  // The smallest p at which coordinates (p, p + 3, p + 7, …) separate them, if equal coordinates on
-  // all axes never do.
+  // The smallest p at which coordinates (p, p + 3, p + 7, …) decide, if equal coordinates never do.
   std::optional<std::int64_t> separating_grid = {};
   std::optional<RotarySpec> spec = {};  // as far as a spec can express it
 };
 inline constexpr std::size_t separated_explanations = 24;
 
-// The conclusion of identify.
+// The conclusion of identify().
 enum class Verdict : std::int32_t {
-  as_configured = 1,  // the config explains what was seen
-  another_cause = 2,  // something else explains it, and the config does not
-  described = 3,      // explained; there was no config to compare with
-  unexplained = 4,    // no hypothesis, and no pair of them, explains it
+  as_configured = 1,  // the config explains the numbers
+  another_cause = 2,  // only something else explains them
+  described = 3,      // explained; no config was given
+  unexplained = 4,    // no hypothesis or pair of hypotheses explains them
 };
 
 // "as_configured", "another_cause", "described", "unexplained".
 [[nodiscard]] ROTARY_API std::string_view to_string(Verdict verdict) noexcept;
 
-// The findings from norms: a rotation multiplies the length of each pair by A. Needs no frequencies
-// or positions.
+// Findings from the lengths of pairs, which a rotation multiplies by A.
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // relative difference between lengths after and A * lengths before
+  double deviation = 0;  // of lengths from A * lengths before, relative
   bool rotated = true;   // false: no feature changed
 };
 
@@ -124,78 +122,72 @@ struct ReadPositions {
   std::int64_t tokens = 0;
   std::vector<double> expected = {};  // [axes][batch][tokens]
   std::vector<double> found = {};  // [axes][batch][tokens]; NaN if no position explains the token
-  std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen| there
-  double residual = 0;                 // |predicted - seen| / |seen| over all tokens
+  std::vector<double> residuals = {};  // [batch][tokens], |predicted - seen| / |seen|
+  double residual = 0;                 // over all tokens
   // [batch][tokens]: the nearest other position that explains the token equally well, on the first
-  // axis that has one; otherwise NaN.
+  // axis that has one; NaN if none has.
   std::vector<double> aliases = {};
   std::int64_t unread = 0;  // tokens that no position explains
 };
 
-// The answer of identify.
+// The answer of identify().
 struct Identification {
   Verdict verdict = Verdict::unexplained;
   // The best first. The first `tied` explain the numbers equally well, those with fewer causes
-  // first. The others do not explain them; they came closest.
+  // first; the others came closest but do not explain them.
   std::vector<Explanation> explanations;
   std::size_t tied = 0;
   std::optional<FoundStructure> structure;  // absent for rows and frequencies
-  // Measured radians that each pair of the structure turns from one token to the next; empty if no
-  // two tokens are one position apart.
+  // Measured radians per position of each pair; empty if no two tokens are one position apart.
   std::vector<double> turns_per_token;
   std::optional<std::int64_t> first_position;  // found, if no positions were given
-  // The positions read from the numbers. Present if a token's position differs from that of the
-  // explanation, or if a token has none.
+  // The positions read from the numbers, if they differ from the explanation's or some are missing.
   std::optional<ReadPositions> positions;
-  std::int64_t checked_tokens = 0;  // compared one by one, with all heads
-  // The precision of the numbers: the narrowest of bf16, f16 and f32 that holds all of `after`,
-  // whatever dtype stores them.
+  std::int64_t checked_tokens = 0;  // number compared one by one, with all heads
+  // The narrowest of bf16, f16 and f32 that holds all numbers of `after`.
   DType dtype = DType::f32;
   double tolerance = 0;     // the largest residual that the arithmetic of the dtype explains
   std::int64_t tokens = 0;  // of the sample
   std::int64_t heads = 0;
-  std::size_t hypotheses = 0;  // number of single mistakes (with values) tried
-  std::size_t pairs = 0;       // number of pairs of these tried
+  std::size_t hypotheses = 0;  // number of mistakes (with values) tried
+  std::size_t pairs = 0;       // number of pairs of mistakes tried
 };
 
 // The meaning of `before`.
 enum class BeforeState : std::int32_t {
   unrotated = 1,
-  // Cached keys that were rotated as the model says; identify() undoes that rotation first.
+  // Cached keys, rotated as the model says; identify() first undoes that.
   rotated_as_configured = 2,
 };
 
 // Options of identify().
 struct IdentifyOptions {
-  // The expected rotation; the model's other embeddings become hypotheses. Absent: the rotation is
-  // described.
+  // The expected rotation; the model's other embeddings become hypotheses. Absent: none expected.
   std::optional<ModelSpec> model = {};
   std::size_t rotary = 0;  // index into model->rotary; 0 without a model
   // Absent: consecutive tokens from an unknown position below 2^20.
   std::optional<Positions> positions = {};
-  // Context for rules that depend on it. Absent: the last position + 1.
+  // For rules that depend on the context. Absent: the last position + 1.
   std::optional<std::int64_t> context_tokens = {};
   BeforeState before = BeforeState::unrotated;
   std::int64_t most_causes = 2;  // 1 or 2 mistakes at once
 };
 
-// before and after hold the same tokens and heads, in one dtype. Every element must be finite and
-// in the range of float32. The search uses up to 48 tokens and 4 heads; the best explanation is
-// then checked on all heads of the first 2^20 tokens, and their positions are solved. Errors:
-// invalid_argument for views, positions or options, for an element that is NaN, infinite or too
-// large (which is named), and for zeros only; unsupported for xPos and for dense axes.
+// before and after hold the same tokens and heads, in one dtype. The search uses up to 48 tokens
+// and 4 heads; then all heads of the first 2^20 tokens are compared with the best explanation.
+// Errors: invalid_argument for views, positions or options, for an element that is not finite or
+// exceeds float32 (which is named), and for zeros only; unsupported for xPos and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;
 
-// identify() for rows of cos and sin (times A) with one number for each pair. Rows do not show the
-// pairing. rows.attention_factor is not used.
+// identify() for rows of cos and sin (times A), which do not show the pairing.
+// rows.attention_factor is not used.
 [[nodiscard]] ROTARY_API Result<Identification> identify_rows(
     const CosSinView& rows, std::int64_t pairs, const IdentifyOptions& options = {}) noexcept;
 
-// identify() for frequencies [pairs], radians per position. They show neither pairing nor
-// positions.
-// attention_factor: the program's factor on cos and sin.
+// identify() for frequencies, [pairs], radians per position, which show neither pairing nor
+// positions. attention_factor: the program's factor on cos and sin.
 [[nodiscard]] ROTARY_API Result<Identification> identify_frequencies(
     std::span<const double> inv_freq, double attention_factor = 1,
     const IdentifyOptions& options = {}) noexcept;

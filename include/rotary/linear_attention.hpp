@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention: out_i = Σ_j φ(q_i)·ϕ(k_j) v_j / Σ_j φ(q_i)·ϕ(k_j). The sums over keys are
-// computed once for all queries, so time is linear in the tokens and a decode step costs the same
-// at any length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794); with
-// rotary embedding as in RoFormer's eq. 19. docs/theory/attention.md.
+// computed once for all queries, so time is linear in the tokens, and a decode step costs the same
+// at any length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794),
+// RoFormer's eq. 19. docs/theory/attention.md.
 //
 //   linear_attend(out, {.q = q, .k = k, .v = v}, EluPlusOne{}, {.mask = LinearMask::causal});
 #ifndef ROTARY_LINEAR_ATTENTION_HPP
@@ -24,8 +24,8 @@
 
 namespace rotary {
 
-// Orthogonal random features: the directions that FAVOR+ estimates softmax attention with.
-// Choromanski et al. 2021 (arXiv 2009.14794), section 2.4.
+// Orthogonal random features, from which FAVOR+ estimates softmax attention. Choromanski et al.
+// 2021 (arXiv 2009.14794), section 2.4.
 //
 //   const auto directions = make_random_features({.head_dim = 64, .features = 256});
 
@@ -35,27 +35,24 @@ struct RandomFeaturesSpec {
   std::uint64_t seed = 0;
 };
 
-// [head_dim][features]: column r is the direction of feature r. Each group of head_dim columns is a
-// random orthogonal basis; the last group may be part of one. The vectors have the lengths of
-// independent normal vectors, so each vector alone is N(0, I). Computed from integers and double's
-// +, -, *, / and square root alone, in a fixed order, and rounded to float32 at the end: a seed
-// gives the same bits on every machine. Errors: invalid_argument; out_of_memory.
+// [head_dim][features]: column r is the direction of feature r. The columns within each group of
+// head_dim are orthogonal, and each column alone is distributed as N(0, I). A seed gives the same
+// bits on every machine. Errors: invalid_argument; out_of_memory.
 [[nodiscard]] ROTARY_API Result<std::vector<float>> make_random_features(
     const RandomFeaturesSpec& spec) noexcept;
 
-// φ(x) = ϕ(x) = elu(x) + 1 for each element: x + 1 above 0, e^x elsewhere. head_dim features.
-// Katharopoulos et al., eq. 7.
+// φ(x) = ϕ(x) = elu(x) + 1: x + 1 for x > 0, else e^x. Katharopoulos et al., eq. 7.
 struct EluPlusOne {};
 
-// φ(q) = softmax(q), ϕ(k) = e^k for each element: RoFormer takes this from Shen et al. 2021 (arXiv
-// 1812.01243). head_dim features.
+// φ(q) = softmax(q) over the features of a head, ϕ(k) = e^k for each element. Shen et al. 2021
+// (arXiv 1812.01243), used by RoFormer.
 struct SoftmaxExp {};
 
 // FAVOR+: φ(x) = ϕ(x) = exp(w_r·y - |y|²/2) with y = sqrt(softmax_scale) x, one feature for each
-// direction w_r. The mean of φ(q)·ϕ(k) over random w is exp(softmax_scale q·k). So this estimates
-// softmax attention, with an error that falls as 1/sqrt(features).
+// direction w_r. The expected φ(q)·ϕ(k) is exp(softmax_scale q·k), so this estimates softmax
+// attention, with an error in proportion to 1/sqrt(features).
 struct PositiveRandomFeatures {
-  std::span<const float> directions;  // [head_dim][features], from make_random_features; not owned
+  std::span<const float> directions;  // of make_random_features(); not owned
   double softmax_scale = 0;           // must be given, > 0: 1/sqrt(head_dim) in most models
 };
 
@@ -63,72 +60,70 @@ using FeatureMap = std::variant<EluPlusOne, SoftmaxExp, PositiveRandomFeatures>;
 
 // The keys that a query sees.
 enum class LinearMask : std::int32_t {
-  causal = 1,         // keys of the state, and keys up to its own token; as many queries as keys
-  bidirectional = 2,  // keys of the state and all keys of the call
+  causal = 1,         // the state's keys, and keys up to its own token; as many queries as keys
+  bidirectional = 2,  // the state's keys, and all keys of the call
 };
 
-// [batch, tokens, heads, features]. k and v have the same batch, tokens and heads; q has k's
-// head_dim and a multiple of its heads: head h of q meets head h / (q heads / k heads).
+// [batch, tokens, heads, features]. k and v have the same batch, tokens and heads. q has k's
+// head_dim and g times as many heads; head h of q reads head h / g of k and v.
 struct LinearHeads {
   ConstHeadsView q;
   ConstHeadsView k;
   ConstHeadsView v;
 };
 
-// The rotations of φ(q) and ϕ(k), applied in the numerator only. A rotation's head_dim is the
-// number of features; it has the tokens of q or of k. For causal attention both may be one object.
+// Rotations of φ(q) and ϕ(k) in the numerator only. Their head_dim is the number of features; their
+// tokens are those of q and of k. For causal attention both may be one object.
 struct NumeratorRotations {
   const Rotations& q;
   const Rotations& k;
 };
 
 // Packed documents and padding. Consecutive tokens with the same number are one document; sums
-// start from zero when the number changes. A negative number is padding, which does not end a
-// document: its key is ignored and its row of out is 0.
+// restart when the number changes. A negative number is padding: its key is ignored, its row of out
+// is 0, and it does not end a document.
 using SegmentMap = TokenArray<std::int32_t>;
 
-// The sums that later queries need from earlier keys and values, in the caller's memory;
-// contiguous. All zeros: no keys yet. A call starts from the state and adds its own keys: a
-// prefill, then one token at a time. With segments, the first token continues the state's document,
-// and the new state is that of the last document.
+// The sums over earlier keys and values, in the caller's memory; contiguous. All zeros: no keys
+// yet. A call starts from the state and adds its keys to it. With segments, its first token
+// continues the state's document, and the new state is that of its last document.
 struct LinearState {
-  std::span<double> values;     // Σ R ϕ(k) vᵀ: [batch][k heads][features][v features]
-  std::span<double> keys;       // Σ ϕ(k), not rotated: [batch][k heads][features]
-  std::span<double> exponents;  // [batch][k heads]: sums are e^exponent times the stored numbers; 0
-                                // for EluPlusOne
+  std::span<double> values;  // Σ R ϕ(k) vᵀ: [batch][k heads][features][v features]
+  std::span<double> keys;    // Σ ϕ(k), not rotated: [batch][k heads][features]
+  // [batch][k heads]: sum = e^exponent * stored number; 0 for EluPlusOne
+  std::span<double> exponents;
 };
 
 // Options of linear_attend().
 struct LinearAttentionOptions {
   LinearMask mask = {};  // must be given
   std::optional<NumeratorRotations> rotations = {};
-  std::optional<SegmentMap> segments = {};  // for q and k, which then have the same tokens
-  // Added to the denominator, as in the authors' code; at least 0. With exponential features it is
-  // relative to the query's largest feature times the largest of the keys that it sees. A
+  std::optional<SegmentMap> segments = {};  // q and k then have the same tokens
+  // Added to the denominator, as in the authors' code; at least 0. With exponential features, it is
+  // multiplied by the query's largest feature and the largest feature of the keys that it sees. A
   // denominator of 0 (no keys, epsilon 0) gives a row of zeros.
   double epsilon = 1e-6;
   std::optional<LinearState> state = {};
   // At least linear_attend_bytes() bytes, aligned to 64 bytes. Empty: the call allocates.
   std::span<std::byte> memory = {};
-  Executor executor = {};  // default: the calling thread does it all
+  Executor executor = {};
 };
 
 // out is [batch, q tokens, q heads, v features]. All four views have one dtype and adjacent
-// features (a stride of 1). There are at most 65536 features of each kind, and 2^31 keys. The
-// memory needed does not depend on the tokens. Allocates nothing when options.memory is given.
+// features (a stride of 1). There are at most 65536 features, those of φ included, and at most 2^31
+// keys. Memory does not grow with the tokens. Allocates nothing if options.memory is given.
 //
-// Arithmetic is float32 (double for f64), 64 tokens at a time; sums over keys are double. An
-// element is rounded once, to nearest even, when it is stored. It is within
-// linear_attention_error_bound units (numeric_contract.hpp) of the exact one. The bound does not
-// grow with the tokens, except for f64. A decode step agrees, within the bound, with the same row
-// of the whole computation. Elements of at most 2^30 (all of f16) over at most 2^24 tokens never
-// give a NaN. Without rotations they give an Inf only by rounding to f16. A token's NaN or Inf
-// affects only the queries that see it, in its batch row and head.
+// Arithmetic is float32 (double for f64); sums over keys are double; elements are rounded once, to
+// nearest even, on store. linear_attention_error_bound (attention_contract.hpp) bounds the error,
+// also between a decode step and the same row of a whole computation. The bound does not grow with
+// the tokens, except for f64. Inputs of at most 2^30 and at most 2^24 tokens never give a NaN and,
+// without rotations, an Inf only by rounding to f16. A token's NaN or Inf reaches only the queries
+// that see it.
 //
-// With rotations, weights may be negative and do not sum to 1; they shrink as the context grows.
-// That is RoFormer's eq. 19, not an error. To rotate q and k themselves, call rotate() first.
+// With rotations (RoFormer's eq. 19) weights may be negative, do not sum to 1, and shrink as the
+// context grows. To rotate q and k themselves, call rotate() first.
 //
-// The bits do not depend on the executor, on layout or on the rest of the batch. out, state and
+// The bits do not depend on the executor, the layout or the rest of the batch. out, state and
 // memory share no byte with anything else. On an error neither out nor the state has been written.
 // Errors: invalid_argument, with the requirement and what was got, also for rotations with a role
 // or an attention_factor other than 1; unsupported, as rotate(); out_of_memory.
@@ -136,9 +131,8 @@ struct LinearAttentionOptions {
                                               const FeatureMap& map,
                                               const LinearAttentionOptions& options) noexcept;
 
-// Bytes of LinearAttentionOptions::memory for these arguments. They grow with
-// options.executor.concurrency, up to one part for each batch row and head of k. options.memory is
-// ignored.
+// Bytes of LinearAttentionOptions::memory for these arguments; options.memory is ignored. They grow
+// with options.executor.concurrency, up to one unit for each batch row and head of k.
 [[nodiscard]] ROTARY_API Result<std::size_t> linear_attend_bytes(
     const LinearHeads& heads, const FeatureMap& map,
     const LinearAttentionOptions& options) noexcept;

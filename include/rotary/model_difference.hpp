@@ -21,15 +21,15 @@
 
 namespace rotary {
 
-// Two rows differ if any of their numbers differ by more than this: one unit in the last place of
-// bf16 for numbers from 1/2 to 1.
+// Rows differ if two numbers differ by more than this, a unit in the last place of bf16 just below
+// 1.
 inline constexpr double row_tolerance = 0x1p-8;
 
-// Whether positions depend on a field.
+// How a field affects positions.
 enum class FieldEffect : std::int32_t {
-  rows = 1,     // only through rows, which are compared as numbers
-  model = 2,    // directly: how layers use positions, terms and factors of scores
-  nothing = 3,  // not at all: a model's name, its arithmetic
+  rows = 1,     // through the rotations, which are compared as numbers
+  model = 2,    // directly: encodings of layers, terms and factors of scores
+  nothing = 3,  // not at all: a name, the arithmetic
 };
 
 // "rows", "model", "nothing".
@@ -44,58 +44,55 @@ struct FieldDifference {
 };
 
 // Two rotations of the same head, compared in exact arithmetic at the positions of a context. A row
-// is the rotation of one position as a matrix: A cos and A sin of each pair, at the features that
-// the pair reads. All axes share the position, as in text. The features that a pair is written to
-// change no score and are not compared.
+// is A cos and A sin of each pair at one position, with the two features that the pair reads. (The
+// features that it writes change no score.) All axes have the same position, as in text.
 struct RowsDifference {
   // The first position whose rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};
-  double at_first = 0;  // the largest difference of two numbers there
-  // The pairs whose rows differ somewhere in the context; empty if !same_features.
+  double at_first = 0;  // largest difference of two numbers there
+  // The pairs that differ somewhere in the context; empty if !same_features.
   std::vector<std::int64_t> pairs = {};
   // Whether pair i of both turns the same two features.
   bool same_features = true;
-  // The largest difference of two angles in radians, at most π. Only if same_features.
+  // The largest difference of two angles, in radians, at most π. Only if same_features.
   double largest_angle_error = 0;
   std::int64_t largest_angle_pair = 0;
   // The largest change of a score q·k for q and k of length 1, over all distances of the context:
-  // max over pairs of |A² e^(iφ) - A'² e^(iφ')|, with |φ - φ'| at most π. Absent if
-  // !same_features.
+  // max over pairs of |A² e^(iφ) - A'² e^(iφ')|. Absent if !same_features.
   std::optional<double> largest_score_change = 0;
-  // The least correlation of scores of random q and k, over the distances 1, 2, 4, … and context -
-  // 1: the mean over features of cos(φ - φ'). 1: equal.
+  // The least correlation of scores of random q and k, the mean over features of cos(φ - φ'), over
+  // the distances 1, 2, 4, … and context - 1.
   double least_correlation = 1;
   std::int64_t least_correlation_distance = 0;
 };
 
-// One rotary embedding of each model, and the layers in which the models use these.
+// One rotary embedding of each model, and the layers that have them.
 struct RotaryDifference {
   std::size_t one = 0;  // indices into ModelSpec::rotary
   std::size_t other = 0;
-  std::vector<std::int64_t> layers = {};  // empty if a config does not give their number
+  std::vector<std::int64_t> layers = {};  // empty if the number of layers is unknown
   std::vector<FieldDifference> fields = {};
-  RowsDifference rows = {};  // one sequence that grows token by token
-  // Rows of a short call after a call of the whole context, if the engines remember lengths
-  // differently.
+  RowsDifference rows = {};  // for one sequence that grows token by token
+  // Rows of a short call after one of the whole context, if LengthPolicy makes them differ.
   std::optional<RowsDifference> after_longer_call = {};
-  // Why the rows cannot be compared; absent: they were.
+  // Why rows were not compared; absent: they were.
   std::optional<std::string> not_comparable = {};
 
-  // True if rows differ or cannot be compared, or if a field with FieldEffect::model differs.
+  // True if rows differ or were not compared, or if a field with FieldEffect::model differs.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
 // All differences between the positions of two models.
 struct ModelDifference {
   std::int64_t context_tokens = 0;
-  std::vector<FieldDifference> fields;   // of the models, apart from their rotary embeddings
-  std::vector<RotaryDifference> rotary;  // each pair of embeddings that some layer has
+  std::vector<FieldDifference> fields;   // except those of rotary embeddings
+  std::vector<RotaryDifference> rotary;  // those of some layer
 
-  // False: all rows of the context agree up to row_tolerance, and all else is equal.
+  // False: rows agree up to row_tolerance, and all else that affects positions is equal.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
 };
 
-// The context of a comparison, and how engines remember lengths.
+// The context of a comparison, and the lengths that each engine passes to rules.
 struct ComparisonOptions {
   // Absent: the longer trained context; 4096 if neither is known.
   std::optional<std::int64_t> context_tokens = {};  // 1 to 2^31
@@ -103,37 +100,37 @@ struct ComparisonOptions {
   LengthPolicy other = LengthPolicy::each_call;
 };
 
-// If a converter permuted the q and k rows of only one model (a GGUF file), that model is compared
-// with the pairing of its checkpoint. Errors: invalid_argument for options, and as
+// Compares two models. If a converter permuted the projections of only one (a GGUF file), that one
+// is compared with the pairing of its checkpoint. Errors: invalid_argument for options, and as
 // make_frequencies() for specs.
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
 
-// The answer that a comparison of two engines allows.
+// Whether two engines compute the same.
 enum class Agreement : std::int32_t {
-  same = 1,       // nothing differs, and both readings are known: Evidence::run or read
-  different = 2,  // something differs, an engine does not run the model, or resolve() warns
-                  // that one of the two computes something else
-  unknown = 3,    // no difference is known, but an engine was not looked at for such a config
+  same = 1,  // nothing differs, and both have Evidence::run or read
+  // Something differs, an engine does not run the model, or resolve() warns about one of the two.
+  different = 2,
+  unknown = 3,  // no difference is known, but evidence is missing
 };
 
 // "same", "different", "unknown".
 [[nodiscard]] ROTARY_API std::string_view to_string(Agreement agreement) noexcept;
 
-// A comparison of two engines and the answer that it allows.
+// A comparison of two engines.
 struct ReadingsDifference {
   std::optional<ModelDifference> difference;  // absent: an engine does not run the model
   Agreement agreement = Agreement::unknown;
 };
 
-// Compares two readings (read_as()) of one config. Length policies are those of the readings; the
-// options' are ignored. Errors: as compare_models().
+// Compares two readings (read_as()) of one config, with their own length policies instead of those
+// of options. Errors: as compare_models().
 [[nodiscard]] ROTARY_API Result<ReadingsDifference> compare_readings(
     const DialectReading& one, const DialectReading& other,
     const ComparisonOptions& options = {}) noexcept;
 
-// Rows alone. context_tokens is 1 to 2^31. Errors: invalid_argument if the heads differ in size,
-// and for frequencies or factors (such as NaN) that make_frequencies() never makes.
+// Compares rows alone. context_tokens: 1 to 2^31. Errors: invalid_argument if the heads differ in
+// size, and for frequencies or factors that make_frequencies() would refuse.
 [[nodiscard]] ROTARY_API Result<RowsDifference> compare_rows(const Frequencies& one,
                                                              const Frequencies& other,
                                                              std::int64_t context_tokens) noexcept;

@@ -29,8 +29,8 @@ namespace rotary {
 enum class Origin : std::int32_t {
   stated = 1,         // a key of the config, or an override of it
   asked = 2,          // ResolveOptions
-  class_default = 3,  // the config lacks the key: the default of its configuration class
-  family = 4,         // no key: fixed in the code of the model's family
+  class_default = 3,  // the configuration class, because the config lacks the key
+  family = 4,         // the code of the family, because no key states it
   rule = 5,           // computed from other keys, or the default of a scaling rule
 };
 
@@ -41,22 +41,21 @@ enum class Origin : std::int32_t {
 struct ValueSource {
   std::string_view value;  // the name of a member, or of a parameter of the scaling rule
   Origin origin = Origin::stated;
-  std::string key = {};  // the key that states it, or would; of rule: the keys that decide it
+  std::string key = {};  // the key that states or would state it; rule: all keys used
 };
 
-// One rotary embedding of a model; layers share it.
+// One rotary embedding of a model, for some or all layers.
 struct ModelRotary {
   std::optional<std::string>
       layer_type;  // the config's name for the layers that use it; absent: all
   RotarySpec spec;
-  double softmax_factor = 1;  // multiplies the softmax scale, apart from A
-  // Multi-head latent attention (MLA) keeps the rotated features in a separate tensor, which the
-  // spec describes. In a joined query head, this many unrotated features come before them. 0: not
-  // MLA.
+  double softmax_factor = 1;  // a further factor on the softmax scale, besides A
+  // Multi-head latent attention (MLA): `spec` describes the tensor of rotated features; a joined
+  // query head has this many unrotated features before them. 0: not MLA.
   std::int64_t nope_head_dim = 0;
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
-  // One entry for each of these that applies: head_dim, rotary_dim, first_feature, base, pairing,
-  // sense, rounding, axes, rope_type and the rule's parameters, nope_head_dim, softmax_factor,
+  // One entry for each that applies: head_dim, rotary_dim, first_feature, base, pairing, sense,
+  // rounding, axes, rope_type and the rule's parameters, nope_head_dim, softmax_factor,
   // trained_context_tokens.
   std::vector<ValueSource> sources = {};
 };
@@ -65,11 +64,11 @@ struct ModelRotary {
 enum class LayerEncoding : std::int32_t {
   rotary = 1,
   none = 2,          // NoPE: attention without positions, except for the causal mask
-  alibi = 3,         // linear biases on the scores (BLOOM, MPT, Falcon-RW)
-  t5_bias = 4,       // learned biases for buckets of distances (T5)
-  learned = 5,       // a learned vector added to the token's embedding (GPT-2, OPT, BERT)
-  sinusoidal = 6,    // a fixed vector added to the token's embedding (Marian, Whisper's encoder)
-  no_attention = 7,  // a layer that mixes tokens by other means (Mamba, linear attention)
+  alibi = 3,         // linear biases on scores (BLOOM, MPT)
+  t5_bias = 4,       // learned biases of buckets (T5)
+  learned = 5,       // a learned vector is added to embeddings (GPT-2, BERT)
+  sinusoidal = 6,    // a fixed vector is added to embeddings (Marian)
+  no_attention = 7,  // tokens mix by other means (Mamba, linear attention)
 };
 
 // "rotary", "none", "alibi", "t5_bias", "learned", "sinusoidal", "no_attention".
@@ -91,24 +90,23 @@ struct ModelEncoder {
   std::vector<ValueSource> sources = {};  // layers, dim, positions; sinusoidal: base and spacing
 };
 
-// Whether a converter reordered the rows of the q and k projections. If it did, the file needs
-// another pairing than the checkpoint to give the same scores.
+// Whether a converter reordered the rows of the q and k projections. The file then needs another
+// pairing than the checkpoint.
 enum class ProjectionRows : std::int32_t {
   kept = 1,      // as in the checkpoint
-  permuted = 2,  // each head's rows, from half to interleaved or from interleaved to half
+  permuted = 2,  // within each head, between half and interleaved
 };
 
 // "kept", "permuted".
 [[nodiscard]] ROTARY_API std::string_view to_string(ProjectionRows rows) noexcept;
 
-// The facts that resolve_gguf() states about the file and the checkpoint it was made from.
+// Findings of resolve_gguf() about the file and its checkpoint.
 struct GgufModel {
   std::string rope_type;  // llama.cpp's: "none", "norm", "neox", "mrope" or "imrope"
-  // The change that llama.cpp's converter makes for this architecture; a file does not say who
-  // wrote it. Absent if no layer rotates.
+  // The choice of llama.cpp's converter for this architecture. Absent if no layer rotates.
   std::optional<ProjectionRows> rows = {};
   std::optional<Pairing> checkpoint_pairing = {};  // of the checkpoint's weights
-  // Facts that no key of GGUF states, in words; the checkpoint may differ there.
+  // Facts in words that no key of GGUF states, so the checkpoint may differ.
   std::vector<std::string> unstated = {};
 };
 
@@ -117,33 +115,29 @@ struct ModelSpec {
   std::string model_type;             // empty when the config has none
   std::vector<ModelRotary> rotary;    // empty when no layer rotates
   std::vector<ModelLayer> layers;     // empty when the config does not say how many
-  std::vector<std::string> warnings;  // legal but suspicious facts, for a person to check
+  std::vector<std::string> warnings;  // legal but suspicious facts
   // Path of the object that was read: "text_config", "thinker_config.text_config", "vision_config";
   // empty: the config itself.
   std::string config_part;
-  std::optional<ModelEncoder> encoder;  // layers are then the decoder's
-  // The table that LayerEncoding::sinusoidal adds to embeddings; also absent if the config lacks
-  // the width.
+  std::optional<ModelEncoder> encoder;  // `layers` are then the decoder's
+  // The table of LayerEncoding::sinusoidal; also absent if the config lacks the width.
   std::optional<SinusoidalSpec> sinusoidal;
   // The bias of LayerEncoding::alibi or t5_bias; also absent if the config lacks the number of
-  // heads. ALiBi is added to scaled scores, T5's bias to unscaled ones. T5's table has its shape;
-  // the caller sets its data and dtype. The direction is the encoder's if there is one; a decoder's
-  // is causal.
+  // heads. ALiBi is added to scaled scores, T5's bias to unscaled ones. The caller sets data and
+  // dtype of T5's table. The direction is the encoder's, if there is one.
   std::optional<RelativeBias> relative_bias;
-  // dual_chunk_attention_config of Qwen2.5-1M: the position map for attend_mapped(). Absent:
-  // relative positions are differences of positions.
+  // The position map for attend_mapped(): dual_chunk_attention_config of Qwen2.5-1M.
   std::optional<DualChunk> dual_chunk;
-  // attn_logit_softcapping, if the model's attention applies it (Gemma 2): AttendOptions::softcap.
+  // AttendOptions::softcap: attn_logit_softcapping, if the model applies it (Gemma 2).
   std::optional<double> softcap;
-  // One entry for each of these that applies: model_type, layers (their number), encoding,
-  // layer_types (how layers differ), query_temperature, dual_chunk, softcap; sinusoidal with dim
-  // and position_offset; heads, bias_max, buckets and max_distance of relative_bias.
+  // One entry for each that applies: model_type, layers (their number), encoding, layer_types (how
+  // layers differ), query_temperature, dual_chunk, softcap; sinusoidal with dim and
+  // position_offset; heads, bias_max, buckets and max_distance of relative_bias.
   std::vector<ValueSource> sources;
   std::optional<GgufModel> gguf;  // only for GGUF files
 
-  // The one rotary embedding of all layers that rotate. Errors: invalid_argument if no layer
-  // rotates, and if the model has several embeddings: the message has their layer types, and
-  // `layers` says which layer has which.
+  // The rotary embedding of a model that has exactly one. Error: invalid_argument if no layer
+  // rotates, or if there are several; the message then has their layer types.
   [[nodiscard]] ROTARY_API Result<ModelRotary> only_rotary() const noexcept;
 };
 
@@ -161,58 +155,53 @@ inline constexpr std::array all_model_parts = {ModelPart::text, ModelPart::visio
 // "text", "vision", "audio".
 [[nodiscard]] ROTARY_API std::string_view to_string(ModelPart part) noexcept;
 
-// The result if an override sets a key that nothing reads for the model.
+// The result of an override of a key that nothing reads for the model.
 enum class UnreadKey : std::int32_t { refuse, warn };
 
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
-// text; other text is taken as a string; null removes the key, if it is there. A key that nothing
-// reads for the model is an error or a warning, with the key that may be meant. from: path of the
-// key under its other name in the config; its value moves to `key`.
+// text; other text is a string; null removes the key. from: a key whose value moves to `key`.
 struct ConfigOverride {
   std::string key;
   std::string value;
-  std::string from = {};  // not empty: `value` is unused
+  std::string from = {};  // if not empty, `value` is unused
   UnreadKey unread = UnreadKey::refuse;
 };
 
-// Values that the config lacks, and overrides of its keys.
+// Values that the config lacks, and overrides.
 struct ResolveOptions {
   // Required for an unknown family; overrides that of a known one.
   std::optional<Pairing> pairing = {};
-  // The intended context, in tokens; one beyond the trained context gives a warning.
+  // The intended context, in tokens. Beyond the trained context it gives a warning.
   std::optional<std::int64_t> context_tokens = {};
   Numerics numerics = Numerics::exact;         // for every spec
   std::vector<ConfigOverride> overrides = {};  // applied in order before anything is read
-  ModelPart part = ModelPart::text;            // which of the model's parts to read
+  ModelPart part = ModelPart::text;            // the part to read
 };
 
-// Reads a Hugging Face config.json (the bytes, UTF-8) with old or new keys, or the
-// transformer/config.json of a diffusion model. In a model of images or sound it reads the language
-// model's config, or that of options.part. Families beyond known_families() need options.pairing.
-// Input that it does not understand is an error. Errors name the key, the requirement and what was
-// got: malformed_input for bad JSON (duplicate keys and depth beyond 64 included) and for missing
-// or mistyped values; unsupported for an unknown family, rope_type or rope key; invalid_argument
-// for options, a part that the config lacks among them.
+// Reads a Hugging Face config.json (UTF-8) with old or new keys, or the transformer/config.json of
+// a diffusion model; in a model of images or sound, the part options.part. Families beyond
+// known_families() need options.pairing. Errors name the key, the requirement and what was got:
+// malformed_input for bad JSON (duplicate keys and depth beyond 64 included) and for missing or
+// mistyped values; unsupported for an unknown family, rope_type or rope key; invalid_argument for
+// options, such as a part that the config lacks.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
 
-// Reads a file and resolves it: a config.json, a GGUF file (resolve_gguf() in rotary/gguf.hpp), or
-// a folder with a config.json. Errors: invalid_argument if path cannot be read, or if a GGUF file
-// is given options.pairing or options.part, which are for configs; those of resolve() and
-// resolve_gguf().
+// Reads a config.json, a folder with a config.json, or a GGUF file (gguf.hpp). Errors:
+// invalid_argument if path cannot be read, or for a GGUF file with options.pairing or options.part;
+// those of resolve() and resolve_gguf().
 [[nodiscard]] ROTARY_API Result<ModelSpec> load_model(const std::string& path,
                                                       const ResolveOptions& options = {}) noexcept;
 
 // One part of a config.
 struct PartInfo {
   ModelPart part = ModelPart::text;
-  std::string config_part;  // the object that describes it; empty: the config itself
-  std::string model_type;   // empty when nothing says it
+  std::string config_part;  // path of its object; empty: the config itself
+  std::string model_type;   // empty if unknown
 };
 
-// The parts of a config.json, the default of ResolveOptions first. Parts of unknown families are
-// found by their usual keys, but resolve() refuses them. A tower's own config is one part. Errors:
-// malformed_input, as resolve().
+// The parts of a config.json, the text first if there is one. Includes parts of unknown families,
+// which resolve() refuses. Errors: malformed_input, as resolve().
 [[nodiscard]] ROTARY_API Result<std::vector<PartInfo>> model_parts(
     std::string_view config_json) noexcept;
 
@@ -223,11 +212,10 @@ struct PartInfo {
 // The texts live as long as the program.
 struct FamilyInfo {
   std::string_view model_type;     // as in a config
-  LayerEncoding encoding;          // for its attention layers, unless the config chooses another
+  LayerEncoding encoding;          // of attention layers, unless the config differs
   std::optional<Pairing> pairing;  // for a rotary family
-  std::optional<double> base;  // default if the config gives none; absent: the config must give one
-  // For a config that contains a language model's config: the family of the inner config, if that
-  // names none.
+  std::optional<double> base;      // default; absent: the config must state it
+  // If the config contains a language model's config: the family of that config, if it names none.
   std::string_view text_model_type;
   std::string_view note;  // what is unusual
   // Folder in transformers/models or file of Diffusers; empty: the model comes with its own code.
@@ -237,23 +225,23 @@ struct FamilyInfo {
 // Sorted by model_type.
 [[nodiscard]] ROTARY_API Result<std::vector<FamilyInfo>> known_families() noexcept;
 
-// LengthPolicy: the context length that an engine passes to rules that depend on it (dynamic,
-// longrope) in consecutive calls of a model.
+// LengthPolicy: the context length that an engine passes to scaling rules (dynamic, longrope) in
+// consecutive calls of a model.
 //
 //   const std::array calls = {std::int64_t{4097}, std::int64_t{101}};  // tokens of two calls
 //   length_in_force(LengthPolicy::longest_call, 2048, calls);          // 4097
 
-// The length of a call is its last position + 1, over all its sequences.
+// The length of a call is 1 + the last position of all its sequences.
 enum class LengthPolicy : std::int32_t {
   // The length of the call itself.
   each_call = 1,
-  // The longest call so far; resets when a call is shorter than the trained context.
+  // The longest call since the last one shorter than the trained context.
   kept_above_trained = 2,
-  // The last call beyond the trained context; shorter calls change nothing.
+  // The last call beyond the trained context.
   last_long_call = 3,
-  // The longest call so far; never resets.
+  // The longest call so far.
   longest_call = 4,
-  // The longest context that the engine was started for, in every call.
+  // The longest context that the engine was started for.
   whole_context = 5,
 };
 
@@ -265,9 +253,9 @@ inline constexpr std::array all_length_policies = {
 // "each_call", "kept_above_trained", "last_long_call", "longest_call", "whole_context".
 [[nodiscard]] ROTARY_API std::string_view to_string(LengthPolicy policy) noexcept;
 
-// The length that applies in the last of the calls. calls: at least one length, each >= 1. The rule
-// acts beyond trained_tokens (>= 1); a result of at most trained_tokens means no effect.
-// whole_context takes the longest call. Error: invalid_argument.
+// The length that the policy passes in the last of the calls. calls: at least one length, each >=
+// 1. A result of at most trained_tokens (>= 1) has no effect on rules. whole_context takes the
+// longest call. Error: invalid_argument.
 [[nodiscard]] ROTARY_API Result<std::int64_t> length_in_force(
     LengthPolicy policy, std::int64_t trained_tokens, std::span<const std::int64_t> calls) noexcept;
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error bounds that this library promises, as functions, so that tests, tools and users read
-// the same numbers. Derivations and the worst cases seen: docs/numeric-contract.md.
+// The error bounds that this library promises, as functions. docs/numeric-contract.md derives them
+// and lists the worst cases seen.
 //
-// The bounds hold in every floating-point mode of the calling thread and of an executor's threads:
-// rounding direction, subnormal numbers flushed to 0, x87 precision. Results have the same bits in
-// every mode, and every call leaves the modes as they were. One exception: rotate, rotate_qk,
-// append, shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal
-// numbers if the thread flushes them. The functions below are inline and compute in the caller's
-// mode.
+// Results have the same bits in every floating-point mode of the threads (rounding direction,
+// flushing of subnormal numbers to 0, x87 precision), and every call leaves the modes as they were.
+// One exception: rotate, rotate_qk, append, shift by rotations, normalize_heads and
+// remake_rotations may return 0 for subnormal numbers if the thread flushes them. The functions
+// below compute in the caller's mode.
 //
 //   rotate_error_bound(Direction::forward, 1, 131071);  // what a test may allow
 #ifndef ROTARY_NUMERIC_CONTRACT_HPP
@@ -24,23 +23,22 @@
 
 namespace rotary {
 
-// `position` below, if positions have several axes: the coordinate on the pair's axis. If the pair
-// turns by all coordinates (dense axes), the sum of their magnitudes.
+// `position` below is, for positions with several axes, the coordinate on the pair's axis; for
+// dense axes, the sum of the coordinates' magnitudes.
 
 // The type of a position: an integer, or a real number.
 template <class Number>
 concept PositionNumber = std::integral<Number> || std::floating_point<Number>;
 
-// Error of an angle's cos or sin before the single rounding to float32, with A = 1 (no attention
-// factor). The first term is half a unit of the 64-bit fraction of a turn for each position. The
-// second is the error of the double arithmetic that follows.
+// Error of a cos or sin before the rounding to float32, for A = 1. The first term is half a unit of
+// the 64-bit fraction of a turn, times the position. The second is the error of double arithmetic.
 template <PositionNumber Number>
 [[nodiscard]] double angle_error_bound(Number position) noexcept {
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;
 }
 
-// Error of a float32 row element computed from a double that is off by before_rounding. Uses the
-// ulp at the computed value, where floats may be coarser than at the exact value.
+// Error of a float32 row element, rounded from a double with the error before_rounding. Uses the
+// ulp at the double, where floats may be coarser than at the exact value.
 [[nodiscard]] inline double rounded_row_error(double exact, double before_rounding) noexcept {
   const auto nearest = static_cast<float>(std::abs(exact) + before_rounding);
   const auto next = std::nextafter(nearest, std::numeric_limits<float>::infinity());
@@ -48,18 +46,17 @@ template <PositionNumber Number>
   return half_ulp + before_rounding;
 }
 
-// |row element - exact|, where exact is A cos(p inv_freq) or A sin(p inv_freq).
+// |row element - exact|, with exact = A cos(p inv_freq) or A sin(p inv_freq).
 template <PositionNumber Number>
 [[nodiscard]] double row_error_bound(double exact, double attention_factor,
                                      Number position) noexcept {
   return rounded_row_error(exact, attention_factor * angle_error_bound(position));
 }
 
-// Relative error of the factor by which xPos multiplies a row, including that product in double.
+// Relative error of the factor of xPos and of the product with it, in double.
 inline constexpr double xpos_factor_error = 0x1p-51;
 
-// row_error_bound for a row of xPos; attention_factor is A times the factor of this pair and
-// position.
+// row_error_bound for a row of xPos; attention_factor is A times xPos's factor.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_row_error_bound(double exact, double attention_factor,
                                           Number position) noexcept {
@@ -67,10 +64,9 @@ template <PositionNumber Number>
                            attention_factor * (angle_error_bound(position) + xpos_factor_error));
 }
 
-// |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair). The
-// exact pair is the real linear map of the float32 input; hypot is in [2^-100, 2^100]. At worst the
-// row, a product and the sum are rounded; the inverse of A != 1 also rounds 1/A^2 and its product
-// with the row. Rows of xPos have the same bound.
+// |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair), for a
+// hypot in [2^-100, 2^100]. The row, a product and the sum are rounded; the inverse of A != 1 also
+// rounds 1/A^2 and its product with the row. Holds for xPos, too.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_error_bound(Direction direction, double attention_factor,
                                         Number position) noexcept {
@@ -78,8 +74,7 @@ template <PositionNumber Number>
   return roundings * (1 + 0x1p-20) + std::numbers::sqrt2 * angle_error_bound(position) * 0x1p24;
 }
 
-// rotate_error_bound for a bf16 result: the float32 result is rounded once to 8 bits of
-// significand.
+// rotate_error_bound for a bf16 result, which rounds the float32 result to 8 bits of significand.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_bf16_error_bound(Direction direction, double attention_factor,
                                              Number position) noexcept {
@@ -87,14 +82,11 @@ template <PositionNumber Number>
   return float_units + (1 + float_units * 0x1p-24) * 0x1p16;  // 2^-8 relative = 2^16 units
 }
 
-// A float32 result of at least this size becomes Inf in f16: halfway from 65504, the largest f16,
-// to the next multiple of its spacing.
+// A float32 result of at least this size becomes Inf in f16. The largest f16 is 65504.
 inline constexpr double f16_overflow = 65520;
 
-// rotate_error_bound for an f16 result; hypot is that of the exact pair. The float32 result is
-// rounded once: to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of
-// 2^-24. Holds for every pair of f16 elements as long as f16_overflow is not reached; 0 for a hypot
-// of 0, which is rotated exactly.
+// rotate_error_bound for an f16 result below f16_overflow, which rounds the float32 result to 11
+// bits of significand or, below 2^-14, to a multiple of 2^-24. hypot: that of the exact pair.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f16_error_bound(Direction direction, double attention_factor,
                                             Number position, double hypot) noexcept {
@@ -105,9 +97,9 @@ template <PositionNumber Number>
   return float_units + std::fmax(normal, subnormal);
 }
 
-// Error of a float32 result after it is stored as dtype, in units of 2^-24 * size. float_units: the
-// error of the float32 result in these units. Neither the result nor the exact value is larger than
-// size. f16: only below f16_overflow.
+// Error of a float32 result that is stored as dtype, in units of 2^-24 * size. float_units: its
+// error before, in these units. size: at least the magnitude of the result and of the exact value.
+// f16: only below f16_overflow.
 [[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
                                                double size) noexcept {
   const double relative = 1 + float_units * 0x1p-24;
@@ -116,24 +108,23 @@ template <PositionNumber Number>
   return float_units + std::fmax(relative * 0x1p13, 0x1p-25 / (0x1p-24 * size));
 }
 
-// |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, with the weight_offset
-// already rounded to float32 in the exact formula. Four roundings: of the scale, of its product
-// with x, of the gain, and of the product with the gain. Elements before and after the product with
-// the gain are 0 or in [2^-100, 2^100].
+// |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, where exact uses the
+// weight_offset rounded to float32. Rounds 1 / root mean square, its product with x, the gain
+// (weight_offset + weight), and the product with that. Holds if elements before and after the last
+// product are 0 or in [2^-100, 2^100].
 inline constexpr double normalize_error_bound = 4 * (1 + 0x1p-20);
 
-// |component of a float32 key that is normalised and then rotated - exact| in units of 2^-24 *
-// hypot(exact pair); for a feature outside the window use normalize_error_bound.
+// |component of a normalised, then rotated float32 key - exact| in units of 2^-24 * hypot(exact
+// pair). Features outside the window have normalize_error_bound.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_normalized_error_bound(double attention_factor,
                                                    Number position) noexcept {
   return normalize_error_bound + rotate_error_bound(Direction::forward, attention_factor, position);
 }
 
-// rotate_normalized_error_bound for a key that is rotated and then normalised. The unit is 2^-24 *
-// |gain| * hypot(rotated pair) / root mean square, with the exact value of each. An error of the
-// rotation counts once in the pair and, times sqrt(2), in the mean square of all pairs. The bound
-// also holds for features outside the window.
+// |component of a rotated, then normalised float32 key - exact| in units of 2^-24 * |gain| *
+// hypot(rotated pair) / root mean square, all exact. A rotation's error enters the pair and, times
+// sqrt(2), the mean square. Holds outside the window, too.
 template <PositionNumber Number>
 [[nodiscard]] double normalize_rotated_error_bound(double attention_factor,
                                                    Number position) noexcept {
@@ -142,16 +133,15 @@ template <PositionNumber Number>
                                                                                 position);
 }
 
-// |element of a double row - A cos(p inv_freq)|: the error of the double arithmetic already
-// includes the last rounding, so there is no half ulp to add.
+// |element of a double row - A cos(p inv_freq)|, its last rounding included.
 template <PositionNumber Number>
 [[nodiscard]] double row_f64_error_bound(double attention_factor, Number position) noexcept {
   return attention_factor * angle_error_bound(position);
 }
 
-// |each component of a rotated double pair - exact| in units of 2^-53 * hypot(exact pair); hypot in
-// [2^-900, 2^900]. The roundings of a product and of the sum (the inverse of A != 1 also rounds
-// A^2, 1/A^2 and its product with the row) add to the row's own error.
+// |each component of a rotated double pair - exact| in units of 2^-53 * hypot(exact pair), for a
+// hypot in [2^-900, 2^900]: the row's error, and the roundings of a product and the sum. The
+// inverse of A != 1 also rounds A^2, 1/A^2 and its product with the row.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f64_error_bound(Direction direction, double attention_factor,
                                             Number position) noexcept {
@@ -160,17 +150,17 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
-// For rotations of make_shift: the position to pass to the bounds of rows and rotated pairs, with
-// A'/A as the attention factor. The angle is a difference of two, so it has the errors of both.
-// With equal frequencies and a distance that is a whole number, |to - from| suffices.
+// The position to pass to the bounds above for rotations of make_shift, with A'/A as the attention
+// factor: the difference of two angles has the errors of both. With equal frequencies and a whole
+// distance, |to - from| suffices.
 template <PositionNumber Number>
 [[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
   return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));
 }
 
 // |new scale * new element - exact| of a shifted int8 key: half a step, four float32 roundings of
-// at most 127 steps, and the error of the float32 pair. hypot is that of the exact pair (0 for a
-// feature outside the window). For normal scales.
+// at most 127 steps, and the error of the float32 pair. hypot: that of the exact pair; 0 outside
+// the window. For scales that are normal numbers.
 template <PositionNumber Number>
 [[nodiscard]] double shift_int8_error_bound(double attention_factor, Number position,
                                             double new_scale, double hypot) noexcept {
@@ -180,19 +170,18 @@ template <PositionNumber Number>
 }
 
 // |scale * element - exact| of a head that append() stores in 8 bits. before: the error of the
-// float32 number, rotate_error_bound * 2^-24 * hypot(exact pair), or that with a norm; 0 for
-// values. m is the largest magnitude of the head. Storing adds half a step, and roundings of 127/m,
-// of the product with it and of m/127; each rounding is of at most 127 steps. If the scale is 0,
-// the head's float32 numbers are below 2^-100.
+// float32 number, such as rotate_error_bound * 2^-24 * hypot(exact pair); 0 for values. Storing
+// adds half a step and three roundings, each of at most 127 steps. If the scale is 0, the head's
+// float32 numbers are below 2^-100.
 [[nodiscard]] inline double append_int8_error_bound(double scale, double before) noexcept {
   const double steps = 0.5 + 127 * 3 * 0x1p-24 * (1 + 0x1p-20);
   return (scale == 0 ? 0x1p-100 : steps * scale) + before;
 }
 
-// |float32 component under Numerics::transformers - the same component in the model's class|,
-// relative to hypot(pair of q or k): the two float32 angles are within 4 * 2^-23 of each other,
-// relative, and the roundings after them within 2^-21. For bf16 and f16 add one unit in the last
-// place of the result. position >= 0.
+// |float32 component under Numerics::transformers - that of the model's class|, relative to
+// hypot(pair of q or k). The float32 angles have a relative difference of at most 4 * 2^-23; later
+// roundings add at most 2^-21. For bf16 and f16 add one unit in the last place of the result.
+// position >= 0.
 [[nodiscard]] inline double transformers_agreement(double attention_factor, double position,
                                                    double inv_freq) noexcept {
   return 0x1p-21 + 4 * 0x1p-23 * attention_factor * position * inv_freq;
@@ -219,22 +208,21 @@ template <PositionNumber Number>
   return std::ldexp(0.5, unit < smallest ? smallest : unit);
 }
 
-// Error of an element stored with one rounding from a double that is off by before_rounding. Holds
+// Error of an element rounded to dtype from a double with the error before_rounding. f16: only
 // below f16_overflow.
 [[nodiscard]] inline double stored_element_error(DType dtype, double exact,
                                                  double before_rounding) noexcept {
   return before_rounding + half_ulp(dtype, std::abs(exact) + before_rounding);
 }
 
-// |element of fill_sinusoidal - sin or cos(position inv_freq)|; if the spec has an offset, pass
-// |position| + |offset|.
+// |element of fill_sinusoidal - exact|. If the spec has an offset, pass |position| + |offset|.
 template <PositionNumber Number>
 [[nodiscard]] double sinusoidal_error_bound(DType dtype, double exact, Number position) noexcept {
   return stored_element_error(dtype, exact, angle_error_bound(position));
 }
 
-// |element of add_sinusoidal - exact sum|, with scaled = embedding_scale * x: the product and the
-// sum are rounded to double before the store.
+// |element of add_sinusoidal - exact|, with scaled = embedding_scale * src. The product and the sum
+// are rounded to double before the store.
 template <PositionNumber Number>
 [[nodiscard]] double add_sinusoidal_error_bound(DType dtype, double exact, double scaled,
                                                 Number position) noexcept {
@@ -242,9 +230,9 @@ template <PositionNumber Number>
   return stored_element_error(dtype, exact, angle_error_bound(position) + roundings);
 }
 
-// |element of shift_sinusoidal - exact|; largest is the larger magnitude of the pair's two numbers.
-// Two products, each off by the angle's error and a rounding, and their sum, at most √2 times as
-// large. Underflow loses half of the smallest double, 2^-1075, for each product.
+// |element of shift_sinusoidal - exact|. largest: the larger magnitude of the pair's two numbers.
+// Two products have the angle's error and a rounding each; their sum is at most √2 largest. Each
+// product may lose 2^-1075 by underflow.
 template <PositionNumber Number>
 [[nodiscard]] double shift_sinusoidal_error_bound(DType dtype, double exact, double largest,
                                                   Number distance) noexcept {
@@ -252,11 +240,10 @@ template <PositionNumber Number>
   return stored_element_error(dtype, exact, before + 0x1p-1074);
 }
 
-// |element of interpolate_table - exact|; largest is the largest magnitude in the table. A cubic
-// weight is a sum of terms that cancel: each is at most 15, and their magnitudes sum to at most 40.
-// Each term is rounded at most three times, and the coordinate once. So a weight, at most 1.1, is
-// off by less than 2^-45, and a product of two by less than 2^-43. Each of the 16 products with an
-// element loses 2^-1075 if it underflows.
+// |element of interpolate_table - exact|. largest: the largest magnitude in the table. A cubic
+// weight, at most 1.1, sums terms of up to 15, with magnitudes of 40 in all, each rounded at most
+// three times after the coordinate. So a weight is off by less than 2^-45 and a product of two by
+// less than 2^-43. Each of the 16 products with an element may lose 2^-1075 by underflow.
 [[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
                                                       double largest) noexcept {
   return stored_element_error(dtype, exact, largest * 0x1p-39 + 0x1p-1071);

@@ -24,7 +24,7 @@ namespace rotary {
 // The largest magnitude of ids, lengths and sums of lengths.
 inline constexpr std::int64_t most_position_id = std::int64_t{1} << 40;
 
-// [batch][tokens], contiguous: 0 for padding, on either side; other values for real tokens.
+// An attention mask, [batch][tokens], contiguous: 0 for padding, other values for real tokens.
 struct PaddingMask {
   std::span<const std::int64_t> real = {};
   std::int64_t batch = 1;
@@ -33,31 +33,31 @@ struct PaddingMask {
 // The errors of all functions below: invalid_argument, with the requirement and what was got;
 // out_of_memory.
 
-// Ids of a padded batch, [batch][tokens - past]; padding gets 0. The mask also covers the first
-// `past` tokens of each row, which are cached and get no ids.
+// Ids of a padded batch, [batch][tokens - past]; padding gets 0. The first `past` tokens of each
+// mask row are cached and get no ids.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> padded_positions(
     const PaddingMask& attention_mask, std::int64_t past = 0) noexcept;
 
-// Ids of packed sequences, at most most_axis_tokens. past: number of cached tokens, one number for
-// all sequences or one for each; empty: 0. A decode step has lengths of 1, a window of n drafts
-// lengths of n; a later chunk of a prompt has past = the tokens before it.
+// Ids of packed sequences, at most most_axis_tokens. past: the cached tokens before each sequence,
+// one number for all or one for each; empty: 0. A decode step has lengths of 1; a later chunk of a
+// prompt has the tokens before it as past.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> packed_positions(
     std::span<const std::int64_t> lengths, std::span<const std::int64_t> past = {}) noexcept;
 
-// The lengths of packed sequences. cu_seqlens: 0, then the end of each.
+// The lengths of packed sequences. cu_seqlens: 0, then the end of each sequence.
 [[nodiscard]] ROTARY_API Result<std::vector<std::int64_t>> sequence_lengths(
     std::span<const std::int64_t> cu_seqlens) noexcept;
 
-// [axes][batch][tokens], contiguous.
+// Ids to check, [axes][batch][tokens], contiguous.
 struct PositionIds {
   std::span<const std::int64_t> numbers = {};
   std::int64_t batch = 1;
   std::int64_t axes = 1;
 };
 
-// Facts about ids: a mask, the lengths of packed sequences, or only past (as in
-// packed_positions()). A mask wins over the others. Without facts, ids are right if each rises by 1
-// or restarts at 0.
+// Facts that determine ids: a mask, else the lengths of packed sequences with `past` as in
+// packed_positions(), else `past` alone, one sequence in each row. Without facts, each id must be 0
+// or one more than the id before it.
 struct KnownSequences {
   PaddingMask attention_mask = {};
   std::span<const std::int64_t> lengths = {};
@@ -75,7 +75,7 @@ struct PositionFinding {
 };
 
 // findings: at most one for each row, and one for the dtype. judged: false if ids differ between
-// axes, as those of images and videos do (m_rope.hpp makes them).
+// axes, as those of images do; m_rope.hpp makes such ids.
 struct PositionCheck {
   std::string sentence = {};
   std::vector<PositionFinding> findings = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The positions of tokens: any int64, negative ones included.
+// The positions of tokens: integers or doubles, negative ones included.
 //
 //   const std::vector<std::int32_t> packed = {0, 1, 2, 0, 1};
 //   const auto rotations = make_rotations(frequencies, positions_of(packed));
@@ -18,10 +18,9 @@ namespace rotary {
 //   const auto positions = token_array(numbers);                // [tokens]
 //   const auto batched = token_array(numbers, 5);               // [5][1]
 
-// Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride. Strides in
-// elements. data must live until the call returns. batch 1 serves every batch row of the tensors;
-// more than 1 needs a batch_stride. axes: coordinates of each token; more than 1 need an
-// axis_stride and frequencies with as many axes (axes.hpp).
+// Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride; strides are in
+// elements. data must live until the call returns. With batch 1, every batch row of the tensors has
+// the same numbers. axes: number of coordinates of a token, as in the frequencies (axes.hpp).
 template <class Number>
 struct TokenArray {
   const Number* data = nullptr;
@@ -33,7 +32,7 @@ struct TokenArray {
   std::int64_t axis_stride = 0;
 };
 
-// [tokens], the same for every batch row: any contiguous range, which must outlive the result.
+// [tokens], the same for every batch row. The range must outlive the result.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto token_array(const Range& numbers) noexcept {
   return TokenArray<std::ranges::range_value_t<Range>>{
@@ -41,8 +40,7 @@ template <std::ranges::contiguous_range Range>
       .tokens = static_cast<std::int64_t>(std::ranges::size(numbers))};
 }
 
-// Contiguous [batch, tokens]. If the size is not a multiple of batch, the result has a batch of 0,
-// which every call refuses.
+// [batch, tokens]. A size that is not a multiple of batch gives batch 0, which every call refuses.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch) noexcept {
   auto array = token_array(numbers);
@@ -52,8 +50,8 @@ template <std::ranges::contiguous_range Range>
   return array;
 }
 
-// Contiguous [axes, batch, tokens]: position_ids of a model with images. A size that is not a
-// multiple of axes * batch gives a batch of 0.
+// [axes, batch, tokens]: position_ids of a model with images. A size that is not a multiple of axes
+// * batch gives batch 0.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch,
                                std::int64_t axes) noexcept {
@@ -66,20 +64,19 @@ template <std::ranges::contiguous_range Range>
   return array;
 }
 
-// Token t of every batch row stands at first + t.
+// Token t of every batch row has position first + t.
 struct ConsecutivePositions {
   std::int64_t first = 0;
   std::int64_t tokens = 0;
 };
 
-// One position for each token: packed documents, padding, context-parallel slices. int32, int64, or
-// double for interpolated positions and continuous time. Doubles are finite and within int64; an
-// integral double gives the bits of that integer. With frequencies of several axes, a token has a
-// coordinate on each axis, or one for all axes (text).
+// The positions of a call. Doubles are for interpolated positions and continuous time: finite,
+// within int64; a whole number gives the bits of the integer. With frequencies of several axes, a
+// token has a coordinate for each axis, or one that all axes use (text).
 using Positions = std::variant<ConsecutivePositions, TokenArray<std::int32_t>,
                                TokenArray<std::int64_t>, TokenArray<double>>;
 
-// As token_array: [tokens], the same for every batch row, or contiguous [batch, tokens].
+// token_array() under a name for positions.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto positions_of(const Range& tokens) noexcept {
   return token_array(tokens);
@@ -88,7 +85,7 @@ template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto positions_of(const Range& positions, std::int64_t batch) noexcept {
   return token_array(positions, batch);
 }
-// Contiguous [axes, batch, tokens].
+// [axes, batch, tokens].
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto positions_of(const Range& positions, std::int64_t batch,
                                 std::int64_t axes) noexcept {

@@ -18,10 +18,9 @@ struct NoTemperature {
   friend bool operator==(const NoTemperature&, const NoTemperature&) = default;
 };
 
-// 1 + scale * ln(1 + floor((position + offset) / interval)).
-// Llama 4: scale 0.1, interval 8192, offset 1 (llama4/modeling_llama4.py). Ministral 3, Mistral 4:
-// scale llama_4_scaling_beta, interval the original context, offset 0
-// (ministral3/modeling_ministral3.py).
+// 1 + scale * ln(1 + floor((position + offset) / interval)). Llama 4: scale 0.1, interval 8192,
+// offset 1 (llama4/modeling_llama4.py). Ministral 3, Mistral 4: scale llama_4_scaling_beta,
+// interval the original context, offset 0 (ministral3/modeling_ministral3.py).
 struct StepTemperature {
   double scale = 0;                  // [0, 2^20]
   std::int64_t interval_tokens = 0;  // > 0
@@ -30,15 +29,15 @@ struct StepTemperature {
   friend bool operator==(const StepTemperature&, const StepTemperature&) = default;
 };
 
-// max(1, log_trained(position + 1)): logn attention, Qwen 1's use_logn_attn with seq_length.
+// max(1, ln(position + 1) / ln(trained_tokens)): Qwen 1's use_logn_attn with seq_length.
 struct LognTemperature {
   std::int64_t trained_tokens = 0;  // > 1
 
   friend bool operator==(const LognTemperature&, const LognTemperature&) = default;
 };
 
-// (1 + (position + 1) / interval)^exponent. Beam: exponent 0.1, interval 2048, in its layers
-// without rotation (compute_attention_scaling in beam/modeling_beam.py).
+// (1 + (position + 1) / interval)^exponent. Beam, in layers without rotation: exponent 0.1,
+// interval 2048 (compute_attention_scaling in beam/modeling_beam.py).
 struct PowerTemperature {
   double exponent = 0;               // [0, 1]
   std::int64_t interval_tokens = 0;  // > 0

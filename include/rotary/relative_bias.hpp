@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position biases: score ← score + bias(head, i, j) of a query at i and a key at j. Each
-// encoding is a value; every operation takes any of them. Computed in double and rounded once to
-// the view's dtype. Formulas, sources and the error of each: docs/theory/relative.md.
+// Relative position biases: score ← score + bias(head, i, j) for a query at i and a key at j.
+// Computed in double and rounded once to the view's dtype. docs/theory/relative.md has formulas,
+// sources and errors.
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
 //   fill_bias(scores, bias, BiasRange{});  // [batch, heads, queries, keys]
@@ -23,43 +23,42 @@
 
 namespace rotary {
 
-// The relative attention bias of T5: distances fall into buckets, one each while they are small,
-// logarithmically wider beyond, and each bucket has a learned number for each head. Raffel et al.
-// 2020 (arXiv 1910.10683), §2.1, as _relative_position_bucket of Transformers computes it.
+// The relative attention bias of T5: each bucket of distances has a learned number for each head.
+// Small distances have a bucket each; the buckets of larger ones widen logarithmically. Raffel et
+// al. 2020 (arXiv 1910.10683), §2.1; _relative_position_bucket of Transformers.
 //
 //   const RelativeBias bias = T5Bias{.buckets = buckets, .table = weights};
-//   t5_bucket(-9, buckets);  // of a key nine tokens back
+//   t5_bucket(-9, buckets);  // a key nine tokens before the query
 
-// Encoders are bidirectional (half of the buckets for keys after the query), decoders causal (every
-// key after the query is in bucket 0).
+// bidirectional (encoders): half of the buckets are for keys after the query. causal (decoders):
+// every key after the query is in bucket 0.
 enum class T5Direction : std::int32_t { bidirectional = 1, causal = 2 };
 
-// Which float32 operations compute the buckets of large distances; this matters at the edges of
-// buckets. transformers: also Mesh TensorFlow. ggml: llama.cpp, which only has a max_distance of
-// 128.
+// The float32 operations for buckets of large distances, which matter at the edges of buckets.
+// transformers: also Mesh TensorFlow. ggml: llama.cpp, with max_distance 128 only.
 enum class T5Rounding : std::int32_t { transformers = 1, ggml = 2 };
 
-// How T5 sorts distances into buckets.
+// The buckets of a T5 bias.
 struct T5Buckets {
   // relative_attention_num_buckets, 32 in T5. causal: >= 2; bidirectional: >= 4 and even; <= 2^24.
   std::int64_t buckets = 0;
-  // relative_attention_max_distance, 128 in T5: from here on all distances share the last bucket.
-  // More than buckets / 2 (bidirectional: buckets / 4), the number of buckets of a single distance.
+  // relative_attention_max_distance, 128 in T5: this and larger distances share the last bucket.
+  // Must exceed buckets / 2 (bidirectional: buckets / 4), the number of buckets with one distance.
   std::int64_t max_distance = 0;
-  T5Direction direction = {};  // no default: none of the enumerators, which every call refuses
+  T5Direction direction = {};  // must be given
   T5Rounding rounding = T5Rounding::transformers;
 
   friend bool operator==(const T5Buckets&, const T5Buckets&) = default;
 };
 
-// The bucket, in [0, buckets), of any relative position: the key's position minus the query's.
+// The bucket, in [0, buckets), of a relative position (of the key minus that of the query).
 [[nodiscard]] ROTARY_API Result<std::int64_t> t5_bucket(std::int64_t relative_position,
                                                         const T5Buckets& buckets) noexcept;
 
 // table[bucket][head]. T5 adds it to scores that are not divided by sqrt(head_dim).
 struct T5Bias {
   T5Buckets buckets;
-  ConstTableView table;  // [buckets, heads]; must live until the call that it is passed to returns
+  ConstTableView table;  // [buckets, heads]; not owned
 };
 
 template <>
@@ -79,29 +78,28 @@ struct Describe<T5Bias> {
   }
 };
 
-// ALiBi: scores fall in proportion to the distance, with a slope m for each head. Press et al. 2022
-// (arXiv 2108.12409).
+// ALiBi: scores fall by a slope m of each head times the distance. Press et al. 2022 (arXiv
+// 2108.12409).
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
 //   fill_bias(scores, bias, {.first_query = 7});  // one row of a decode step
 
-// The bias of a query at i and a key at j.
-// causal: -m (i - j), which grows where j > i and is masked there; symmetric: -m |i - j|;
-// key_position: m j, which softmax cannot tell from causal (BLOOM, Falcon, MPT).
+// The bias of a query at i and a key at j. causal: -m (i - j), for masks that hide j > i.
+// symmetric: -m |i - j|. key_position (BLOOM, Falcon, MPT): m j, with the softmax of causal.
 enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 3 };
 
 // If n is a power of two, head h of n has the slope 2^(-bias_max (h + 1) / n). For other n, the
 // slopes of the next lower power of two come first, then every second slope of the next higher one.
-// So do Press et al. (BLOOM, Falcon, Baichuan), MPT and ggml, which differ in their roundings.
+// (Press et al., BLOOM, Falcon, Baichuan, MPT and ggml; they differ in roundings.)
 struct Alibi {
-  std::int64_t heads = 0;  // > 0; with tensor parallelism, the heads of this device
-  // Tensor parallel: these heads start at first_head of the model's model_heads (<= 2^20), which
-  // decide the slopes. Absent: model_heads = heads.
+  std::int64_t heads = 0;  // > 0: with tensor parallelism, those of this device
+  // With tensor parallelism: heads first_head, first_head + 1, … of model_heads (<= 2^20) in the
+  // model. Absent: model_heads = heads.
   std::int64_t first_head = 0;
   std::optional<std::int64_t> model_heads = {};
   double bias_max = 8;  // MPT's alibi_bias_max; in (0, 64]
   AlibiForm form = AlibiForm::causal;
-  // [heads], from -2^256 to 2^256: learned slopes, which replace the computed ones.
+  // [heads], from -2^256 to 2^256: learned slopes. Empty: the slopes above.
   std::vector<double> slopes = {};
 
   friend bool operator==(const Alibi&, const Alibi&) = default;
@@ -125,18 +123,16 @@ struct Describe<Alibi> {
   }
 };
 
-// [heads], each within bias_error_bound of the exact power, relative.
+// The slopes, [heads], each with a relative error of at most bias_error_bound.
 [[nodiscard]] ROTARY_API Result<std::vector<double>> alibi_slopes(const Alibi& alibi) noexcept;
 
-// Key positions of a padded row for BLOOM and Falcon: cumsum(mask) - 1 for real tokens, 0 for
-// padding (mask 0). For AlibiForm::key_position. Error: invalid_argument for sizes that differ.
+// Key positions of a padded batch row for AlibiForm::key_position: cumsum(mask) - 1 for real
+// tokens, 0 for padding (mask 0). Error: invalid_argument for sizes that differ.
 [[nodiscard]] ROTARY_API Status alibi_key_positions(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask) noexcept;
 
 // KERPLE: relative biases from conditionally positive definite kernels, with two learned numbers
 // for each head. Chi et al. 2022 (arXiv 2205.09921); chijames/KERPLE, megatron/mpu/layers.py.
-//
-//   const RelativeBias bias = KerpleLog{.p = {1, 1}, .a = {0.5, 0.25}};  // 2 heads
 
 // -p ln(1 + a |i - j|).
 struct KerpleLog {
@@ -192,13 +188,13 @@ struct Describe<KerplePower> {
   }
 };
 
-// Clamps the numbers as the authors' code does before each use: all to at least 0.01, the power's
-// exponent to at most 2. This library clamps the others to 2^256. NaN stays.
+// Clamps all numbers to at least 0.01 and KerplePower::p to at most 2, as the authors' code does
+// before each use; other numbers to at most 2^256. NaN stays.
 [[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
 [[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
 
-// FIRE: a small network maps the distance, relative to how far the query could look, to a bias. Li
-// et al. 2024 (arXiv 2310.04418); DAPE, positional_embeddings.py.
+// FIRE: a small network maps the distance, divided by the query's position, to a bias. Li et al.
+// 2024 (arXiv 2310.04418); DAPE, positional_embeddings.py.
 //
 //   const Fire fire{.c = 0.1, .threshold = 512, .hidden_weight = w, .hidden_bias = b, …};
 //   fill_bias(scores, fire, {});
@@ -206,12 +202,11 @@ struct Describe<KerplePower> {
 // With x = ln(|c (i - j)| + 1) / (ln(|c| max(i, |threshold|) + 1) + epsilon):
 //   bias[head] = output_bias[head] + Σ_k output_weight[head][k] max(0, hidden_weight[k] x +
 //                hidden_bias[k]).
-// The normaliser depends on the query's position i in the context. Shifting all positions changes
-// nothing only while i stays at most |threshold|. Numbers from -2^256 to 2^256.
+// Shifting all positions changes the bias if i > |threshold|. Numbers from -2^256 to 2^256.
 struct Fire {
   double c = 0.1;
   // L. If code stores init_L and a learned multiplier, pass their product. (DAPE stores half of the
-  // init_L that it is given: 256.)
+  // init_L that it is given, 256.)
   double threshold = 512;
   double epsilon = 1e-6;                   // in [2^-100, 1]
   std::vector<double> hidden_weight = {};  // [width]
@@ -250,15 +245,11 @@ struct Describe<Fire> {
   }
 };
 
-// Sandwich: the inner product of two sinusoidal embeddings as a bias, nothing learned. Chi et al.
-// 2023 (arXiv 2212.10356), as NeMo computes it (sandwich_relative_position_embedding.py).
-//
-//   const RelativeBias bias = Sandwich{.dim = 128, .heads = 8};
-
-// (Σ_{k=1}^{dim/2} cos((i - j) base^(-2k/dim)) - dim/2) heads / (8 (head + 1)): k begins at 1, and
-// distance 0 has bias 0.
+// Sandwich: the inner product of two sinusoidal embeddings as a bias, without learned numbers. Chi
+// et al. 2023 (arXiv 2212.10356), as NeMo computes it (sandwich_relative_position_embedding.py):
+// (Σ_{k=1}^{dim/2} cos((i - j) base^(-2k/dim)) - dim/2) heads / (8 (head + 1)).
 struct Sandwich {
-  std::int64_t dim = 0;    // even, in [2, 2^16]; NeMo: that of one head
+  std::int64_t dim = 0;    // even, in [2, 2^16]; NeMo: head_dim
   double base = 10000;     // finite, >= 1
   std::int64_t heads = 0;  // in [1, 2^20]
 
@@ -281,16 +272,13 @@ struct Describe<Sandwich> {
 };
 
 // TISA, translation-invariant self-attention: for each head a sum of learned bumps over the
-// distance. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5.
-//
-//   const RelativeBias bias = Tisa{.kernels = 1, .a = {2.0}, .b = {0.5}, .c = {-3.0}};  // 1 head
-
+// distance. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5:
 // Σ_s a_s exp(-|b_s| (Δ - c_s)²), Δ = j - i of a query at i and a key at j.
 struct Tisa {
   std::int64_t kernels = 0;    // bumps of each head, in [1, 2^20]; 5 in the paper
   std::vector<double> a = {};  // [heads][kernels], from -2^256 to 2^256: heights
-  std::vector<double> b = {};  // as a; the larger |b|, the narrower the bump
-  std::vector<double> c = {};  // as a; the distance, in tokens, at which a bump has its top
+  std::vector<double> b = {};  // [heads][kernels]: narrowness
+  std::vector<double> c = {};  // [heads][kernels]: Δ at the top of a bump, tokens
 
   friend bool operator==(const Tisa&, const Tisa&) = default;
 };
@@ -321,7 +309,7 @@ struct Describe<Tisa> {
   }
 };
 
-// The alternatives of RelativeBias, a struct of its own: a new one does not change symbols.
+// The alternatives of RelativeBias, which is a struct, so a new one does not change symbols.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
 // One relative bias with its parameters.
 struct RelativeBias : RelativeBiases {
@@ -330,7 +318,7 @@ struct RelativeBias : RelativeBiases {
 };
 
 // Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
-// std::vector<double> or, for T5, a ConstTableView. It is const if the bias is.
+// std::vector<double> or, for T5, a ConstTableView; const if the bias is.
 template <class Bias, class Visit>
 requires std::is_same_v<std::remove_const_t<Bias>, RelativeBias>
 void for_each_parameter(Bias& bias, Visit visit) {
@@ -344,27 +332,26 @@ void for_each_parameter(Bias& bias, Visit visit) {
 // The names of all encodings, in the order of the alternatives.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> relative_bias_names() noexcept;
 
-// The encoding of this name with default members; absent if no encoding has this name.
+// The encoding of this name with default members; absent if there is none.
 [[nodiscard]] ROTARY_API std::optional<RelativeBias> relative_bias_named(
     std::string_view name) noexcept;
 
 // The name of the encoding, as in relative_bias_names().
 [[nodiscard]] ROTARY_API std::string_view to_string(const RelativeBias& bias) noexcept;
 
-// Row r is a query at first_query + r, column c a key at first_key + c. Positions are int64; a
-// query and a key must be less than 2^63 apart.
+// Row r is a query at first_query + r, column c a key at first_key + c, less than 2^63 apart.
 struct BiasRange {
   std::int64_t first_query = 0;
   std::int64_t first_key = 0;
 };
 
-// Positions one by one: packed documents, padding, a cache with holes. [queries] and [keys].
+// The position of each query and each key: packed documents, padding, a cache with holes.
 struct BiasPositions {
   std::span<const std::int64_t> queries;
   std::span<const std::int64_t> keys;
 };
 
-// One score. head: index among the heads of the bias.
+// One score: a head of the bias, and the positions of a query and a key.
 struct BiasIndex {
   std::int64_t head = 0;
   std::int64_t query = 0;
@@ -374,33 +361,32 @@ struct BiasIndex {
 // Checks every requirement on the members.
 [[nodiscard]] ROTARY_API Status validate(const RelativeBias& bias) noexcept;
 
-// Requires a valid bias.
+// Number of heads. Requires a valid bias.
 [[nodiscard]] ROTARY_API std::int64_t head_count(const RelativeBias& bias) noexcept;
 
-// Whether the bias is a function of key - query: all but FIRE and ALiBi's form key_position.
+// Whether the bias depends on key - query only: all but FIRE and AlibiForm::key_position.
 [[nodiscard]] ROTARY_API bool depends_on_distance_alone(const RelativeBias& bias) noexcept;
 
-// |bias - exact| <= bias_error_bound times the sum of the magnitudes of the formula's terms, before
-// the one rounding to the view's dtype. docs/theory/relative.md derives it and lists the terms.
-// Holds for at most 112 hidden units of FIRE or bumps of TISA, for sums of at least 2^-900, and for
-// an x of FIRE that is 0 or at least 2^-900.
+// |bias - exact| <= bias_error_bound times the sum of magnitudes of the formula's terms, before the
+// rounding to the view's dtype. docs/theory/relative.md derives it and lists the terms. Holds for
+// at most 112 hidden units of FIRE or bumps of TISA, for sums of at least 2^-900, and for x of FIRE
+// equal to 0 or at least 2^-900.
 inline constexpr double bias_error_bound = 0x1p-46;
 
 // One bias as a double, before rounding to a dtype.
 [[nodiscard]] ROTARY_API Result<double> bias_at(const RelativeBias& bias,
                                                 const BiasIndex& at) noexcept;
 
-// Fills out[batch][head][row][column], the same for every batch row. An element depends only on the
-// bias, the head and the two positions, so a decode step gives the bits of the same row in a whole
-// computation. Nothing is written on an error.
+// Fills out[batch][head][row][column]. An element depends only on the bias, the head and the two
+// positions, so a decode step gives the bits of the same row in a whole computation. Nothing is
+// written on an error.
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasPositions& positions) noexcept;
 
-// One row, [batch, heads, 1, distances]: column c is the bias of key - query = first_distance + c.
-// N queries and keys need 2N - 1 distances, from 1 - N on. Refused if depends_on_distance_alone is
-// false.
+// Fills [batch, heads, 1, distances]: column c is the bias of key - query = first_distance + c. N
+// queries and keys need 2N - 1 distances from 1 - N. Needs depends_on_distance_alone().
 [[nodiscard]] ROTARY_API Status fill_distances(const ScoresView& out, const RelativeBias& bias,
                                                std::int64_t first_distance) noexcept;
 
@@ -408,8 +394,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a
-// fixed order: the same call gives the same bits. gradients: [parameter_count]. At its corner, max
-// has the derivative from below, and |.| has 0.
+// fixed order. gradients: [parameter_count]. At its corner, max has the derivative from below, and
+// |.| has 0.
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors as values. Nothing in this library throws across its API, prints or aborts: a function
-// that can fail returns Status (no value) or Result<T>. The names are those of std::expected.
+// Errors as values: a function that can fail returns Status or Result<T>. No function of this
+// library throws, prints or aborts. Result has the interface of std::expected.
 //
 //   const Result<Frequencies> frequencies = make_frequencies(spec);
 //   if (!frequencies) return fail(frequencies.error().message);
@@ -16,11 +16,11 @@
 
 namespace rotary {
 
-// The kind of failure, so that a program can react without reading the message.
+// The kind of failure, for programs.
 enum class ErrorCode : std::int32_t {
   invalid_argument = 1,  // the caller's value breaks a stated requirement
-  malformed_input = 2,   // bytes from outside (a config) are not what their format requires
-  unsupported = 3,       // well-formed, but this version or this machine cannot do it
+  malformed_input = 2,   // a config or file breaks its format
+  unsupported = 3,       // valid, but this version or machine cannot do it
   out_of_memory = 4,
 };
 

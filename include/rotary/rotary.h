@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C ABI (C99): config.json or a spec -> frequencies -> rotations -> rotate, as in the C++ API,
- * whose headers say more about each step.
+/* The C ABI (C99): config.json or a spec -> frequencies -> rotations -> rotate. The headers of the
+ * C++ API say more about each step.
  *
- * Handles are opaque, made by one function and freed by another; freeing NULL does nothing. Several
- * threads may read a handle at once, but not while a thread changes or frees it.
+ * Freeing a NULL handle does nothing. Several threads may read a handle at once, but not while a
+ * thread changes or frees it.
  *
- * Functions return a status. If it is not ROTARY_OK, no output was written (but *out is NULL if a
- * handle was to be made) and rotary_last_error() is one sentence with the requirement and what was
- * got. Functions that return something else return 0, -1, NaN or NULL for a missing handle and set
- * the same text. No argument may be NULL unless its function says so; NULL is an error and not a
- * crash.
+ * If a function returns a status other than ROTARY_OK, it has written no output, except that a
+ * handle *out is NULL, and rotary_last_error() names the requirement and what was got. Functions
+ * that return no status return 0, -1, NaN or NULL for a NULL handle and set rotary_last_error().
+ * Only arguments that may be NULL by their function's comment may be; for others NULL is an error.
  *
- * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise each
- * struct with the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved
- * stay 0. A later version adds members at the end; their value 0 keeps the behaviour from before. A
- * library older than its caller accepts the longer struct, of at most 4096 bytes, if the part it
- * does not know is zero. If a function fills a struct, it reads only struct_size.
+ * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise it
+ * with its macro (ROTARY_ROTATE_OPTIONS_INIT); members called reserved stay 0. Later versions add
+ * members at the end, where 0 keeps the earlier behaviour. An older library accepts a longer struct
+ * of at most 4096 bytes whose unknown members are 0. A function that fills a struct reads only its
+ * struct_size.
  *
- * A library built with ROTARY_CORE_ONLY has neither models nor specs as JSON; with the same macro,
- * which its CMake and pkg-config packages define, this file does not declare them.
+ * A library built with ROTARY_CORE_ONLY has neither models nor specs as JSON. Its CMake and
+ * pkg-config packages define the macro, and this file then omits them.
  *
- * No function of this file throws, prints, aborts or starts a thread. Each computes with rounding
- * to nearest, whatever the thread's mode, and leaves the modes of arithmetic as they were
- * (numeric_contract.hpp). */
+ * No function of this file throws, prints, aborts or starts a thread. Each rounds to nearest in
+ * every floating-point mode of the thread, which it leaves unchanged (numeric_contract.hpp). */
 #ifndef ROTARY_ROTARY_H
 #define ROTARY_ROTARY_H
 
-/* The checks below would forbid C's own forms. */
+/* These checks of clang-tidy forbid C. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stddef.h>
 #include <stdint.h>
@@ -46,8 +44,8 @@ typedef int32_t rotary_status;
 enum {
   ROTARY_OK = 0,
   ROTARY_INVALID_ARGUMENT = 1, /* the caller's value breaks a stated requirement */
-  ROTARY_MALFORMED_INPUT = 2,  /* JSON text is not what its format requires */
-  ROTARY_UNSUPPORTED = 3,      /* well-formed, but this version or machine cannot do it */
+  ROTARY_MALFORMED_INPUT = 2,  /* a config, spec or file breaks its format */
+  ROTARY_UNSUPPORTED = 3,      /* valid, but this version or machine cannot do it */
   ROTARY_OUT_OF_MEMORY = 4
 };
 
@@ -55,10 +53,10 @@ enum {
 ROTARY_API uint32_t rotary_abi_version(void);
 ROTARY_API const char* rotary_version(void); /* "0.1.0" */
 
-/* "ok", "invalid_argument", …; "unknown" for a value that is none. */
+/* "ok", "invalid_argument", …; "unknown" for other values. */
 ROTARY_API const char* rotary_status_name(rotary_status status);
 
-/* Text of the latest failed call on this thread; "" if none failed. At most 1023 bytes of UTF-8,
+/* Message of the last failed call on this thread; "" if none failed. At most 1023 bytes of UTF-8,
  * valid until the next failed call on this thread. */
 ROTARY_API const char* rotary_last_error(void);
 
@@ -80,7 +78,7 @@ enum { ROTARY_ROLE_QUERY = 1, ROTARY_ROLE_KEY = 2 };
 enum { ROTARY_FORWARD = 1, ROTARY_INVERSE = 2, ROTARY_TRANSPOSE = 3 };
 
 /* Queries or keys in any layout. Element (b, t, h, f) is at data + b*strides[0] + t*strides[1] +
- * h*strides[2] + f*strides[3] elements. Functions do not write to a source. */
+ * h*strides[2] + f*strides[3] elements. Sources are not written. */
 typedef struct rotary_heads_view {
   size_t struct_size;
   void* data;
@@ -95,21 +93,21 @@ typedef struct rotary_heads_view {
   }
 
 enum {
-  ROTARY_POSITIONS_CONSECUTIVE = 1, /* token t of every batch row stands at first + t */
+  ROTARY_POSITIONS_CONSECUTIVE = 1, /* token t of every batch row has position first + t */
   ROTARY_POSITIONS_INT32 = 2,
   ROTARY_POSITIONS_INT64 = 3,
   ROTARY_POSITIONS_F64 = 4
 };
 
 /* The position of each token. Kinds other than consecutive: [axes, batch, tokens] elements at data.
- * With frequencies of several axes a token has a coordinate on each, or one for all: text. */
+ * With frequencies of several axes, tokens have a coordinate for each, or one for all (text). */
 typedef struct rotary_positions {
   size_t struct_size;
   int32_t kind;
   int32_t reserved;
   int64_t first;    /* consecutive; 0 for the other kinds */
   const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* 1 serves every batch row; 1 for consecutive */
+  int64_t batch;    /* 1: for every batch row; consecutive: 1 */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
@@ -125,7 +123,7 @@ typedef struct rotary_positions {
 
 typedef struct rotary_model rotary_model;
 
-/* Which of a model's parts is read: the text, or the tower that reads images or sound. */
+/* The part of a model to read: the language model, or the tower for images or sound. */
 enum { ROTARY_PART_TEXT = 1, ROTARY_PART_VISION = 2, ROTARY_PART_AUDIO = 3 };
 
 /* Information that the config lacks. */
@@ -133,8 +131,7 @@ typedef struct rotary_resolve_options {
   size_t struct_size;
   int32_t pairing; /* required for an unknown family; 0: the family's */
   int32_t reserved;
-  int64_t context_tokens; /* the context you mean to use: too long a one gives a warning; used by
-                             rotary_frequencies_of_model; 0: unstated */
+  int64_t context_tokens; /* the intended context, for rotary_frequencies_of_model; 0: none */
   int32_t numerics;       /* ROTARY_NUMERICS_…; 0: exact */
   int32_t part;           /* ROTARY_PART_…; 0: text */
 } rotary_resolve_options;
@@ -146,7 +143,7 @@ ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t co
                                               const rotary_resolve_options* options,
                                               rotary_model** out);
 
-/* A file. read_at copies `count` bytes from `offset` on, within size_bytes, and returns the number
+/* A file. read_at copies `count` bytes from `offset`, within size_bytes, and returns the number
  * copied; it must not throw. If read_at is NULL, context points to the bytes of the file. */
 typedef struct rotary_byte_source {
   size_t struct_size;
@@ -161,37 +158,36 @@ ROTARY_API rotary_status rotary_model_resolve_gguf(const rotary_byte_source* sou
                                                    const rotary_resolve_options* options,
                                                    rotary_model** out);
 ROTARY_API void rotary_model_free(rotary_model* model);
-/* ROTARY_PAIRING_… of the checkpoint that a GGUF file was made from; 0 if the model is no GGUF file
- * or does not rotate. */
+/* ROTARY_PAIRING_… of a GGUF file's checkpoint; 0 for other files or if no layer rotates. */
 ROTARY_API int32_t rotary_model_checkpoint_pairing(const rotary_model* model);
 /* Number of facts that no key of GGUF states. */
 ROTARY_API int64_t rotary_model_unstated_count(const rotary_model* model);
-/* Such a fact in words; NULL when there is no such index; lives as long as the model. */
+/* Such a fact in words; NULL for other indices. Lives as long as the model. */
 ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t index);
 
-/* 0 when the config does not say. */
+/* Number of layers; 0 if the config does not state it. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
-/* Number of rotary embeddings: most models have one for all layers; 0 when no layer rotates. */
+/* Number of rotary embeddings: 1 in most models, 0 if no layer rotates. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* The index of the rotary embedding that layer 0, 1, … uses; -1 when there is no such layer. A
- * layer without one: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6
- * sinusoidal vectors, -7 no attention. */
+/* The index of the rotary embedding of layer 0, 1, …; -1 for other layers. Layers without rotary
+ * embedding: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6 sinusoidal
+ * vectors, -7 no attention. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
-/* "rotary", "none", "alibi", …; NULL when there is no such layer. */
+/* "rotary", "none", "alibi", …; NULL for other layers. */
 ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer);
-/* The factor of the query at this position in this layer, 1 in most models; NaN, with an error,
- * when there is no such layer or position < 0. */
+/* The factor on a query at this position in this layer, 1 in most models; NaN, with an error, for
+ * other layers or position < 0. */
 ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
                                             int64_t position);
-/* The config's name for the layers that use rotary embedding 0, 1, …; NULL if all layers do. Lives
+/* The config's name for the layers with rotary embedding 0, 1, …; NULL if all layers have it. Lives
  * as long as the model. */
 ROTARY_API const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary);
-/* The factor of the softmax scale, apart from the attention factor; NaN, with an error, when there
- * is no such rotary embedding. */
+/* A factor on the softmax scale, besides the attention factor; NaN, with an error, if there is no
+ * such rotary embedding. */
 ROTARY_API double rotary_model_softmax_factor(const rotary_model* model, int64_t rotary);
 /* Number of warnings: legal but suspicious facts in the config. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
-/* NULL when there is no such warning; lives as long as the model. */
+/* A warning; NULL for other indices. Lives as long as the model. */
 ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
 
 #endif /* ROTARY_CORE_ONLY */
@@ -202,8 +198,8 @@ typedef struct rotary_frequencies rotary_frequencies;
 
 #ifndef ROTARY_CORE_ONLY
 
-/* The frequencies of rotary embedding 0, 1, … of the model, for the context that it was resolved
- * with, which must have been stated if the frequencies depend on it. */
+/* The frequencies of rotary embedding 0, 1, … of the model, for the context_tokens that it was
+ * resolved with, which are required if frequencies depend on the context. */
 ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
                                                      rotary_frequencies** out);
 
@@ -212,7 +208,7 @@ ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, 
 ROTARY_API rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
                                                     rotary_frequencies** out);
 
-/* rotary_frequencies_of_spec for a context of context_tokens, >= 1, if frequencies depend on it. */
+/* rotary_frequencies_of_spec for frequencies that depend on the context. context_tokens: >= 1. */
 ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json,
                                                                size_t spec_bytes,
                                                                int64_t context_tokens,
@@ -228,14 +224,13 @@ typedef struct rotary_window {
   int64_t first_feature;
   int32_t pairing; /* ROTARY_PAIRING_…; no default */
   int32_t reserved;
-  int64_t blocks; /* number of equal parts that pairing half applies to; 0 and 1: one */
+  int64_t blocks; /* equal parts, each with pairing half; 0 and 1: one */
 } rotary_window;
 #define ROTARY_WINDOW_INIT \
   { sizeof(rotary_window), 0, 0, 0, 0, 0, 1 }
 
-/* The frequencies of a list, one for each pair of the window: count = rotary_dim / 2, radians per
- * position, each with |inv_freq| < 2^40. attention_factor: A, the factor in cos and sin, 1 for most
- * models. */
+/* Frequencies from a list, one for each pair of the window: count = rotary_dim / 2, radians per
+ * position, |inv_freq| < 2^40. attention_factor: A, the factor on cos and sin, mostly 1. */
 ROTARY_API rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window,
                                                         const double* inv_freq, size_t count,
                                                         double attention_factor,
@@ -254,31 +249,31 @@ typedef struct rotary_axis_frequencies {
 #define ROTARY_AXIS_FREQUENCIES_INIT \
   { sizeof(rotary_axis_frequencies), 1, NULL, NULL, 0, 1.0 }
 
-/* As rotary_frequencies_of_inv_freq. In a spec as JSON, "axes" describes the layout instead. */
+/* rotary_frequencies_of_inv_freq for positions with several axes. */
 ROTARY_API rotary_status rotary_frequencies_of_axes(const rotary_window* window,
                                                     const rotary_axis_frequencies* from,
                                                     rotary_frequencies** out);
 ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
 
-/* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
+/* The context lengths with these frequencies: *first to *last, INT64_MAX without a limit. */
 ROTARY_API rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies,
                                                      int64_t* first, int64_t* last);
-/* 1 when keys rotated under one fit queries rotated under the other, 0 when the cache must be made
- * again; -1, with an error, for a missing handle. */
+/* 1 if keys rotated with one match queries rotated with the other; else 0, and the cache must be
+ * shifted or made again; -1, with an error, for a NULL handle. */
 ROTARY_API int32_t rotary_frequencies_alike(const rotary_frequencies* one,
                                             const rotary_frequencies* other);
 
 /* Fills *window, whose struct_size the caller has set. */
 ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,
                                                    rotary_window* window);
-/* A, the factor in cos and sin. */
+/* A, the factor on cos and sin. */
 ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
-/* [rotary_dim / 2], or [axes][rotary_dim / 2] for dense axes; radians per position. Lives as long
+/* Radians per position: [rotary_dim / 2], or [axes][rotary_dim / 2] for dense axes. Lives as long
  * as the frequencies. */
 ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
-/* Coordinates of a position, 1 for most models; 0, with an error, for a missing handle. */
+/* Number of coordinates of a position, 1 for most models; 0, with an error, for a NULL handle. */
 ROTARY_API int64_t rotary_frequencies_axes(const rotary_frequencies* frequencies);
-/* [rotary_dim / 2], the axis of each pair; NULL for one axis and dense ones. Lives as long as the
+/* The axis of each pair, [rotary_dim / 2]; NULL for one axis or dense axes. Lives as long as the
  * frequencies. */
 ROTARY_API const int32_t* rotary_frequencies_pair_axes(const rotary_frequencies* frequencies);
 
@@ -286,23 +281,24 @@ ROTARY_API const int32_t* rotary_frequencies_pair_axes(const rotary_frequencies*
 
 typedef struct rotary_rotations rotary_rotations;
 
-/* The element type, the use and the memory of the rows. */
+/* Options of rotations. */
 typedef struct rotary_rotations_options {
   size_t struct_size;
-  int32_t rows;        /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
-  int32_t role;        /* ROTARY_ROLE_QUERY or _KEY for a spec with xpos, else 0 */
-  void* memory;        /* for the rows, aligned to their element, overlapping nothing that the call
-                          reads; must outlive the rotations. NULL: the rotations own their memory */
-  size_t memory_bytes; /* size of memory; 0 if and only if that is NULL */
-  int32_t tensors;     /* dtype of q and k, ROTARY_F32 …, or 0: any that fits the rows. Required
-                          if the spec has "numerics": "transformers" and a "rounding" other than
-                          "result" */
+  int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
+  int32_t role; /* ROTARY_ROLE_QUERY or _KEY for a spec with xpos, else 0 */
+  /* Aligned to the rows' element. Must outlive the rotations and not overlap what the call reads.
+   * NULL: the rotations own their memory. */
+  void* memory;
+  size_t memory_bytes; /* 0 if and only if memory is NULL */
+  /* dtype of q and k, ROTARY_F32 …; 0: any that fits the rows. Required if numerics are
+   * "transformers" and rounding is not "result". */
+  int32_t tensors;
   int32_t reserved_end;
 } rotary_rotations_options;
 #define ROTARY_ROTATIONS_OPTIONS_INIT \
   { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0, 0, 0 }
 
-/* cos and sin of pair i of token t of batch row b are at cos and sin + b*batch_stride +
+/* Rows of cos and sin: element (b, t, i), with i a pair, is at cos or sin + b*batch_stride +
  * t*token_stride + i*pair_stride elements. */
 typedef struct rotary_cos_sin {
   size_t struct_size;
@@ -315,7 +311,7 @@ typedef struct rotary_cos_sin {
   int64_t batch_stride;
   int64_t token_stride;
   int64_t pair_stride;
-  double attention_factor; /* contained in cos and sin */
+  double attention_factor; /* A: cos^2 + sin^2 = A^2 */
 } rotary_cos_sin;
 #define ROTARY_COS_SIN_INIT \
   { sizeof(rotary_cos_sin), NULL, NULL, 0, 0, 1, 0, 0, 0, 1, 1.0 }
@@ -324,34 +320,32 @@ typedef struct rotary_cos_sin {
 ROTARY_API rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch,
                                           int64_t tokens, int32_t rows, size_t* bytes);
 
-/* Makes the rows of these positions: once for a step, shared by q, k and layers. options may be
- * NULL. */
+/* Makes the rows of these positions, for q and k of all layers. options may be NULL. */
 ROTARY_API rotary_status rotary_rotations_make(const rotary_frequencies* frequencies,
                                                const rotary_positions* positions,
                                                const rotary_rotations_options* options,
                                                rotary_rotations** out);
 
-/* Makes rows in existing rotations: allocates nothing if there are no more rows than before. */
+/* Makes rows in existing rotations; allocates nothing if an earlier call had at least as many. */
 ROTARY_API rotary_status rotary_rotations_remake(rotary_rotations* rotations,
                                                  const rotary_frequencies* frequencies,
                                                  const rotary_positions* positions);
 
-/* Makes rotations from existing cos and sin, which are copied. options may be NULL. */
+/* Makes rotations from existing cos and sin, which it copies. options may be NULL. */
 ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window,
                                                      const rotary_cos_sin* rows,
                                                      const rotary_rotations_options* options,
                                                      rotary_rotations** out);
 
-/* rotary_rotations_of_cos_sin for rows that are no rotations: any finite numbers, with an
- * attention_factor of 1. ROTARY_INVERSE is refused for them. */
+/* rotary_rotations_of_cos_sin for any finite numbers, with an attention_factor of 1. Refuses
+ * ROTARY_INVERSE. */
 ROTARY_API rotary_status rotary_rotations_of_unchecked_cos_sin(
     const rotary_window* window, const rotary_cos_sin* rows,
     const rotary_rotations_options* options, rotary_rotations** out);
 ROTARY_API void rotary_rotations_free(rotary_rotations* rotations);
 
-/* Fills *rows, whose struct_size the caller has set, with pointers to the rows, for reading. cos
- * and sin are NULL when there are no tokens; pointers live until the rotations are remade or
- * freed. */
+/* Fills *rows, whose struct_size the caller has set, with pointers to the rows. cos and sin are
+ * NULL if there are no tokens; pointers live until the rotations are remade or freed. */
 ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations,
                                                rotary_cos_sin* rows);
 
@@ -359,14 +353,14 @@ ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations
 
 typedef void (*rotary_task)(void* state, int64_t index);
 /* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
- * on any threads, and returns when all have returned and their writes are visible to its caller.
- * The calling thread does it all if run is NULL, if concurrency is below 2, and in calls of fewer
- * than 64 tokens. run must return normally: a C++ exception out of it ends the program. */
+ * on any threads, and returns when all have returned and their writes are visible to its caller. It
+ * is not called if it is NULL, if concurrency is below 2, or for fewer than 64 tokens. An exception
+ * from it ends the program. */
 typedef struct rotary_executor {
   size_t struct_size;
   void* context;
   void (*run)(void* context, int64_t count, rotary_task task, void* state);
-  int64_t concurrency; /* a call is split into at most this many tasks */
+  int64_t concurrency; /* most tasks of a call */
 } rotary_executor;
 #define ROTARY_EXECUTOR_INIT \
   { sizeof(rotary_executor), NULL, NULL, 1 }
@@ -376,7 +370,7 @@ typedef struct rotary_rotate_options {
   size_t struct_size;
   int32_t direction; /* ROTARY_FORWARD, ROTARY_INVERSE, ROTARY_TRANSPOSE */
   int32_t reserved;
-  const rotary_executor* executor; /* NULL: the calling thread does it all */
+  const rotary_executor* executor; /* NULL: the calling thread */
 } rotary_rotate_options;
 #define ROTARY_ROTATE_OPTIONS_INIT \
   { sizeof(rotary_rotate_options), ROTARY_FORWARD, 0, NULL }
@@ -394,7 +388,7 @@ ROTARY_API rotary_status rotary_rotate_qk(const rotary_heads_view* q, const rota
 
 /* ---- Instruction set ---------------------------------------------------------------------- */
 
-/* The name of the set in use, "AVX3", "AVX2", …; NULL, with an error, when the environment variable
+/* The set in use, "AVX3", "AVX2", …; NULL, with an error, if the environment variable
  * ROTARY_INSTRUCTION_SET names one that cannot run here. */
 ROTARY_API const char* rotary_instruction_set(void);
 /* Uses the set with this name from now on, in every thread. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append, attend;
-// absolute and relative encodings, linear attention. With ROTARY_CORE_ONLY, as the build of the
-// library has it: RotarySpec -> Frequencies -> Rotations -> rotate.
+// absolute and relative encodings, linear attention. A library built with ROTARY_CORE_ONLY has only
+// RotarySpec -> Frequencies -> Rotations -> rotate.
 //
 //   const auto model = resolve(config_json);
 //   const auto frequencies = make_frequencies(model->only_rotary()->spec);
@@ -10,7 +10,7 @@
 #ifndef ROTARY_ROTARY_HPP
 #define ROTARY_ROTARY_HPP
 
-// The core: what a spec says, how fast pairs turn, rows of positions, rotate.
+// The core.
 #include "rotary/axes.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/executor.hpp"
@@ -41,7 +41,7 @@
 #include "rotary/shaw.hpp"
 #include "rotary/shift.hpp"
 
-// Models: configs and GGUF files, what engines make of them, what a program did.
+// Models: configs and GGUF files, how engines read them, and what a program computed.
 #include "rotary/dialect.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/identify.hpp"

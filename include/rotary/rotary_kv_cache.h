@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The KV cache for C: stores keys and values, rotates keys on the way in, and shifts stored keys.
- * kv_cache.hpp and shift.hpp say what each function promises; rotary.h says what is
- * common to all. */
+/* The KV cache for C: stores rotated keys and values, and shifts stored keys. kv_cache.hpp and
+ * shift.hpp say what each function promises; rotary.h has the rules of all functions. */
 #ifndef ROTARY_ROTARY_KV_CACHE_H
 #define ROTARY_ROTARY_KV_CACHE_H
 
 #include "rotary/rotary.h"
 
-/* The checks below would forbid C's own forms. */
+/* These checks of clang-tidy forbid C. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #ifdef __cplusplus
@@ -16,9 +15,8 @@ extern "C" {
 
 /* ---- KV cache, QK-norm -------------------------------------------------------------------- */
 
-/* Keys and values: a cache, or the heads to store in it. For a cache extents[0] is the number of
- * blocks (batch rows or pages) and extents[1] the number of slots in a block. v is NULL in both or
- * in neither. */
+/* Keys and values: a cache, or the heads to store in it. A cache has extents[0] blocks (batch rows
+ * or pages) of extents[1] slots. v is NULL in both or in neither. */
 typedef struct rotary_kv {
   size_t struct_size;
   const rotary_heads_view* k;
@@ -28,8 +26,8 @@ typedef struct rotary_kv {
   { sizeof(rotary_kv), NULL, NULL }
 
 /* Keys or values in 8 bits with one float32 scale for each head and token: feature = scale *
- * element. Elements are laid out as in a rotary_heads_view, with strides[3] 1; the scale of (b, t,
- * h) is at scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
+ * element. Elements are laid out as in a rotary_heads_view, with strides[3] = 1. The scale of (b,
+ * t, h) is at scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
 typedef struct rotary_int8_view {
   size_t struct_size;
   int8_t* data;
@@ -53,20 +51,20 @@ typedef struct rotary_int8_kv {
   { sizeof(rotary_int8_kv), NULL, NULL }
 
 enum {
-  ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b: slot first + t of block b */
+  ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b has slot first + t of block b */
   ROTARY_SLOTS_INT32 = 2,
   ROTARY_SLOTS_INT64 = 3
 };
 
-/* The slot of each token. Kinds other than consecutive: [batch, tokens] elements at data; number s
- * is slot s % slots of block s / slots, and a negative one means not stored. */
+/* The slot of each token. Kinds other than consecutive: [batch, tokens] elements at data. Number s
+ * is slot s % n of block s / n, for n slots in a block; a negative number: not stored. */
 typedef struct rotary_slots {
   size_t struct_size;
   int32_t kind;
   int32_t reserved;
   int64_t first;    /* consecutive; 0 for the other kinds */
   const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* that of k; unread for consecutive, as are the members below */
+  int64_t batch;    /* that of k; unused for consecutive, as are those below */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
@@ -80,7 +78,7 @@ enum { ROTARY_NORM_BEFORE_ROTATION = 1, ROTARY_NORM_AFTER_ROTATION = 2 };
 /* y = x / sqrt(mean(x^2) + epsilon) * (weight_offset + weight). epsilon and over must be set. */
 typedef struct rotary_head_norm {
   size_t struct_size;
-  const float* weight;  /* [features], over all heads [heads][features]; NULL: none */
+  const float* weight;  /* [features], or [heads][features] over all heads; NULL: none */
   size_t weight_count;  /* 0 for none */
   double weight_offset; /* Gemma: 1 */
   double epsilon;
@@ -93,7 +91,7 @@ typedef struct rotary_head_norm {
 /* Options of an append. */
 typedef struct rotary_append_options {
   size_t struct_size;
-  const rotary_executor* executor; /* NULL: the calling thread does it all */
+  const rotary_executor* executor; /* NULL: the calling thread */
   const rotary_head_norm* k_norm;  /* NULL: none */
   int32_t k_norm_order;            /* ROTARY_NORM_BEFORE_ROTATION …; 0 without k_norm */
   int32_t reserved;
@@ -101,19 +99,17 @@ typedef struct rotary_append_options {
 #define ROTARY_APPEND_OPTIONS_INIT \
   { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
 
-/* Rotates and stores keys, and stores values beside them; f32 keys and values may become bf16 or
- * f16. options may be NULL. */
+/* Stores rotated keys, and values; converts f32 to a cache in bf16 or f16. options may be NULL. */
 ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                                        const rotary_slots* slots, const rotary_rotations* rotations,
                                        const rotary_append_options* options);
-/* Stores keys unrotated: for layers without positions, and for caches whose keys are rotated when
- * they are read. options may be NULL. */
+/* Stores unrotated keys, and values: for layers without positions, and for caches whose keys are
+ * rotated when they are read. options may be NULL. */
 ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
                                                  const rotary_slots* slots,
                                                  const rotary_append_options* options);
 
-/* rotary_append into a cache in 8 bits: each element is rounded by at most half a step of its
- * head's scale. options may be NULL. */
+/* rotary_append into a cache in 8 bits. options may be NULL. */
 ROTARY_API rotary_status rotary_append_int8(const rotary_int8_kv* cache, const rotary_kv* heads,
                                             const rotary_slots* slots,
                                             const rotary_rotations* rotations,
@@ -124,7 +120,7 @@ ROTARY_API rotary_status rotary_append_int8_unrotated(const rotary_int8_kv* cach
                                                       const rotary_slots* slots,
                                                       const rotary_append_options* options);
 
-/* To work in place, pass the same view twice. executor may be NULL. */
+/* Normalises every head. To work in place, pass the same view twice. executor may be NULL. */
 ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
                                                 const rotary_heads_view* src,
                                                 const rotary_head_norm* norm,
@@ -132,7 +128,7 @@ ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
 
 /* ---- Shift -------------------------------------------------------------------------------- */
 
-/* The frequencies and positions that cached keys have, or shall have. */
+/* The frequencies and positions that cached keys have, or are to have. */
 typedef struct rotary_rotated_at {
   size_t struct_size;
   const rotary_frequencies* frequencies;
@@ -141,24 +137,24 @@ typedef struct rotary_rotated_at {
 #define ROTARY_ROTATED_AT_INIT \
   { sizeof(rotary_rotated_at), NULL, NULL }
 
-/* Makes the rotations that turn keys rotated by `from` into keys rotated by `to`. One call serves
- * all layers of a spec. If all tokens move by the same distance, one row with strides of 0 serves
- * them all. options may be NULL. */
+/* Makes rotations from keys rotated by `from` to keys rotated by `to`, for all layers of a spec. If
+ * all tokens move by one distance, they share a row, with strides of 0. options may be NULL. */
 ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotated_at* to,
                                            const rotary_rotations_options* options,
                                            rotary_rotations** out);
 
-/* As rotary_shift_make, into existing rotations: allocates nothing if there are no more rows. */
+/* rotary_shift_make into existing rotations; allocates nothing if an earlier call had at least as
+ * many rows. */
 ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
                                              const rotary_rotated_at* from,
                                              const rotary_rotated_at* to);
 
-/* Turns cached keys in place by rotations of rotary_shift_make. executor may be NULL. */
+/* Rotates cached keys in place by rotations of rotary_shift_make. executor may be NULL. */
 ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
                                       const rotary_executor* executor);
 
-/* rotary_shift for quantized keys; it also changes the scales. executor may be NULL. */
+/* rotary_shift for keys in 8 bits; also changes the scales. executor may be NULL. */
 ROTARY_API rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
                                            const rotary_executor* executor);
 

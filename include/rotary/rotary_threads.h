@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rotary::threads for C: threads for a program without a thread pool (rotary/threads.hpp). */
+/* rotary::threads for C: a thread pool for programs without one (rotary/threads.hpp). */
 #ifndef ROTARY_ROTARY_THREADS_H
 #define ROTARY_ROTARY_THREADS_H
 
@@ -12,13 +12,13 @@ extern "C" {
 /* NOLINTNEXTLINE(modernize-use-using): this is C */
 typedef struct rotary_threads rotary_threads;
 
-/* concurrency counts the calling thread; 0: the number of processors that this process may use.
- * ROTARY_INVALID_ARGUMENT outside [0, 1024], ROTARY_OUT_OF_MEMORY also when the system has no more
- * threads; rotary_threads_last_error() says more. A forked process has none of these threads. There
- * calls run on the calling thread, with the same bits, and rotary_threads_stop() waits for no
- * thread. Threads started there work as usual. The library may be unloaded when all are stopped. */
+/* concurrency includes the calling thread; 0: the number of processors in its affinity mask.
+ * ROTARY_INVALID_ARGUMENT outside [0, 1024]; ROTARY_OUT_OF_MEMORY also if the system has no more
+ * threads. A forked process has none of these threads: there calls run on the calling thread, with
+ * the same bits, and rotary_threads_stop() waits for no thread. The library may be unloaded when
+ * all threads are stopped. */
 ROTARY_API rotary_status rotary_threads_start(int64_t concurrency, rotary_threads** out);
-/* As rotary_last_error(), for this library. */
+/* rotary_last_error() of this library. */
 ROTARY_API const char* rotary_threads_last_error(void);
 
 /* Fills *executor, whose struct_size the caller has set; valid until the threads are stopped. */

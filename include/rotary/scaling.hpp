@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaling rules: how a model changes the frequencies of rotary embedding to use contexts longer
-// than it was trained on. Each rule is a struct with its facts (Describe). d is rotary_dim, i the
-// pair, ω_i = base^(-2i/d) the unscaled frequency. docs/theory/scaling.md lists the rules with the
-// source of each formula.
+// Scaling rules: how a model changes its rotary frequencies for contexts longer than it was trained
+// on. Notation: d is rotary_dim, i a pair, ω_i = base^(-2i/d) its unscaled frequency.
+// docs/theory/scaling.md lists the rules with the source of each formula.
 //
 //   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
 //   rope_type(scaling);  // "yarn"
@@ -25,7 +24,7 @@
 
 namespace rotary {
 
-// A, the factor on cos and sin, of any rule.
+// Bounds of A, the factor on cos and sin, for every rule.
 inline constexpr ParameterBounds attention_factors = {0x1p-20, 0x1p20, "in [2^-20, 2^20]"};
 
 // Parameters that several rules share.
@@ -71,9 +70,9 @@ struct Describe<LinearScaling> {
 
 // The quantity in which YaRN's ramp is linear.
 enum class YarnRamp : std::int32_t {
-  whole_pairs = 1,  // the pair's index, from and to whole pairs: Transformers, every checkpoint
-  fractional = 2,   // the pair's index, the ends not rounded; gpt-oss: "truncate": false
-  turns = 3,        // the number of turns itself, the paper's γ(r) of §3.2; no config says so
+  whole_pairs = 1,  // the pair's index, with ends at whole pairs: Transformers, most checkpoints
+  fractional = 2,   // the pair's index, with unrounded ends: gpt-oss ("truncate": false)
+  turns = 3,        // the pair's number of turns: γ(r) in §3.2 of the paper; no config uses it
 };
 
 template <>
@@ -84,16 +83,16 @@ struct Describe<YarnRamp> {
 };
 
 // YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
-// Pairs that turn more than beta_fast times within the original context keep ω_i. Those that turn
-// less than beta_slow times get ω_i / factor. A linear ramp is between.
+// Pairs that turn more than beta_fast times within the original context keep ω_i; those that turn
+// less than beta_slow times get ω_i / factor; a linear ramp (YarnRamp) joins the two.
 struct YarnScaling {
   double factor = 0;                         // finite, > 0
-  std::int64_t original_context_tokens = 0;  // > 0: what the model was trained on before scaling
+  std::int64_t original_context_tokens = 0;  // > 0; the context before scaling
   double beta_fast = 32;                     // turns; finite, >= beta_slow
   double beta_slow = 1;                      // turns; finite, > 0
   YarnRamp ramp = YarnRamp::whole_pairs;
-  // The factor A on cos and sin. If absent, A is g(mscale) / g(mscale_all_dim) when both are given
-  // and not 0, else g(1). g(m) is 0.1 m ln(factor) + 1, or 1 for factor <= 1.
+  // The factor A on cos and sin. If absent: g(mscale) / g(mscale_all_dim) if both are given and not
+  // 0, else g(1), with g(m) = 0.1 m ln(factor) + 1, or 1 for factor <= 1.
   std::optional<double> attention_factor = {};
   std::optional<double> mscale = {};
   std::optional<double> mscale_all_dim = {};
@@ -130,8 +129,9 @@ struct Describe<YarnScaling> {
   }
 };
 
-// Llama 3.1 and later. With wavelength λ = 2π/ω: ω/factor where λ > original/low_freq_factor,
-// ω where λ < original/high_freq_factor, a blend between. Transformers' _compute_llama3_parameters.
+// Llama 3.1 and later, with n = original ω_i / 2π turns in the original context: ω_i / factor where
+// n < low_freq_factor, ω_i where n > high_freq_factor, a blend of both between. Transformers'
+// _compute_llama3_parameters.
 struct Llama3Scaling {
   double factor = 0;                         // finite, > 0
   double low_freq_factor = 0;                // finite, > 0
@@ -161,10 +161,9 @@ struct Describe<Llama3Scaling> {
   }
 };
 
-// Dynamic NTK: NTK-aware with a base that grows with the context length L (at least the original
-// one): base' = base * (factor L / original - (factor - 1))^(d/(d-2)). Transformers'
-// _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4. Depends on the
-// length of the context.
+// Dynamic NTK: base' = base * (factor L / original - (factor - 1))^(d/(d-2)), where L is the length
+// of the context, or the original context if that is longer. Transformers'
+// _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4.
 struct DynamicNtkScaling {
   double factor = 0;                         // finite, > 0
   std::int64_t original_context_tokens = 0;  // > 0; a config's max_position_embeddings
@@ -187,10 +186,9 @@ struct Describe<DynamicNtkScaling> {
   static bool depends_on_context(const DynamicNtkScaling& /*rule*/) noexcept { return true; }
 };
 
-// Qwen's dynamic NTK: NtkScaling whose alpha is 1 within the original context L, 3 up to 2 L, 7 up
-// to 4 L: 2^(ceil(log2(l / L)) + 1) - 1 for a prompt of l > L tokens. Generated tokens keep the
-// prompt's alpha. get_ntk_alpha of modeling_qwen.py (use_dynamic_ntk). Needs rotary_dim >= 4.
-// Depends on the length of the context.
+// Qwen's dynamic NTK: NtkScaling with alpha = 2^(ceil(log2(l / L)) + 1) - 1 for a prompt of l
+// tokens beyond the original context L: 3 up to 2 L, 7 up to 4 L; 1 within L. Generated tokens keep
+// the prompt's alpha. get_ntk_alpha of modeling_qwen.py (use_dynamic_ntk). Needs rotary_dim >= 4.
 struct DoublingNtkScaling {
   std::int64_t original_context_tokens = 0;  // > 0; a config's seq_length
 
@@ -211,8 +209,7 @@ struct Describe<DoublingNtkScaling> {
   static bool depends_on_context(const DoublingNtkScaling& /*rule*/) noexcept { return true; }
 };
 
-// Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
-// context at each forward pass; vLLM and llama.cpp compare the longest possible context once.
+// The choice of LongRoPE's list; by_context compares the context with the original one.
 enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
 
 template <>
@@ -224,16 +221,16 @@ struct Describe<LongRopeSwitch> {
 };
 
 // LongRoPE: ω_i / list_i, with the long list if the context is longer than the original one, else
-// the short list. Ding et al. 2024 (arXiv 2402.13753); Transformers' _compute_longrope_parameters.
-// Depends on the length of the context, unless lists says otherwise.
+// the short list (unless `lists` fixes it). Ding et al. 2024 (arXiv 2402.13753); Transformers'
+// _compute_longrope_parameters.
 struct LongRopeScaling {
   std::vector<double> short_factor = {};     // [rotary_dim / 2], finite, > 0
   std::vector<double> long_factor = {};      // [rotary_dim / 2], finite, > 0
   std::int64_t original_context_tokens = 0;  // > 1
-  double factor = 0;                         // finite, > 0: the longest context / the original one
+  double factor = 0;                         // finite, > 0: longest / original context
   LongRopeSwitch lists = LongRopeSwitch::by_context;
-  // The factor A on cos and sin, in [2^-20, 2^20]: the mscale of the list in use, if given
-  // (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1 for factor <=
+  // The factor A on cos and sin, in [2^-20, 2^20], is the first one given of: the mscale of the
+  // list in use (PhiMoE); attention_factor; sqrt(1 + ln(factor) / ln(original)), or 1 for factor <=
   // 1.
   std::optional<double> attention_factor = {};
   std::optional<double> short_mscale = {};
@@ -277,9 +274,8 @@ struct Describe<LongRopeScaling> {
 };
 
 // Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): the first
-// floor(turning_fraction d / 2) of the head's d/2 pairs have ω_i / factor; the others stand still.
-// In partial rotary embedding, by contrast, the features that turn have the frequencies of a
-// smaller head.
+// floor(turning_fraction d / 2) pairs have ω_i / factor; the others do not turn. (In partial rotary
+// embedding, d of ω_i counts only the features that turn.)
 struct ProportionalScaling {
   double turning_fraction = 0;  // in (0, 1]; a config's partial_rotary_factor
   double factor = 1;            // finite, > 0
@@ -302,8 +298,8 @@ struct Describe<ProportionalScaling> {
   }
 };
 
-// NTK-aware with a fixed alpha: base' = base * alpha^(d/(d-2)), ω_i = base'^(-2i/d); the slowest
-// pair turns alpha times slower, the fastest stays. bloc97 2023; needs rotary_dim >= 4.
+// NTK-aware with a fixed alpha: base' = base * alpha^(d/(d-2)). The slowest pair turns alpha times
+// slower, the fastest as before. bloc97 2023. Needs rotary_dim >= 4.
 struct NtkScaling {
   double alpha = 0;  // finite, > 0
 
@@ -323,9 +319,9 @@ struct Describe<NtkScaling> {
   }
 };
 
-// Su Jianlin's NTK-RoPE (kexue.fm 9706), as vLLM's rope_type "ntk" computes it. Without mixed_b,
-// the fixed form: (base factor)^(-2i/d) / factor^(2/d). With it, the mixed form: ω_i /
-// factor^(((i+1) / (d/2))^mixed_b), so the last pair gets the whole factor.
+// Su Jianlin's NTK-RoPE (kexue.fm 9706), as vLLM's rope_type "ntk" computes it. Fixed form, without
+// mixed_b: (base factor)^(-2i/d) / factor^(2/d). Mixed form, with mixed_b: ω_i / factor^(((i+1) /
+// (d/2))^mixed_b).
 struct MixedNtkScaling {
   double factor = 0;                   // finite, > 0
   std::optional<double> mixed_b = {};  // finite, >= 0; Su proposes 0.625
@@ -348,15 +344,14 @@ struct Describe<MixedNtkScaling> {
 };
 
 // NTK-by-parts, YaRN's predecessor (bloc97 2023; LlamaPartNTKScaledRotaryEmbedding of
-// jquesnelle/yarn). The turns of a pair within the original context decide: from 16 turns ω_i, up
-// to
-// 0.75 turns ω_i / factor, from 1.25 to 2 turns the frequency of NtkScaling{factor}, and linear
-// ramps over the pairs in between. Needs rotary_dim >= 4.
+// jquesnelle/yarn). A pair with n turns within the original context gets ω_i for n >= 16, the
+// frequency of NtkScaling{factor} for n from 1.25 to 2, and ω_i / factor for n <= 3/4, with linear
+// ramps over the pairs between. Needs rotary_dim >= 4.
 struct NtkByPartsScaling {
   double factor = 0;                         // finite, > 0
   std::int64_t original_context_tokens = 0;  // > 0
-  double ntk_factor = 1;                     // in [0, 1]: how much of NtkScaling there is
-  double extrapolation_factor = 1;           // in [0, 1]: how much the fast pairs are kept
+  double ntk_factor = 1;                     // in [0, 1]: share of NtkScaling
+  double extrapolation_factor = 1;           // in [0, 1]: share of ω_i in fast pairs
 
   friend bool operator==(const NtkByPartsScaling&, const NtkByPartsScaling&) = default;
 };
@@ -377,7 +372,7 @@ struct Describe<NtkByPartsScaling> {
   }
 };
 
-// How ClippedScaling slows pairs down: along a cosine to 0, or to 0 at once.
+// Whether clipped pairs slow down along a cosine, or all stop.
 enum class ClippedEdge : std::int32_t { cosine = 1, hard = 2 };
 
 template <>
@@ -386,9 +381,9 @@ struct Describe<ClippedEdge> {
                                              NamedEnumerator{ClippedEdge::hard, "hard"}};
 };
 
-// Clipped RoPE: the slowest pairs are slowed down or stopped; the others keep ω_i. The n =
-// clipped_pairs slowest pairs get ω_i (1 + cos t) / 2 with t from 0 to π in equal steps, or 0
-// (hard). arXiv 2602.05258 (use_cope and use_hardclip of its authors' code, with n = 20).
+// Clipped RoPE: the clipped_pairs slowest pairs get ω_i (1 + cos t) / 2 with t from 0 to π in equal
+// steps, or 0 (ClippedEdge::hard); the others keep ω_i. arXiv 2602.05258 (use_cope and use_hardclip
+// of its authors' code, with 20 pairs).
 struct ClippedScaling {
   std::int64_t clipped_pairs = 0;  // in [1, rotary_dim / 2]
   ClippedEdge edge = ClippedEdge::cosine;
@@ -410,8 +405,8 @@ struct Describe<ClippedScaling> {
   }
 };
 
-// The exponents of RetNet (Sun et al. 2023, arXiv 2307.08621): base^(-i / (d/2 - 1)), so that the
-// last pair has exactly 1 / base. Needs rotary_dim >= 4.
+// The exponents of RetNet (Sun et al. 2023, arXiv 2307.08621): base^(-i / (d/2 - 1)), so the last
+// pair has 1 / base. Needs rotary_dim >= 4.
 struct RetNetScaling {
   friend bool operator==(const RetNetScaling&, const RetNetScaling&) = default;
 };
@@ -425,8 +420,7 @@ struct Describe<RetNetScaling> {
   static void parameters(Self& /*self*/, Visit /*visit*/) {}
 };
 
-// Frequencies given as numbers: from another program, a paper's search or a trained parameter. The
-// base of the spec is not used.
+// Frequencies from another program, a search or training. The spec's base is not used.
 struct ExplicitScaling {
   std::vector<double> inv_freq = {};  // [rotary_dim / 2], radians per position; -2^40 < each < 2^40
   double attention_factor = 1;        // A, in [2^-20, 2^20]
@@ -451,8 +445,8 @@ struct Describe<ExplicitScaling> {
   }
 };
 
-// freqs_for="pixel" of lucidrains' rotary-embedding-torch, for positions from -1 to 1: ω from π to
-// π max_freq / 2 in equal steps. The base of the spec is not used.
+// freqs_for="pixel" of lucidrains' rotary-embedding-torch, for positions from -1 to 1: equal steps
+// from π to π max_freq / 2. The spec's base is not used.
 struct PixelScaling {
   double max_freq = 0;  // finite, > 0; 10 in its source
 
@@ -473,7 +467,7 @@ struct Describe<PixelScaling> {
   }
 };
 
-// Lengths of a context, in tokens.
+// Context lengths from first to last, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
@@ -484,8 +478,7 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-// The alternatives of Scaling. Scaling is a struct of its own, so a new rule does not change the
-// symbols of functions that take it.
+// The alternatives of Scaling, which is a struct, so a new one does not change symbols.
 using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,
@@ -497,7 +490,7 @@ struct Scaling : ScalingRules {
 };
 
 // Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
-// std::optional<double> or a std::vector<double>; const where the scaling is.
+// std::optional<double> or a std::vector<double>; const if the scaling is.
 template <class Rule, class Visit>
 requires std::is_same_v<std::remove_const_t<Rule>, Scaling>
 void for_each_parameter(Rule& scaling, Visit visit) {
@@ -509,7 +502,7 @@ void for_each_parameter(Rule& scaling, Visit visit) {
 // The rope_type of every rule, in the order of the alternatives.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> rope_types() noexcept;
 
-// A rule of this rope_type with default members; absent if no rule has this name.
+// A rule of this rope_type with default members; absent if there is none.
 [[nodiscard]] ROTARY_API std::optional<Scaling> scaling_named(std::string_view rope_type) noexcept;
 
 // The rule's rope_type in configs ("yarn"), or our own name for a rule that no config has ("ntk").
@@ -518,8 +511,8 @@ void for_each_parameter(Rule& scaling, Visit visit) {
 // The rule in one sentence for people; {KEY} stands for the value of the parameter KEY.
 [[nodiscard]] ROTARY_API std::string_view sentence(const Scaling& scaling) noexcept;
 
-// Checks each parameter by itself. make_frequencies also checks parameters against each other,
-// base, rotary_dim and the context. Error: invalid_argument.
+// Checks each parameter by itself; make_frequencies also checks them against one another and the
+// spec. Error: invalid_argument.
 [[nodiscard]] ROTARY_API Status validate(const Scaling& scaling) noexcept;
 
 // Whether the rule's frequencies change with the length of the context.

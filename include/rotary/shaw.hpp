@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position representations: one learned vector for each distance within a window,
-// multiplied with the query in the scores and added to the values. Shaw et al. 2018 (arXiv
-// 1803.02155), equations 3 and 4. Each query uses only the rows of the window; no vector is stored
-// for each pair of tokens.
+// Relative position representations: one learned vector for each distance within a window, which
+// the scores multiply with the query, and one which is added to the values. Shaw et al. 2018 (arXiv
+// 1803.02155), equations 3 and 4. No call stores a vector for each pair of tokens.
 //
 //   const ShawTable keys{.window = {16, 16}, .table = {table.data(), DType::f32, 33, 64, 64}};
 //   add_shaw_scores(scores, q, keys, {});
@@ -19,9 +18,8 @@
 
 namespace rotary {
 
-// For a query at i, the key at j uses row left + clip(j - i, -left, right). In Shaw's paper both
-// limits are K; in Transformers' relative_key of wav2vec2-bert they are
-// left_max_position_embeddings and right_max_position_embeddings.
+// For a query at i, the key at j uses row left + clip(j - i, -left, right). The paper's K;
+// left_max_position_embeddings and right_max_position_embeddings of Transformers' wav2vec2-bert.
 struct ShawWindow {
   std::int64_t left = 0;   // in [0, 2^40]
   std::int64_t right = 0;  // in [0, 2^40]
@@ -30,7 +28,7 @@ struct ShawWindow {
   friend bool operator==(const ShawWindow&, const ShawWindow&) = default;
 };
 
-// The table row of a relative position (the key's position minus the query's; any int64).
+// The table row of a relative position, which is the key's position minus the query's.
 [[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
                                                        const ShawWindow& window) noexcept;
 
@@ -40,29 +38,29 @@ struct ShawTable {
   ConstTableView table;  // [window.rows(), features], shared by all heads
 };
 
-// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q are
-// the queries of these rows, scaled as for the scores. The adjoint in q is add_shaw_values with the
-// gradient of the scores as weights.
+// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q is
+// scaled as for the scores. Its gradient is add_shaw_values() with the gradient of the scores as
+// weights.
 [[nodiscard]] ROTARY_API Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
                                                 const ShawTable& keys,
                                                 const BiasRange& range) noexcept;
 
 // out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. The
-// adjoint in the weights is add_shaw_scores with the gradient of out as q.
+// gradient of the weights is add_shaw_scores() with the gradient of out as q.
 [[nodiscard]] ROTARY_API Status add_shaw_values(const HeadsView& out,
                                                 const ConstScoresView& weights,
                                                 const ShawTable& values,
                                                 const BiasRange& range) noexcept;
 
-// The gradient of a table, for add_shaw_scores and add_shaw_values: [window.rows()][features].
+// The gradient of a table: [window.rows()][features].
 struct ShawGradient {
   std::span<double> table;
   ShawWindow window;
 };
 
-// gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all pairs of query and
-// key that use the row, in a fixed order. For add_shaw_scores pass the gradient of the scores, and
-// q; for add_shaw_values the weights, and the gradient of out.
+// gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all queries and keys that
+// use the row, in a fixed order. For the table of add_shaw_scores pass the gradient of the scores,
+// and q; for that of add_shaw_values the weights, and the gradient of out.
 [[nodiscard]] ROTARY_API Status add_shaw_gradient(const ShawGradient& gradient,
                                                   const ConstScoresView& scores,
                                                   const ConstHeadsView& vectors,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RotarySpec as JSON text. The C ABI and other languages pass specs this way, so a new rule
-// changes no function.
+// A RotarySpec as JSON text, as the C ABI and other languages pass it.
 //
 //   const auto text = to_json(spec);                  // {"base":500000.0,"head_dim":128,…
 //   const auto same = parse_rotary_spec(text.value());
@@ -21,19 +20,16 @@ namespace rotary {
 //    "scaling": {"rope_type": "linear", "factor": 8}}
 // head_dim, base and pairing must be given. Optional: rotary_dim, first_feature, scaling, axes,
 // blocks, "sense": "positive" or "negative", "xpos": {"scale_base": 512, "center": 0}, numerics and
-// rounding. null is not a value. scaling needs a rope_type. Its other keys are those that the rule
-// has in a config's rope_parameters, with the same meaning; {"rope_type": "ntk", "alpha": 8} also
-// works. scaling has no rope_theta and no partial_rotary_factor: a spec says base and rotary_dim
-// instead. Only the rule proportional has a partial_rotary_factor. Errors name the key, the
-// requirement and what was got: malformed_input for bad JSON (as resolve) and for unknown, missing
-// or mistyped keys; unsupported for an unknown rope_type. make_frequencies checks values against
-// the rule.
+// rounding. No key may be null. scaling needs a rope_type; its other keys are those of a config's
+// rope_parameters, except for rope_theta (base) and, outside the rule proportional,
+// partial_rotary_factor (rotary_dim). Errors name the key, the requirement and what was got:
+// malformed_input for bad JSON (as resolve()) and for unknown, missing or mistyped keys;
+// unsupported for an unknown rope_type. make_frequencies() checks the values.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
 
-// The text, in one line, that parse_rotary_spec reads as this spec. Keys are in alphabetical order;
-// keys with the default value are left out. Numbers are read back bit for bit. Error:
-// invalid_argument if JSON cannot express the spec, or if its text would be read as another spec.
-// Such are an infinite or NaN number, a value that is no enumerator, and a parameter that
+// One line of text that parse_rotary_spec() reads as the same spec, bit for bit. Keys are in
+// alphabetical order, without those that have their default value. Error: invalid_argument for a
+// number that is not finite, a value that is no enumerator, or a parameter that
 // validate(spec.scaling) refuses.
 [[nodiscard]] ROTARY_API Result<std::string> to_json(const RotarySpec& spec) noexcept;
 

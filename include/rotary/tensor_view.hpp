@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of the caller's memory: a pointer, a type, named extents and strides.
-// Strides alone define the axis order, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a
-// fused QKV projection are all the same type.
+// Views of the caller's memory: a pointer, a type, named extents and strides. Strides define the
+// order of axes, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a fused QKV projection have
+// one type.
 //
 //   const Extents extents{.batch = 1, .tokens = 5, .heads = 32, .features = 128};
 //   const HeadsView q{data, DType::bf16, extents, strides_bthd(extents)};
@@ -23,7 +23,7 @@ enum class DType : std::int32_t {
   f64 = 4,   // IEEE binary64
 };
 
-// "f32", "bf16", "f16", "f64"; "unknown" for a value that is none of them.
+// "f32", "bf16", "f16", "f64"; "unknown" for other values.
 [[nodiscard]] constexpr std::string_view to_string(DType dtype) noexcept {
   switch (dtype) {
     case DType::f32:
@@ -38,7 +38,7 @@ enum class DType : std::int32_t {
   return "unknown";
 }
 
-// 0 for a value that is no DType.
+// 0 for other values.
 [[nodiscard]] constexpr std::int64_t size_in_bytes(DType dtype) noexcept {
   switch (dtype) {
     case DType::f32:
@@ -88,12 +88,11 @@ struct Strides {
 }
 
 // Elements in the caller's memory: an element is at data plus index * stride for each axis. data is
-// aligned to the element size; a view reaches less than 2^62 bytes to either side of it. Data:
-// void, or const void for read-only views.
+// aligned to the element size; elements are less than 2^62 bytes from it. Data: void or const void.
 template <class Data, class ExtentsOf, class StridesOf>
 struct StridedView {
   Data* data = nullptr;
-  DType dtype = {};  // no default: every call refuses a value that is no enumerator
+  DType dtype = {};  // must be given
   ExtentsOf extents = {};
   StridesOf strides = {};
 
@@ -142,12 +141,12 @@ struct TokenStrides {
 using TokensView = StridedView<void, TokenExtents, TokenStrides>;
 using ConstTokensView = StridedView<const void, TokenExtents, TokenStrides>;
 
-// A table [rows, features]. Element (r, f) is at data + r*row_stride + f*feature_stride elements:
-// the weight of a torch Embedding is {data, dtype, num_embeddings, embedding_dim, embedding_dim}.
+// A table [rows, features]. Element (r, f) is at data + r*row_stride + f*feature_stride elements.
+// The weight of a torch Embedding is {data, dtype, num_embeddings, embedding_dim, embedding_dim}.
 template <class Data>
 struct BasicTableView {
   Data* data = nullptr;
-  DType dtype = {};  // no default, as above
+  DType dtype = {};  // must be given
   std::int64_t rows = 0;
   std::int64_t features = 0;
   std::int64_t row_stride = 0;
@@ -162,8 +161,8 @@ using TableView = BasicTableView<void>;
 using ConstTableView = BasicTableView<const void>;
 
 // Views of keys or values in 8 bits with one float32 scale for each head and token: number = scale
-// * element. Made by append (kv_cache.hpp), read by attend (attention.hpp), turned by shift
-// (shift.hpp).
+// * element. append() (kv_cache.hpp) writes them, attend() (attention.hpp) reads them, shift()
+// (shift.hpp) rotates them.
 //
 //   const Extents extents{.batch = 1, .tokens = 5, .heads = 8, .features = 64};
 //   const QuantizedHeadsView k{elements, data, extents, strides_bthd(extents),
@@ -189,8 +188,7 @@ struct ScaleStrides {
   return {.batch = extents.heads * extents.tokens, .token = 1, .head = extents.tokens};
 }
 
-// Elements are laid out as in a HeadsView; the features of a head are adjacent (strides.feature is
-// 1).
+// Read-only heads in 8 bits; strides.feature must be 1.
 struct ConstQuantizedHeadsView {
   const std::int8_t* data = nullptr;
   const float* scales = nullptr;
@@ -199,7 +197,7 @@ struct ConstQuantizedHeadsView {
   ScaleStrides scale_strides = {};
 };
 
-// Heads in 8 bits, and a float32 scale for each head and token.
+// Heads in 8 bits; strides.feature must be 1.
 struct QuantizedHeadsView {
   std::int8_t* data = nullptr;
   float* scales = nullptr;
@@ -213,14 +211,14 @@ struct QuantizedHeadsView {
   }
 };
 
-// Views of attention scores, of their biases or gradients, or of attention weights: one number for
-// each query and key of each head.
+// Views of attention scores, biases, weights or gradients: one number for each query and key of
+// each head.
 //
 //   const ScoresExtents extents{.heads = 8, .queries = 4, .keys = 16};
 //   const ScoresView scores{data, DType::f32, extents, strides_bhqk(extents)};
 
 // Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
-// Views passed to relative encodings (heads and tables, too) have fewer than 2^60 elements.
+// Views of all kinds passed to relative encodings have fewer than 2^60 elements.
 struct ScoresExtents {
   std::int64_t batch = 1;
   std::int64_t heads = 0;
@@ -231,7 +229,7 @@ struct ScoresExtents {
 };
 
 // In elements. Negative strides are legal; a destination stride of 0 is not, unless its extent is
-// 1. A source view whose elements repeat by a stride of 0 has fewer than 2^36.
+// 1. A source view with a stride of 0 has fewer than 2^36 elements.
 struct ScoresStrides {
   std::int64_t batch = 0;
   std::int64_t head = 0;
