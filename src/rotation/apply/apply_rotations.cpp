@@ -14,8 +14,8 @@
 namespace rotary {
 namespace {
 
-// Rows hold A cos and A sin. R^T negates the sine. The inverse of A R is R^T / A: the rows already
-// have one A, so it needs a factor of 1/A².
+// Rows hold A cos and A sin. The transpose negates the sine; the inverse, R^T / A, is also scaled
+// by 1/A².
 void set_scales(Direction direction, double attention_factor, kernels::RotateJob& job) {
   const double scale =
       direction == Direction::inverse ? 1 / (attention_factor * attention_factor) : 1;
@@ -89,14 +89,12 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Heads per kernel call. The kernel reads them once for each block of pairs: they should stay in
-// L1.
+// Heads per kernel call. The kernel reads them again for each block of pairs, from L1.
 constexpr std::int64_t heads_of_one_row = 32;
 
-// Rotates all tokens by one row (row_stride 0), which stays in registers. The kernel sees the heads
-// of all tokens as heads of one token if heads and tokens nest. Otherwise it sees the tokens of
-// each head. For adjacent heads that do not nest (keys of a fused projection) the kernel's own
-// order is faster.
+// Rotates all tokens by one row (row_stride 0), which stays in registers. If heads and tokens nest,
+// the kernel takes the heads of all tokens as heads of one token. Otherwise it takes the tokens of
+// a head as heads, unless heads are adjacent (a fused projection), where the plain call is faster.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&
@@ -219,7 +217,7 @@ void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direc
   const auto& n = transfer.dst.extents;
   if (n.heads == 0) return;
   for (std::int64_t token = range.begin; token < range.end;) {
-    const std::int64_t batch = n.batch == 1 ? 0 : token / n.tokens;  // a division is 5 ns
+    const std::int64_t batch = n.batch == 1 ? 0 : token / n.tokens;  // saves a division, 5 ns
     const std::int64_t row_begin = batch * n.tokens;
     const std::int64_t end = std::min(range.end, row_begin + n.tokens);
     apply_to_row({transfer, batch, token - row_begin, end - row_begin},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of rotate() after all checks. Cannot fail and allocates nothing.
+// The work of rotate() after all checks, which cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,11 @@ struct ElementBytes {
 [[nodiscard]] kernels::Rotate kernel_for(const kernels::RotateKernels& kernels,
                                          const Rotations& rotations, DType dtype) noexcept;
 
-// Address of a token's cos/sin row, where the cos of pair 0 is.
+// Address of a token's row, which begins with the cos of pair 0.
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
 
-// Calls rotate() for each block of the window, as if the block were a narrower head. `job` is for
-// the whole window.
+// Calls rotate() for each block of the window (HeadWindow::blocks). `job` is for the whole window.
 template <class Rotate>
 void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,
                     const ElementBytes& bytes, const Rotate& rotate) {
@@ -48,7 +47,7 @@ void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,
   }
 }
 
-// Reads and writes only tokens of the range. Requires a range within the transfer.
+// Rotates the tokens of the range, which must be within the transfer.
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,
                      const kernels::KernelTable& kernels, TokenRange range) noexcept;
 

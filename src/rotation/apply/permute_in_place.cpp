@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to 256 pairs, more than any model's head has, are rotated by the kernel into a buffer. If
-// features are adjacent, several heads are done at a time. (Rotating pairs in place and then moving
-// them one by one took eight times as long.) A longer head becomes a sequence of blocks of two
-// halves, [x0 y0 | x1 y1 | …], whose halves are then exchanged pairwise.
+// Heads of up to 256 pairs, more than any model has, are rotated into a buffer and copied back. (To
+// rotate in place and then move features one by one took eight times as long.) A longer head is
+// rotated in blocks of 256 pairs, each of two halves, [x0 y0 | x1 y1 | …]. Exchanges of runs
+// convert between these blocks and the halves of the whole head.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -42,13 +42,13 @@ struct HeadElements {
   [[nodiscard]] HeadElements from(std::int64_t feature) const { return {at(feature), step, bytes}; }
 };
 
-// Number of pairs in the first half of the blocks.
+// Number of pairs in the first half of the blocks, rounded down to whole blocks.
 std::int64_t left_pairs(std::int64_t pairs) {
   const std::int64_t blocks = (pairs + block_pairs - 1) / block_pairs;
   return blocks / 2 * block_pairs;
 }
 
-// Permutes [x0 y0 | x1 y1 | …] to [x0 x1 … | y0 y1 …]. Recursion halves the blocks: depth <= 7.
+// Permutes [x0 y0 | x1 y1 | …] to [x0 x1 … | y0 y1 …]. The recursion has a depth of at most 7.
 void blocks_to_halves(const HeadElements& head, std::int64_t pairs) {
   if (pairs <= block_pairs) return;
   const std::int64_t left = left_pairs(pairs);
@@ -67,7 +67,7 @@ void halves_to_blocks(const HeadElements& head, std::int64_t pairs) {
   halves_to_blocks(head.from(2 * left), right);
 }
 
-// Rotates the heads of one token. Requires adjacent features.
+// Rotates the heads of one token, several at a time. Requires adjacent features.
 void rotate_through_buffer(const kernels::RotateJob& job, kernels::Rotate kernel,
                            std::int64_t element_bytes) {
   alignas(64) std::array<std::byte, 4 * block_pairs * sizeof(double)> buffer;
@@ -91,7 +91,7 @@ void rotate_through_buffer(const kernels::RotateJob& job, kernels::Rotate kernel
   }
 }
 
-// The rotation of pairs [pair, pair + count) of one token's heads, within the block's features.
+// The rotation of the block that begins at `pair`, in all heads of one token.
 StridedRotation block_of(const StridedRotation& rotation, std::int64_t token, std::int64_t pair) {
   StridedRotation block = rotation;
   auto& job = block.job;

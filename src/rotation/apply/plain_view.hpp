@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises in a few nanoseconds the views of nearly every call: adjacent features, nesting
-// strides, sizes far from any limit. Other views may be valid too; view_checks.hpp decides and
-// gives the reason.
+// A check of a few nanoseconds that passes the views of nearly every call: adjacent features,
+// nesting strides, sizes far from any limit. view_checks.hpp decides about other views.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +22,11 @@ struct ByteSpan {
   return a.end <= b.begin || b.end <= a.begin;
 }
 
-// Number of elements from a view's first to its last. Returns nothing unless features are adjacent
-// and each other stride steps over all that smaller strides reach. Then no two indices name the
-// same element.
+// Number of elements from a view's first to its last. Nothing unless features are adjacent and each
+// other stride is beyond all elements that smaller strides reach, so that elements are distinct.
 [[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
                                                              const Strides& s) noexcept {
-  // Keeps products of two numbers below 2^56, and bytes below 2^62.
+  // Products of two numbers are then below 2^56, and bytes below 2^62.
   constexpr auto limit = std::uint64_t{1} << 28;
   const auto any = static_cast<std::uint64_t>(n.batch | n.tokens | n.heads | n.features | s.batch |
                                               s.token | s.head);
@@ -46,8 +44,8 @@ struct ByteSpan {
   return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
 }
 
-// The bytes of a view that is sure to pass check_view(), check_adjacent_features() and
-// check_distinct(). Otherwise nothing.
+// The bytes of a view that passes check_view(), check_adjacent_features() and check_distinct().
+// Nothing if that is not sure.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ElementsView& view) noexcept {
   const auto size = static_cast<std::uint64_t>(view.element_bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
@@ -57,7 +55,7 @@ struct ByteSpan {
   return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
 }
 
-// plain_span() of a view that must also fit the rotations.
+// plain_span() of a view that also fits the rotations.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
                                                         const Rotations& rotations) noexcept {
   const auto& n = view.extents;

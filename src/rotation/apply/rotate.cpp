@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks of a call's views come first; writing cannot fail.
 #include "rotary/rotate.hpp"
 
 #include <algorithm>
@@ -18,12 +17,13 @@
 namespace rotary {
 namespace {
 
-// A plain call is valid by construction and skips the checks of rotate_checks.hpp, about 100 ns.
+// A call with plain views (plain_view.hpp) skips the checks of rotate_checks.hpp, about 100 ns, if
+// its direction is plain, too.
 bool is_plain(Direction direction) {
   return direction == Direction::forward || direction == Direction::transpose;
 }
 
-// The bytes that a plain call writes and reads.
+// The bytes that a call with plain views writes and reads.
 using Spans = std::array<ByteSpan, 2>;
 
 std::optional<Spans> plain_spans(const HeadsView& in_place, const Rotations& rotations) {
@@ -67,7 +67,7 @@ bool is_empty(const Transfer& transfer) {
 
 void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
   if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
-  // Cannot overflow: a transfer's elements fit int64. An empty transfer may claim any batch.
+  // The product cannot overflow, because a transfer that is not empty has fewer than 2^63 elements.
   const auto& n = rotation.transfers.front().dst.extents;
   run_in_parts(n.batch * n.tokens, {.apply = rotate_range, .state = &rotation}, executor);
 }
@@ -91,7 +91,7 @@ Transfer without_unused(const Transfer& of) {
   return {.dst = without_unused_strides(of.dst), .src = without_unused_strides(of.src)};
 }
 
-// View: a Transfer, or the HeadsView of a call in place, which need not be compared with itself.
+// View: a Transfer, or the HeadsView of a call in place.
 template <class View>
 Status rotate_both(const View& q, const View& k, const Rotations& rotations,
                    const RotateOptions& options) noexcept {

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// f64 elements need f64 rows, all others f32 rows. Rows may be made for one dtype only.
+// f64 elements need f64 rows, all others f32 rows.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
   if (auto status = check_dtype(name, dtype); !status) return status;
   const auto made_for = rotations.tensors();
@@ -52,8 +52,7 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
 
 namespace {
 
-// Rows with a role have xPos factors. Their inverse would divide by A^2. No model computes that, so
-// there is none to agree with.
+// Rows with a role have factors of xPos, which the inverse would not undo.
 Status check_inverse(const Rotations& rotations) {
   if (rotations.unchecked())
     return invalid_argument(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks views against the rotations applied to them. Each error names the view.
+// Checks of views against rotations. Each error names the view.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ namespace rotary {
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
                                 const Rotations& rotations);
 
-// Checks all that rotate() and rotate_qk() require. Both need strides of 0 along extents of 1
+// Check all that rotate() and rotate_qk() require. Strides along extents of 1 must be 0
 // (without_unused_strides).
 [[nodiscard]] Status check_rotate(const Transfer& of, const Rotations& rotations,
                                   Direction direction);

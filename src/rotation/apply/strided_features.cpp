@@ -9,13 +9,13 @@
 namespace rotary {
 namespace {
 
-// Pairs [pair, pair + count) of one head, gathered into a small head with adjacent features.
+// Pairs [pair, pair + count) of one head, gathered into a small head with order halves.
 struct Block {
   std::int64_t pair;
   std::int64_t count;
 };
 
-// Feature index in the head for `slot` of a gathered block. Gathered blocks have order halves.
+// The feature of the head for feature `slot` of the gathered block.
 std::int64_t feature_of(FeatureOrder order, std::int64_t pairs, const Block& block,
                         std::int64_t slot) {
   const bool second = slot >= block.count;

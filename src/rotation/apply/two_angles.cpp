@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of rotations for a head twice as wide hold the angles, one pair for each feature. There is
-// no kernel, because only two models have two angles.
+// cos and sin of all features are the rows of a head twice as wide, which has one pair for each
+// feature. There is no kernel, because only two models have two angles.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ Status check_two_angles(const HeadWindow& window, std::size_t inv_freq, const Pa
     return invalid_argument("window: pairing must be half or interleaved in 1 block, got value ",
                             static_cast<std::int32_t>(window.pairing.get()), " in ", window.blocks);
   }
-  // The sum cannot overflow: first_feature is less than the head.
+  // The difference cannot overflow, because first_feature is at most head_dim.
   const bool fits = window.rotary_dim >= 2 && window.rotary_dim % 2 == 0 &&
                     window.first_feature >= 0 && window.first_feature <= window.head_dim &&
                     window.rotary_dim <= window.head_dim - window.first_feature &&
@@ -53,7 +53,6 @@ Result<TwoAngles> made(const HeadWindow& window, std::vector<double> inv_freq, P
   return TwoAngles{.window = window, .of_features = *std::move(of_features)};
 }
 
-// base^(-place / pairs).
 double frequency(double base, std::size_t place, std::size_t pairs) {
   return std::pow(base, -static_cast<double>(place) / static_cast<double>(pairs));
 }
@@ -64,7 +63,7 @@ struct PairRun {
   std::int64_t count;
 };
 
-// The first features of a run of pairs, and the second ones.
+// The first features of the pairs, and the second ones.
 template <class View, class Byte>
 std::array<ElementRunOf<Byte>, 2> runs_of(const View& view, std::int64_t head_offset,
                                           const HeadWindow& window, const PairRun& run) {
@@ -256,7 +255,7 @@ Status apply_two_angles(HeadsView dst, ConstHeadsView src, const TwoAngleRows& r
     dst = without_unused_strides(dst);
     src = without_unused_strides(src);
     if (auto status = check(dst, src, rows); !status) return status;
-    // An empty tensor may have any sizes.
+    // An empty view may have any sizes.
     const bool is_empty = dst.extents.tokens == 0 || dst.extents.heads == 0;
     if (!is_empty) apply_all(dst, src, rows);
     return {};

@@ -41,7 +41,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   return std::optional<GgmlAngles>(*std::move(angles));
 }
 
-// True if both round in the same way. `rounding` matters only to Numerics::transformers.
+// True if both round in the same way; `rounding` matters to Numerics::transformers only.
 bool round_alike(const Frequencies& one, const Frequencies& other) {
   return one.numerics == other.numerics && one.ggml == other.ggml &&
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);
@@ -69,7 +69,7 @@ Status check_base(double base) {
   return invalid_argument("base (rope_theta) must be finite and > 1, got ", base);
 }
 
-// Scales the frequencies of the whole window or of one axis, and adapts them to spec.numerics.
+// Scales the frequencies of the window or of one axis, and adapts them to spec.numerics.
 Result<std::optional<GgmlAngles>> scale_table(const RotarySpec& spec, const UnscaledRotary& rotary,
                                               ScaledFrequencies& scaled) {
   if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
@@ -93,8 +93,7 @@ Status check_axes(const RotarySpec& spec, const HeadWindow& window) {
   return {};
 }
 
-// Makes one table of frequencies for the whole window, or one for each axis; tables of axes differ
-// only in width and base. Each pair then takes its entry.
+// Takes each pair's entry from a table for the window or, with AxisExponents::own, for its axis.
 Status scale_axes(const RotarySpec& spec, const UnscaledRotary& window, SpecNumbers& numbers) {
   const Axes& axes = *spec.axes;
   auto dealt = deal_pairs(axes);

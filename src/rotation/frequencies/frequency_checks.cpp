@@ -65,7 +65,7 @@ Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
   return {};
 }
 
-// Fractional positions and xPos read inv_freq. All others read turns and steps derived from it.
+// Fractional positions and xPos read inv_freq; other positions read turns and steps.
 Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
   const PairAxes& axes = frequencies.axes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks windows and frequencies, for every function that takes them.
+// Checks of windows and frequencies.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace rotary {
 
-// Far beyond any model: the largest in use is 576. Keeps products of sizes within int64. Limits the
-// table of phase steps to 16 MiB and 0.1 s, whatever a config asks for.
+// The largest head of a model has 576 features. This bound keeps products of sizes within int64 and
+// limits the table of phase steps to 16 MiB and 0.1 s.
 inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 
 [[nodiscard]] Status validate(const HeadWindow& window);
 
-// 2^-20 <= A <= 2^20 keeps A and 1/A², times any cos, well within float32.
+// Requires 2^-20 <= A <= 2^20, so that A and 1/A², times any cos, are well within float32.
 [[nodiscard]] Status validate_attention_factor(double attention_factor);
 
 // Requires one entry in (-2^40, 2^40) for each pair; for dense axes, one for each axis and pair.
 [[nodiscard]] Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
                                        std::span<const double> inv_freq);
 
-// Checks that everything these positions need has an entry for each pair.
+// Checks that each pair has the numbers that these positions need.
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
 
-// The numbers of a spec without the tables for rotating, for code that compares many specs.
+// The frequencies of a spec without `turns` and `steps`, for code that compares many specs.
 
 struct SpecNumbers {
   HeadWindow window;
@@ -40,7 +40,7 @@ struct SpecNumbers {
   PairAxes axes;
 };
 
-// Fails as make_frequencies() does for the spec itself. Does not check the numbers that result.
+// Fails as make_frequencies() does, but does not check the resulting numbers.
 [[nodiscard]] Result<SpecNumbers> numbers_of(const RotarySpec& spec,
                                              std::optional<std::int64_t> context_tokens);
 

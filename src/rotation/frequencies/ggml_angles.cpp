@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts a scaling rule to the arguments of ggml's rope operation, as llama.cpp passes them.
 // Sources: ggml/src/ggml.c (ggml_rope_yarn_corr_dims), ggml/src/ggml-cpu/ops.cpp (rope_yarn) and
-// src/llama-context.cpp (the YaRN factor) of llama.cpp at 34af94cd; all in float32.
+// src/llama-context.cpp (the YaRN factor) of llama.cpp at 34af94cd, which compute in float32.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace rotary {
 namespace {
 
-// freq_factors of an unrotated pair in llama.cpp's converter: makes its angle practically 0.
+// The freq_factors of an unrotated pair in llama.cpp's converter; its angle is then practically 0.
 constexpr double standing_still = 1e30;
 
-// Computed in double: then the C library's powf does not decide the last bit.
+// Computed in double, so that the C library's powf does not decide the last bit.
 float power(float base, float exponent) {
   return static_cast<float>(std::pow(double{base}, double{exponent}));
 }
@@ -38,7 +38,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes a larger base b', which follows from pair 1's frequency, b'^(-2/d).
+  // The converter writes the larger base b'; pair 1 has the frequency b'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }
@@ -63,7 +63,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // Any other rule becomes a tensor of freq_factors, by which ggml divides the angles.
+  // Other rules become freq_factors, by which ggml divides the angles.
   template <class Rule>
   Result<GgmlAngles> operator()(const Rule&) const {
     auto angles = from_base(rotary_.base);
@@ -93,7 +93,7 @@ class AnglesOfRule {
                       .mscale = static_cast<float>(scaled_.attention_factor)};
   }
 
-  // The fractional index of the pair that turns `turns` times within the original context.
+  // The fractional index of the pair with this number of turns within the original context.
   [[nodiscard]] float pair_that_turns(const YarnScaling& rule, double turns) const {
     const auto context = static_cast<float>(rule.original_context_tokens);
     const float radians = static_cast<float>(turns) * 2 * std::numbers::pi_v<float>;
@@ -101,7 +101,7 @@ class AnglesOfRule {
            (2 * logarithm(static_cast<float>(rotary_.base)));
   }
 
-  // ggml's operation multiplies by the growth, so llama.cpp divides the wanted factor by it.
+  // llama.cpp divides the factor by the growth, by which ggml's operation multiplies.
   [[nodiscard]] float yarn_mscale(float freq_scale) const {
     const float growth = 1 + 0.1F * logarithm(1 / freq_scale);
     return static_cast<float>(scaled_.attention_factor) * (1 / growth) * growth;

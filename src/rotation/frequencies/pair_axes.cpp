@@ -66,7 +66,6 @@ Status check_exponents(const Axes& axes) {
   return {};
 }
 
-// The order in which axes get pairs.
 std::vector<std::int32_t> dealing_order(const Axes& axes) {
   std::vector<std::int32_t> order(axes.pairs.size());
   std::iota(order.begin(), order.end(), 0);
@@ -141,7 +140,7 @@ std::vector<std::size_t> exponent_places(const Axes& axes, const PairAxes& dealt
   const auto order = dealing_order(axes);
   const auto pairs = static_cast<std::size_t>(
       std::accumulate(axes.pairs.begin(), axes.pairs.end(), std::int64_t{0}));
-  std::vector<std::size_t> before(order.size(), 0);  // pairs that each axis has so far
+  std::vector<std::size_t> before(order.size(), 0);  // number of pairs of each axis so far
   std::vector<std::size_t> places;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     const std::int32_t axis = dealt.of_pair.empty() ? 0 : dealt.of_pair[pair];

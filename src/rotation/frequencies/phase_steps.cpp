@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// Converts a phase in units of 2^-64 turn to radians in [-π, π), in long double precision.
+// Converts a phase in units of 2^-64 turn to radians in [-π, π).
 long double radians(std::uint64_t phase) {
   const auto signed_phase = static_cast<long double>(static_cast<std::int64_t>(phase));
   return signed_phase * (2 * std::numbers::pi_v<long double>)*0x1p-64L;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of positions 0, 1, … for each pair. Kernels step from an anchor by them
+// cos and sin of positions 0, 1, … for each pair, by which kernels step from an anchor
 // (kernels/rows-inl.hpp).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// Elements from the cos to the sin of one row: the pairs rounded up to whole vectors.
+// Elements from the cos to the sin of a row: the pairs, rounded up to whole vectors.
 [[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
   return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
@@ -25,8 +25,8 @@ static_assert(block_lanes % kernels::lane_multiple == 0);
   return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
 }
 
-// Returns [steps_per_anchor][cos, sin][lane_stride] for the angles step * turns. They are correctly
-// rounded; rare cases are one ulp off. Padding lanes hold a pair that does not rotate.
+// [steps_per_anchor][cos, sin][lane_stride] for the angles step * turns, correctly rounded except
+// in rare cases. Padding lanes hold a pair that does not rotate.
 [[nodiscard]] std::vector<double> phase_steps(std::span<const std::uint64_t> turns);
 
 }  // namespace rotary

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and applies numerics other than exact, which round as Transformers and ggml do
-// (docs/theory/numerics.md).
+// Numerics that round as Transformers or ggml does (docs/theory/numerics.md).
 #pragma once
 
 #include <vector>
@@ -27,18 +26,18 @@ namespace rotary {
 // Checks that both are enumerators.
 [[nodiscard]] Status validate(Numerics numerics, Rounding rounding);
 
-// Checks that these numerics can make these rotations at these positions. Requires valid
+// Checks that the numerics of the frequencies allow these positions and rotations. Requires valid
 // frequencies and positions.
 [[nodiscard]] Status check_recipe(const Frequencies& frequencies, const Positions& positions,
                                   const Rotations& rotations);
 
-// Replaces inv_freq by the float32 of Transformers. The last bits of its pow may differ.
+// Replaces inv_freq by the float32 numbers of Transformers, up to the last bits of pow.
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq);
 
-// The arguments of ggml's operation for this rule. scaled: the rule's result, whose inv_freq YaRN
-// replaces by ggml's ramp. Error: invalid_argument if the operation cannot express the rule.
-// Requires a valid rule.
+// The arguments of ggml's operation for a valid rule. scaled: the rule's result; for YaRN its
+// inv_freq become those of ggml's ramp. Error: invalid_argument if the operation cannot express the
+// rule.
 [[nodiscard]] Result<GgmlAngles> ggml_angles(const Scaling& scaling, const UnscaledRotary& rotary,
                                              ScaledFrequencies& scaled);
 

@@ -23,7 +23,7 @@ Result<HeadWindow> head_window(const RotarySpec& spec) noexcept {
                       .first_feature = spec.first_feature,
                       .pairing = spec.pairing,
                       .blocks = spec.blocks};
-    // Subtracts only if that cannot overflow. Otherwise validate() refuses one of the two.
+    // Negative numbers, whose difference may overflow, are left to validate().
     if (!spec.rotary_dim && spec.first_feature >= 0 && spec.head_dim >= 0)
       window.rotary_dim -= spec.first_feature;
     if (auto status = validate(window); !status) return std::move(status).error();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq in float32 as Transformers computes it, operation by operation, from
-// modeling_rope_utils.py of 5.23 (c49429ed) and from classes with their own functions. Torch
-// computes number / tensor as number * (1 / tensor), and rounds the number to float32 first. The
-// bits agree if torch's pow is the nearest float32, which fails for about one in 200 frequencies
-// (docs/theory/numerics.md). Rules without an overload here get the rounded double frequency.
+// inv_freq in float32, with the operations of Transformers: modeling_rope_utils.py of 5.23
+// (c49429ed) and classes with their own functions. Torch computes number / tensor as
+// float32(number) * (1 / tensor). The bits agree except where torch's pow is not the nearest
+// float32, about one in 200 frequencies (docs/theory/numerics.md). Rules without an overload here
+// get the rounded double frequency.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,14 +16,14 @@
 namespace rotary {
 namespace {
 
-// base^(2i/d). Base, quotient and power are each rounded.
+// base^(2i/d), where base, quotient and power are each rounded.
 float power(double base, std::int64_t rotary_dim, std::size_t pair) {
   const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary_dim);
   return static_cast<float>(std::pow(double{static_cast<float>(base)}, double{exponent}));
 }
 
-// The base for a context longer than the original. Transformers holds the length in a tensor of one
-// number, so torch takes the exponent in double.
+// The base for a context longer than the original. The length is a tensor of one number, so torch
+// takes the exponent in double.
 float grown_base(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   const auto dimension = static_cast<double>(rotary.rotary_dim);
   const float length = static_cast<float>(rule.factor) * static_cast<float>(*rotary.context_tokens);
@@ -33,7 +33,7 @@ float grown_base(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   return static_cast<float>(rotary.base) * grown;
 }
 
-// The frequency of one pair; call it with the scaling rule.
+// The frequency of one pair, as a visitor of the scaling rule.
 class Float32Frequency {
  public:
   Float32Frequency(const UnscaledRotary& rotary, std::size_t pair, double scaled)
@@ -86,7 +86,7 @@ class Float32Frequency {
     return (1 - smooth) * kept / factor + smooth * kept;
   }
 
-  // Transformers has no ramp over turns.
+  // YarnRamp::turns does not exist in Transformers.
   float operator()(const YarnScaling& rule) const {
     if (rule.ramp == YarnRamp::turns) return static_cast<float>(scaled_);
     const TurnRamp ramp = turn_ramp(rule, rotary_);

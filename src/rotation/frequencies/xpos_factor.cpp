@@ -10,7 +10,7 @@
 namespace rotary {
 namespace {
 
-// Checks pair 0, whose factor changes fastest. Returns false for NaN.
+// Checks pair 0, whose factor changes fastest. False for NaN.
 bool is_within_range(const Xpos& xpos, long double position) {
   const long double doublings = (position - xpos.center) * xpos_doublings(xpos, Role::query, 0, 1);
   return std::abs(doublings) <= most_xpos_doublings;
@@ -23,7 +23,7 @@ Error out_of_range(const Xpos& xpos, Number position) {
                           xpos.scale_base);
 }
 
-// Factors are monotonic: the first and last position bound all others.
+// Factors are monotonic, so the first and the last position bound all others.
 Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
   if (positions.tokens < 1) return {};
   const std::int64_t last = positions.first + (positions.tokens - 1);
@@ -35,7 +35,7 @@ Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
   return {};
 }
 
-// A stride of 0 repeats one position: one check is enough, and tokens may be any number.
+// With a stride of 0, all tokens have one position, and there may be any number of them.
 template <class Number>
 Status check(const Xpos& xpos, const TokenArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
@@ -69,7 +69,7 @@ Status check_xpos_range(const Xpos& xpos, const Positions& positions) {
 
 long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                            std::int64_t pairs) noexcept {
-  // zeta = (2i/d + 2/5) / (7/5), with numerator and denominator times 5d; d = 2 * pairs.
+  // zeta = (2i/d + 2/5) / (7/5), both times 5d; d = 2 * pairs.
   const long double zeta =
       static_cast<long double>(10 * pair + 4 * pairs) / static_cast<long double>(14 * pairs);
   const long double of_query = std::log2(zeta) / xpos.scale_base;

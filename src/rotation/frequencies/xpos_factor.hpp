@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factor by which xPos multiplies a pair's row: ζ^((position - center) / scale_base) for a
-// query, its reciprocal for a key. Computed as a power of 2, so that query and key are exact
-// opposites until each is rounded once.
+// The factor of xPos on a pair's row: ζ^((position - center) / scale_base) for a query, its
+// reciprocal for a key. It is a power of 2 whose exponents for query and key are exact opposites.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,17 @@
 
 namespace rotary {
 
-// Bound on |log2 of a factor|. With A up to 2^20, a row stays in [2^-80, 2^80]. In this range
-// float32 loses nothing, and a product with an f16 neither overflows nor underflows.
+// Bound on |log2 of a factor|. With A up to 2^20, rows are in [2^-80, 2^80], where float32 is
+// normal and products with an f16 neither overflow nor underflow.
 inline constexpr double most_xpos_doublings = 60;
 
 [[nodiscard]] Status validate(const Xpos& xpos);
 
-// Checks that all factors of these positions are within 2^±most_xpos_doublings. Requires an xpos
-// and positions that validate() accepts.
+// Checks that |log2| of all factors at these positions is at most most_xpos_doublings. Requires
+// valid xpos and positions.
 [[nodiscard]] Status check_xpos_range(const Xpos& xpos, const Positions& positions);
 
-// log2 of the factor per position from the center, for pair `pair` of `pairs`.
+// log2 of a pair's factor for each position from the center.
 [[nodiscard]] long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                                          std::int64_t pairs) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases of pairs that follow one of several axes, or all of them (dense).
+// Phases of pairs that turn by one of several axes, or by all (dense axes).
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ template <class Numbers>
   return all;
 }
 
-// Turns of pairs [first, first + block_lanes); padding is not rotated. Requires valid frequencies
-// with inv_freq.
+// Turns of pairs [first, first + block_lanes); padding lanes do not rotate. Requires valid
+// frequencies with inv_freq.
 class AxisPhases {
  public:
   AxisPhases(const Frequencies& frequencies, std::int64_t first) : axes_(frequencies.axes.count) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair gets the bits that its coordinate gives on one axis. Integer coordinates are computed by
-// anchor and step, fractional ones by their phase, even if a token has both. The phases of dense
-// axes are sums over the axes, computed without a step.
+// A pair has the same bits as with a single axis. Pairs with integer coordinates are computed by
+// anchor and step, those with fractional coordinates by their phase. Dense axes sum their phases.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -39,10 +38,10 @@ class AxisRowsWriter {
   }
 
  private:
-  // Tells if all coordinates were integers.
+  // Whether all coordinates were integers.
   enum class Coverage { all, some };
 
-  // Writes every pair whose coordinate is an integer. The other pairs get meaningless numbers.
+  // Writes every pair with an integer coordinate; other pairs get meaningless numbers.
   template <class Numbers>
   [[nodiscard]] Coverage write_integers(const Numbers& positions) const {
     std::array<std::uint64_t, tokens_at_once * max_axes> coordinates;
@@ -79,8 +78,7 @@ class AxisRowsWriter {
                      .axes = axes_});
   }
 
-  // Writes the pairs [pair, pair + block_lanes) that write_integers() leaves: those with fractional
-  // coordinates, or all if the axes are dense.
+  // Writes those of pairs [pair, pair + block_lanes) with fractional coordinates; dense axes: all.
   template <class Numbers>
   void write_phases(const Numbers& positions, std::int64_t pair) const {
     const AxisPhases phases(frequencies_, pair);

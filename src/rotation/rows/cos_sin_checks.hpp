@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a caller's cos/sin rows, except for their values.
+// Checks of a caller's rows of cos and sin, except for their values.
 #pragma once
 
 #include "rotary/result.hpp"
@@ -12,7 +12,7 @@ namespace rotary {
 [[nodiscard]] ConstHeadsView heads_view(const void* elements, const CosSinView& rows,
                                         std::int64_t pairs);
 
-// Requires a valid window. made: the dtype of the rows made from these.
+// Checks the view of rows. made: the dtype of the rotations' rows. Requires a valid window.
 [[nodiscard]] Status check_rows(const HeadWindow& window, const CosSinView& rows, RowDType made);
 
 }  // namespace rotary

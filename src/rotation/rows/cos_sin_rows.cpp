@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rows from a caller's cos and sin. Reads every element twice: to check all, then to convert.
+// Makes rows from a caller's cos and sin: checks all elements, then converts them.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -25,7 +25,7 @@
 namespace rotary {
 namespace {
 
-// of_rotations: cos^2 + sin^2 must be A^2.
+// of_rotations requires cos^2 + sin^2 = A^2.
 enum class RowValues { of_rotations, any };
 
 // Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 are off by up to 0.8 %.
@@ -51,7 +51,7 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
   return {};
 }
 
-// Refuses a stride of 0, which was probably forgotten: it would rotate every token like the first.
+// Refuses a stride of 0, which is probably forgotten and would rotate every token like the first.
 Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   if (pairs > 1 && rows.pair_stride == 0) {
     return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
@@ -68,7 +68,6 @@ Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   return {};
 }
 
-// The rows and their source may share a buffer but may not overlap.
 Status check_memory(std::span<const std::byte> memory, std::string_view name,
                     const ConstHeadsView& view) {
   if (find_overlap(view, heads_view(memory)) == Overlap::none) return {};
@@ -115,8 +114,8 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false. Returns true if it never did. Without
-// tokens the batch may be any number.
+// Calls visit(index) for each pair until it returns false. Returns whether all returned true.
+// Without tokens the batch may be any number.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   if (rows.tokens == 0) return true;
@@ -130,7 +129,7 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// Returns "; attention_factor 1.5 fits every pair" if one factor does: it was probably forgotten.
+// "; attention_factor 1.5 fits every pair" if one factor does; it is probably forgotten.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();
@@ -156,7 +155,7 @@ Status check_values(const CosSinView& rows, std::int64_t pairs, RowValues allowe
     bad = at;
     const Values values = values_at<Element>(rows, at);
     if (allowed == RowValues::any) return std::isfinite(values.cos) && std::isfinite(values.sin);
-    // NaN and infinities give false.
+    // False for NaN and infinities.
     return std::abs(values.norm() - wanted) <= tolerance * wanted;
   });
   if (good) return {};

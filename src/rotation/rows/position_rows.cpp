@@ -19,7 +19,7 @@ SplitPosition at(const TokenArray<Number>& positions, std::int64_t batch, std::i
   return split_position(number_at(positions, batch, token));
 }
 
-// Length of the run of consecutive integers that begins at this token. Requires an integer there.
+// Number of consecutive integers from this token on. Requires an integer at this token.
 template <class Number>
 std::int64_t run_length(const TokenArray<Number>& positions, std::int64_t batch,
                         std::int64_t token) {
@@ -50,7 +50,7 @@ class RowsWriter {
     write_run(0, static_cast<std::uint64_t>(positions.first), positions.tokens);
   }
 
-  // Writes one run at a time: packed documents and padding have long runs of consecutive positions.
+  // Writes runs of consecutive positions, which are long in packed documents.
   template <class Number>
   void write(const TokenArray<Number>& positions) const {
     bool all_integers = true;
@@ -85,7 +85,7 @@ class RowsWriter {
                 .rows = element(row, 0)});
   }
 
-  // Writes pairs [pair, pair + block_lanes) at every fractional position.
+  // Writes pairs [pair, pair + block_lanes) of every fractional position.
   template <class Number>
   void write_between(const TokenArray<Number>& positions, std::int64_t pair) const {
     std::array<Turns, block_lanes> turns{};  // padding does not rotate

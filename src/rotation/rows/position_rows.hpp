@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how rows are made. With numerics exact, a kernel makes them: runs of consecutive integers
-// and single fractional positions in position_rows.cpp, several axes in axis_rows.cpp, xPos in
-// xpos_rows.cpp. All other numerics use recipe_rows.cpp.
+// Makes rows of cos and sin. With numerics exact, kernels make them: for one axis in
+// position_rows.cpp, for several in axis_rows.cpp, for xPos in xpos_rows.cpp. Other numerics use
+// recipe_rows.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// Destination and users of rows: [batch][tokens][cos, sin][lane_stride] elements of `dtype`.
+// The destination, [batch][tokens][cos, sin][lane_stride] of `dtype`, and the use of the rows.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
@@ -23,22 +23,20 @@ struct RowsMemory {
   std::optional<Role> role;
 };
 
-// Requires all that make_rotations() checks, memory for the rows, and at least one token (without
-// tokens the batch may be any number). Allocates nothing.
+// Writes rows of any kind. Requires all that make_rotations() checks, memory for the rows, and at
+// least one token. Like the functions below, allocates nothing.
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// For xPos: makes cos and sin in double for each position, then applies the factor of pair and
-// role. Also requires frequencies.xpos and memory.role. Allocates nothing.
+// Writes rows with factors of xPos. Also requires frequencies.xpos and memory.role.
 void write_xpos_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// For several axes, and for dense axes. Also requires numerics exact. Allocates nothing.
+// Writes rows for several axes, dense ones included. Also requires numerics exact.
 void write_axis_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
-// Rounds as Transformers or ggml does. Also requires numerics other than exact, and f32 rows.
-// Allocates nothing.
+// Writes rows rounded as by Transformers or ggml. Also requires such numerics, and f32 rows.
 void write_recipe_rows(const RowsMemory& memory, const Frequencies& frequencies,
                        const Positions& positions) noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every float operation is rounded to float32 on its own, in the order of the imitated code
-// (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once. So no
-// library's cosf decides the last bit, and all but about one in 2^28 are the nearest float32.
+// Operations are rounded to float32, in the order of the imitated code (docs/theory/numerics.md).
+// Only cos and sin are computed in double, so that no library's cosf decides the last bit. All but
+// about one in 2^28 are the nearest float32.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -41,7 +41,7 @@ class TransformersRecipe {
         table_(frequencies.rounding == Rounding::result ? DType::f32
                                                         : tensors.value_or(DType::f32)) {}
 
-  // coordinate_of(pair): the token's position on the pair's axis.
+  // coordinate_of(pair): the token's coordinate on the pair's axis.
   template <class CoordinateOf>
   void write(const CoordinateOf& coordinate_of, const Row& row) const {
     for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {

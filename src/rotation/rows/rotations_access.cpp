@@ -40,7 +40,7 @@ Error uncountable(std::int64_t batch, std::int64_t tokens) {
                           " tokens");
 }
 
-// Returns nothing if a count is out of range or rows cannot fit in memory. Requires a valid window.
+// Nothing if a count is out of range or the rows cannot fit in memory. Requires a valid window.
 std::optional<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch,
                                        std::int64_t tokens, RowDType rows) {
   std::int64_t bytes = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);  // per row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only access to the members of Rotations. Checks sizes and finds memory before any change.
+// The only access to the members of Rotations.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,6 @@
 
 namespace rotary {
 
-// Each token has its own row, or all share one.
 enum class RowSharing { each_token, one_for_all };
 
 struct RowsShape {
@@ -26,7 +25,7 @@ struct RowsShape {
 };
 
 struct RotationsAccess {
-  // Memory given by the caller; empty if there is none.
+  // The caller's memory, or empty.
   [[nodiscard]] static std::span<const std::byte> memory(const Rotations& rotations) {
     return rotations.memory_;
   }
@@ -35,10 +34,10 @@ struct RotationsAccess {
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 
-  // Makes room for rows of this shape. A failure changes nothing. Requires a valid window.
+  // Makes room for rows of this shape. An error changes nothing. Requires a valid window.
   [[nodiscard]] static Status reshape(Rotations& rotations, const RowsShape& shape);
 
-  // The rows to write: [batch][tokens][cos, sin][lane_stride] of row_dtype(), or one shared row.
+  // The rows to write, laid out as Rotations::data().
   [[nodiscard]] static std::byte* rows(Rotations& rotations) noexcept {
     return rotations.memory_.empty() ? rotations.owned_.data() : rotations.memory_.data();
   }

@@ -15,7 +15,7 @@
 namespace rotary {
 namespace {
 
-// Constants of a block of pairs. Padding lanes are neither rotated nor scaled.
+// The constants of a block of pairs. Padding lanes are neither rotated nor scaled.
 struct Block {
   std::int64_t pair = 0;
   std::size_t lanes = 0;

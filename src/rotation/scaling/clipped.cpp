@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clipped RoPE: slow pairs, which never completed a turn in training, are slowed down or stopped.
-// arXiv 2602.05258; modeling_cope.py of hrlics/CoPE.
+// Clipped RoPE: arXiv 2602.05258; modeling_cope.py of hrlics/CoPE.
 #include <cmath>
 #include <numbers>
 
@@ -10,8 +9,8 @@
 namespace rotary {
 namespace {
 
-// (1 + cos t) / 2 with t = π clipped / (n - 1). Written as a squared sine counted from the other
-// end, because 1 + cos t would cancel near t = π.
+// (1 + cos t) / 2 with t = π clipped / (n - 1), computed as sin²((π - t) / 2), because 1 + cos t
+// would cancel near t = π.
 double kept_part(std::int64_t clipped, const ClippedScaling& rule) {
   if (rule.edge == ClippedEdge::hard) return 0;
   if (rule.clipped_pairs == 1) return 1;

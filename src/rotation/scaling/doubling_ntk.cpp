@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of NTK-aware scaling grows in steps, at each doubling of the context beyond the
-// original. get_ntk_alpha of modeling_qwen.py in Qwen/Qwen-7B-Chat.
+// Doubling NTK: get_ntk_alpha of modeling_qwen.py in Qwen/Qwen-7B-Chat.
 #include <cmath>
 
 #include "base/message.hpp"
@@ -9,7 +8,7 @@
 namespace rotary {
 namespace {
 
-// The first context of the form original * 2^doublings that is at least as long as the given one.
+// The smallest original * 2^doublings that is at least as long as a context.
 struct DoubledContext {
   int doublings = 0;
   ContextRange contexts = {};  // the contexts with this many doublings

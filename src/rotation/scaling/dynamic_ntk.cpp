@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic NTK: the base of NTK-aware scaling grows with the context's length. Contexts within the
-// original one are not scaled. bloc97 and emozilla 2023; the formula of Transformers'
+// Dynamic NTK: bloc97 and emozilla 2023; the formula of Transformers'
 // _compute_dynamic_ntk_parameters.
 #include <algorithm>
 #include <cmath>

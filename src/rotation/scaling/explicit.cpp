@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explicit frequencies, one for each pair.
 #include "rotation/scaling/rules.hpp"
 
 namespace rotary {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position interpolation: every pair rotates `factor` times slower, so a context `factor` times
-// longer stays within the trained angles. Chen et al. 2023, arXiv 2306.15595.
+// Position interpolation: a context `factor` times longer stays within the trained angles. Chen et
+// al. 2023, arXiv 2306.15595.
 #include "rotation/scaling/rules.hpp"
 
 namespace rotary {

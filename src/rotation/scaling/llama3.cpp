@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 3.1: long wavelengths are stretched by factor, short ones are kept, those between are
-// blended. As in Transformers' _compute_llama3_parameters, both comparisons are strict: a
-// wavelength on a border is blended. With low == high, only that border is left, and it keeps its
-// frequency.
+// Llama 3.1: Transformers' _compute_llama3_parameters. A wavelength on a border is blended; if the
+// borders are equal, it keeps its frequency.
 #include <numbers>
 
 #include "base/message.hpp"
@@ -29,7 +27,7 @@ ScaledFrequencies scale(const Llama3Scaling& rule, const UnscaledRotary& rotary)
       frequency /= rule.factor;
     } else if (wavelength >= longest_kept && rule.high_freq_factor > rule.low_freq_factor) {
       const double kept = (original / wavelength - rule.low_freq_factor) /
-                          (rule.high_freq_factor - rule.low_freq_factor);  // 0 stretched … 1 kept
+                          (rule.high_freq_factor - rule.low_freq_factor);  // 0: stretched, 1: kept
       frequency = (1 - kept) * frequency / rule.factor + kept * frequency;
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LongRoPE (Ding et al. 2024, arXiv 2402.13753): a factor for each pair, found by search. One list
-// is for contexts up to the original one, another for longer ones. The attention factor is that of
-// Transformers' _compute_longrope_parameters.
+// LongRoPE: Ding et al. 2024, arXiv 2402.13753; the attention factor of Transformers'
+// _compute_longrope_parameters.
 #include <cmath>
 
 #include "rotation/scaling/rules.hpp"

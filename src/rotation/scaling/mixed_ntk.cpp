@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-RoPE, in the two forms of vLLM's ntk_scaling_rope.py: fixed and mixed (Su Jianlin 2023,
-// kexue.fm/archives/9706).
+// NTK-RoPE, fixed and mixed: Su Jianlin 2023, kexue.fm/archives/9706; vLLM's ntk_scaling_rope.py.
 #include <cmath>
 
 #include "base/message.hpp"

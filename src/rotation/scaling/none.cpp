@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// No scaling: the frequencies that the model was trained with.
 #include "rotation/scaling/rules.hpp"
 
 namespace rotary {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-aware scaling with a fixed alpha. bloc97 2023; the formula of the yarn repository's
-// LlamaNTKScaledRotaryEmbedding.
+// NTK-aware scaling: bloc97 2023; LlamaNTKScaledRotaryEmbedding of jquesnelle/yarn.
 #include <cmath>
 
 #include "base/message.hpp"

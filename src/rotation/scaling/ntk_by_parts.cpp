@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-by-parts: each pair has linear, NTK-aware or no scaling, depending on its number of turns.
-// bloc97 2023; the formula and its four constants, found by experiment, are those of
-// jquesnelle/yarn, scaled_rope/LlamaPartNTKScaledRotaryEmbedding.py at 995db5b5.
+// NTK-by-parts: bloc97 2023; the formula and its constants are those of
+// scaled_rope/LlamaPartNTKScaledRotaryEmbedding.py in jquesnelle/yarn at 995db5b5.
 #include <cmath>
 
 #include "base/message.hpp"

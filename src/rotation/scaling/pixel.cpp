@@ -13,7 +13,7 @@ ScaledFrequencies scale(const PixelScaling& rule, const UnscaledRotary& rotary) 
   std::vector<double> inv_freq(pairs, std::numbers::pi);
   for (std::size_t pair = 1; pair < pairs; ++pair) {
     const auto step = static_cast<double>(pair);
-    // A sum of positive terms: 1 + step / steps * (max_freq / 2 - 1) would cancel for max_freq < 2.
+    // All terms are positive; 1 + step / steps * (max_freq / 2 - 1) would cancel for max_freq < 2.
     inv_freq[pair] *= ((steps - step) + step * (rule.max_freq / 2)) / steps;
   }
   return {.inv_freq = std::move(inv_freq)};

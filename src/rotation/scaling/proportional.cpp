@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proportional: the head's slow pairs do not rotate. The others keep their frequencies or rotate
-// `factor` times slower. Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); Transformers'
-// _compute_proportional_rope_parameters, for Gemma 4.
+// Proportional (p-RoPE): Barbero et al. 2024, arXiv 2410.06205; Transformers'
+// _compute_proportional_rope_parameters.
 #include <algorithm>
 #include <cmath>
 

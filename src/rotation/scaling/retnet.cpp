@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RetNet's exponents: even steps from 0 to 1, both ends included; RoFormer's stop short of 1. Sun
-// et al. 2023, arXiv 2307.08621; torchscale's retnet.py at 4d1e0e82 (linspace(0, 1, d/2)).
+// RetNet's exponents: Sun et al. 2023, arXiv 2307.08621; torchscale's retnet.py at 4d1e0e82.
 #include <cmath>
 
 #include "base/message.hpp"

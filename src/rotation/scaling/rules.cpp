@@ -12,8 +12,8 @@
 namespace rotary {
 namespace {
 
-// Checks one parameter after the other and keeps the first error. If the number of pairs is given,
-// lists must have one entry for each pair.
+// Checks parameters and keeps the first error. If `pairs` is given, lists must have one entry for
+// each pair.
 class ParameterCheck {
  public:
   explicit ParameterCheck(std::optional<std::int64_t> pairs) : pairs_(pairs) {}
@@ -47,7 +47,7 @@ class ParameterCheck {
   [[nodiscard]] Status status() && { return std::move(status_); }
 
  private:
-  // Returns false for NaN.
+  // False for NaN.
   [[nodiscard]] static bool is_within(double value, const ParameterBounds& bounds) {
     return value >= bounds.least && value <= bounds.most;
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each scaling rule has an overload of scale(), in the file named after it. It has one of
-// validate() if it requires more than the bounds of single parameters. A declaration without its
-// function does not link. Rules compute in double, on vectors with one entry per pair, and know no
-// tensor, dtype or device.
+// The scaling rules. Each has a file with its scale() and, if it requires more than bounds of
+// single parameters, its validate().
 #pragma once
 
 #include <cstdint>
@@ -28,16 +26,15 @@ struct ScaledFrequencies {
   ContextRange contexts = {};  // all contexts with these frequencies
 };
 
-// ω_i = base^(-2i/rotary_dim), i < rotary_dim/2 (RoFormer §3.2.2). The denominator is the rotary
-// dimension, not head_dim and not the model's width.
+// ω_i = base^(-2i/rotary_dim) for i < rotary_dim/2 (RoFormer §3.2.2).
 [[nodiscard]] std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary);
 
-// Replaces base by base * growth^(d/(d-2)), "NTK-aware" (bloc97 2023). The slowest pair then
-// rotates exactly `growth` times slower, and the fastest pair does not change.
+// Replaces base by base * growth^(d/(d-2)), "NTK-aware" (bloc97 2023): the slowest pair rotates
+// `growth` times slower, the fastest as before.
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
-// Checks parameters against each other, and base, rotary_dim and context. Each parameter by itself
-// is checked before, by rotary::validate(scaling).
+// Checks what rotary::validate(scaling) does not: parameters against one another, base, rotary_dim
+// and context.
 template <class Rule>
 [[nodiscard]] Status validate(const Rule& /*rule*/, const UnscaledRotary& /*rotary*/) {
   return {};
@@ -56,7 +53,7 @@ template <class Rule>
 // All of these checks, for the rule that scaling holds.
 [[nodiscard]] Status validate(const Scaling& scaling, const UnscaledRotary& rotary);
 
-// The scaled frequencies. Requires a rule that validate(scaling, rotary) accepts.
+// The scaled frequencies. Requires a rule that validate() accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const NtkScaling& rule, const UnscaledRotary& rotary);
@@ -81,10 +78,10 @@ template <class Rule>
 [[nodiscard]] const std::vector<double>& factors_of(const LongRopeScaling& rule,
                                                     const UnscaledRotary& rotary);
 
-// Checks the dimension; for rules that use with_ntk_base().
+// Checks rotary_dim for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);
 
-// Checks that a context is given; for rules whose frequencies depend on its length.
+// Checks that a context is given, for rules that depend on its length.
 [[nodiscard]] Status require_context(std::string_view rope_type, const UnscaledRotary& rotary);
 
 }  // namespace rotary

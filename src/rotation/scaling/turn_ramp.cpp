@@ -9,8 +9,8 @@
 namespace rotary {
 namespace {
 
-// The fractional index of the pair that turns `turns` times within the original context: solves
-// base^(-2i/d) * original / 2π = turns for i.
+// The fractional index i of the pair with this number of turns within the original context:
+// base^(-2i/d) * original / 2π = turns.
 double pair_that_turns(double turns, std::int64_t original_context_tokens,
                        const UnscaledRotary& rotary) {
   const auto original = static_cast<double>(original_context_tokens);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ramp from pairs that a rule keeps to pairs that it stretches, by their turns in a context.
+// The ramp between pairs that a rule keeps and pairs that it slows down.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct TurnRange {
   std::int64_t original_context_tokens = 0;
 };
 
-// Rounds the ends of a ramp outwards to whole pairs, or not.
+// Whether the ends of a ramp are rounded outwards to whole pairs.
 enum class RampEnds { whole_pairs, fractional };
 
 // A linear ramp over the pair's index.
@@ -28,11 +28,11 @@ struct TurnRamp {
   [[nodiscard]] double at(std::size_t pair) const;
 };
 
-// Clamps the ramp to [0, d - 1] as every implementation does, although only d/2 pairs exist.
+// Clamps the ends to [0, d - 1] as every implementation does, although only d/2 pairs exist.
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 
-// YaRN's ramp over the pairs' index. Requires a rule whose ramp is not over turns.
+// YaRN's ramp, if its YarnRamp is not turns.
 [[nodiscard]] TurnRamp turn_ramp(const YarnScaling& rule, const UnscaledRotary& rotary);
 
 }  // namespace rotary

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YaRN (Peng et al. 2023, arXiv 2309.00071 §3) as Transformers computes it
-// (_compute_yarn_parameters). A ramp over the pair index leads from the pair with beta_fast turns
-// in the original context (kept) to the pair with beta_slow turns (stretched by factor). The
-// paper's own ramp is linear in the turns.
+// YaRN: Peng et al. 2023, arXiv 2309.00071 §3; Transformers' _compute_yarn_parameters, whose ramp
+// is linear in the pair's index.
 #include <cmath>
 #include <numbers>
 
@@ -20,7 +18,7 @@ std::vector<double> ramp_over_pairs(const YarnScaling& rule, const UnscaledRotar
   return stretched;
 }
 
-// 1 - γ(r) of the paper; r: turns of the pair within the original context.
+// 1 - γ(r) of the paper, where r is the pair's turns within the original context.
 double stretched_by_turns(const YarnScaling& rule, double inv_freq) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * inv_freq / (2 * std::numbers::pi);
