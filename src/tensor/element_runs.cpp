@@ -9,11 +9,11 @@
 namespace rotary {
 namespace {
 
-// Returns a float32 that rounds to the same bf16 or f16 as `value` does. Keeps 14 bits of the
-// significand and sets the last one if any lower bit was lost ("round to odd"). bf16 and f16 have
-// at most 11 bits, so the result is halfway between two of their numbers only if `value` is.
-// Results of at least 2^-136 are exact in float32; smaller ones round to 0 in both types. Integers
-// without branches, here and below, let the compiler vectorise the loops.
+// A float32 that rounds to the same bf16 or f16 as `value`. Keeps 14 bits of the significand and
+// sets the last one if a lower bit was lost ("round to odd"). bf16 and f16 have at most 11 bits, so
+// the result is halfway between two of their numbers only if `value` is. Results below 2^-136,
+// which float32 may round, are 0 in both types. Branch-free integers, here and below, let the
+// compiler vectorise the loops.
 float rounded_to_odd(double value) noexcept {
   constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -33,9 +33,9 @@ void put(double value, BFloat16& element) noexcept {
   element.bits = static_cast<std::uint16_t>(magnitude > 0x7F800000 ? quiet : rounded);
 }
 
-// f16: 5 exponent bits of bias 15, 10 fraction bits. Below 2^-14 results are multiples of 2^-24;
-// adding 1/2 rounds to them. From 65520 on the result is Inf, because the exponent reaches or
-// exceeds 31.
+// f16 has 5 exponent bits of bias 15 and 10 fraction bits. Below 2^-14 results are multiples of
+// 2^-24, to which the addition of 1/2 rounds. From 65520 the exponent reaches 31, so the result is
+// Inf.
 void put(double value, Float16& element) noexcept {
   constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14
   constexpr std::int32_t beyond = 0x47800000;           // 2^16

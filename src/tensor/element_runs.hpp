@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts runs of a token's features to doubles, which hold every value of every dtype. Converts
-// them back with one rounding to nearest even. Embeddings are read once per forward pass, so this
-// is portable code that the compiler vectorises, not kernels (docs/decisions.md, 0009).
+// Converts runs of a token's features to doubles, exactly, and back with one rounding to nearest
+// even. This is portable code and not a kernel, because embeddings are read once per forward pass
+// (docs/decisions.md, 0009).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace rotary {
 inline constexpr std::int64_t run_features = 128;
 using RunValues = std::array<double, run_features>;
 
-// count <= run_features elements of a view. data points at the first; stride counts elements.
+// count <= run_features elements of a view. stride: in elements.
 template <class Byte>
 struct ElementRunOf {
   Byte* data;
@@ -41,8 +41,8 @@ void add_to_values(const ConstElementRun& from, RunValues& values) noexcept;
 
 void add_to_run(const double* values, const ElementRun& to) noexcept;
 
-// to = a + b, summed in double and rounded once. All have the same dtype and count. For float32
-// this equals the float32 sum, since 53 bits are more than 2 * 24 + 1.
+// to = a + b, in double and rounded once; all have the same dtype and count. float32 results equal
+// the float32 sum, because 53 bits are more than 2 * 24 + 1.
 void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept;
 
 }  // namespace rotary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts single elements of each DType to the exact double, and rounds to 16-bit formats. For
-// rows, which are few; kernels/ processes tensors.
+// Converts single elements of a DType to double, exactly, and rounds to 16-bit formats. For rows of
+// cos and sin; kernels/ processes tensors.
 #pragma once
 
 #include <bit>
@@ -27,15 +27,15 @@ struct Float16 {
   return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-// value < limit ? below : above, for value and limit >= 0, by a mask. For a conditional, gcc 12
-// makes a branch around the floating-point operation and then does not vectorise the loop.
+// value < limit ? below : above, for value and limit >= 0. A mask, because gcc 12 makes a branch of
+// a conditional and then does not vectorise the loop.
 [[nodiscard]] inline std::int32_t select_by(std::int32_t value, std::int32_t limit,
                                             std::int32_t below, std::int32_t above) noexcept {
   return above ^ ((above ^ below) & ((value - limit) >> 31));
 }
 
-// IEEE binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. Below 2^-14 the fraction counts
-// units of 2^-24.
+// IEEE binary16 has 1 sign bit, 5 exponent bits (bias 15) and 10 fraction bits. Below 2^-14 the
+// fraction counts units of 2^-24.
 [[nodiscard]] inline double value_of(Float16 element) noexcept {
   const std::uint32_t sign = (element.bits & 0x8000U) << 16;
   const std::int32_t magnitude = element.bits & 0x7FFF;
@@ -52,8 +52,8 @@ struct Float16 {
   return std::bit_cast<float>((bits + 0x7FFF + odd) & 0xFFFF0000U);
 }
 
-// Rounds to the nearest f16, ties to even: 11 bits of significand; below 2^-14 a multiple of 2^-24
-// (adding 1/2 rounds to it); Inf from 65520 on. Requires a finite value.
+// Rounds to the nearest f16, ties to even: to 11 bits of significand or, below 2^-14, to a multiple
+// of 2^-24; Inf from 65520. Requires a finite value.
 [[nodiscard]] inline float rounded_to_f16(float value) noexcept {
   const float magnitude = std::fabs(value);
   float rounded = std::numeric_limits<float>::infinity();
@@ -67,7 +67,7 @@ struct Float16 {
   return std::copysign(rounded, value);
 }
 
-// Calls visit with an element of the dtype's type; a double if the dtype is invalid.
+// Calls visit with an element of the dtype's type, or a double for an invalid dtype.
 template <class Visit>
 auto with_element(DType dtype, const Visit& visit) {
   switch (dtype) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts other views to views of heads, so that one place checks memory. Sets strides along
-// extents of 1, which are never used, to 0.
+// Converts other views to views of heads, for the same checks. Unused strides, along extents of 1,
+// become 0.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ template <class Number>
       std::span(reinterpret_cast<const float*>(memory.data()), memory.size() / sizeof(float)));
 }
 
-// Axes become heads of one feature. The dtype has the numbers' size, not their type.
+// Axes become heads of one feature. The dtype has the size of the numbers, whatever their type.
 template <class Number>
 [[nodiscard]] ConstHeadsView heads_view(const TokenArray<Number>& array) noexcept {
   static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
@@ -72,7 +72,7 @@ template <class Number>
           .batch = array.batch_stride, .token = array.token_stride, .head = array.axis_stride}});
 }
 
-// Views the memory of positions or slots. Consecutive ones have none, so the view is empty.
+// Views the memory of positions or slots; empty for consecutive ones, which have none.
 template <class... Kinds>
 [[nodiscard]] ConstHeadsView heads_view(const std::variant<Kinds...>& numbers) noexcept {
   return std::visit(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two views share a byte if
 //     a.data + Σ i_k s_k = b.data + Σ j_k t_k    with 0 <= i_k < n_k, 0 <= j_k < m_k,
-// where the bytes of an element are one more axis of stride 1. Steps of equal size are merged into
-// one bounded integer. The equation is solved from the largest step down: the reach of the smaller
-// steps leaves few candidates for each integer, at most two if strides nest.
+// where the bytes of an element are one more axis of stride 1. The equation is solved from the
+// largest step down. The reach of the smaller steps leaves few candidates for each integer, at most
+// two if strides nest.
 #include "tensor/overlap.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t range_limit = std::int64_t{1} << 62;
 
-// A multiple of `size` bytes within [low, high].
+// count * size bytes, with a count in [low, high].
 struct Step {
   std::int64_t size = 0;  // > 0
   std::int64_t low = 0;
@@ -42,7 +42,7 @@ std::array<Axis, 5> axes_of(const ElementsView& view) {
 
 std::array<Axis, 5> axes_of(const ConstHeadsView& view) { return axes_of(elements_of(view)); }
 
-// A sum of steps, each within bounds, largest first. Steps of equal size are merged.
+// A sum of steps, the largest first. Steps of equal size are merged.
 class StepSum {
  public:
   void add(Axis axis, std::int64_t sign) {
@@ -62,13 +62,13 @@ class StepSum {
     ++size_;
   }
 
-  // Tells if the sum can equal target. Tries at most budget_ candidates.
+  // Whether the sum can equal target; tries at most budget_ candidates.
   Overlap reaches(std::int64_t target) {
     budget_ = 1 << 16;
     return reaches(0, target);
   }
 
-  // Tells if the sum can be 0 although some count is not 0.
+  // Whether the sum can be 0 although some count is not 0.
   Overlap reaches_zero_otherwise() {
     // A case for each place of the first nonzero count, which by symmetry is positive.
     for (std::size_t first = 0; first < size_; ++first) {
@@ -115,15 +115,15 @@ class StepSum {
   std::int64_t budget_ = 0;
 };
 
-// The usual case, decided without a search. If each stride exceeds the span of the smaller strides,
-// every index has its own element.
+// Whether each stride exceeds the span of the smaller strides. Then every index has its own
+// element, and no search is needed.
 bool strides_nest(const std::array<Axis, 5>& axes) {
   std::array<Axis, 5> sorted;
   std::size_t size = 0;
   for (std::size_t i = axes.size(); i-- > 0;) {  // the last is usually the smallest
     if (axes[i].count <= 1) continue;
     const Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
-    std::size_t at = size++;  // insertion sort: this runs in every decode step
+    std::size_t at = size++;  // insertion sort, fast for every decode step
     for (; at > 0 && sorted[at - 1].stride_bytes > axis.stride_bytes; --at)
       sorted[at] = sorted[at - 1];
     sorted[at] = axis;
@@ -216,8 +216,8 @@ Overlap find_self_overlap(const ConstHeadsView& view) noexcept {
     if (axis.count > 1 && axis.stride_bytes == 0) return Overlap::shared;
   }
   // Indices i and i' name the same element if Σ (i_k - i'_k) s_k = 0 and some difference is not 0.
-  // Two axes of equal stride, each with more than one index, always share elements. Merging steps
-  // would hide that.
+  // Two axes of equal stride, each with more than one index, do share elements, but their merged
+  // step does not show it.
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = i + 1; j < axes.size(); ++j) {
       const bool both = axes[i].count > 1 && axes[j].count > 1;

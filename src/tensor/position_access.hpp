@@ -17,7 +17,7 @@ template <class Number>
   return positions.batch;
 }
 
-// Tests for consecutive positions first: decode steps have them, and a visit costs instructions.
+// Consecutive positions, which decode steps have, are tested first because a visit is slower.
 [[nodiscard]] inline std::int64_t batch_of(const Positions& positions) noexcept {
   if (std::holds_alternative<ConsecutivePositions>(positions)) return 1;
   return std::visit([](const auto& each) { return batch_of(each); }, positions);
@@ -53,13 +53,12 @@ template <class Number>
   return positions.data[b * positions.batch_stride + t * positions.token_stride];
 }
 
-// Token t of batch row b.
 struct TokenIndex {
   std::int64_t batch = 0;
   std::int64_t token = 0;
 };
 
-// The coordinate on one axis. Positions of one axis have the same coordinate on all.
+// The coordinate on one axis; positions of one axis have the same on all.
 [[nodiscard]] inline std::int64_t coordinate_at(const ConsecutivePositions& positions, std::int64_t,
                                                 const TokenIndex& at) noexcept {
   return positions.first + at.token;

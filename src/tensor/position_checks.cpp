@@ -57,8 +57,8 @@ Status validate_data(const TokenArray<Number>& positions) {
   return {};
 }
 
-// Checks that accepts() holds for every value. Otherwise the error quotes requirement(), which is
-// called only then. With a stride of 0 one check is enough, and tokens may be any number.
+// Checks that accepts() holds for every value; else the error quotes requirement(). With a stride
+// of 0 all tokens have one value, and there may be any number of them.
 template <class Number, class Accepts, class Requirement>
 Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;

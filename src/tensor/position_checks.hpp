@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the positions of make_rotations() before it writes a row. rotations_access.hpp checks
-// counts when it makes memory for rows.
+// Checks of positions, except for counts, which rotations_access.hpp checks.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace rotary {
 
-// axes: the number of axes of the frequencies. Positions have as many, or one.
+// axes: the number of axes of the frequencies; positions have as many, or one.
 [[nodiscard]] Status validate(const Positions& positions, std::int64_t axes = 1);
 
 // Checks that each position is an integer within int32. Requires valid positions.
@@ -21,8 +20,7 @@ namespace rotary {
 // Checks that no position exceeds the longest context of the frequencies. Requires valid positions.
 [[nodiscard]] Status check_within(const Positions& positions, const ContextRange& contexts);
 
-// Checks that rows in `memory` do not overlap the positions, which are read during writing.
-// Requires valid positions.
+// Checks that rows in `memory` do not overlap the positions. Requires valid positions.
 [[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);
 
 }  // namespace rotary

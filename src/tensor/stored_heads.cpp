@@ -4,8 +4,8 @@
 namespace rotary {
 namespace {
 
-// The view with elements of two bytes instead of one. Sizes and distances double, so checks of fit
-// and of distinct elements give the same answer.
+// The view with elements of two bytes instead of one, for the checks of a DType. Sizes and
+// distances double, so the answers are the same.
 ConstHeadsView doubled_elements(const StoredHeads& heads) {
   return {
       .data = heads.data, .dtype = DType::bf16, .extents = heads.extents, .strides = heads.strides};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys or values as stored in a cache: elements of a dtype, or int8 with a scale for each head and
-// token. Also the checks of int8, which no DType names.
+// Keys or values in a cache, with their checks: elements of a DType, or int8 with a scale for each
+// head and token.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct BasicStoredHeads {
   [[nodiscard]] std::int64_t element_bytes() const noexcept {
     return dtype ? size_in_bytes(*dtype) : 1;
   }
-  // The dtype that the elements stand for: scale * int8 is float32.
+  // The dtype of the stored numbers: scale * int8 is float32.
   [[nodiscard]] DType number_dtype() const noexcept { return dtype.value_or(DType::f32); }
 
   // Requires a dtype.
@@ -59,7 +59,7 @@ template <class Data>
   return {view.data, {}, view.extents, view.strides, view.scales, view.scale_strides};
 }
 
-// Sets strides to 0 along extents of 1, also those of scales.
+// Sets strides to 0 along extents of 1, those of scales included.
 template <class Data, class Scale>
 void drop_unused_strides(BasicStoredHeads<Data, Scale>& heads) noexcept {
   if (heads.extents.batch <= 1) heads.strides.batch = heads.scale_strides.batch = 0;
@@ -74,7 +74,7 @@ template <class Data, class Scale>
   return heads;
 }
 
-// The functions below are templates to avoid copying mutable heads for each check.
+// The functions below are templates so that checks need not copy mutable heads.
 template <class Data, class Scale>
 [[nodiscard]] ElementsView elements_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   return {.data = heads.data,
@@ -100,7 +100,7 @@ struct StoredNames {
   std::string_view scales;
 };
 
-// Does check_stored() and check_distinct() for heads in 8 bits.
+// check_stored() and check_distinct() for heads in 8 bits.
 [[nodiscard]] Status check_quantized(const StoredNames& names, const StoredHeads& heads);
 [[nodiscard]] Status check_quantized_distinct(const StoredNames& names, const StoredHeads& heads);
 

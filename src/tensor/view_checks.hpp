@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the views of every function before it writes. Each error names the view.
+// Checks of views. Each error names the view.
 #pragma once
 
 #include <string>
@@ -30,15 +30,15 @@ template <class View>
   return view;
 }
 
-// As above. Also sets all strides to 0 if the view has no elements: its data may be null, and only
-// 0 may be added to null.
+// without_unused_strides(), and strides of 0 for a view without elements, whose data may be null:
+// only 0 may be added to null.
 template <class View>
 [[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};
   return without_unused_strides(view);
 }
 
-// Checks that dtype is f32, bf16, f16 or f64. Names are text or arguments of to_text().
+// Checks that dtype is f32, bf16, f16 or f64.
 template <class Name>
 [[nodiscard]] Status check_dtype(const Name& name, DType dtype) {
   if (size_in_bytes(dtype) != 0) return {};
@@ -46,7 +46,7 @@ template <class Name>
                           static_cast<std::int32_t>(dtype));
 }
 
-// Checks that the address is a multiple of `bytes`. requirement: starts the message, in parts.
+// Checks that the address is a multiple of `bytes`. requirement: parts of the message's start.
 template <class... Parts>
 [[nodiscard]] Status check_aligned(const void* data, std::int64_t bytes,
                                    const Parts&... requirement) {
