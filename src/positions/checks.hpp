@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds for the arguments of positions. Within them no sum or product in this folder overflows.
+// Bounds for arguments, within which no sum or product in this folder overflows.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct Bounded {
   return invalid_argument(of.name, " must be from ", of.least, " to ", of.most, ", got ", of.value);
 }
 
-// The product of nonnegative extents. Error: it exceeds most_axis_tokens.
+// The product of extents >= 0. Error: invalid_argument if it exceeds most_axis_tokens.
 template <std::size_t n>
 [[nodiscard]] Result<std::int64_t> token_count(const std::array<std::int64_t, n>& extents) {
   std::int64_t tokens = 1;

@@ -152,7 +152,7 @@ class TokensOf {
   const MRopeConvention& convention_;
 };
 
-// In Transformers 5.3 and 5.4 images take the seconds of videos, and then the videos have none.
+// Transformers 5.3 and 5.4 fail on images beside videos, because images use up the videos' seconds.
 Status check_mixture(std::span<const TokenGroup> groups, const MRopeConvention& convention) {
   const auto has = [&]<class Group>(std::type_identity<Group>) {
     return std::ranges::any_of(

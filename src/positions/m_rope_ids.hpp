@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the ids of groups, one token after the other. Requires checked groups and a checked
-// convention.
+// Writes the ids of groups, token by token. Requires checked groups and a checked convention.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 
 namespace rotary::positions {
 
-// torch.linspace(0, canvas - 1, count).round() in float32. Each half is counted from its own end.
+// torch.linspace(0, canvas - 1, count).round() in float32, which counts each half from its own end.
 [[nodiscard]] inline std::vector<std::int64_t> spread(std::int64_t count, std::int64_t canvas) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(count));
   if (count == 1) return places;
@@ -114,8 +113,8 @@ class MRopeIds {
  private:
   static Number number(std::int64_t value) { return static_cast<Number>(value); }
 
-  // In float32 throughout: where gcc 12 vectorises double -> float -> double, it drops the rounding
-  // (-O2 and -O3).
+  // In float32 throughout, because gcc 12 (-O2, -O3) drops the rounding when it vectorises double
+  // -> float -> double.
   static Number sum(Number one, Number other) {
     if constexpr (std::is_same_v<Number, double>)
       return static_cast<float>(one) + static_cast<float>(other);
@@ -141,7 +140,7 @@ class MRopeIds {
       case FrameTimes::start:
       case FrameTimes::start_seconds:
       case FrameTimes::start_rate:
-        break;  // done by add_repeated_rows()
+        break;  // add_repeated_rows() has these
     }
     return {};
   }
@@ -155,8 +154,8 @@ class MRopeIds {
     return convention_.ids_per_second * static_cast<std::int64_t>(static_cast<float>(seconds));
   }
 
-  // Adds the rows of each frame at time start * factor. Times above 2^53 may be rounded; the caller
-  // refuses them.
+  // Adds a video whose frames all have the time start * factor. The caller refuses times above
+  // 2^53.
   void add_repeated_rows(const PatchGrid& patches, std::int64_t factor) {
     const PatchGrid grid = merged(patches, convention_.merge);
     const bool is_far = factor > 0 && next_ > number(largest_position / factor);
@@ -235,7 +234,7 @@ class MRopeIds {
     }
   }
 
-  // The token counts of a video and of its sound, and the position at which both start.
+  // A video with sound.
   struct Sound {
     PatchGrid grid;
     const std::vector<Number>& times;
@@ -277,7 +276,7 @@ class MRopeIds {
     add_markers();
   }
 
-  // Finds where each chunk ends. A chunk without a time takes one token from the next chunk.
+  // The ends of chunks. A chunk without a token of its time takes one token of the next chunk.
   template <class TimeOf>
   [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
                                                      TimeOf time_of_token) const {
@@ -324,10 +323,10 @@ class MRopeIds {
   AxisPositions<Number> ids_;
   std::vector<std::int64_t> group_ends_;
   Number next_ = 0;             // start of the next group
-  std::int64_t token_ = 0;      // number of the next token
+  std::int64_t token_ = 0;      // index of the next token
   std::int64_t image_ = 0;      // images and videos so far
   Number highest_ = 0;          // of all ids
-  Number highest_of_part_ = 0;  // since begin_part()
+  Number highest_of_part_ = 0;  // of ids since begin_part()
 };
 
 }  // namespace rotary::positions
