@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program may have changed a thread's arithmetic modes: the rounding direction, flushing of
-// subnormals to 0, trapping exceptions, and on x86 the precision of x87 registers. The library
-// promises its numbers for the default modes of IEEE 754 (docs/numeric-contract.md, "Modes of the
-// caller"). These classes set those modes when a call enters the library.
+// Classes that set the default modes of IEEE 754 when a call enters the library. A program may have
+// changed a thread's modes: the rounding direction, flushing of subnormals to 0, traps, and on x86
+// the precision of x87 registers. docs/numeric-contract.md, "Modes of the caller".
 #pragma once
 
 #include <cfenv>
@@ -19,7 +18,7 @@ class DefaultModes {
   DefaultModes(const DefaultModes&) = delete;
   DefaultModes& operator=(const DefaultModes&) = delete;
 
-  // Not inlined: compilers know nothing of modes, and clang moves inlined arithmetic behind their
+  // Not inlined, because clang, which ignores modes, would move inlined arithmetic behind their
   // restoration. It does not move a call that writes memory.
   template <class Body>
   [[gnu::noinline]] static auto compute(Body& body) -> decltype(body()) {
@@ -41,8 +40,8 @@ class DefaultModes {
 
 namespace x86 {
 
-// The mode bits of MXCSR and of the x87 control word, with their defaults: round to nearest, no
-// traps, keep subnormals, 64 bits of significand. The other bits of MXCSR are flags.
+// The mode bits of MXCSR and of the x87 control word, and their defaults: round to nearest, no
+// traps, keep subnormals, 64 bits of significand.
 inline constexpr std::uint32_t sse_modes = 0xFFC0;
 inline constexpr std::uint32_t sse_default = 0x1F80;
 inline constexpr std::uint16_t x87_modes = 0x0F3F;
@@ -64,7 +63,7 @@ inline DefaultModes::DefaultModes() noexcept : sse_(__builtin_ia32_stmxcsr()) {
 inline DefaultModes::~DefaultModes() {
   if ((sse_ & x86::sse_modes) != x86::sse_default) [[unlikely]]
     __builtin_ia32_ldmxcsr(sse_);
-  // Clears the exceptions raised meanwhile: they would trap once traps are enabled again.
+  // Exceptions raised meanwhile are cleared, as they would trap once traps are enabled again.
   if ((x87_ & x86::x87_modes) != x86::x87_default) [[unlikely]] {
     asm volatile("fnclex\n\tfldcw %0" : : "m"(x87_) : "memory");
   }
@@ -100,8 +99,7 @@ inline DefaultModes::~DefaultModes() {
 
 #endif
 
-// Both sums are 1 only if rounding is to nearest. Rounding up makes the first larger; rounding down
-// or to 0 makes the second smaller. Reading the modes would take ten times as long.
+// Both sums are 1 only if rounding is to nearest. To read the modes would take ten times as long.
 [[nodiscard]] inline bool rounds_to_nearest() noexcept {
   static const volatile double one = 1;
   constexpr double less = 0x1p-60;  // less than half a unit in the last place of 1
@@ -109,8 +107,8 @@ inline DefaultModes::~DefaultModes() {
   return !(sum + less > sum - less);
 }
 
-// Sets the default modes only if rounding is not to nearest; otherwise keeps all modes. For calls
-// of some tens of nanoseconds, to which DefaultModes would add a tenth.
+// Sets the default modes if rounding is not to nearest; otherwise keeps all modes. For calls of
+// some tens of nanoseconds, which DefaultModes would make a tenth longer.
 class NearestRounding {
  public:
   NearestRounding() noexcept {
@@ -119,7 +117,7 @@ class NearestRounding {
     }
   }
 
-  // May be inlined, because the arithmetic is in kernels, which never are.
+  // May be inlined, because the arithmetic is in kernels, which are not.
   template <class Body>
   static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -129,7 +127,7 @@ class NearestRounding {
   std::optional<DefaultModes> modes_;
 };
 
-// Keeps the caller's modes. For functions that compute nothing or leave modes to what they call.
+// Keeps the caller's modes, for functions that compute nothing themselves.
 class ModesOfTheCaller {
  public:
   template <class Body>

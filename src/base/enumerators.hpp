@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of public enumerators, from which to_string() and the refusal of other values follow.
+// The names of public enumerators, for to_string() and for the refusal of other values.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The larger and the smaller of two numbers, where NaN wins. std::max and std::min keep or drop NaN
-// depending on the order of arguments. Here a later comparison with the result fails.
+// The larger and the smaller of two numbers, or NaN if one is NaN. (With std::max and std::min that
+// depends on the order of the arguments.)
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace rotary {
 
 [[nodiscard]] inline double larger(double a, double b) noexcept {
-  return a >= b || std::isnan(a) ? a : b;  // b where it is NaN
+  return a >= b || std::isnan(a) ? a : b;  // NaN if b is NaN
 }
 
 [[nodiscard]] inline double smaller(double a, double b) noexcept {

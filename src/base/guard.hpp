@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns exceptions into errors and sets the arithmetic modes. Code inside guarded() may throw, as
-// containers do when memory runs out; the API never throws. Every public function that allocates or
-// computes runs its body inside guarded().
+// Turns exceptions into errors and sets the arithmetic modes. Every public function that allocates
+// or computes runs its body inside guarded(), because the API never throws.
 #pragma once
 
 #include <new>
@@ -12,8 +11,8 @@
 
 namespace rotary {
 
-// body returns Status or Result<T>. The error text fits into a string without allocating. Modes:
-// one of arithmetic_modes.hpp.
+// body returns Status or Result<T>. The error's text is short enough to need no allocation. Modes:
+// a class of arithmetic_modes.hpp.
 template <class Modes = DefaultModes, class Body>
 [[nodiscard]] auto guarded(Body&& body) noexcept -> decltype(body()) {
   [[maybe_unused]] const Modes modes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the text of an Error: joins parts in order and formats numbers for people.
+// Builds the text of an Error from parts.
 #pragma once
 
 #include <concepts>
@@ -37,8 +37,8 @@ template <class... Parts>
   return {ErrorCode::unsupported, message(parts...)};
 }
 
-// Turns the error of an inner call into an error about this call's argument, named by `before`.
-// Keeps an out-of-memory error, which is no argument's fault.
+// Turns the error of an inner call into one about this call's argument, named by `before`. Keeps
+// out_of_memory, which is no argument's fault.
 [[nodiscard]] inline Error blamed(ErrorCode code, std::string_view before, const Error& error) {
   if (error.code == ErrorCode::out_of_memory) return error;
   return {code, message(before, error.message)};

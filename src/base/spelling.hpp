@@ -15,7 +15,7 @@
 namespace rotary {
 
 // Number of edits between two texts (optimal string alignment), ignoring case. An edit changes,
-// removes or inserts a letter, or swaps two neighbours. Keeps three rows of the usual table.
+// removes or inserts a letter, or swaps two neighbours.
 [[nodiscard]] inline std::size_t edits_between(std::string_view from, std::string_view to) {
   const auto same = [](char one, char other) {
     const auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -40,15 +40,15 @@ namespace rotary {
   return row[to.size()];
 }
 
-// "; did you mean factor?" for the nearest name at most two edits away, and fewer than its letters;
-// otherwise "". Never suggests the text itself, which was just refused.
+// "; did you mean factor?" for the nearest name, if it is at most two edits away and longer than
+// their number; otherwise "". Does not suggest the text itself.
 [[nodiscard]] inline std::string did_you_mean(std::string_view text,
                                               std::span<const std::string_view> names) {
   constexpr std::size_t most_edits = 2;
   std::string_view nearest;
   std::size_t fewest = most_edits + 1;
   for (const std::string_view name : names) {
-    // The difference in length is a lower bound; testing it first keeps long texts cheap.
+    // The difference in length is a lower bound, which saves time for long texts.
     const auto [shorter, longer] = std::minmax({name.size(), text.size()});
     if (name == text || longer - shorter > most_edits) continue;
     const std::size_t edits = edits_between(text, name);
