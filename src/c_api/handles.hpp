@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of those opaque handles of rotary.h that several files read.
+// The contents of the handles that several files read.
 #pragma once
 
 #include "rotary/frequencies.hpp"

@@ -10,7 +10,7 @@ namespace c_api = rotary::c_api;
 
 namespace {
 
-// cache: a rotary_kv or a rotary_int8_kv. rotations: one, or none if keys are not rotated.
+// cache: a rotary_kv or a rotary_int8_kv. rotations: one, or none for unrotated keys.
 template <class Cache, class... Handles>
 rotary_status append(const Cache* cache, const rotary_kv* heads, const rotary_slots* slots,
                      const rotary_append_options* options, const Handles*... rotations) {

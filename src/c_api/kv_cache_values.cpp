@@ -10,8 +10,7 @@
 namespace rotary::c_api {
 namespace {
 
-// Reads a cache or the heads to store. view(argument, from) reads one view. Views of heads are
-// mutable too, but never written.
+// Reads a cache or the heads to store. view(argument, from) reads one view.
 template <class Cache, class Given, class View>
 Result<Cache> kv_of(std::string_view argument, const Given* from, View view) {
   const auto given = read_struct(argument, from);

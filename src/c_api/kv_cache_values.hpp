@@ -18,7 +18,7 @@ namespace rotary::c_api {
 [[nodiscard]] Result<Slots> slots(const rotary_slots* from);
 [[nodiscard]] Result<HeadNorm> head_norm(std::string_view argument, const rotary_head_norm* from);
 
-// NULL means the defaults.
+// NULL gives the defaults.
 [[nodiscard]] Result<AppendOptions> append_options(const rotary_append_options* from);
 
 }  // namespace rotary::c_api

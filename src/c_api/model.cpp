@@ -21,7 +21,7 @@ using rotary::c_api::null_argument;
 
 struct rotary_model {
   rotary::ModelSpec spec;
-  std::optional<std::int64_t> context_tokens;  // given when the model was resolved
+  std::optional<std::int64_t> context_tokens;  // those of rotary_resolve_options
 };
 
 namespace {
@@ -31,7 +31,7 @@ int64_t size_of(const std::vector<T>& entries) {
   return static_cast<int64_t>(entries.size());
 }
 
-// Entry of a list; nullptr if the index is out of range.
+// nullptr if the index is out of range.
 template <class T>
 const T* entry(const std::vector<T>& entries, int64_t index) {
   if (index < 0 || index >= size_of(entries)) return nullptr;
@@ -58,7 +58,7 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
   return result;
 }
 
-// Wraps the caller's source; the C callback takes void*.
+// A ByteSource whose context is the caller's source.
 Result<rotary::ByteSource> byte_source_of(const rotary_byte_source& from) {
   if (from.read_at == nullptr) {
     if (from.context == nullptr) return null_argument("source.context");

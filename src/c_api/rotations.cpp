@@ -12,7 +12,7 @@ namespace c_api = rotary::c_api;
 
 namespace {
 
-// Requires at least one token.
+// Sets cos and sin. Requires at least one token.
 template <class Real>
 void point_at_rows(const Rotations& rotations, rotary_cos_sin& rows) {
   rows.cos = rotations.cos<Real>(0, 0).data();

@@ -11,7 +11,7 @@
 namespace rotary::c_api {
 namespace {
 
-// A fixed buffer needs no allocation, and no destructor when a thread ends.
+// A buffer of fixed size needs no allocation and no destructor at a thread's end.
 constinit thread_local std::array<char, 1024> last_error{};
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C functions report errors by a status, and by a text that the same thread can ask for.
+// The status of C functions, and the text of rotary_last_error().
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace rotary::c_api {
 
-// Keeps the message for rotary_last_error(). Allocates nothing: memory may have run out.
+// Keeps the message for rotary_last_error(), without an allocation.
 rotary_status report(const Error& error) noexcept;
 
 inline rotary_status report(const Status& status) noexcept {
@@ -30,7 +30,7 @@ rotary_status run(Body body) noexcept {
   return invalid_argument(name, " must not be NULL");
 }
 
-// Returns the value behind a handle. Error: invalid_argument if it is NULL.
+// The value of a handle. Error: invalid_argument if it is NULL.
 template <class Handle>
 [[nodiscard]] auto held_by(std::string_view name, Handle* handle)
     -> Result<decltype(std::ref(handle->value))> {
@@ -38,7 +38,7 @@ template <class Handle>
   return std::ref(handle->value);
 }
 
-// Returns use(values...), or the first error among the values.
+// use(values...), or the first error among the values.
 template <class Use, class... Values>
 [[nodiscard]] auto with(const Use& use, const Result<Values>&... values)
     -> decltype(use(*values...)) {
@@ -48,7 +48,7 @@ template <class Use, class... Values>
   return use(*values...);
 }
 
-// For functions that return no status: reports an error if the handle is NULL.
+// Reports an error if the handle is NULL, for functions that return no status.
 [[nodiscard]] inline bool is_given(std::string_view name, const void* handle) noexcept {
   return run([&]() -> Status {
            if (handle == nullptr) return null_argument(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI grow at their end. struct_size tells if the caller's struct is shorter than
-// ours (compiled against an earlier header) or longer (a later one).
+// Reads and writes structs of callers that were compiled with an earlier header, whose structs are
+// shorter, or with a later one.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,7 @@ struct StructLayout {
   std::size_t bytes;        // size of this version
 };
 
-// Specialised for each struct of the C headers: its name, its size through the last member of
-// version 1, and its defaults.
+// Specialised for each struct of the C headers, with its layout and its defaults.
 template <class T>
 struct Versioned;
 
@@ -57,12 +56,13 @@ ROTARY_VERSIONED(rotary_head_norm, reserved, ROTARY_HEAD_NORM_INIT);
 ROTARY_VERSIONED(rotary_append_options, reserved, ROTARY_APPEND_OPTIONS_INIT);
 #undef ROTARY_VERSIONED
 
-// Reads struct_size, the first member of *from. Error: invalid_argument for a size of no version.
+// Reads struct_size, the first member of *from. Error: invalid_argument for a size outside
+// first_bytes to 4096.
 [[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
                                                  const StructLayout& layout);
 
-// Number of bytes of *from that this version knows: struct_size, at most layout.bytes. Errors:
-// invalid_argument for a struct_size of no version; unsupported if an unknown byte is not 0.
+// Number of bytes of *from that this version knows: struct_size, but at most layout.bytes. Errors:
+// those of struct_size_of(); unsupported if an unknown byte is not 0.
 [[nodiscard]] Result<std::size_t> known_bytes(std::string_view argument, const void* from,
                                               const StructLayout& layout);
 
@@ -82,14 +82,14 @@ template <class T>
   return copy;
 }
 
-// NULL means the defaults.
+// NULL gives the defaults.
 template <class T>
 [[nodiscard]] Result<T> read_options(std::string_view argument, const T* from) {
   if (from == nullptr) return Versioned<T>::defaults;
   return read_struct(argument, from);
 }
 
-// Writes the part of value that fits *to. Reads only struct_size of *to and keeps it.
+// Writes the part of value that fits *to, except for struct_size, which it reads.
 template <class T>
 [[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
   if (to == nullptr) return null_argument(argument);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary.h to values of the C++ API. Unknown enumerators pass through: the
-// functions that take a value check it.
+// Converts structs of rotary.h to values of the C++ API. The functions that take these values
+// refuse unknown enumerators.
 #pragma once
 
 #include <string_view>
@@ -39,7 +39,7 @@ template <class Number, class From>
 [[nodiscard]] Result<HeadWindow> window(const rotary_window* from);
 [[nodiscard]] Result<CosSinView> cos_sin(const rotary_cos_sin* from);
 
-// NULL means the defaults.
+// NULL gives the defaults.
 [[nodiscard]] Result<RotationsOptions> rotations_options(const rotary_rotations_options* from);
 [[nodiscard]] Result<Executor> executor(std::string_view argument, const rotary_executor* from);
 [[nodiscard]] Result<RotateOptions> rotate_options(const rotary_rotate_options* from);
