@@ -11,10 +11,10 @@
 namespace rotary {
 namespace {
 
-// True inside a task of any pool. Such a task must not wait for a pool: it could be its own.
+// True inside a task of any pool. Such a task must not wait for a pool, which could be its own.
 thread_local bool in_task = false;
 
-// Forks of this process and its ancestors since the first pool was made.
+// Number of forks of this process and its ancestors since the first pool was made.
 constinit std::atomic<int> forks{0};
 
 #ifdef _WIN32
@@ -22,9 +22,9 @@ int forks_so_far() { return 0; }  // Windows does not fork.
 #else
 void count_fork() noexcept { ++forks; }
 
-// Two threads that both make a first pool may register the handler twice. A fork then counts twice,
-// which does no harm. A guarded static could block a child forked meanwhile. The C library drops
-// the handler when this library is unloaded.
+// Two threads that both make a first pool may register the handler twice; a fork then counts twice,
+// which does no harm. (A guarded static could block a child that is forked meanwhile.) The C
+// library drops the handler when this library is unloaded.
 int forks_so_far() {
   static constinit std::atomic<bool> are_counted{false};
   if (!are_counted && pthread_atfork(nullptr, nullptr, count_fork) != 0) throw std::bad_alloc();
@@ -33,8 +33,8 @@ int forks_so_far() {
 }
 #endif
 
-// Waits for the condition for at most 10 us, which is less than falling asleep and being woken
-// costs (docs/decisions.md, 0004). Yields to every thread that has work.
+// Waits for the condition for at most 10 us, less than it takes to fall asleep and wake up
+// (docs/decisions.md, 0004). Yields to threads that have work.
 template <class Condition>
 void stay_awake_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
@@ -47,7 +47,7 @@ struct Threads::Pool::Call {
   ExecutorTask task;
   void* state;
   std::int64_t count;
-  std::atomic<std::int64_t> next{0};  // the first task that nobody took
+  std::atomic<std::int64_t> next{0};  // the next task to take
 
   void take_tasks() noexcept {
     in_task = true;
@@ -60,8 +60,8 @@ Threads::Pool::Pool() : forks_(forks_so_far()) {}
 
 Threads::Pool::~Pool() {
   if (is_inherited()) {
-    // Replaces the thread objects that the fork copied: their threads do not exist in this process,
-    // so they can be neither joined nor detached.
+    // Replaces the objects that the fork copied. Their threads do not exist in this process, so
+    // they can be neither joined nor detached.
     for (std::thread& thread : threads_) std::construct_at(&thread);
     std::construct_at(&one_call_);
     std::construct_at(&mutex_);
@@ -108,7 +108,7 @@ void Threads::Pool::run(std::int64_t count, ExecutorTask task, void* state) noex
   call.take_tasks();
   const auto all_are_out = [this] { return threads_in_ == 0; };
   std::unique_lock lock(mutex_);
-  call_ = nullptr;  // all tasks are taken: threads that wake up now need not join
+  call_ = nullptr;  // all tasks are taken, so threads that wake up now need not join
   lock.unlock();
   stay_awake_for(all_are_out);
   lock.lock();
@@ -127,7 +127,7 @@ void Threads::Pool::serve() {
     lock.unlock();
     call.take_tasks();
     lock.lock();
-    call_ = nullptr;  // it holds this call: the next one waits until all threads are out
+    call_ = nullptr;  // still this call, because run() waits until all threads are out
     if (--threads_in_ == 0) done_.notify_one();
     lock.unlock();
     stay_awake_for(is_needed);

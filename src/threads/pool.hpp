@@ -20,13 +20,12 @@ class Threads::Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool();
 
-  // Throws std::system_error if the system has no more threads. Keeps those already started.
+  // Throws std::system_error if the system has no more threads; keeps those already started.
   void start_thread();
 
   // Number of threads, the caller included.
   [[nodiscard]] std::int64_t concurrency() const noexcept;
 
-  // Same contract as Executor::run.
   void run(std::int64_t count, ExecutorTask task, void* state) noexcept;
 
  private:
@@ -34,20 +33,20 @@ class Threads::Pool {
 
   void serve();
 
-  // True in a process that was forked from the owner of the threads. They do not exist here, and
-  // one of them may have held a mutex at the fork.
+  // True in a process forked from the owner of the threads. They do not exist here, and one of them
+  // may have held a mutex at the fork.
   [[nodiscard]] bool is_inherited() const noexcept;
 
   int forks_;  // forks before this pool was made
   std::vector<std::thread> threads_;
-  std::mutex one_call_;  // held by a call until its last task is done
+  std::mutex one_call_;  // held during a call
 
-  // mutex_ guards changes of the members below. A thread that stays awake reads them without it.
+  // Held to change the members below; a thread that stays awake reads them without it.
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
   std::atomic<Call*> call_{nullptr};  // the call whose tasks can be taken
-  // Number of threads inside a call, which must live until they are out.
+  // Number of threads that use the call, which must live until they are out.
   std::atomic<std::int64_t> threads_in_{0};
   std::atomic<bool> ending_{false};
 };

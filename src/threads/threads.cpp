@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t max_concurrency = 1024;
 
-// Reads the affinity mask, which taskset and container managers set; hardware_concurrency() does
-// not read it on every system. sched_getaffinity fails if cpu_set_t cannot hold all processors.
+// hardware_concurrency() does not read the affinity mask, which taskset and container managers set,
+// on every system. sched_getaffinity fails if cpu_set_t cannot hold all processors.
 std::int64_t usable_processors() noexcept {
   std::int64_t count = std::thread::hardware_concurrency();
 #ifdef CPU_COUNT
