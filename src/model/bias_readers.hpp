@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the biases that families add to attention scores. Each function is a BiasReader of
-// families.hpp; its comment names the file of Transformers that it follows.
+// BiasReaders (families.hpp). Each comment names a file of Transformers.
 #pragma once
 
 #include <optional>
@@ -13,16 +12,14 @@ namespace rotary {
 
 // bloom/modeling_bloom.py, build_alibi_tensor: slopes times the position of the key.
 [[nodiscard]] std::optional<RelativeBias> bloom_bias(const ModelConfig& config, Sources& sources);
-// mpt/modeling_mpt.py, build_mpt_alibi_tensor, with attn_config.alibi_bias_max as the model's own
-// code has it.
+// mpt/modeling_mpt.py, build_mpt_alibi_tensor; attn_config.alibi_bias_max is of its own code.
 [[nodiscard]] std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources);
-// falcon/modeling_falcon.py: BLOOM's, divided by sqrt(head_dim) with the scores.
+// falcon/modeling_falcon.py: BLOOM's, divided by sqrt(head_dim) as scores are.
 [[nodiscard]] std::optional<RelativeBias> falcon_bias(const ModelConfig& config, Sources& sources);
 // Baichuan 13B: slopes times the distance.
 [[nodiscard]] std::optional<RelativeBias> baichuan_bias(const ModelConfig& config,
                                                         Sources& sources);
-// t5/modeling_t5.py, _relative_position_bucket: for models with an encoder, and for those that are
-// only a decoder.
+// t5/modeling_t5.py, _relative_position_bucket: for models with and without an encoder.
 [[nodiscard]] std::optional<RelativeBias> t5_encoder_bias(const ModelConfig& config,
                                                           Sources& sources);
 [[nodiscard]] std::optional<RelativeBias> t5_decoder_bias(const ModelConfig& config,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes (layers, heads, ...) that configuration classes of Transformers have by default. The config
-// of a language model inside another config may leave them out (LLaVA 1.5, Qwen2-Audio, Idefics). A
-// config that stands alone must state them.
+// Default sizes of configuration classes in Transformers. The config of a language model inside
+// another config may lack them (LLaVA 1.5, Qwen2-Audio, Idefics); other configs must state them.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,7 @@ struct ClassSizes {
   std::optional<double> rope_theta = {};  // absent: the family's
 };
 
-// The sizes that the wrapper sets for its language model, else those of the model's class. Null if
-// neither is known.
+// The sizes that the wrapper sets for its language model, else those of the model's class, or null.
 [[nodiscard]] const ClassSizes* class_sizes(std::string_view wrapper, std::string_view model_type);
 
 }  // namespace rotary

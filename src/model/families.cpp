@@ -20,7 +20,7 @@ constexpr std::array<Topic, 13> topics = {
     other_encoding_families, learned_families,  remote_code_families, vision_families,
     diffusion_families};
 
-// Aliases found in the configs and code of the models' authors.
+// From configs and code of the models' authors.
 constexpr std::array<Alias, 20> aliases = {{
     {"DFNRope_vision_transformer", "ernie4_5_vl_moe_vision",
      "as ernie4_5_vl_moe_vision: Baidu's own files"},

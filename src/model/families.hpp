@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts that a model family's code assumes and its config does not say, as data: one row for each
-// model_type, in families/. Unless the row says otherwise, it was taken from the model and
-// configuration files of Hugging Face Transformers at c49429ed (5.16.0.dev0), and has since been
-// compared with every class of 5.24.0 (./dev golden --classes).
+// The facts that a model family's code assumes and its config does not state: one row for each
+// model_type, in families/. If a row names no other source, it is from the modeling and
+// configuration files of Hugging Face Transformers at c49429ed (5.16.0.dev0), and agrees with the
+// classes of 5.24.0 (./dev golden --classes).
 #pragma once
 
 #include <array>
@@ -18,11 +18,10 @@
 
 namespace rotary {
 
-// The type of a layer, counted from 0, for classes whose types do not repeat at an interval.
+// The type of layer 0, 1, …, for classes whose types do not repeat at an interval.
 using TypeOfLayer = std::string_view (*)(std::int64_t layer, std::int64_t layers);
 
-// For families whose config says how positions enter a layer: by a key that is true or false, or as
-// `read` finds it.
+// For families whose config decides the encoding: by a key that is true or false, or by `read`.
 struct EncodingChoice {
   std::string_view key = {};
   LayerEncoding if_true = LayerEncoding::none;
@@ -33,11 +32,11 @@ struct EncodingChoice {
 
 struct ModelConfig;
 
-// Where a sinusoidal table starts. padding: as in fairseq, after the row of the padding token,
-// whose id the config states.
+// The first position of a sinusoidal table. padding: as in fairseq, after the id of the padding
+// token, which the config states.
 enum class CountsFrom { spec, padding };
 
-// How a family makes its sinusoidal table. of(dim): the table with dim features.
+// A family's sinusoidal table. of(dim): the table with dim features.
 struct SinusoidalForm {
   SinusoidalSpec (*of)(std::int64_t dim) = nullptr;
   CountsFrom counts_from = CountsFrom::spec;
@@ -47,15 +46,14 @@ struct SinusoidalForm {
 using BiasReader = std::optional<RelativeBias> (*)(const ModelConfig& config,
                                                    std::vector<ValueSource>& sources);
 
-// For a family whose config says which features are paired: rotate_half if the key is false,
-// `if_true` if it is true.
+// For a family whose config decides the pairing: half if the key is false, `if_true` if it is true.
 struct PairingSwitch {
-  std::string_view key = {};  // absent from a config: Family::pairing
+  std::string_view key = {};  // if absent: Family::pairing
   Pairing if_true = Pairing::interleaved_to_half;
 };
 
 struct BaseForm {
-  std::optional<double> otherwise = {};  // if the config gives none; absent: the config must
+  std::optional<double> otherwise = {};  // default; absent: the config must state it
   std::string_view key = "rope_theta";
   std::string_view other_key = {};  // read if `key` is absent
   std::string_view object = {};     // object of the config that holds the keys
@@ -65,37 +63,37 @@ struct BaseForm {
 // How a family determines rotary_dim, the number of features that rotate.
 enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
-  fraction_if_scaled,  // as fraction, but rope_type default ignores the fraction
+  fraction_if_scaled,  // fraction, but rope_type default ignores it
   dimension,           // the key rotary_dim
-  whole_axes,          // the most features that give each axis the same number of pairs
+  whole_axes,          // the most features with equal pairs for each axis
 };
 
 // The meaning of the key rotary_dim for families that use a fraction.
 enum class RotaryDimKey {
   ignored,
   read,       // replaces an absent fraction
-  stands_in,  // as read, although Transformers 5 does not: configs older than the fraction
-  disputed,   // other programs read it, Transformers does not
+  stands_in,  // read, but Transformers 5 ignores it: for older configs
+  disputed,   // only programs other than Transformers read it
 };
 
-// Where the rotated features are in the head if not all rotate: first or last.
+// The place of the rotated features in a head.
 enum class Window { leading, trailing };
 
 struct RotatedPart {
   PartialRotary given_by = PartialRotary::fraction_if_scaled;
   double fraction = 1;          // if the config gives none
-  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension if the config gives none
+  std::int64_t rotary_dim = 0;  // default of PartialRotary::dimension
   std::string_view key = "partial_rotary_factor";
   std::string_view other_key = {};  // read if `key` is absent
   RotaryDimKey rotary_dim_key = RotaryDimKey::ignored;
   Window window = Window::leading;
 };
 
-// Multi-head latent attention: the sizes if the config lacks qk_rope_head_dim, qk_nope_head_dim.
+// Multi-head latent attention: defaults of qk_rope_head_dim and qk_nope_head_dim.
 struct LatentAttention {
   std::int64_t rope_dim = 64;
   std::int64_t nope_dim = 128;
-  std::int64_t sliding_nope_dim = 0;  // of sliding layers if it differs
+  std::int64_t sliding_nope_dim = 0;  // of sliding layers, if different
 };
 
 struct HeadForm {
@@ -103,39 +101,38 @@ struct HeadForm {
   std::int64_t multiple = 1;           // times hidden size / heads
   bool reads_dim = true;               // false: always hidden size / heads
   std::string_view divided_by = {};    // key of a number that divides hidden size / heads
-  std::string_view full_dim_key = {};  // key of full layers' head_dim, if theirs differs
+  std::string_view full_dim_key = {};  // key of full layers' head_dim, if different
   std::int64_t full_dim = 0;
   std::optional<LatentAttention> latent = {};
 };
 
-// Families whose own code reads rope dictionaries differently from modeling_rope_utils.py.
+// How a family's own code reads rope dictionaries differently from modeling_rope_utils.py.
 enum class RopeDialect {
   transformers,  // no difference
   hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
   qwen,          // use_dynamic_ntk beside the dictionary is a rule of its own
   phi3,    // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
   sarvam,  // "deepseek_yarn" is "yarn"
-  ming,    // "video_rope" names axes, and no rule
+  ming,    // "video_rope" names axes and no rule
   nomic,   // rotary_scaling_factor beside the dictionary is rope_type dynamic
 };
 
-// Where a model says how many pairs of a head each axis of its positions has.
+// Where a config states the number of pairs of each axis.
 enum class AxisShares {
   one_axis,     // nowhere: positions have one coordinate
   sections,     // mrope_section: pairs
-  no_rotation,  // mrope_section deals out features, not pairs: rotates only text (HunYuan-VL)
+  no_rotation,  // mrope_section counts features: only text rotates (HunYuan-VL)
   features,     // the list AxesForm::key beside the dictionary
-  equal,        // nowhere: they are equally large
-  thirds,       // nowhere: a third for each axis but the first, which has the rest (Wan)
+  equal,        // nowhere: equal numbers
+  thirds,       // nowhere: a third for each axis, the rest for the first (Wan)
 };
 
-// The axes of a family's positions: what is needed to make an Axes, as data.
+// The axes of a family's positions.
 struct AxesForm {
   AxisShares given_by = AxisShares::one_axis;
   std::int64_t count = 2;     // of AxisShares::equal
   std::string_view key = {};  // of AxisShares::features
-  // The pairs of each axis if the config gives none, in the order in which pairs are dealt out to
-  // the axes. Zeros: not known.
+  // Default pairs of each axis, in the order in which axes get pairs. Zeros: unknown.
   std::array<std::int64_t, 4> otherwise = {};
   AxisArrangement arrangement = AxisArrangement::blocks;
   AxisExponents exponents = AxisExponents::shared;
@@ -144,28 +141,26 @@ struct AxesForm {
   std::int64_t blocks = 1;                           // RotarySpec::blocks
 };
 
-// How a config with several rope dictionaries names them.
+// The names of several rope dictionaries in a config.
 enum class RopeLabels {
   layer_types,
   main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
   per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
 };
 
-// The layers to which a rope dictionary applies that is not split by layer type.
+// The layers for which a rope dictionary that is not split by layer type holds.
 enum class ScaledLayers { full, all };
 
-// The behaviour of a class that expects one dictionary per layer type, if rope_parameters is a
-// single dictionary.
+// The effect of a single rope_parameters on a class that expects one for each layer type.
 enum class FlatParameters {
   ignored,
   refused,
-  of_all_layers,  // each type has a copy, as it has of rope_scaling
+  of_all_layers,  // each type has a copy, as of rope_scaling
 };
 
 enum class Dictionaries { both, rope_parameters, none };
 
-// For families whose full and sliding layers have different bases (theta), each under a config key
-// of its own, outside rope_parameters.
+// For families with bases of full and sliding layers under two keys outside rope_parameters.
 struct TwoBases {
   std::string_view full_type = "full_attention";
   std::string_view full_key;
@@ -182,14 +177,14 @@ struct RopeForm {
   Dictionaries dictionaries = Dictionaries::both;
   bool scales = true;  // false: the class refuses every rope_type but default
   RopeDialect dialect = RopeDialect::transformers;
-  std::string_view scaled_layers_key = {};  // lists the layers that scaling applies to
+  std::string_view scaled_layers_key = {};  // lists the layers that are scaled
   RopeLabels labels = RopeLabels::layer_types;
-  std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
+  std::string_view otherwise = {};  // JSON: default of rope_parameters
   bool fills_types = false;         // `otherwise` fills gaps in dictionaries of layer types
   std::optional<TwoBases> two_bases = {};
 };
 
-// Which of each `interval` successive layers has full attention. i is the layer's number, from 0.
+// Which of each `interval` successive layers has full attention. i: the layer's number, from 0.
 enum class FullLayer {
   last,           // (i + 1) % interval == 0
   first,          // i % interval == 0
@@ -205,8 +200,8 @@ struct LayerPattern {
   FullLayer full = FullLayer::last;
   std::string_view full_type = "full_attention";
   std::string_view other_type = "sliding_attention";
-  TypeOfLayer type_of = nullptr;  // instead of the above
-  // Names that this class gives to full_attention in a list of layer types.
+  TypeOfLayer type_of = nullptr;  // replaces the above
+  // Other names of full_attention in lists of layer types.
   std::string_view alias_of_full = {};
 };
 
@@ -214,18 +209,18 @@ enum class RotaryLayers {
   all,
   sliding,              // the others have no positions
   sliding_if_windowed,  // as sliding, but all if sliding_window is null
-  no_rope_layers,       // the list of that name; 1 means that a layer rotates
-  layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
-  nonzero_theta,        // as layer_rope_theta, with one base for all; absent: as sliding
-  but_cross_attention,  // layers that are not in the list cross_attention_layers
+  no_rope_layers,       // this list; 1: the layer rotates
+  layer_rope_theta,     // this list: a base for each layer; 0: no rotation
+  nonzero_theta,        // layer_rope_theta with one base for all; absent: sliding
+  but_cross_attention,  // layers that are not in cross_attention_layers
   with_parameters,      // layers whose type has a dictionary that is not null
 };
 
-// The config keys that give the factor by which a family scales its queries with position.
+// The keys for the factor on queries that grows with position.
 enum class TemperatureKeys {
   none,    // queries do not grow
   llama4,  // attn_temperature_tuning, floor_scale, attn_scale: layers that do not rotate
-  llama_4_scaling_beta,  // in the dictionary, with its original context: all layers
+  llama_4_scaling_beta,  // and original context, in the dictionary: all layers
   use_logn_attn,         // with seq_length: all layers
   beam,                  // fixed in code: layers that do not rotate
 };
@@ -236,21 +231,21 @@ struct LayerForm {
   TemperatureKeys temperature = TemperatureKeys::none;
 };
 
-// The meaning of the usual key in a config that lacks the family's own key.
+// The meaning of the usual key if a config lacks the family's own key.
 enum class UsualNames { the_same, another };
 
-// A family's names of values that every config has. If absent, the usual names are read.
+// A family's names of common keys. If they are absent, the usual names are read.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
   UsualNames usual_size = UsualNames::the_same;  // of the key hidden_size
   std::string_view heads = "num_attention_heads";
   std::string_view layers = "num_hidden_layers";
-  std::string_view more_layers = {};  // key of the number of other layers, which rotate likewise
+  std::string_view more_layers = {};  // number of further layers, which also rotate
   std::string_view positions = "max_position_embeddings";
   std::string_view head_dim = "head_dim";
 };
 
-// The encoder of a model if it has sinusoidal positions and its decoder has another encoding.
+// A sinusoidal encoder of a model whose decoder has another encoding.
 struct EncoderForm {
   SinusoidalSpec (*sinusoidal)(std::int64_t dim);
   std::string_view layers_key = "encoder_layers";
@@ -261,7 +256,7 @@ struct EncoderForm {
 inline constexpr ConfigKeys gpt_keys = {
     .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 
-// A row says only what differs from Llama.
+// Members without a value are as for Llama.
 struct Family {
   std::string_view model_type = {};  // empty: unknown_family()
   LayerEncoding encoding = LayerEncoding::rotary;
@@ -277,15 +272,14 @@ struct Family {
   AxesForm axes = {};
   LayerForm layers = {};
   ConfigKeys keys = {};
-  std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
-  double softcap = 0;              // if attn_logit_softcapping is absent; 0: the family reads none
-  SinusoidalForm sinusoidal = {};  // of LayerEncoding::sinusoidal
-  BiasReader read_bias = nullptr;  // of LayerEncoding::alibi and t5_bias
-  std::optional<EncoderForm> encoder = {};  // if it differs; the row then describes the decoder
-  std::string_view note = {};               // what is unusual, for people
-  std::string_view warning = {};            // what a config of the family can never say
-  // Folder in transformers/models, or file of Diffusers; "-": neither. Absent: it follows from the
-  // model_type.
+  std::int64_t trained_context = 0;         // default; 0: unknown
+  double softcap = 0;                       // default of attn_logit_softcapping; 0: not read
+  SinusoidalForm sinusoidal = {};           // of LayerEncoding::sinusoidal
+  BiasReader read_bias = nullptr;           // of LayerEncoding::alibi and t5_bias
+  std::optional<EncoderForm> encoder = {};  // if different; the row then describes the decoder
+  std::string_view note = {};               // what is unusual
+  std::string_view warning = {};            // what no config of the family can state
+  // Folder in transformers/models or file of Diffusers; "-": neither; empty: as model_type.
   std::string_view source = {};
 };
 
@@ -301,22 +295,22 @@ struct Alias {
   std::string_view note;  // for people
 };
 
-// The family that a name means: the name itself unless it is an alias.
+// The family of an alias; other names are returned as they are.
 [[nodiscard]] std::string_view family_of(std::string_view model_type);
 
 [[nodiscard]] const Family* find_family(std::string_view model_type);
 
-// Reads every key and assumes nothing: for configs whose user states the pairing.
+// Reads every key and assumes nothing, for configs whose user states the pairing.
 [[nodiscard]] const Family& unknown_family();
 
-// deepseek_v2 with use_mla: false, as in DeepSeek-OCR and the smaller DeepSeek-VL2: the original
-// code then has Llama's attention.
+// deepseek_v2 with use_mla: false, as in DeepSeek-OCR and the smaller DeepSeek-VL2, has Llama's
+// attention in its original code.
 [[nodiscard]] const Family& deepseek_without_latent_attention();
 
 // Every model_type that find_family() knows.
 [[nodiscard]] std::vector<std::string_view> family_names();
 
-// The rows by topic. Each function is in a file of its own in families/.
+// The rows by topic, each in a file of families/.
 [[nodiscard]] std::span<const Family> llama_like_families();
 [[nodiscard]] std::span<const Family> partial_families();
 [[nodiscard]] std::span<const Family> interleaved_families();
@@ -331,7 +325,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// The reason to refuse a model: what a spec lacks for it. Empty for other names.
+// The reason to refuse a model, which is what a spec lacks for it; empty for other names.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The key that the config has for a value: the family's own, or else the usual one.
+// The key of a value: the usual one if the config lacks the family's own and has the usual one.
 std::string_view present(const Reader& config, std::string_view own, std::string_view usual) {
   return config.find(own) == nullptr && config.find(usual) != nullptr ? usual : own;
 }
@@ -31,7 +31,6 @@ void read_encoding(Reader& config, ModelConfig& result) {
   }
   note(result.model_sources, "encoding",
        has_key ? stated_if(config.find(choice.key) != nullptr) : Origin::family, choice.key);
-  // Rope keys matter only to families that rotate.
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }
 
@@ -100,8 +99,7 @@ std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   return *hidden_size / *heads / std::max<std::int64_t>(divisor, 1) * family.head.multiple;
 }
 
-// For latent attention the rotated tensor counts as the head. The config's own head_dim means
-// something else.
+// For latent attention the rotated tensor is the head; the config's head_dim means something else.
 void read_latent_dims(Reader& config, const LatentAttention& usual, ModelConfig& result) {
   result.head_dim = config.integer("qk_rope_head_dim").value_or(usual.rope_dim);
   result.nope_head_dim = config.integer("qk_nope_head_dim").value_or(usual.nope_dim);
@@ -130,7 +128,7 @@ std::int64_t read_own_head_dim(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const std::int64_t of_sizes = result.sizes == nullptr ? 0 : result.sizes->head_dim;
   const std::int64_t of_class = of_sizes != 0 ? of_sizes : family.head.dim;
-  config.accept({&family.keys.hidden_size, 1});  // every class reads it, for other purposes
+  config.accept({&family.keys.hidden_size, 1});  // every class reads this key
   const auto key = present(config, family.keys.head_dim, ConfigKeys().head_dim);
   const auto head_dim = config.integer(key);
   const bool is_of_class = !head_dim && of_class != 0 && !config.has(key);
@@ -187,8 +185,7 @@ void read_lengths(Reader& config, ModelConfig& result) {
     note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
   result.original_max_position_embeddings = config.integer("original_max_position_embeddings");
-  // The classes of these families have a default, which overrides the rope dictionary just as a
-  // stated value does.
+  // The classes of these families have a default, which overrides the rope dictionary, too.
   const std::string_view family = result.family.model_type;
   if (!result.original_max_position_embeddings &&
       (family == "phi3" || family == "phi4_multimodal")) {
@@ -206,7 +203,7 @@ void read_rotary_dim(Reader& config, ModelConfig& result) {
   result.rotary_dim = config.integer(key);
 }
 
-// Reads the base that the config gives outside the dictionary, unless it is that of one layer type.
+// Reads the base outside the dictionary, unless it is that of one layer type.
 void read_base(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const BaseForm& base = family.base;
@@ -249,7 +246,7 @@ void read_pairing(Reader& config, ModelConfig& result) {
        is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
-// Warns about a base outside the dictionaries of layer types, none of which has it.
+// Warns about a base outside the dictionaries of layer types if none of them has it.
 void warn_about_base_beside(Reader& config, const ModelConfig& result) {
   const auto& ropes = result.layout.ropes;
   const bool is_used = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {
@@ -284,7 +281,7 @@ ModelConfig read_model_config(Reader& reader, const Family& family, const ClassS
   for (const auto step :
        {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
         read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {
-    if (!reader.failed()) step(reader, result);  // later faults would not be named
+    if (!reader.failed()) step(reader, result);  // keeps the first error
   }
   return result;
 }

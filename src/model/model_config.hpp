@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a config outside its rope dictionaries, read under the names that its family uses.
+// The values of a config outside its rope dictionaries, under the names of its family.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace rotary {
 
-// Far more layers than any model has. Limits the memory that is needed per layer.
+// Far more layers than any model has, to limit memory.
 inline constexpr std::int64_t max_layers = 100'000;
 
 struct ModelConfig {
   Reader& reader;
   const Family& family;
-  const ClassSizes* sizes = nullptr;         // used if the config leaves a size out; null: unknown
+  const ClassSizes* sizes = nullptr;         // for sizes that the config lacks; null: unknown
   LayerEncoding encoding = family.encoding;  // of attention layers
   Pairing pairing = family.pairing;
   std::int64_t head_dim = 0;
@@ -37,19 +37,19 @@ struct ModelConfig {
   std::optional<double> partial_rotary_factor = {};
   std::string_view fraction_key = {};  // the key of partial_rotary_factor
   std::optional<std::int64_t> rotary_dim = {};
-  std::vector<std::string> layer_types = {};  // one per layer, if known
+  std::vector<std::string> layer_types = {};  // one for each layer, or empty
   RopeLayout layout = {};                     // rotary models only
-  Sources rotary_sources = {};                // of values that all of a model's embeddings share
-  Sources full_head_sources = {};             // of full_head_dim, in place of head_dim's
+  Sources rotary_sources = {};                // of values that all embeddings share
+  Sources full_head_sources = {};             // of full_head_dim
   Sources model_sources = {};                 // of ModelSpec
 };
 
-// Errors: unknown keys that speak of rope or rotary. Warnings: known ones that the family does not
-// read. After an error, the values that follow it are missing.
+// Errors: unknown keys about rope or rotary. Warnings: known ones that the family does not read.
+// After an error, later values are missing.
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 
-// A size of the config, or else of its class. value: its name in Sources.
+// A size. value: its name in Sources.
 struct SizeFacts {
   std::string_view value;
   std::string_view ConfigKeys::*key;
@@ -59,7 +59,7 @@ struct SizeFacts {
 inline constexpr SizeFacts hidden_size_facts = {"dim", &ConfigKeys::hidden_size,
                                                 &ClassSizes::hidden_size};
 
-// Nothing if neither the config nor its class has the size. Below 1 is an error.
+// A size of the config or else of its class; nothing if neither has it. A size below 1 is an error.
 [[nodiscard]] std::optional<std::int64_t> read_size(const ModelConfig& config,
                                                     const SizeFacts& facts, Sources& sources);
 

@@ -16,7 +16,7 @@ struct OtherNames {
   std::string_view names;
 };
 
-// Names that families in families/ use, and configs that came with their own code.
+// Names in families/ and in configs of models with their own code.
 constexpr std::array other_names = {
     OtherNames{"hidden_size", "d_model n_embd dim model_dim embed_dim hidden_dim"},
     OtherNames{"num_attention_heads", "n_heads n_head num_heads attention_heads"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names under which configs of unknown models may have the keys that resolve() needs.
+// Other names of keys that resolve() needs, for configs of unknown models.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace rotary {
 
-// The end of a message: "; in the tool add --key hidden_size=d_model, if ...". Proposes keys of the
-// config that other models use as another name for one of `keys`. Empty if there are none.
+// The end of a message, "; in the tool add --key hidden_size=d_model, if ...", which proposes the
+// config's other names for `keys`. Empty if there are none.
 [[nodiscard]] std::string other_names_in(const Reader& config,
                                          std::span<const std::string_view> keys);
 

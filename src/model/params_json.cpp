@@ -44,7 +44,7 @@ void refuse_other_keys(const Reader& object) {
   if (error) object.findings().fail(*std::move(error));
 }
 
-// The values read so far, which become a ModelSpec with one rotary embedding.
+// The values read so far.
 struct Params {
   Reader reader;
   RotarySpec spec;
@@ -74,8 +74,8 @@ void read_sizes(Params& params) {
        head_dim ? "head_dim" : "dim / n_heads");
 }
 
-// Reads Llama 3's scaling. Its parameters are in Meta's code, not in the file: 8, 1, 4, 8192 for
-// Llama 3.1, and 16, 1, 1, 8192 for Llama 4 Scout.
+// Reads Llama 3's scaling, whose parameters are in Meta's code: 8, 1, 4, 8192 for Llama 3.1, and
+// 16, 1, 1, 8192 for Llama 4 Scout.
 void read_meta_scaling(Params& params) {
   const bool llama4 = is_llama4(params.reader);
   const auto factor = params.reader.number("rope_scaling_factor");
@@ -118,8 +118,7 @@ void read_meta_base(Params& params) {
   params.reader.warn("rope_theta is absent: 10000, as in Meta's code for Llama 1 and 2");
 }
 
-// Llama 4: every nope_layer_interval-th layer has no positions, and if the file asks for it scales
-// its queries by a temperature.
+// Llama 4: every nope_layer_interval-th layer has no positions, but may have a query temperature.
 void read_nope_layers(Params& params, ModelSpec& model) {
   const auto interval = params.reader.integer("nope_layer_interval");
   const bool tuned = params.reader.boolean("attn_temperature_tuning").value_or(false);
@@ -172,7 +171,7 @@ void read_mistral_scaling(Params& params) {
   note(params.sources, "ramp", Origin::rule);
   const bool scaled = yarn->boolean("apply_scale").value_or(true);
   refuse_other_keys(*yarn);
-  // With latent attention the factor is in the softmax scale instead, squared.
+  // With latent attention the square of the factor is in the softmax scale instead.
   const bool latent = params.nope_head_dim > 0;
   if (!scaled || latent) {
     rule.attention_factor = 1;
@@ -239,7 +238,7 @@ void read_context(Params& params) {
   }
 }
 
-// Adds an error for a key about rotary embedding that neither reader knows.
+// Adds an error for an unknown key about rotary embedding.
 void refuse_other_rope_keys(Params& params) {
   constexpr std::array<std::string_view, 4> known = {
       "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
@@ -251,7 +250,7 @@ void refuse_other_rope_keys(Params& params) {
   }
 }
 
-// Adds an error if the file has keys of the other publisher, instead of reading half of it.
+// Adds an error if the file has keys of the other publisher.
 void refuse_keys_of_others(Params& params) {
   constexpr std::string_view of_mistral = "yarn llama_4_scaling qk_nope_head_dim qk_rope_head_dim";
   constexpr std::string_view of_meta =

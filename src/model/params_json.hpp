@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads params.json, which Meta and Mistral publish with weights in their own formats. In these the
-// features of a pair are neighbours, even if the same model's Hugging Face weights were reordered
-// to halves.
+// Reads params.json, which Meta and Mistral publish with weights in their own formats, where the
+// features of a pair are neighbours.
 #pragma once
 
 #include "model/json/reader.hpp"
@@ -9,7 +8,7 @@
 
 namespace rotary {
 
-// Whether the config is a params.json: it has dim and n_heads, but no model_type of Hugging Face.
+// Whether the config has dim and n_heads, but no model_type of Hugging Face.
 [[nodiscard]] bool is_params_json(const Reader& config);
 
 // Errors: malformed_input for missing or mistyped values; unsupported for unknown keys about rotary

@@ -16,8 +16,7 @@
 namespace rotary {
 namespace {
 
-// A config inside another one. family: the model_type to use if the inner config has none, or
-// repeats the outer one's.
+// A config inside another. family: its model_type if it states none or the outer config's.
 struct Tower {
   std::string_view around;
   std::string_view family;
@@ -26,8 +25,8 @@ struct Tower {
 
 constexpr std::string_view backbone_key = "backbone_config";
 
-// Towers that the table of wrappers does not have. Taken from sub_configs of the configuration
-// files in Transformers 5.24 and, for ernie4_5_moe_vl, from its authors' files.
+// Towers that the table of wrappers lacks, from sub_configs of the configuration files in
+// Transformers 5.24 and, for ernie4_5_moe_vl, from its authors' files.
 constexpr std::array vision_towers = {
     Tower{"ernie4_5_moe_vl", "ernie4_5_vl_moe_vision"},
     Tower{"inkling2", "inkling2_vision"},
@@ -68,8 +67,7 @@ std::string path_of(const Reader& reader) {
   return reader.path().substr(0, reader.path().size() - (reader.path().empty() ? 0 : 1));
 }
 
-// The tower's config if the config around it has one. Nothing if it is absent or null, which means
-// that the model has no such part.
+// The tower's config; nothing if it is absent or null, so that the model has no such part.
 std::optional<PartConfig> inner_config(const PartConfig& around, const Tower& tower) {
   const Json* const found = around.reader.find(tower.key);
   if (found == nullptr || !found->is_object()) return {};
@@ -80,8 +78,7 @@ std::optional<PartConfig> inner_config(const PartConfig& around, const Tower& to
   return inner;
 }
 
-// The config of a part inside this one: under the key that is known for the model, or else under
-// the usual key.
+// The config of a part inside this one, under the model's own key if known, else the usual one.
 std::optional<PartConfig> part_within(const PartConfig& around, ModelPart part) {
   if (const auto tower = tower_of(around.model_type, part)) {
     auto found = inner_config(around, *tower);

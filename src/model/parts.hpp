@@ -9,7 +9,7 @@
 
 namespace rotary {
 
-// The config of a part. Error: the config has no such part; the message names those that it has.
+// The config of a part. Adds an error that names the existing parts if there is no such part.
 [[nodiscard]] PartConfig find_part(const Reader& config, ModelPart part);
 
 // The parts of a config, the main one first.

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The values of position_embedding_type that mean an encoding. Messages show the first.
+// The values of position_embedding_type for an encoding. Messages show the first.
 std::string_view names_of(LayerEncoding encoding) {
   switch (encoding) {
     case LayerEncoding::rotary:
@@ -34,7 +34,7 @@ std::string_view names_of(LayerEncoding encoding) {
   return "nope none";
 }
 
-// The words of a key, which underscores separate.
+// The words of a key, between underscores.
 std::vector<std::string_view> words_of(std::string_view key) {
   std::vector<std::string_view> words;
   while (true) {
@@ -53,7 +53,7 @@ constexpr std::string_view words_of_positions =
     "position positions positional pos alibi nope relative rel distance head heads headdim layer "
     "layers pattern interval";
 
-// Words that occur in keys about other parts of a model: norms, experts, images, values, outputs.
+// Words of keys about other parts of a model: norms, experts, images, values, outputs.
 constexpr std::string_view words_of_others =
     "norm layernorm eps epsilon moe mlp ffn expert experts dense image vision visual video audio "
     "speech mm kv value v lm cls id ids drop dropout layerdrop pruned nextn mtp logits";
@@ -71,7 +71,7 @@ void check_position_embedding_type(Reader& config, const ModelConfig& model) {
   const auto name = config.text(key);
   const std::string_view names = names_of(model.encoding);
   if (!name || has_word(names, *name)) return;
-  if (*name == "absolute") {  // what classes derived from BERT's have by default
+  if (*name == "absolute") {  // the default of classes derived from BERT's
     config.warn(key, " absolute is ignored: the family ", model.family.model_type,
                 " does not read it, and has ", to_string(model.encoding), " positions");
     return;
@@ -86,7 +86,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
   const DualChunk map{.chunk = object->required_integer("chunk_size"),
                       .local = object->required_integer("local_size")};
   const auto original = object->integer("original_max_position_embeddings");
-  // The keys of sparse attention, which leaves out keys and values, do not change positions.
+  // Sparse attention leaves out keys and values, but does not change positions.
   constexpr std::array<std::string_view, 3> sparse = {
       "sparse_attention_config", "sparse_attention_enabled", "sparse_attention_threshold"};
   object->accept(sparse);
@@ -111,7 +111,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
 }
 
 void refuse_other_position_keys(Reader& config, const std::set<std::string>& asked) {
-  // Heads are read only if head_dim is absent. max_window_layers says which layers have a window.
+  // Heads matter only without head_dim, and max_window_layers only to windows.
   std::vector<std::string_view> known = {"num_attention_heads", "max_window_layers"};
   for (const std::string& each : asked) {
     if (each.substr(0, config.path().size()) == config.path()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys outside the rope dictionaries that say how positions enter the model.
+// Keys about positions outside the rope dictionaries.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace rotary {
 
-// If the family does not read position_embedding_type and the config's value contradicts what the
-// family does: adds an error, or for "absolute" a warning.
+// Adds an error (for "absolute" a warning) if the family does not read position_embedding_type and
+// its value contradicts the family.
 void check_position_embedding_type(Reader& config, const ModelConfig& model);
 
-// Reads dual_chunk_attention_config and warns what it changes; nothing if it is absent.
+// Reads dual_chunk_attention_config and warns of its effect; nothing if it is absent.
 [[nodiscard]] std::optional<DualChunk> read_dual_chunk(Reader& config);
 
-// For an unknown family: adds an error for a key about positions, heads or layers that no reader
-// looked for. asked: the paths of the keys that readers looked for.
+// For an unknown family: adds an error for a key about positions, heads or layers that is not in
+// `asked`, the paths that readers looked for.
 void refuse_other_position_keys(Reader& config, const std::set<std::string>& asked);
 
 }  // namespace rotary

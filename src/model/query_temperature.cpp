@@ -17,7 +17,7 @@ struct FactorAt {
   double operator()(const NoTemperature&) const { return 1; }
 
   double operator()(const StepTemperature& rule) const {
-    // Positions are below 2^63, so adding 1 as unsigned cannot wrap.
+    // The unsigned sum cannot wrap, because positions are below 2^63.
     const auto moved =
         static_cast<std::uint64_t>(position) + static_cast<std::uint64_t>(rule.offset);
     const auto steps = moved / static_cast<std::uint64_t>(rule.interval_tokens);

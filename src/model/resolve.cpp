@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values override each other as in RotaryEmbeddingConfigMixin of Transformers 5
-// (modeling_rope_utils.py). Keys that the mixin does not understand it ignores, or warns about;
-// here they are errors.
+// Values override one another as in RotaryEmbeddingConfigMixin of Transformers 5
+// (modeling_rope_utils.py), but unknown keys are errors.
 #include <set>
 #include <string>
 #include <utility>
@@ -53,8 +52,7 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
                               suggestion.empty() ? "." : suggestion, next_step);
 }
 
-// The family that fits the key use_mla, which says whether attention is latent. Only DeepSeek-V2's
-// own code has that choice.
+// The family that fits use_mla of DeepSeek-V2's own code: whether attention is latent.
 const Family* choose_attention(Reader& config, const Family* known) {
   constexpr std::string_view key = "use_mla";
   const auto is_latent = config.boolean(key);
@@ -90,8 +88,7 @@ void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   config.pairing = *options.pairing;
 }
 
-// Adds one rotary embedding for each dictionary of the config: one for all layers, or one for each
-// layer type.
+// Adds a rotary embedding for each dictionary of the config.
 void resolve_rotaries(const ModelConfig& config, const ResolveOptions& options, ModelSpec& model) {
   for (const LayerTypeRope& each : config.layout.ropes) {
     auto rotary = resolve_rotary(config, each, options);
@@ -108,7 +105,7 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                 *config.max_position_embeddings);
 }
 
-// A key that is null states that there is no soft cap.
+// null means that there is no soft cap.
 void resolve_softcap(const ModelConfig& config, ModelSpec& model) {
   constexpr std::string_view key = "attn_logit_softcapping";
   Reader& reader = config.reader;
@@ -179,7 +176,7 @@ Status check_options(const ResolveOptions& options) {
   return {};
 }
 
-// No JSON text ends so, unless it is a string.
+// Only a string of JSON text ends like a path.
 bool looks_like_a_path(std::string_view text) {
   return !text.empty() && text.size() < 4096 && text.front() != '"' &&
          (text.ends_with(".json") || text.ends_with(".gguf") || text.ends_with('/'));
@@ -209,8 +206,7 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   if (auto status = check_options(options); !status) return std::move(status).error();
   std::set<std::string> asked;
   Findings findings;
-  // With a pairing in the options the family may be unknown; then the keys that nobody asked for
-  // are examined.
+  // With a pairing in the options, keys of unknown families are examined.
   if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
   const Reader reader(config, "", findings);
   const bool is_params = is_params_json(reader) && options.part == ModelPart::text;

@@ -16,8 +16,7 @@ void check_width(const ModelConfig& config, const SinusoidalSpec& spec, std::str
   }
 }
 
-// The id of the padding token, from which fairseq's tables count; 1 in every class that has such a
-// table.
+// The id of the padding token, from which fairseq's tables count; 1 in every class.
 std::int64_t read_padding(const ModelConfig& config, Sources& sources) {
   constexpr std::string_view key = "pad_token_id";
   constexpr std::int64_t largest = 0x7fff'ffff;
@@ -73,7 +72,7 @@ void resolve_sinusoidal(const ModelConfig& config, ModelSpec& model) {
   check_width(config, *model.sinusoidal, family.keys.hidden_size);
 }
 
-// Checks a bias whose learned numbers are not known. (T5's table has no data here.)
+// Checks a bias without its learned numbers; T5's table has no data here.
 Status check(const RelativeBias& bias) {
   const auto* const t5 = std::get_if<T5Bias>(&bias);
   if (t5 == nullptr) return validate(bias);

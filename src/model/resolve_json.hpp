@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve() for a config that is already parsed and has its overrides applied.
+// resolve() for a parsed config with applied overrides.
 #pragma once
 
 #include <vector>
@@ -17,13 +17,11 @@ struct ResolvedConfig {
   std::vector<Dispute> disputes;
 };
 
-// Overrides are not applied here, only checked: one whose key the config's family does not read is
-// an error.
+// Only checks the overrides: one whose key the family does not read is an error.
 [[nodiscard]] Result<ResolvedConfig> resolve_json(const Json& config,
                                                   const ResolveOptions& options);
 
-// For models that do not rotate: determines what they add to embeddings and scores. Fills
-// model.sinusoidal, model.relative_bias and model.encoder.
+// Fills model.sinusoidal, model.relative_bias and model.encoder.
 void resolve_added(const ModelConfig& config, ModelSpec& model);
 
 }  // namespace rotary

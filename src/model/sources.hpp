@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records where each value of a model comes from while it is read.
+// Records the source of each value of a model.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace rotary {
 
 using Sources = std::vector<ValueSource>;
 
-// Records the origin of a value, in place of an earlier note about it. value: a string literal.
+// Records the origin of a value, in place of an earlier one. value: a string literal.
 inline void note(Sources& sources, std::string_view value, Origin origin,
                  std::string_view key = {}) {
   const auto found = std::find_if(sources.begin(), sources.end(),
@@ -26,7 +26,7 @@ inline void note(Sources& sources, std::string_view value, Origin origin,
   }
 }
 
-// The origin of a value that the config gives, or else the class.
+// The origin of a value from the config or else from the class.
 [[nodiscard]] inline Origin stated_if(bool is_given) {
   return is_given ? Origin::stated : Origin::class_default;
 }

@@ -19,7 +19,7 @@ constexpr void for_each_word(std::string_view words, Use use) {
   }
 }
 
-// The word as a view into the list; empty if the list does not have it.
+// The word in the list; empty if the list lacks it.
 [[nodiscard]] constexpr std::string_view find_word(std::string_view words, std::string_view word) {
   std::string_view found;
   for_each_word(words, [&](std::string_view each) {
@@ -32,7 +32,7 @@ constexpr void for_each_word(std::string_view words, Use use) {
   return !find_word(words, word).empty();
 }
 
-// The rows of a table in which one row stands for every word of its model_type.
+// The rows of a table, repeated for every word in their model_type.
 template <const auto& table>
 inline constexpr auto row_for_each_word = [] {
   constexpr std::size_t count = [] {

@@ -152,8 +152,7 @@ const Wrapper* find_wrapper(std::string_view model_type) {
   return found == list.end() ? nullptr : found;
 }
 
-// Warns if rope keys outside the language model's config differ from those in it: they have no
-// effect.
+// Warns about rope keys without effect: those outside the language model's config that differ.
 void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   for (const auto& [key, value] : outer.members()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;
@@ -164,10 +163,9 @@ void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   }
 }
 
-// Whether the wrapper's config has the language model's keys directly in it, as in older files.
-// qwen2_vl contains a qwen2_vl_text. llava and llava_llama contain a model, but the files of
-// LLaVA's authors are flat and have the keys of a Llama. Older files of ColPali have no vlm_config,
-// but the text_config that belongs in it.
+// Whether the wrapper's config itself has the language model's keys, as in older files (qwen2_vl,
+// which now contains a qwen2_vl_text). The files of LLaVA's authors (llava, llava_llama) have the
+// keys of a Llama. Older files of ColPali have the text_config without a vlm_config around it.
 bool is_flat(const Wrapper& wrapper, const Reader& config) {
   const std::string_view text = wrapper.text_model_type;
   if (text.substr(0, wrapper.model_type.size()) == wrapper.model_type) return true;
@@ -177,9 +175,8 @@ bool is_flat(const Wrapper& wrapper, const Reader& config) {
          config.find("num_attention_heads") != nullptr;
 }
 
-// The inner config if its model_type equals the outer one's, or if it has none and the outer config
-// has no sizes. Ministral 3 is like that in MLC's list of models; its published config says
-// mistral3 outside.
+// The inner config if its model_type equals the outer one's (Ministral 3 in MLC's list of models),
+// or if it has none and the outer config has no sizes.
 const Json* language_model_of_same_type(const PartConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
@@ -190,8 +187,7 @@ const Json* language_model_of_same_type(const PartConfig& found) {
   return family != nullptr && !is_whole ? inner : nullptr;
 }
 
-// Steps from wrapper to inner config as long as the model_type is a known wrapper's. False after an
-// error.
+// Steps from each known wrapper to its inner config. False after an error.
 bool enter_wrappers(std::vector<PartConfig>& levels) {
   while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
     PartConfig& found = levels.back();
@@ -222,8 +218,7 @@ bool has_sizes(const Reader& config) {
                              [&](std::string_view key) { return config.find(key) != nullptr; });
 }
 
-// The key under which a config with an unknown model_type has the config of its language model;
-// empty if it has none.
+// The key of the language model's config within one of an unknown model_type, or "".
 std::string_view key_within_unknown(const PartConfig& found) {
   const bool is_known = found.model_type.empty() || find_family(found.family) != nullptr ||
                         !reason_to_refuse(found.family).empty() || has_sizes(found.reader);
@@ -236,8 +231,8 @@ std::string_view key_within_unknown(const PartConfig& found) {
   return {};
 }
 
-// Steps into the language model's config in a file whose own model_type is unknown. Keeps that
-// unknown name, because what engines do with the inner family says nothing about the outer one.
+// Steps into the language model's config in a config with an unknown model_type. Keeps the unknown
+// name, because engines may read the inner family differently there.
 bool enter_unknown(std::vector<PartConfig>& levels) {
   PartConfig& found = levels.back();
   const std::string_view key = key_within_unknown(found);

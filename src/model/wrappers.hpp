@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of images or sound whose config contains a language model's config.
+// Models of images or sound whose config contains that of a language model.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace rotary {
 
 struct Wrapper {
   std::string_view model_type;
-  std::string_view text_model_type;  // if the inner config has none
-  std::string_view vision = {};      // family of vision_config if that names none; empty: unknown
+  std::string_view text_model_type;      // if the inner config states none
+  std::string_view vision = {};          // family of vision_config if it names none; empty: unknown
   std::string_view key = "text_config";  // key of the inner config
   std::string_view authors_key = {};     // key of the inner config in the authors' own files
 };
@@ -27,19 +27,16 @@ struct Wrapper {
 struct PartConfig {
   Reader reader;
   std::string model_type;             // as in the config; empty if it has none
-  std::string family;                 // as model_type, except for a wrapper in its flat form
-  Origin origin = Origin::stated;     // of model_type; family: the wrapper around it says so
-  const ClassSizes* sizes = nullptr;  // of the class of a config within another
+  std::string family;                 // model_type, except for a wrapper in its flat form
+  Origin origin = Origin::stated;     // of model_type; family: known from the wrapper
+  const ClassSizes* sizes = nullptr;  // of the class, for a config within another
 };
 
-// A config and its model_type (in Diffusers' files: _class_name); assumed_type if the config states
-// none.
+// A config and its model_type (Diffusers: _class_name), or assumed_type if it states none.
 [[nodiscard]] PartConfig part_config(Reader config, std::string_view assumed_type);
 
-// The config and those nested in it, the outermost first; the last is the language model's. Just
-// one if the config is a language model's itself. A wrapper may also be flat, as in older files, if
-// it has a language model of its own kind. Never empty; after an error the last is not the language
-// model's.
+// The config and those nested in it, the outermost first. The last is the language model's, except
+// after an error. A wrapper in the flat form of older files adds no level. Never empty.
 [[nodiscard]] std::vector<PartConfig> nested_configs(const Reader& config);
 
 }  // namespace rotary

@@ -88,7 +88,7 @@ std::optional<EngineVersion> parse_version(std::string_view text) {
   if (major.ec != std::errc() || major.ptr == end || *major.ptr != '.') return std::nullopt;
   const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
   if (minor.ec != std::errc()) return std::nullopt;
-  const bool is_whole = minor.ptr == end || *minor.ptr == '.';  // 4.51.3 is of 4.51
+  const bool is_whole = minor.ptr == end || *minor.ptr == '.';  // 4.51.3 belongs to 4.51
   return is_whole ? std::optional(version) : std::nullopt;
 }
 
@@ -126,8 +126,8 @@ void note(const DialectRule& rule, DialectReading& reading) {
     reading.acted.push_back(&rule);
 }
 
-// Applies the rule to each embedding of the model. If it has none, the rule is applied once,
-// because it may change other things of the model.
+// Applies the rule to each embedding of the model, or once if it has none, because a rule may
+// change other things of the model.
 void apply(const DialectRule& rule, const StatedKeys& stated, const EngineVersion& version,
            DialectReading& reading) {
   ModelRotary nothing{.layer_type = {},
@@ -165,7 +165,7 @@ void take(const Json* value, std::optional<Number>& target) {
     target = value->integer();
 }
 
-// The object at a path such as "text_config" or "a.b"; the config itself if the path is empty.
+// The object at a path such as "text_config" or "a.b"; the config itself for "".
 Json& object_at(Json& config, std::string_view path) {
   Json* object = &config;
   while (!path.empty()) {
@@ -204,8 +204,7 @@ StatedKeys stated_keys(const Json& part) {
   return stated;
 }
 
-// Applies the rules that change keys to the part of the config that was resolved. Returns those
-// that changed something.
+// Applies the rules that change keys to the resolved part of the config. Returns those that acted.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
   ConfigEdit target{part.object(), model.model_type, version_of(dialect)};
@@ -242,7 +241,7 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
     auto read = resolve_json(config, edited);
     if (read)
       resolved = std::move(read);
-    else  // the engine has a default that is not known here
+    else  // the engine has an unknown default
       reading.disputes.push_back(
           message(reading.acted.back()->sentence, " ", read.error().message));
   }
@@ -252,7 +251,7 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   StatedKeys stated = stated_keys(part);
   stated.engine_keys = engine_keys;
   apply_rules(stated, dialect, reading);
-  // The recorded comparisons of numbers were made with configs without such keys.
+  // The engine was run only with configs without such keys.
   if (engine_keys != EngineKeys{} && reading.evidence.kind == Evidence::run)
     reading.evidence = {Evidence::read, message("the source of ", to_string(dialect.engine),
                                                 " was read for keys that Transformers lacks")};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of rope dictionaries that some engine reads and Transformers does not. resolve() refuses
-// them; comparisons of engines show what they change.
+// Keys of rope dictionaries that some engine reads, but Transformers and so resolve() do not.
 #include <array>
 #include <string_view>
 #include <utility>
@@ -33,8 +32,7 @@ bool is_of_type(const Json& dictionary, std::string_view rope_type) {
 
 }  // namespace
 
-// If two dictionaries have different values, the second keeps its value, which resolve() then
-// refuses.
+// If two dictionaries differ, the second keeps its values, which resolve() then refuses.
 EngineKeys take_engine_keys(Json& config) {
   EngineKeys taken;
   std::vector<Json*> left = {&config};

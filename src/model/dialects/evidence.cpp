@@ -42,7 +42,7 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// Forms of a config. In rows that do not list them, they were tried as part of the form without
+// Forms of a config. In rows without them, they were tried as part of the form without
 // rope_scaling.
 constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
 
@@ -61,8 +61,8 @@ bool lacks_base(const ModelRotary& rotary) {
   });
 }
 
-// The cells of the table that the evidence must cover: the config's form with each of its rules,
-// and keys that are given in two places.
+// The cells of the table that evidence for this config must cover: its form with each of its rules,
+// and keys that are in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
   const Json* const parameters = filled_object(part, "rope_parameters");
@@ -129,7 +129,7 @@ bool was_looked_at(const Dialect& dialect) {
          std::ranges::find(releases, *dialect.version) != releases.end();
 }
 
-// The nearest releases that were tried before and after one that was not: "4.45 and 4.48 were".
+// The nearest tried releases before and after an untried one: "4.45 and 4.48 were".
 std::string nearest_releases(const Dialect& dialect) {
   const auto releases = facts_of(dialect.engine).releases;
   const auto after = std::ranges::find_if(
@@ -146,8 +146,7 @@ std::string name_of(const Dialect& dialect) {
   return message(engine, " ", version_text(version));
 }
 
-// Whether the family is in no release of Transformers. Then the code in the checkpoint runs, which
-// says nothing about the engine.
+// Whether no release of Transformers has the family. Its code is then in the checkpoint.
 bool comes_with_checkpoint(std::string_view family, const Dialect& dialect) {
   return dialect.engine == Engine::transformers &&
          std::ranges::none_of(evidence_rows(), [&](const EvidenceRow& row) {

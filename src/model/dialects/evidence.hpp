@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of what was tried: engine, releases, family, forms of configs. Its rows are in
-// evidence.txt.
+// The table of evidence.txt: which engine, releases, families and forms of configs were tried.
 #pragma once
 
 #include <span>
@@ -26,7 +25,7 @@ struct EvidenceRow {
 // "4.51".
 [[nodiscard]] std::string version_text(const EngineVersion& version);
 
-// How it is known that the engine reads the config's object `part` as `model`.
+// The evidence that the engine reads the config's object `part` as `model`.
 [[nodiscard]] ReadingEvidence evidence_of(const Json& part, const ModelSpec& model,
                                           const Dialect& dialect);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), running the
-// GGUF file that its own converter makes from the config.
+// The rules of llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), with the
+// GGUF file of its own converter.
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -63,8 +63,8 @@ void forget_theta(RuleTarget& target) {
     set(target, target.rotary.spec.base, Required<double>(10000.0));
 }
 
-// YaRN's attention factor A: 0.1 ln(factor) + 1. For latent attention with mscale_all_dim A is 1,
-// whatever mscale says, and the softmax scale takes the rest.
+// YaRN's attention factor A is 0.1 ln(factor) + 1. For latent attention with mscale_all_dim A is 1,
+// whatever mscale says, and the softmax scale changes instead.
 void compute_yarn_factor(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   if (yarn == nullptr) return;
@@ -81,8 +81,8 @@ void take_usual_betas(RuleTarget& target) {
   set(target, yarn->beta_slow, 1.0);
 }
 
-// Pair i of interleaved M-RoPE has axis i % 3 while i < 3 times that axis' section, and otherwise
-// the fourth coordinate, which is 0.
+// Pair i of interleaved M-RoPE has axis i % 3 if i < 3 times the section of that axis. Otherwise it
+// turns by the fourth coordinate, which is 0.
 void stop_tail_pairs(RuleTarget& target) {
   RotarySpec& spec = target.rotary.spec;
   const bool is_interleaved = spec.axes && spec.axes->pairs.size() == 3 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and what each
-// model's own file reads from a config. `./dev golden --dialects mlx` runs them all.
+// The rules of mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and the models'
+// own files. `./dev golden --dialects mlx` runs them all.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 using dialects::drop_scaling;
 using dialects::is_of;
 
-// Takes the long list for all positions. long_mscale is not passed on.
+// Takes the long list for all positions, without long_mscale.
 void take_long_list(RuleTarget& target) {
   dialects::compute_longrope_attention_factor(target);
   auto* const longrope = rule_of<LongRopeScaling>(target);
@@ -28,7 +28,7 @@ void pair_halves(RuleTarget& target) {
     set(target, target.rotary.spec.pairing, Pairing::half);
 }
 
-// Families whose file reads other keys than most.
+// Families whose files read other keys than most.
 constexpr std::string_view scaling_unread =
     "cohere cohere2 dbrx ernie4_5 ernie4_5_moe gemma gemma2 gemma3n_text glm glm4 glm4_moe "
     "gpt_neox granitemoehybrid helium lfm2 lfm2_moe mimo_v2_flash minimax_m2 mixtral "
@@ -41,8 +41,7 @@ constexpr std::string_view part_read =
     "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
     "step3p5";
 
-// The theta that an mlx-lm file uses if the config has no rope_theta. Few of these files look for
-// one in rope_parameters.
+// The base that an mlx-lm file uses if the config has no rope_theta. Few read rope_parameters.
 struct ThetaOtherwise {
   double theta;
   std::string_view model_types;
@@ -94,8 +93,7 @@ void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
   set(target, spec.rotary_dim, std::optional(spec.head_dim));
 }
 
-// Whether the config has no theta outside its dictionary. False if the model was not read from a
-// config: then it is not known.
+// Whether the config has no rope_theta outside its dictionary. False for a model without a config.
 bool lacks_theta_beside(const RuleTarget& target) {
   return target.stated.has_scaling_key && !target.stated.theta_beside;
 }
@@ -124,7 +122,7 @@ void refuse_other_head_dim(RuleTarget& target) {
     refuse(target, "its class must have head_dim times num_attention_heads = hidden_size");
 }
 
-// Files of Phi read the original context outside the dictionary only; MiniCPM3's file uses 4096.
+// Files of Phi read the original context only outside the dictionary; MiniCPM3's file uses 4096.
 void want_longrope_original_within(RuleTarget& target) {
   auto* const longrope = rule_of<LongRopeScaling>(target);
   const bool is_within = target.stated.original_inside.value_or(true);
@@ -157,8 +155,8 @@ std::int64_t integer_at(const Json::Object& keys, std::string_view key) {
   return found != keys.end() && found->second.is_integer() ? found->second.integer() : 0;
 }
 
-// Replaces head_dim by hidden_size / heads. If head_dim is absent, Transformers divides as well,
-// except in two families.
+// Replaces head_dim by hidden_size / heads. Most families in Transformers do so only without
+// head_dim.
 bool divide_heads(ConfigEdit& config) {
   const std::int64_t hidden = integer_at(config.keys, "hidden_size");
   const std::int64_t heads = integer_at(config.keys, "num_attention_heads");

@@ -22,13 +22,12 @@ constexpr Seen sglang_run{Engine::sglang, Evidence::run};
 constexpr Seen builder_read{Engine::onnxruntime, Evidence::read, {0, 18}, {0, 18}};
 constexpr Seen builder_run{Engine::onnxruntime, Evidence::run, {0, 18}, {0, 18}};
 
-// YaRN's attention factor in vLLM. Its class for latent attention reads mscale as Transformers
-// does, so nothing changes there.
+// YaRN's attention factor in vLLM. With latent attention it is that of Transformers.
 void compute_yarn_factor_of_vllm(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0) dialects::compute_yarn_attention_factor(target);
 }
 
-// Scales as vLLM's DeepseekScalingRotaryEmbedding.
+// vLLM's DeepseekScalingRotaryEmbedding.
 void scale_as_deepseek(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0 || dialects::is_of(target, "minicpm3")) return;
   dialects::compute_yarn_factor_of_mscales(target);
@@ -100,7 +99,7 @@ void drop_yarn_attention_factor(RuleTarget& target) {
   if (yarn != nullptr) set(target, yarn->attention_factor, std::optional<double>());
 }
 
-// Computes the base once, for factor times the trained length; all lengths then use it.
+// Computes the base once, for factor times the trained length; it then serves all lengths.
 void fix_dynamic_base(RuleTarget& target) {
   const auto* const dynamic = rule_of<DynamicNtkScaling>(target);
   if (dynamic == nullptr) return;
@@ -171,7 +170,7 @@ void compute_yarn_factor_of_builder(RuleTarget& target) {
   set(target, yarn->attention_factor, alone ? std::optional(mscale) : std::optional<double>());
 }
 
-// LlamaModel and its subclasses have a make_rope_init of their own, without most rules.
+// LlamaModel and its subclasses have their own make_rope_init, without most rules.
 void drop_scaling_of_llama(RuleTarget& target) {
   constexpr std::string_view likes_llama = "internlm3 iquestcoder llama nemotron smollm3";
   const bool is_llama3 = rule_of<Llama3Scaling>(target) != nullptr;

@@ -37,7 +37,7 @@ struct LastRelease {
   EngineVersion last = {};
 };
 
-// Families that compute head_dim as hidden_size / num_attention_heads up to a release.
+// Families whose head_dim is hidden_size / num_attention_heads up to a release.
 constexpr std::array heads_divided = {
     LastRelease{"chameleon dbrx falcon modernbert", always},
     LastRelease{"mistral", {4, 42}},
@@ -70,7 +70,7 @@ constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
 struct RulesOfClass {
   std::string_view families;
   EngineVersion last = {};
-  std::string_view rope_scaling;  // of a config without the key
+  std::string_view rope_scaling;  // for a config without the key
 };
 
 constexpr std::array rules_of_classes = {
@@ -82,7 +82,7 @@ constexpr std::array rules_of_classes = {
                  R"({"rope_type": "yarn", "factor": 32.0, "truncate": false,
                      "original_max_position_embeddings": 4096})"}};
 
-// Families whose class replaces the dictionary's fraction by its own.
+// Families whose class replaces the dictionary's partial_rotary_factor by its own.
 constexpr std::string_view fixed_fractions = "qwen3_next qwen3_5_text qwen3_5_moe_text solar_open";
 
 template <class Rows>
@@ -99,7 +99,7 @@ bool forget(ConfigEdit& config, std::string_view key) {
   return true;
 }
 
-// Removes the key if the family's class does not read it yet in this release, as its row says.
+// Removes the key if the family's class does not read it yet in this release.
 template <class Rows>
 bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   const LastRelease* const row = row_of(rows, config.model_type);

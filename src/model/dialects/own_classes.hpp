@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of Transformers whose class reads a config differently in some releases. Taken from
-// their modeling and configuration files in every minor release of 4 and in most of 5.
+// Families whose class reads a config differently in some releases of Transformers: from the
+// modeling and configuration files of every minor release of 4 and of most of 5.
 #pragma once
 
 #include <string_view>
@@ -13,8 +13,8 @@ enum class OwnClass {
   none,           // modeling_rope_utils.py is used
   without_rules,  // reads no rope_scaling
   fixed,          // reads neither rope_scaling nor a base
-  last_call,      // knows linear and dynamic; dynamic is that of the last call beyond the trained
-  longest_call,   // as last_call, but dynamic is that of the longest call
+  last_call,      // knows linear and dynamic; LengthPolicy::last_long_call
+  longest_call,   // knows linear and dynamic; LengthPolicy::longest_call
 };
 
 [[nodiscard]] OwnClass own_class(std::string_view model_type, const EngineVersion& version);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target that a dialect's rule changes: one rotary embedding of a model at a time.
+// The target of a dialect's rule: one rotary embedding of a model at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace rotary {
 
-// Keys of rope dictionaries that resolve() refuses, because Transformers does not read them.
+// Keys of rope dictionaries that Transformers does not read, so that resolve() refuses them.
 struct EngineKeys {
   std::optional<double> attn_factor = {};           // of YaRN
   std::optional<double> extrapolation_factor = {};  // of YaRN
@@ -25,7 +25,7 @@ struct EngineKeys {
   friend bool operator==(const EngineKeys&, const EngineKeys&) = default;
 };
 
-// Facts about a config that ModelSpec does not have. Absent also if there is no config.
+// Facts about a config that ModelSpec lacks. Absent, too, if there is no config.
 struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
   std::optional<std::int64_t> hidden_size = {};
@@ -34,16 +34,16 @@ struct StatedKeys {
   bool factor_is_null = false;              // the factor in the rope dictionary
   std::optional<double> theta_beside = {};  // rope_theta outside the rope dictionary
   std::optional<double> theta_within = {};
-  bool has_parameters = false;               // rope_parameters is there, and not empty
-  bool has_scaling = false;                  // rope_scaling is there, and not empty
-  std::optional<bool> has_scaling_key = {};  // rope_scaling is there, even if null or empty
-  // Whether original_max_position_embeddings is inside the rope dictionary; whether it is outside.
+  bool has_parameters = false;               // present and not empty
+  bool has_scaling = false;                  // present and not empty
+  std::optional<bool> has_scaling_key = {};  // present, even if null or empty
+  // Whether original_max_position_embeddings is inside or outside the rope dictionary.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
   EngineKeys engine_keys = {};
 };
 
-// The object of a config that has the model's keys, for rules that change it before it is resolved.
+// The config's object with the model's keys, for rules that change it before it is resolved.
 struct ConfigEdit {
   Json::Object& keys;
   std::string_view model_type;
@@ -85,18 +85,16 @@ namespace dialects {
 [[nodiscard]] bool is_of(const RuleTarget& target, std::string_view model_types);
 [[nodiscard]] bool is_of(const ConfigEdit& config, std::string_view model_types);
 void drop_scaling(RuleTarget& target);
-// Removes the dictionary that a configuration class supplies if the config has none: the engine
-// does not know it.
+// Removes the dictionary that a configuration class supplies to configs without one.
 void drop_default_scaling(RuleTarget& target);
 void round_yarn_ramp(RuleTarget& target);
 // Sets A to 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
 void compute_yarn_attention_factor(RuleTarget& target);
-// Computes A from mscale (1 if not given) and mscale_all_dim (0 if not given); each has an effect
-// without the other.
+// Computes A from mscale (default 1) and mscale_all_dim (default 0), even if only one is given.
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// Also computes A from that factor alone, except for lists with an A of their own.
+// Also computes A from that factor, except for lists with their own A.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
@@ -106,7 +104,7 @@ void read_partial_rotary_factor(RuleTarget& target);
 void read_rotary_dim(RuleTarget& target);
 // Takes the keys of EngineKeys out of the config.
 [[nodiscard]] EngineKeys take_engine_keys(Json& config);
-// For engines in which the keys of EngineKeys change nothing.
+// For engines that ignore the keys of EngineKeys.
 void ignore_engine_keys(RuleTarget& target);
 void multiply_by_attn_factor(RuleTarget& target);
 // Multiplies the weight of the unscaled frequencies by extrapolation_factor.
@@ -115,8 +113,7 @@ void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// The first and last release of an engine with a rule (both inclusive; 0.0: all), and how the rule
-// is known.
+// The first and last release of an engine with a rule (both inclusive; 0.0: all), and its evidence.
 struct Seen {
   Engine engine;
   Evidence kind;

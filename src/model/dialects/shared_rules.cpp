@@ -10,7 +10,7 @@
 namespace rotary::dialects {
 namespace {
 
-// max_position_embeddings / original_max_position_embeddings; nothing if the first is not known.
+// max_position_embeddings / original; nothing if max_position_embeddings is unknown.
 std::optional<double> ratio_of_lengths(const RuleTarget& target, std::int64_t original) {
   const auto trained = target.rotary.trained_context_tokens;
   if (!trained || original <= 0) return std::nullopt;
@@ -50,8 +50,7 @@ void compute_yarn_attention_factor(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   if (yarn == nullptr) return;
   set(target, yarn->attention_factor, std::optional<double>());
-  // mscale has an effect only together with mscale_all_dim, so only then is there something to
-  // remove.
+  // One of the two without the other has no effect.
   if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0) return;
   set(target, yarn->mscale, std::optional<double>());
   set(target, yarn->mscale_all_dim, std::optional<double>());
@@ -79,7 +78,7 @@ void compute_longrope_attention_factor(RuleTarget& target) {
   take_longrope_factor_of_lengths(target);
   auto* const longrope = rule_of<LongRopeScaling>(target);
   if (longrope == nullptr || !longrope->attention_factor) return;
-  // Phi-3's "yarn" has LongRoPE's lists and YaRN's attention factor, also in this engine.
+  // Phi-3's "yarn" has LongRoPE's lists and YaRN's attention factor, in this engine, too.
   if (*longrope->attention_factor == 0.1 * std::log(longrope->factor) + 1) return;
   set(target, longrope->attention_factor, std::optional<double>());
 }

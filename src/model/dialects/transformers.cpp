@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of releases of Hugging Face Transformers; tests/golden/releases.txt shows what each
-// release does. A rule starts at the minor version that brought the change.
+// The rules of releases of Hugging Face Transformers; tests/golden/releases.txt shows the effects.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -21,13 +20,13 @@ bool is_scaled(const RuleTarget& target) {
   return !std::holds_alternative<NoScaling>(target.rotary.spec.scaling);
 }
 
-// True for the families, such as Phi-3, whose class passes the length of a call to LongRoPE.
+// Whether the family's class, such as Phi-3's, passes the length of a call to LongRoPE.
 bool passes_length(const RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   return family.starts_with("phi") && family != "phi";
 }
 
-// Whether the family's class in this release knows linear and dynamic scaling only.
+// Whether the family's class in this release knows only linear and dynamic scaling.
 bool has_two_rules(const RuleTarget& target) {
   const OwnClass kind = own_class(target.model.model_type, target.version);
   return kind == OwnClass::last_call || kind == OwnClass::longest_call ||
@@ -60,8 +59,7 @@ void refuse_null_factor(RuleTarget& target) {
     refuse(target, "it takes the logarithm of factor, which is null");
 }
 
-// Adds a refusal if head_dim is null: some classes keep it null, and the functions of scaled rules
-// multiply it.
+// Adds a refusal if head_dim is null: these classes keep it null, and scaling rules multiply it.
 void refuse_null_head_dim(RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   if (family != "mistral" && family != "mixtral" && family != "minimax") return;
@@ -117,15 +115,15 @@ void remember_lengths(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) != nullptr) set(target, target.lengths, policy);
 }
 
-// remember_lengths() only for classes of this kind, or for every class up to a release.
+// remember_lengths() for classes of this kind and, up to release `last`, for all.
 template <LengthPolicy policy, OwnClass kind, EngineVersion last>
 void remember_lengths_of(RuleTarget& target) {
   if (own_class(target.model.model_type, target.version) == kind || target.version <= last)
     remember_lengths<policy>(target);
 }
 
-// Classes with parameters for each layer type remember lengths under the name of the type. Classes
-// with one dictionary remember them under the name None.
+// Classes with parameters for each layer type remember lengths under the type's name; classes with
+// one dictionary under None.
 void forget_lengths(RuleTarget& target) {
   if (target.rotary.layer_type && target.model.model_type != "olmo3")
     remember_lengths<LengthPolicy::kept_above_trained>(target);

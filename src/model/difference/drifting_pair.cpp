@@ -10,9 +10,8 @@ namespace rotary {
 namespace {
 
 // The largest drift, in units of 2^-64 turns, at which the points A and A' e^(i drift) are within
-// `distance` of each other: sin²(drift / 2) = (distance² - (A - A')²) / (4 A A'). Rounded down, so
-// that nothing is missed. Nothing if no drift brings them so close; more than half a turn if every
-// drift does.
+// `distance` of each other: sin²(drift / 2) = (distance² - (A - A')²) / (4 A A'), rounded down.
+// Nothing if they never are; more than half a turn if they always are.
 std::optional<double> allowed_drift(double one, double other, double distance) {
   const double gap = one - other;
   const double squared = (distance - gap) * (distance + gap) / (4 * one * other);
@@ -53,8 +52,8 @@ std::optional<std::int64_t> DriftingPair::first_beyond(double distance,
   if (now > limit || now < -limit) return span.first;
   const auto step = static_cast<std::int64_t>(one_.turns - other_.turns);
   if (step == 0) return std::nullopt;
-  // The way out of [-limit, limit] is shorter than 2^63, and the rest of the circle is longer than
-  // one step, so no step jumps across it.
+  // The way out of [-limit, limit] is shorter than 2^63. The rest of the circle is longer than one
+  // step, so no step jumps across it.
   const std::uint64_t way =
       step > 0 ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(now)
                : static_cast<std::uint64_t>(limit) + static_cast<std::uint64_t>(now);

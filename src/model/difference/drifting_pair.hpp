@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pair under two rotations. Finds the first position at which its rows of cos and sin differ,
-// by arithmetic on phases (fractions of a turn) and a short scan.
+// A pair under two rotations. Finds the first position at which its cos and sin differ, from phases
+// (fractions of a turn).
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class DriftingPair {
  public:
   DriftingPair(Turning one, Turning other) noexcept : one_(one), other_(other) {}
 
-  // The difference of A cos or of A sin at a position, whichever is larger.
+  // The larger of the differences of A cos and of A sin at a position.
   [[nodiscard]] double apart(std::int64_t position) const noexcept;
 
-  // The first position at which the points (A cos, A sin) of the two are farther than `distance`
-  // apart. Takes one multiplication each time the drift completes a turn, and no cosine.
+  // The first position at which the points (A cos, A sin) are farther than `distance` apart. Takes
+  // a multiplication for each turn of the drift, and no cosine.
   [[nodiscard]] std::optional<std::int64_t> first_beyond(double distance,
                                                          PositionSpan span) const noexcept;
 

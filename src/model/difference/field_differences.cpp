@@ -107,7 +107,7 @@ std::string text_named(const std::vector<NamedText>& list, std::string_view name
   return found == list.end() ? std::string(absent) : found->text;
 }
 
-// Adds the parameters of both rules. One that only one rule has is compared with "none".
+// Adds the parameters of both rules; "none" for a parameter that a rule lacks.
 void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields) {
   const auto mine = parameter_texts(one);
   const auto theirs = parameter_texts(other);
@@ -121,8 +121,7 @@ void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields)
     fields.add(name, text_named(mine, name), text_named(theirs, name), FieldEffect::rows);
 }
 
-// Whether two numbers are equal within the spacing of float32, the format in which other files
-// store them.
+// Whether two numbers are equal within the spacing of float32, in which files may store them.
 bool alike(double one, double other) {
   const double size = larger(std::abs(one), std::abs(other));
   return std::isfinite(size) && std::abs(one - other) <= 0x1p-23 * size;
@@ -157,7 +156,7 @@ struct TemperatureText {
   }
 };
 
-// A run of successive layers in which the two models differ in the same way: "layers 0-3".
+// Successive layers in which the two models differ in the same way: "layers 0-3".
 struct LayerRun {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -187,7 +186,7 @@ void add_layer_runs(const ModelSpec& one, const ModelSpec& other, Value ModelLay
   }
 }
 
-// A text and the numbers it was made of. Compared as text, so that two NaN are equal.
+// A text and its numbers. Compared as text, so that two NaN are equal.
 struct TextOfNumbers {
   std::string text;
   std::vector<double> numbers;
@@ -245,8 +244,7 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  // If both read the same pairs, scores are the same wherever the results are written: q and k are
-  // written in the same order.
+  // If both read the same pairs, scores are equal, whatever features the results are written to.
   const bool same_scores = reads_halves(mine.pairing) == reads_halves(theirs.pairing);
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
              same_scores ? FieldEffect::nothing : FieldEffect::rows);

@@ -14,7 +14,7 @@ namespace rotary {
 [[nodiscard]] std::vector<FieldDifference> field_differences(const ModelRotary& one,
                                                              const ModelRotary& other);
 
-// The fields in which two models differ, without those of their rotary embeddings.
+// The fields in which two models differ, except those of their rotary embeddings.
 [[nodiscard]] std::vector<FieldDifference> field_differences(const ModelSpec& one,
                                                              const ModelSpec& other);
 

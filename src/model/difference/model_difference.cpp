@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t usual_context = 4096;
 constexpr std::int64_t longest_context = std::int64_t{1} << 31;
-// Number of rows that are compared one by one if every row has its own frequencies.
+// If every row has its own frequencies, only this number of rows is compared one by one.
 constexpr std::int64_t single_rows = 1 << 16;
 
 Status check_context(std::int64_t tokens) {
@@ -37,7 +37,7 @@ struct OriginalContext {
   void operator()(const ParameterFacts& /*facts*/, const Value& /*value*/) {}
 };
 
-// The context length beyond which the frequencies of a rule change; nothing if they never do.
+// The context beyond which a rule's frequencies depend on the length; nothing if they never do.
 std::optional<std::int64_t> trained_tokens(const Scaling& scaling) {
   std::optional<std::int64_t> tokens;
   if (depends_on_context(scaling)) for_each_parameter(scaling, OriginalContext{tokens});
@@ -49,8 +49,7 @@ struct Side {
   const RotarySpec& spec;
   LengthPolicy policy;
 
-  // The frequencies with which the row of `position` is made in a sequence that grows token by
-  // token to `context` tokens.
+  // The frequencies of the row of `position` if the sequence grows token by token to `context`.
   [[nodiscard]] Result<Frequencies> at(std::int64_t position, std::int64_t context) const {
     const bool whole = policy == LengthPolicy::whole_context;
     return make_frequencies(spec, whole ? context : position + 1);
@@ -63,9 +62,8 @@ struct Side {
   }
 };
 
-// The next position to compare if every row has its own frequencies. It is the next integer,
-// below single_rows, while the first wrong row may still be found. Otherwise it is the next power
-// of two, or the last position.
+// The next position to compare if every row has its own frequencies: the next one below single_rows
+// while the first wrong row is unknown, otherwise the next power of two or the last position.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
@@ -94,8 +92,8 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
 }
 
 // Compares a call of half the trained context that follows a call of the whole context. Empty
-// unless the longer call can matter to one side alone. For that, both sides have the same trained
-// context, shorter than `context`, and different policies, neither of them whole_context.
+// unless both sides have the same trained context, shorter than `context`, and different policies
+// other than whole_context.
 Result<std::optional<RowsDifference>> compare_after_longer(const Side& one, const Side& other,
                                                            std::int64_t context) {
   const auto trained = trained_tokens(one.spec.scaling);
@@ -130,8 +128,8 @@ void add_layer(std::vector<RotaryDifference>& pairs, std::size_t one, std::size_
   if (layer) found->layers.push_back(*layer);
 }
 
-// Which embeddings to compare: those of the same layer if both models list their layers, else those
-// of the same name, or at the same place.
+// The embeddings to compare: those of the same layer if both models list their layers, else those
+// with the same name or index.
 std::vector<RotaryDifference> embedding_pairs(const ModelSpec& one, const ModelSpec& other) {
   std::vector<RotaryDifference> pairs;
   if (!one.layers.empty() && one.layers.size() == other.layers.size()) {
@@ -183,8 +181,7 @@ std::int64_t context_of(const ModelSpec& one, const ModelSpec& other) {
   return std::clamp<std::int64_t>(longest.value_or(usual_context), 1, longest_context);
 }
 
-// The model with q and k in the order of its checkpoint. A file may have their rows in another
-// order, with the same angles.
+// The model with the pairing of its checkpoint. A file may have q and k rows in another order.
 ModelSpec of_checkpoint(ModelSpec model) {
   if (!model.gguf || !model.gguf->checkpoint_pairing) return model;
   for (ModelRotary& rotary : model.rotary) rotary.spec.pairing = *model.gguf->checkpoint_pairing;
@@ -201,8 +198,7 @@ bool is_permuted(const ModelSpec& model) {
   return model.gguf && model.gguf->rows == ProjectionRows::permuted && !model.rotary.empty();
 }
 
-// Checks that frequencies are such as make_frequencies() makes; comparisons of other rows would
-// mean nothing.
+// Checks that make_frequencies() could have made these.
 Status check_frequencies(std::string_view side, const Frequencies& frequencies) {
   const double factor = frequencies.attention_factor;
   if (!(factor >= 0x1p-20 && factor <= 0x1p20))

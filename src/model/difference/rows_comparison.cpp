@@ -12,15 +12,13 @@
 namespace rotary {
 namespace {
 
-// Whether pair i of both reads the same two features. The features that it is written to do not
-// matter: they are the same for q and k, so scores do not change.
+// Whether pair i of both reads the same two features. (Those that it writes do not change scores.)
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
          one.blocks == other.blocks && reads_halves(one.pairing) == reads_halves(other.pairing);
 }
 
-// The frequencies for one position on all axes. If pairs turn by the sum over axes, their
-// frequencies are summed.
+// The frequencies for one position on all axes; for dense axes their sum.
 template <class Number>
 std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Number>& table) {
   if (!frequencies.axes.is_dense()) return table;
@@ -65,8 +63,7 @@ void RowsComparison::add(const Frequencies& one, const Frequencies& other, Posit
 }
 
 void RowsComparison::find_first(const std::vector<DriftingPair>& pairs, PositionSpan span) {
-  // If two points are farther than √2 times the tolerance apart, one of their two components
-  // differs by more than the tolerance.
+  // If two points are farther apart than √2 times the tolerance, one component exceeds it.
   for (const DriftingPair& pair : pairs) {
     const auto sure = pair.first_beyond(std::numbers::sqrt2 * row_tolerance * (1 + 0x1p-30), span);
     if (sure) span.last = *sure + 1;
@@ -147,7 +144,7 @@ void RowsComparison::add_features(const Frequencies& one, const Frequencies& oth
   const std::vector<Feature> other_features = features_of(other);
   struct Compared {
     double apart = 0;
-    double product = 0;  // of the two rows of the feature, without A
+    double product = 0;  // of the feature's two rows, without A
   };
   const auto compare = [](const Feature& a, const Feature& b, std::int64_t position) -> Compared {
     const SinCos at_a = sin_cos(a.turns, position);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the rows of two Frequencies, one span of positions after the other, because a rule may
-// give each span other frequencies.
+// Compares the rows of two rotations, span by span, because frequencies may depend on the context.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +25,11 @@ class RowsComparison {
   [[nodiscard]] RowsDifference result() &&;
 
  private:
-  // How a feature is rotated: factor * cos(turns) times itself, and factor * sin(turns) times its
-  // partner.
+  // The rotation of a feature: factor * (cos(turns) * itself + sin(turns) * its partner).
   struct Feature {
     std::uint64_t turns = 0;
     double factor = 1;
-    std::int64_t partner = -1;  // -1: the feature passes unchanged
+    std::int64_t partner = -1;  // -1: the feature does not change
   };
 
   [[nodiscard]] static std::vector<Feature> features_of(const Frequencies& frequencies);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffusion transformers, by _class_name of transformer/config.json of the library Diffusers 0.42:
-// each axis has exponents of its own, in blocks, the first axis first. Others are refused by name.
+// Diffusion transformers of Diffusers 0.42, by _class_name in transformer/config.json. Each axis
+// has its own exponents, and pairs are in blocks. Other classes are refused by name.
 #include <algorithm>
 #include <array>
 
@@ -23,7 +23,7 @@ constexpr AxesForm dims_listed(const std::array<std::int64_t, 4>& otherwise) {
           .exponents = AxisExponents::own};
 }
 
-// Products in float32, rounded once: apply_rotary_emb of diffusers/models/embeddings.py.
+// apply_rotary_emb of diffusers/models/embeddings.py rounds the float32 result only.
 constexpr std::array diffusion_rows = {
     // transformer_flux.py: FluxPosEmbed.
     Family{.model_type = "FluxTransformer2DModel",
@@ -75,8 +75,8 @@ struct Refusal {
   std::string_view needs;
 };
 
-// Each refused class with what a spec lacks for it, or where its numbers are. inkling2_loop and
-// those below are in Transformers.
+// Refused classes, and what a spec lacks for each or where its numbers are. inkling2_loop and those
+// below are in Transformers.
 constexpr std::array refusals = {
     Refusal{"AllegroTransformer3DModel CogVideoXTransformer3DModel CogView4Transformer2DModel "
             "EasyAnimateTransformer3DModel",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families that rotate neighbours: rotate_every_two, complex numbers, or rotate_half of x[...,
-// 0::2] and x[..., 1::2]. Some (GLM, Ernie, Helium, Moonshine) hold the list of angles twice in a
-// row, as Llama does, and read the first half; their frequencies are the usual ones.
+// 0::2] and x[..., 1::2].
 #include <array>
 
 #include "model/families.hpp"
@@ -47,7 +46,7 @@ constexpr std::array interleaved_rows = {
            .pairing = Pairing::interleaved,
            .base = {100000},
            .head = {.dim = 128}},
-    // cohere/modeling_cohere.py: q and k are float32, cos and sin are not.
+    // cohere/modeling_cohere.py: only q and k are float32.
     Family{.model_type = "cohere",
            .pairing = Pairing::interleaved,
            .base = {500000},
@@ -66,7 +65,7 @@ constexpr std::array interleaved_rows = {
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.9},
            .keys = {.heads = "decoder_num_attention_heads", .layers = "decoder_num_hidden_layers"},
            .note = "the decoder's layers; the encoder's rotate alike"},
-    // roformer/modeling_roformer.py: the table is computed in double; the base is fixed in code.
+    // roformer/modeling_roformer.py: cos and sin are computed in double; the base is fixed in code.
     Family{.model_type = "roformer",
            .pairing = Pairing::interleaved,
            .base = {10000},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head latent attention: the rotated features of a head are a tensor of their own, the last
-// qk_rope_head_dim of a query head. The softmax scale grows with mscale_all_dim
-// (yarn_apply_mscale).
+// Multi-head latent attention: the rotated features are the last qk_rope_head_dim of a query head.
+// mscale_all_dim increases the softmax scale (yarn_apply_mscale).
 #include <array>
 
 #include "model/families.hpp"
@@ -19,7 +18,7 @@ constexpr Family deepseek_v3(std::string_view model_type, std::optional<double> 
           .head = {.latent = LatentAttention{.rope_dim = 64, .nope_dim = nope_dim}}};
 }
 
-// As deepseek_v3, but rope_interleave: false selects rotate_half.
+// rope_interleave: false selects rotate_half.
 constexpr Family with_switch(Family family) {
   family.pairing_switch.key = "rope_interleave";
   return family;
@@ -75,14 +74,14 @@ constexpr Family bailing_hybrid() {
   return family;
 }
 
-// hy_v4/modeling_hy_v4.py: rotate_half, unlike the others here.
+// hy_v4/modeling_hy_v4.py: rotate_half.
 constexpr Family hy_v4() {
   Family family = deepseek_v3("hy_v4", 10000, 192);
   family.pairing = Pairing::half;
   return family;
 }
 
-// hy_v4_vl/modeling_hy_v4_vl.py: q and k are float32, cos and sin are not.
+// hy_v4_vl/modeling_hy_v4_vl.py: only q and k are float32.
 constexpr Family hy_v4_vl() {
   Family family = deepseek_v3("hy_v4_vl_text", 10000, 192);
   family.pairing = Pairing::interleaved;

@@ -17,7 +17,7 @@ constexpr LayerPattern every_fourth_attends(std::string_view key) {
   return {.interval_key = key, .interval = 4, .other_type = "linear_attention"};
 }
 
-// Transformers assumes this for a config that lists no layers.
+// The assumption of Transformers for a config without a list of layers.
 constexpr LayerPattern none_attends = {.interval = 1, .full_type = "linear_attention"};
 constexpr LayerPattern listed = {.interval = must_be_listed};
 
@@ -30,7 +30,7 @@ constexpr std::string_view flint_type(std::int64_t layer, std::int64_t layers) {
   return is_full ? "full_attention" : "sliding_attention";
 }
 
-// Every fourth layer, counted backward from the last, is a full one.
+// Every fourth layer, counted from the last, is full.
 constexpr std::string_view muse_type(std::int64_t layer, std::int64_t layers) {
   return (layers - 1 - layer) % 4 == 0 ? "full_attention" : "sliding_attention";
 }
@@ -56,8 +56,8 @@ constexpr std::string_view lara_type(std::int64_t layer, std::int64_t) {
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
 constexpr std::array layered_rows = {
-    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 where a layer rotates. If it
-    // is absent, every no_rope_layer_interval-th layer (default 4) does not rotate.
+    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 for layers that rotate.
+    // Without it, every no_rope_layer_interval-th layer (default 4) does not rotate.
     Family{.model_type = "smollm3",
            .base = {2e6},
            .layers = {.rotating = RotaryLayers::no_rope_layers},
@@ -147,8 +147,7 @@ constexpr std::array layered_rows = {
            .note = "three layers of four have no attention"},
     // lfm2/configuration_lfm2.py: layer_types or full_attn_idxs.
     Family{.model_type = "lfm2 lfm2_moe", .base = {1e6}, .note = "some layers are convolutions"},
-    // minimax/modeling_minimax.py rotates the whole head; vLLM and llama.cpp rotate rotary_dim of
-    // it.
+    // minimax/modeling_minimax.py rotates the whole head; vLLM and llama.cpp only rotary_dim.
     Family{.model_type = "minimax",
            .base = {1e6},
            .part = {.rotary_dim_key = RotaryDimKey::disputed},

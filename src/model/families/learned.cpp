@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that add a learned vector of each position to a token's or a patch's embedding. Of the
-// keys only the number of layers matters. For images the rows are patches, resized where sizes
-// differ.
+// Families that add a learned vector for each position to the embedding of a token or a patch. Only
+// the number of layers is read.
 #include <array>
 
 #include "model/encoding_choice.hpp"
@@ -21,9 +20,9 @@ constexpr std::array learned_rows = {
     learned("gpt2 gpt_bigcode imagegpt openai-gpt", gpt_keys),
     learned("gpt_neo", {.heads = "num_heads", .layers = "num_layers"}),
     learned("opt biogpt"),
-    // BART's relatives: the same in encoder and decoder; the layers are the encoder's.
+    // Encoder and decoder are alike; the layers are the encoder's.
     learned("bart bigbird_pegasus blenderbot blenderbot-small led mbart mvp plbart", encoder_keys),
-    // BERT and similar: position_embedding_type, where absolute means a learned vector.
+    // position_embedding_type absolute means a learned vector.
     Family{.model_type =
                "bert roberta camembert electra albert align_text_model altclip_text_model "
                "bert-generation big_bird blip_text_model bridgetower_text_model "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families with Llama's attention: rotate_half. rope_type default rotates the whole head, scaled
-// rules rotate the fraction. The base is the default_theta of the configuration class.
+// Families with Llama's attention: rotate_half. Scaled rules rotate partial_rotary_factor of the
+// head, rope_type default all of it. The base is default_theta of the configuration class.
 #include <array>
 
 #include "model/families.hpp"
@@ -13,13 +13,13 @@ constexpr Family llama_like(std::string_view model_type, double base, std::int64
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}};
 }
 
-// The class's attn_logit_softcapping. Gemma 3 has the key and never uses it.
+// softcap: default of attn_logit_softcapping. Gemma 3 has the key, but never uses it.
 constexpr Family with_softcap(Family family, double softcap) {
   family.softcap = softcap;
   return family;
 }
 
-// cos, sin, products and sum in float32, rounded once: the rotary class has no .to(dtype).
+// The rotary class has no .to(dtype), so only the result is rounded.
 constexpr Family in_float32(Family family) {
   family.rounding = Rounding::result;
   return family;
@@ -90,8 +90,7 @@ constexpr std::array llama_like_rows = {
     llama_like("muse_glimmer_assistant", 500000, 128),
     from("t5gemma", llama_like("t5_gemma_module", 10000, 256)),
     llama_like("unlimited_ocr_text voxtral_realtime_text", 10000, 128),
-    // hrm_text: its stacks of num_layers_per_stack layers run several times; num_hidden_layers
-    // counts every run.
+    // Stacks of num_layers_per_stack layers run several times; num_hidden_layers counts every run.
     Family{.model_type = "hrm_text",
            .base = {10000},
            .head = {.dim = 128},
@@ -127,8 +126,7 @@ constexpr std::array llama_like_rows = {
     Family{.model_type = "gpt_neox_japanese",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .key = "rotary_pct"}},
-    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions rotate
-    // backwards.
+    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so angles are negative.
     Family{.model_type = "nanochat",
            .base = {10000},
            .sense = Sense::negative,
@@ -138,7 +136,7 @@ constexpr std::array llama_like_rows = {
            .rope = {.dialect = RopeDialect::hunyuan},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
     Family{.model_type = "phimoe", .base = {1e6}, .rope = {.dialect = RopeDialect::phi3}},
-    // nomic_bert: the older names are from its own code, before Transformers had the family.
+    // The older names are from the model's own code, before Transformers had the family.
     Family{.model_type = "nomic_bert",
            .pairing_switch = {.key = "rotary_emb_interleaved", .if_true = Pairing::interleaved},
            .base = {.otherwise = 1000, .other_key = "rotary_emb_base"},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language models of vision models: one table of frequencies, whose pairs follow time, height
-// and width of an image's positions as mrope_section says. Text has the same position on every
-// axis. Sources of the arrangements: recomposition_frequencies in the modeling file of each row's
-// folder.
+// The language models of vision models: mrope_section gives pairs of one table to time, height and
+// width. Sources: recomposition_frequencies in the modeling file of each row's folder.
 #include <array>
 
 #include "model/families.hpp"
@@ -16,12 +14,12 @@ constexpr Family whole_head(std::string_view model_type, double base, std::int64
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .axes = axes};
 }
 
-// recomposition_frequencies of the class: all pairs for time, then height, then width.
+// All pairs for time, then height, then width.
 constexpr AxesForm in_chunks(const std::array<std::int64_t, 4>& otherwise) {
   return {.given_by = AxisShares::sections, .otherwise = otherwise};
 }
 
-// recomposition_frequencies: pairs 1, 4, 7, … for height, 2, 5, 8, … for width, others for time.
+// Pairs 1, 4, 7, … for height, 2, 5, 8, … for width, others for time.
 constexpr AxesForm in_turn(const std::array<std::int64_t, 4>& otherwise) {
   return {.given_by = AxisShares::sections,
           .otherwise = otherwise,
@@ -79,8 +77,8 @@ constexpr std::array multimodal_rows = {
            .axes = in_turn({24, 20, 20}),
            .layers = {.pattern = {.interval = 1}, .rotating = RotaryLayers::with_parameters},
            .note = "layer types whose rope_parameters are null do not rotate"},
-    // hunyuan_vl/modeling_hunyuan_vl.py gives channels i and i + d/2 different axes, which is no
-    // rotation unless positions on all axes are equal.
+    // hunyuan_vl/modeling_hunyuan_vl.py gives features i and i + d/2 different axes, which is a
+    // rotation only for equal positions on all axes.
     Family{.model_type = "hunyuan_vl_text",
            .base = {10000},
            .rope = {.dialect = RopeDialect::hunyuan},

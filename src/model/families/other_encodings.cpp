@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that do not rotate, or only if their config says so; each row names its encoding.
+// Families that do not rotate, or only if their config says so.
 #include <array>
 
 #include "model/bias_readers.hpp"
@@ -18,7 +18,7 @@ constexpr ConfigKeys kosmos_keys = {
 
 constexpr SinusoidalForm fairseq = {.of = whisper_sinusoidal, .counts_from = CountsFrom::padding};
 
-// xglm/modeling_xglm.py: an offset of 2, whatever the padding; padding has no row of its own.
+// xglm/modeling_xglm.py: an offset of 2, whatever the id of padding, which has no row of its own.
 SinusoidalSpec xglm_sinusoidal(std::int64_t dim) {
   SinusoidalSpec spec = whisper_sinusoidal(dim);
   spec.position_offset = 2;
@@ -67,8 +67,8 @@ constexpr std::array other_encodings_rows = {
            .encoding = LayerEncoding::t5_bias,
            .keys = {.heads = "num_heads", .layers = "num_layers"},
            .read_bias = t5_decoder_bias},
-    // The class of XLM-RoBERTa has learned vectors alone. xlm-roberta-flash-implementation, the
-    // code that jina-embeddings-v3 comes with, rotates halves.
+    // The class of XLM-RoBERTa has only learned vectors. xlm-roberta-flash-implementation, the code
+    // of jina-embeddings-v3, rotates halves.
     Family{.model_type = "xlm-roberta",
            .encoding = LayerEncoding::learned,
            .choice = {.key = "position_embedding_type", .read = rotary_or_learned},
@@ -110,8 +110,8 @@ constexpr std::array other_encodings_rows = {
            .note = "its decoder; the encoder has sinusoidal vectors"},
     sinusoidal("xglm", {xglm_sinusoidal},
                {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
-    // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary. q
-    // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
+    // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary.
+    // Only q and k are float32. Queries are scaled before they are rotated.
     Family{.model_type = "esm",
            .choice = {.key = "position_embedding_type", .read = rotary_or_learned},
            .base = {10000},

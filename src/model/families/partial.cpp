@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate_half on a part of the head, also for rope_type default. The fraction is the default of
-// configuration_*.py.
+// rotate_half on a part of the head, for rope_type default, too. Fractions: configuration_*.py.
 #include <array>
 
 #include "model/families.hpp"
@@ -13,8 +12,7 @@ constexpr std::array partial_rows = {
     Family{.model_type = "glm4_moe nemotron",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5}},
-    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside
-    // the dictionary it reads no other names.
+    // gpt_neox/configuration_gpt_neox.py: reads no other names outside the dictionary.
     Family{.model_type = "gpt_neox",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.25, .key = "rotary_pct"}},
@@ -33,8 +31,7 @@ constexpr std::array partial_rows = {
         .model_type = "stablelm",
         .base = {10000},
         .part = {.given_by = PartialRotary::fraction, .fraction = 0.25, .other_key = "rope_pct"}},
-    // Released with base 25000, which is no longer the default in Transformers 5, so none is
-    // assumed.
+    // Released with base 25000, which is no default in Transformers 5, so the config must state it.
     Family{.model_type = "persimmon",
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
            .note = "rope_theta must be given: Transformers 4 and 5 differ in its default"},

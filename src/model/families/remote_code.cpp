@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose modeling code comes with the model and is not in Transformers. The rows state what
-// vLLM and llama.cpp agree on; where these have no default either, the config must give the value.
+// Families whose modeling code comes with the model. Their rows state what vLLM and llama.cpp agree
+// on; values without a default there must be in the config.
 #include <array>
 
 #include "model/bias_readers.hpp"
@@ -37,7 +37,7 @@ constexpr std::array remote_code_rows = {
            .layers = {.pattern = {.interval = must_be_listed}},
            .note = "block_configs say which layers have attention",
            .source = remote},
-    // MiniMax-Text-01 and M1: their own code turns rotary_dim features of a head.
+    // MiniMax-Text-01 and M1: rotary_dim features of a head turn.
     Family{.model_type = "minimax_m1 minimax_text_01",
            .part = {.given_by = PartialRotary::dimension},
            .layers = {.pattern = {.interval = must_be_listed}},
@@ -49,8 +49,8 @@ constexpr std::array remote_code_rows = {
            .keys = {.head_dim = "attention_head_dim"},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling",
            .source = remote},
-    // video_rope, of Ming: the default frequencies, and axes as Ernie 4.5's
-    // (modeling_bailing_moe_v2 in inclusionAI/Ming, apply_3d_rotary_pos_emb).
+    // Ming's video_rope has default frequencies and the axes of Ernie 4.5 (modeling_bailing_moe_v2
+    // in inclusionAI/Ming, apply_3d_rotary_pos_emb).
     Family{.model_type = "bailing_moe_v2",
            .part = {.given_by = PartialRotary::fraction},
            .rope = {.dialect = RopeDialect::ming},
@@ -58,7 +58,7 @@ constexpr std::array remote_code_rows = {
                     .arrangement = AxisArrangement::interleaved_then_last,
                     .order = {1, 2, 0}},
            .source = remote},
-    // Baichuan 7B rotates and 13B has linear biases; no key says which.
+    // Baichuan 7B rotates, 13B has ALiBi; no key says which.
     Family{.model_type = "baichuan",
            .choice = {.read = baichuan_encoding},
            .base = {10000},
@@ -80,8 +80,7 @@ constexpr std::array remote_code_rows = {
                    "the prompt "
                    "(use_dynamic_ntk)",
            .source = remote},
-    // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels rotate; the base is 10000 *
-    // rope_ratio.
+    // ChatGLM 2, 3, GLM-4-9B of 2024: half of kv_channels rotate; base 10000 * rope_ratio.
     Family{.model_type = "chatglm",
            .choice = {.read = chatglm_encoding},
            .pairing = Pairing::interleaved,
@@ -96,7 +95,7 @@ constexpr std::array remote_code_rows = {
                     .layers = "num_transformer_layers",
                     .positions = "max_context_length"},
            .source = remote},
-    // Phi 1.5 and 2 before Transformers had them: the base is fixed in code.
+    // Phi 1.5 and 2 before Transformers had them, with a fixed base.
     Family{.model_type = "phi-msft",
            .base = {10000},
            .part = {.given_by = PartialRotary::dimension},
@@ -110,8 +109,7 @@ constexpr std::array remote_code_rows = {
            .rope = {.dialect = RopeDialect::phi3},
            .note = "rope_type su and yarn are LongRoPE",
            .source = remote},
-    // vLLM's phi3_small.py divides positions by rope_position_scale if there is no rope_scaling;
-    // resolve() refuses values other than 1.
+    // vLLM's phi3_small.py divides positions by rope_position_scale, which must be 1 here.
     Family{.model_type = "phi3small",
            .base = {.otherwise = 1e6, .key = "rope_embedding_base"},
            .rope = {.dialect = RopeDialect::phi3},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of audio models: encoders, codecs, talkers and decoders whose positions count frames or
-// tokens. The config of a part is nested in that of its model.
+// Parts of audio models: encoders, codecs, talkers and decoders. Positions are frames or tokens.
 #include <array>
 
 #include "model/families.hpp"
@@ -20,7 +19,7 @@ constexpr Family part_of_sound(std::string_view model_type, double fraction) {
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction}};
 }
 
-// Only the class's default rope_parameters (`rope`) have the fraction.
+// rope: the class's default rope_parameters, which alone have the fraction.
 constexpr Family with_fraction(std::string_view model_type, std::string_view rope) {
   Family family = part_of_sound(model_type, 1);
   family.rope.otherwise = rope;
@@ -50,8 +49,7 @@ constexpr Family higgs_audio_v2() {
   return family;
 }
 
-// For talkers, whose positions have several axes. The text models around them are in
-// multimodal.cpp.
+// For talkers, whose positions have several axes.
 constexpr Family with_axes(Family family, const AxesForm& axes) {
   family.axes = axes;
   return family;
@@ -93,7 +91,7 @@ constexpr std::array sound_rows = {
                        half_rope)),
     from("nemotron3_diarization", part_of_sound("nemotron3_diarization_audio", 1)),
     moonshine_streaming(),
-    // Their modeling files (pe_audio/modeling_pe_audio.py) multiply by [[cos, -sin], [sin, cos]].
+    // pe_audio/modeling_pe_audio.py multiplies by [[cos, -sin], [sin, cos]].
     Family{.model_type = "pe_audio_encoder pe_audio_video_encoder pe_video_encoder",
            .pairing = Pairing::interleaved,
            .base = {20000},

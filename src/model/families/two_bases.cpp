@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose layer types have different bases or fractions. configuration_*.py supplies what
-// the config's rope_parameters omit.
+// Families whose layer types have different bases or fractions. The defaults of rope_parameters are
+// from configuration_*.py.
 #include <array>
 
 #include "model/families.hpp"
@@ -11,8 +11,7 @@ namespace {
 
 constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_pattern", .interval = 6};
 
-// Trained contexts are those of Gemma3TextConfig, Gemma3nTextConfig, Gemma4TextConfig and similar:
-// configs of Gemma leave out what their class says.
+// Trained contexts are those of the classes (Gemma3TextConfig); configs of Gemma lack them.
 constexpr Family gemma3(std::string_view model_type) {
   return {.model_type = model_type,
           .head = {.dim = 256},
@@ -32,7 +31,7 @@ constexpr Family gemma3n() {
   return family;
 }
 
-// modernbert/modeling_modernbert.py: q and k are float32, cos and sin are not.
+// modernbert/modeling_modernbert.py: only q and k are float32.
 constexpr Family modernbert(std::string_view model_type) {
   return {.model_type = model_type,
           .rounding = Rounding::table,
@@ -171,7 +170,7 @@ constexpr std::array two_bases_rows = {
            .rope = {.otherwise = lfm3_rope},
            .layers = {.pattern = {.type_of = lfm3_type}},
            .note = "full layers turn half of the head (proportional); some are convolutions"},
-    // dory/configuration_dory.py: published files list each layer as two, attention and mlp.
+    // dory/configuration_dory.py: configs list each layer as two, attention and mlp.
     Family{.model_type = "dory",
            .base = {10000},
            .head = {.dim = 256},
@@ -202,8 +201,8 @@ constexpr std::array two_bases_rows = {
            .rope = {.labels = RopeLabels::per_layer_lists},
            .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",
            .source = "step3p7"},
-    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated, in float32 with
-    // cos and sin of the activations' dtype; the attention's output is rotated back.
+    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated; only cos and
+    // sin are rounded before the result; the output of attention is rotated back.
     Family{.model_type = "deepseek_v4",
            .pairing = Pairing::interleaved,
            .base = {10000},

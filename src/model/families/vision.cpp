@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Towers that read images, each with a config of its own within that of its model. The coordinates
-// of a patch are (row, column), or (time, row, column), whatever the class itself takes. Each axis
-// has exponents of its own. Unless a row says otherwise, pairs of rows come before those of
-// columns, as in recomposition_frequencies of the modeling file of its folder. Below: towers that
-// add learned vectors, for which only the sizes matter.
+// Towers that read images. The coordinates of a patch are (row, column) or (time, row, column), and
+// each axis has its own exponents. If a row does not say otherwise, pairs for rows come before
+// those for columns, as in recomposition_frequencies of the modeling file. The last entries add
+// learned vectors, for which only sizes matter.
 #include <array>
 
 #include "model/families.hpp"
@@ -13,12 +12,12 @@ namespace rotary {
 namespace {
 
 constexpr ConfigKeys vit_keys = {.heads = "num_heads", .layers = "depth"};
-// Here hidden_size is the width of the language model that gets the result.
+// hidden_size is here the width of the language model.
 constexpr ConfigKeys embed_keys = {.hidden_size = "embed_dim",
                                    .usual_size = UsualNames::another,
                                    .heads = "num_heads",
                                    .layers = "depth"};
-// The names in the files of Moonshot, which the class of Transformers renames.
+// The names in Moonshot's own files.
 constexpr ConfigKeys moonvit_keys = {.hidden_size = "vt_hidden_size",
                                      .heads = "vt_num_attention_heads",
                                      .layers = "vt_num_hidden_layers"};
@@ -35,7 +34,7 @@ constexpr AxesForm rows_then_columns = {.given_by = AxisShares::equal,
                                         .exponents = AxisExponents::own};
 constexpr AxesForm columns_then_rows = {
     .given_by = AxisShares::equal, .exponents = AxisExponents::own, .order = {1, 0, 2, 3}};
-// Coordinates of patches are within [-1, 1]: their centres.
+// Coordinates are the centres of patches, within [-1, 1].
 constexpr AxesForm of_centres = {
     .given_by = AxisShares::equal, .exponents = AxisExponents::own, .scale = 6.283185307179586};
 
@@ -64,7 +63,7 @@ constexpr Family interleaved_tower(Family family) {
   return family;
 }
 
-// sam2_video/modeling_sam2_video.py: the attention to memories, which alone rotates.
+// sam2_video/modeling_sam2_video.py: only the attention to memories rotates.
 constexpr Family memory_attention() {
   Family family = interleaved_tower(
       by_columns(tower("sam2_video sam3_tracker_video edgetam_video", memory_keys),
@@ -74,8 +73,7 @@ constexpr Family memory_attention() {
   return family;
 }
 
-// dinov3_vit/modeling_dinov3_vit.py, DINOv3ViTRopePositionEmbedding; tokens before the patches do
-// not rotate.
+// dinov3_vit/modeling_dinov3_vit.py, DINOv3ViTRopePositionEmbedding; only patches rotate.
 constexpr Family dinov3() {
   Family family = every_step(tower("dinov3_vit eomt_dinov3 sapiens2"));
   family.base = {100};
@@ -103,8 +101,8 @@ constexpr Family kimi(std::string_view model_type, const ConfigKeys& keys) {
   return family;
 }
 
-// Rope2DPosEmb of the authors' files, also in vLLM's moonvit.py: columns and rows in turn, of
-// neighbours.
+// Rope2DPosEmb of the authors' files and of vLLM's moonvit.py: neighbours, columns and rows in
+// turn.
 constexpr Family moonvit(std::string_view model_type, const ConfigKeys& keys = {}) {
   return from("-", interleaved_tower(kimi(model_type, keys)));
 }
@@ -152,8 +150,8 @@ constexpr std::array vision_rows = {
     muse(),
     in_turn(every_step(tower("pixtral")),
             "rows have the even exponents of a whole head, columns the odd ones"),
-    // precompute_freqs_cis_2d of vLLM's pixtral.py: the tower in Mistral's own format, whose files
-    // name no model_type (parts.cpp).
+    // The tower in Mistral's own format, without a model_type (parts.cpp): precompute_freqs_cis_2d
+    // of vLLM's pixtral.py.
     from("-",
          interleaved_tower(in_turn(
              tower("mistral_vision_encoder"),

@@ -19,7 +19,7 @@ constexpr SlidingForm of_base_10000(SlidingIf present, std::int64_t period = 0) 
           .rule = SlidingRule::unscaled};
 }
 
-// Architectures whose pairs are features 2i and 2i + 1. Here and below, sorted by name.
+// Architectures whose pairs are features 2i and 2i + 1, sorted by name.
 constexpr std::array interleaved = std::to_array<GgufArchitecture>({
     {.name = "arcee arctic bailingmoe chameleon deepseek eagle3 internlm2 llada "
              "minicpm nanbeige olmo xverse",
@@ -140,7 +140,7 @@ constexpr std::array halves = std::to_array<GgufArchitecture>({
      .half_on_full = true},
 });
 
-// Architectures without the rope operation, and some that are refused.
+// Architectures without the rope operation, and refused ones.
 constexpr std::array others = std::to_array<GgufArchitecture>({
     {.name = "arwkv7 mamba mamba2 rwkv6 rwkv6qwen2 rwkv7",
      .encoding = LayerEncoding::no_attention,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file front to back through a window of its bytes. Keeps the first error, so that a caller
-// can read ten numbers and check for an error once at the end.
+// Reads a file front to back through a window of its bytes. Keeps the first error, so that callers
+// need to check for errors only once at the end.
 #pragma once
 
 #include <array>
@@ -19,8 +19,7 @@
 
 namespace rotary {
 
-// Bytes of a file as messages show them: at most 60, with bytes that are not printable ASCII as
-// \xNN.
+// At most 60 bytes of a file for messages, with bytes that are not printable ASCII as \xNN.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
 class FileWindow {
@@ -28,7 +27,7 @@ class FileWindow {
   explicit FileWindow(const ByteSource& source)
       : source_(source), window_(std::make_unique<std::array<std::byte, size>>()) {}
 
-  // Reading or skipping more than left() bytes is an error, and gives 0.
+  // To read or skip more than left() bytes is an error and gives 0.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] std::uint64_t left() const noexcept { return source_.size_bytes - position_; }
 
@@ -46,7 +45,7 @@ class FileWindow {
   // Requires position <= the size of the file.
   void move_to(std::uint64_t position) noexcept { position_ = position; }
 
-  // Adds an error, whose message ends with the current position.
+  // Adds an error whose message ends with the current position.
   template <class... Parts>
   void malformed(const Parts&... parts) {
     fail(malformed_input("GGUF: ", parts..., " (byte ", position_, ")"));

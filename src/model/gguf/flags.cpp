@@ -18,9 +18,9 @@ struct NumberFlag {
   std::string_view name;
   std::string_view parameter;
   std::optional<double> LlamaCppFlags::*value;
-  double unset;  // with this number, or one below it, the file's value stays
+  double unset;  // at most this number: the file's value stays
 };
-// llama.cpp treats 0, or any negative number, as not given.
+// For flags that llama.cpp ignores only if they are negative.
 constexpr double below_zero = -0x1p-149;
 constexpr std::array number_flags = {
     NumberFlag{"--rope-scale", "factor", &LlamaCppFlags::factor, 0},
@@ -39,7 +39,7 @@ std::vector<std::string_view> flag_names() {
   return names;
 }
 
-// "--rope-scale" for rope_scale and rope-scale, too.
+// "--rope-scale" for "--rope-scale", "rope-scale" and "rope_scale".
 std::string flag_named(std::string_view key) {
   const std::size_t begin = std::min(key.find_first_not_of('-'), key.size());
   std::string flag = message("--", key.substr(begin));

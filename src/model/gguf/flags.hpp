@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes that a run of llama.cpp makes to a GGUF file: other values of its keys, and flags.
+// Changes to a GGUF file's model by a user of llama.cpp: other values of keys, and flags.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// The flags of llama.cpp; absent: the file decides (common/arg.cpp, src/llama-context.cpp).
+// Flags of llama.cpp (common/arg.cpp, src/llama-context.cpp); absent: the file decides.
 struct LlamaCppFlags {
   std::optional<std::string> scaling = {};  // none, linear, yarn
   std::optional<double> factor = {};        // of --rope-scale, or 1 / --rope-freq-scale
@@ -29,7 +29,7 @@ struct LlamaCppFlags {
   friend bool operator==(const LlamaCppFlags&, const LlamaCppFlags&) = default;
 };
 
-// The given flag that sets this parameter (of a rule, rope_type or base); empty if none was.
+// The given flag that sets this parameter (of a rule, rope_type or base); empty if there is none.
 [[nodiscard]] std::string_view flag_of(const LlamaCppFlags& flags, std::string_view parameter);
 
 struct GgufChanges {

@@ -36,8 +36,7 @@ GgufKeys::GgufKeys(const GgufMetadata& metadata, std::string_view architecture, 
     : prefix_(message(architecture, ".")), findings_(findings) {
   by_name_.reserve(metadata.keys.size());
   for (const GgufKey& key : metadata.keys) by_name_.push_back(&key);
-  // Keeps the first of equal names first. Not std::stable_sort, which needs memory and hides it if
-  // there is none.
+  // Keeps the order of equal names. (std::stable_sort allocates memory and hides a failure.)
   std::ranges::sort(by_name_, [](const GgufKey* one, const GgufKey* other) {
     return one->name != other->name ? one->name < other->name : one < other;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of one architecture in a GGUF file, named without its prefix: rope.freq_base stands for
+// The keys of one architecture in a GGUF file, without its prefix: rope.freq_base for
 // llama.rope.freq_base.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// The value of a key, and its name for notes about where the value comes from.
+// The value of a key, and its source.
 template <class T>
 struct Stated {
   std::optional<T> value;
@@ -25,8 +25,8 @@ struct Stated {
   [[nodiscard]] T or_else(T other) const { return value.value_or(other); }
 };
 
-// Writers of files use different widths of numbers, so every integer type is accepted for an
-// integer and every floating-point type for a number. Other types are errors.
+// Reads keys. Writers of files differ in widths of numbers, so every integer type is accepted for
+// an integer and every floating-point type for a number. Other types are errors.
 class GgufKeys {
  public:
   GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings);
@@ -36,10 +36,10 @@ class GgufKeys {
   [[nodiscard]] Stated<bool> boolean(std::string_view name) const;
   [[nodiscard]] Stated<std::string> text(std::string_view name) const;
   [[nodiscard]] Stated<std::vector<std::int64_t>> integers(std::string_view name) const;
-  // A list of integers, one for each layer, or one integer for all.
+  // A list with an integer for each layer, or one integer for all.
   [[nodiscard]] Stated<std::vector<std::int64_t>> one_or_each(std::string_view name,
                                                               std::int64_t count) const;
-  // An integer that must be given and at least 1.
+  // An integer, which must be given and at least 1.
   [[nodiscard]] Stated<std::int64_t> count(std::string_view name) const;
 
   [[nodiscard]] bool has(std::string_view name) const { return find(full(name)) != nullptr; }
@@ -69,7 +69,7 @@ class GgufKeys {
   Findings& findings_;
 };
 
-// A key that belongs to no architecture: general.architecture, split.no.
+// A key of no architecture: general.architecture, split.no.
 [[nodiscard]] const GgufKey* find_gguf_key(const GgufMetadata& metadata, std::string_view name);
 
 }  // namespace rotary

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths, base and scaling of full or sliding layers, as llama.cpp takes them from the keys:
+// Widths, base and scaling of full or sliding layers, as in llama.cpp:
 // llama_model_base::load_hparams in src/llama-model.cpp, load_arch_hparams in src/models/*.cpp, and
 // the YaRN factor in src/llama-context.cpp.
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
-// The width of a head's keys: attention.key_length, or the key that latent attention has instead,
-// else embedding_length / head_count.
+// The width of a head's keys: attention.key_length (latent attention has another key), else
+// embedding_length / head_count.
 std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {
@@ -67,9 +67,8 @@ void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
 }
 
-// Whether flags change the base and factor of these layers. Graphs that read a base of their own
-// for sliding layers take both from the file, whatever the flags say: get_rope_freq_base and
-// get_rope_freq_scale in src/llama-model.cpp.
+// Whether flags change the base and factor of these layers. They do not for sliding layers with
+// their own base: get_rope_freq_base and get_rope_freq_scale in src/llama-model.cpp.
 bool follows_flags(const GgufModelFile& file, LayerKind kind) {
   return kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
 }
@@ -107,7 +106,7 @@ double yarn_factor(const GgufModelFile& file, double factor) {
   return growth(factor, one) / growth(factor, all);
 }
 
-// Reads YaRN's parameters. For another rope type YaRN is off unless a flag turns it on.
+// Reads YaRN's parameters. For other rope types YaRN is off unless a flag turns it on.
 void read_yarn(const GgufModelFile& file, std::string_view type, LayerRope& layer) {
   const GgufKeys& keys = file.keys;
   const LlamaCppFlags& flags = file.flags;
@@ -126,7 +125,7 @@ void read_yarn(const GgufModelFile& file, std::string_view type, LayerRope& laye
   layer.beta_slow = flags.beta_slow.value_or(layer.beta_slow);
 }
 
-// 1 / freq_scale. A factor of 0 is llama.cpp's "none".
+// 1 / freq_scale. To llama.cpp a factor of 0 means none.
 double scaling_factor_of(const GgufModelFile& file) {
   const auto stated = file.keys.number("rope.scaling.factor");
   const auto old_name = file.keys.number("rope.scale_linear");
@@ -175,8 +174,7 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
     layer.attention_factor = attention * flags.attn_factor.value_or(1);
     return;
   }
-  // The operation multiplies by the growth for the layer's own factor; the context divides by the
-  // growth for the factor of full layers.
+  // The operation multiplies by the layer's own growth; the context divides by that of full layers.
   const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
   layer.attention_factor =

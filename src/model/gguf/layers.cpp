@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers slide, rotate and attend, as in llama.cpp: set_swa_pattern in src/llama-hparams.cpp,
-// load_swa_pattern in src/llama-model.cpp, and src/models/*.cpp.
+// From llama.cpp: set_swa_pattern in src/llama-hparams.cpp, load_swa_pattern in
+// src/llama-model.cpp, and src/models/*.cpp.
 #include "model/gguf/layers.hpp"
 
 #include <cstddef>
@@ -29,7 +29,7 @@ bool has_sliding_layers(const GgufKeys& keys, SlidingIf present, std::int64_t la
   return false;
 }
 
-// Reads a key with one truth value per layer into a member of every layer.
+// Reads a key with a boolean for each layer into a member of every layer.
 void read_each(const GgufKeys& keys, std::string_view name, bool GgufLayer::*member,
                GgufLayers& layers) {
   const auto list = keys.one_or_each(name, static_cast<std::int64_t>(layers.each.size()));
@@ -64,7 +64,7 @@ void read_pattern(const GgufKeys& keys, const SlidingForm& form, GgufLayers& lay
   }
 }
 
-// Whether a layer rotates. Mostly decided by constants in llama.cpp.
+// Whether a layer rotates, mostly by constants in llama.cpp.
 bool rotates(Rotating rotating, const GgufLayers& layers, std::size_t layer) {
   switch (rotating) {
     case Rotating::sliding:

@@ -18,8 +18,8 @@ struct GgufLayer {
 
 struct GgufLayers {
   std::vector<GgufLayer> each;
-  bool has_sliding = false;  // llama.cpp's swa_type: whether the model has sliding layers at all
-  Origin origin = Origin::family;  // who says which layers slide
+  bool has_sliding = false;        // llama.cpp's swa_type
+  Origin origin = Origin::family;  // of the layers that slide
   std::string key = {};
 };
 

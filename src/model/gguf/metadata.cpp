@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a GGUF file: header, keys, list of tensors, and the numbers of the rope tensors. Checks
-// what gguf_init_from_reader checks, in its order (ggml/src/gguf.cpp of llama.cpp at 0c1e5709).
+// Reads a GGUF file, with the checks of gguf_init_from_reader in their order (ggml/src/gguf.cpp of
+// llama.cpp at 0c1e5709).
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -42,7 +42,7 @@ void read_magic(FileWindow& file) {
   }
 }
 
-// A file of the other byte order has the version in its high bytes.
+// In a file with the other byte order the version is in the high bytes.
 void read_version(FileWindow& file, GgufMetadata& metadata) {
   auto version = file.number<std::uint32_t>();
   if (file.failed()) return;
@@ -56,7 +56,7 @@ void read_version(FileWindow& file, GgufMetadata& metadata) {
   file.not_supported("version must be 2 or 3, got ", version);
 }
 
-// Reads a count of things that take at least this many bytes each.
+// Reads the number of things of at least bytes_each bytes.
 std::uint64_t read_count(FileWindow& file, std::string_view of, std::uint64_t most,
                          std::uint64_t bytes_each) {
   const auto count = file.number<std::uint64_t>();
@@ -86,7 +86,7 @@ std::uint64_t alignment_of(FileWindow& file, const std::vector<GgufKey>& keys) {
   return 32;
 }
 
-// Reads a tensor's extents and returns its number of elements; nothing if that does not fit int64.
+// Reads a tensor's extents. Returns its number of elements, or nothing if that exceeds int64.
 std::optional<std::int64_t> read_extents(FileWindow& file, std::string_view name) {
   const auto dimensions = file.number<std::uint32_t>();
   if (dimensions > most_dimensions) {
@@ -122,7 +122,7 @@ void check_rope_tensor(FileWindow& file, const RopeTensor& tensor, std::int32_t 
   }
 }
 
-// Reads one entry of the list of tensors. Keeps it if it is a rope tensor.
+// Reads an entry of the list of tensors; keeps rope tensors.
 void read_tensor(FileWindow& file, std::uint64_t alignment, std::vector<RopeTensor>& kept) {
   const auto name_bytes = file.number<std::uint64_t>();
   if (name_bytes > most_tensor_name_bytes) {
@@ -147,7 +147,7 @@ void read_tensor(FileWindow& file, std::uint64_t alignment, std::vector<RopeTens
   }
 }
 
-// Reads the numbers of a tensor. start: where the tensors' data starts in the file.
+// Reads the numbers of a tensor. start: the start of the tensors' data in the file.
 GgufTensor read_values(FileWindow& file, const RopeTensor& tensor, std::uint64_t start) {
   GgufTensor read{.name = tensor.name, .values = {}};
   const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.values) * sizeof(float);
@@ -207,7 +207,7 @@ Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept {
     read_magic(file);
     if (!file.failed()) read_version(file, metadata);
     if (file.failed()) return file.error();
-    // The fewest bytes. A tensor takes a length, dimensions, a type and an offset; a key takes a
+    // The fewest bytes: a tensor has a length, dimensions, a type and an offset; a key has a
     // length, a byte, a type and a byte.
     metadata.tensors = read_count(file, "tensors", most_gguf_tensors, 24);
     const std::uint64_t keys = read_count(file, "keys", most_gguf_keys, 14);

@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view architecture_key = "general.architecture";
 constexpr std::string_view commit = "0c1e5709";
 
-// An error for a split file other than the first: only the first has the model's keys.
+// An error for a split file other than the first, which alone has the model's keys.
 Status check_split(const GgufMetadata& metadata) {
   const GgufKey* const number = find_gguf_key(metadata, "split.no");
   const GgufKey* const count = find_gguf_key(metadata, "split.count");
@@ -60,8 +60,7 @@ Result<GgufArchitecture> find_row(const GgufMetadata& metadata) {
                      "': ", row->refusal);
 }
 
-// The model's ALiBi. ggml's bias is -slope * distance, whether the key is before or after the
-// query.
+// The model's ALiBi. ggml's bias is -slope * |distance|.
 std::optional<RelativeBias> alibi_of(const GgufModelFile& file, std::int64_t heads,
                                      Sources& sources) {
   constexpr double usual = 8;
@@ -114,11 +113,11 @@ void resolve_bias(const GgufModelFile& file, ModelSpec& model) {
                             : t5_of(file, heads.value->front(), model.sources);
 }
 
-// The encoding of layers without a rope operation. Baichuan 13B has ALiBi instead.
+// The encoding of layers without a rope operation, such as ALiBi of Baichuan 13B.
 LayerEncoding encoding_without_rope(const GgufModelFile& file, ModelSpec& model) {
   resolve_bias(file, model);
   if (file.row.encoding != LayerEncoding::alibi || model.relative_bias) return file.row.encoding;
-  // MPT without ALiBi has a table of learned positions, Jais nothing.
+  // MPT without ALiBi has learned positions, Jais none.
   return file.row.name == "mpt" ? LayerEncoding::learned : LayerEncoding::none;
 }
 
@@ -215,7 +214,7 @@ GgufModel describe_file(const GgufModelFile& file, const ModelSpec& model) {
   return said;
 }
 
-// The soft cap on scores. llama.cpp applies Gemma 2's even if the key is absent.
+// The soft cap of Gemma 2, which llama.cpp applies even without the key.
 void resolve_softcap(const GgufModelFile& file, ModelSpec& model) {
   if (file.row.name != "gemma2") return;
   const auto stated = file.keys.number("attn_logit_softcapping");

@@ -16,8 +16,8 @@ namespace {
 
 constexpr float standing_still = 1e30F;
 
-// The factors in a tensor, one for each pair of the layer. The tensor of Step 3.5 is as long as its
-// widest layers need; the other layers take its first numbers.
+// The factors in a tensor, one for each pair of the layer. Step 3.5 has one tensor for its widest
+// layers; narrower layers take the first numbers.
 std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tensor,
                               const LayerRope& layer) {
   const auto pairs = static_cast<std::size_t>(layer.rotary_dim / 2);
@@ -38,9 +38,8 @@ std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tenso
   return factors;
 }
 
-// The frequencies as ggml's operation computes them, listed one by one. For combinations that no
-// rule of the library describes: a tensor's factors together with YaRN, YaRN in part, or a tensor's
-// factors with a factor on cos and sin.
+// The frequencies that ggml's operation computes, for combinations that no rule describes: a
+// tensor's factors with YaRN or with a factor on cos and sin, and YaRN in part.
 ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& factors) {
   const auto dimension = static_cast<double>(layer.rotary_dim);
   const auto pair_that_turns = [&](double turns) {
@@ -63,7 +62,7 @@ ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& fa
   return rule;
 }
 
-// Number of pairs that turn, if the factors only say which pairs turn and which do not.
+// Number of pairs that turn, if the factors only stop the others.
 std::optional<std::int64_t> turning_pairs(const std::vector<float>& factors) {
   const auto still =
       std::find_if(factors.begin(), factors.end(), [](float factor) { return factor != 1; });
@@ -112,7 +111,7 @@ Scaling longrope_of(const GgufModelFile& file, const LayerRope& layer, const Ggu
   }
   const std::int64_t context_tokens = file.keys.integer("context_length").or_else(0);
   const auto context = static_cast<double>(context_tokens);
-  // The flag for the original context is for YaRN only; the list is chosen by the file's.
+  // The flag for the original context affects YaRN only; the list depends on the file's key.
   const auto original_tokens =
       file.keys.integer("rope.scaling.original_context_length").or_else(context_tokens);
   const auto original = static_cast<double>(original_tokens);
@@ -147,8 +146,8 @@ Scaling scaling_of(const GgufModelFile& file, const LayerRope& layer) {
   return scaling_without_factors(layer);
 }
 
-// The axis of each pair, as the loop of ggml's operation deals them out (ggml_mrope_cache_init in
-// ops.cpp). `standing` is the fourth coordinate of M-RoPE, which is 0 for text and images.
+// The pairs of each axis in ggml's operation (ggml_mrope_cache_init in ops.cpp). standing: those of
+// M-RoPE's fourth coordinate, which is 0 for text and images.
 struct DealtPairs {
   std::vector<std::int64_t> of_axis = {0, 0, 0, 0};
   std::vector<std::int64_t> standing = {};
@@ -171,7 +170,7 @@ DealtPairs deal(const std::vector<std::int64_t>& sections, std::int64_t pairs, b
   return dealt;
 }
 
-// The sections in the file: three or four sizes, filled up with 0.
+// The sections in the file: three or four sizes, then zeros.
 std::optional<std::vector<std::int64_t>> sections_of(const GgufModelFile& file) {
   auto stated = file.keys.integers("rope.dimension_sections");
   if (!stated.value) return {};
@@ -271,7 +270,7 @@ void note_base(const GgufModelFile& file, LayerKind kind, Sources& sources) {
   note_key(sources, "base", file.keys.number(own ? "rope.freq_base_swa" : "rope.freq_base"));
 }
 
-// Records where the rule's parameters come from: keys of these names, tensors, or llama.cpp's code.
+// Records the sources of the rule's parameters: keys, tensors, or llama.cpp's code.
 void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& sources) {
   struct Named {
     std::string_view parameter;
@@ -319,7 +318,7 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
   for_each_parameter(scaling, note_parameter);
 }
 
-// If flags turn YaRN on, llama.cpp uses another trained context (n_ctx_train):
+// If flags turn YaRN on, llama.cpp changes the trained context: n_ctx_train in
 // llama_init_from_model.
 void stretch_context(const GgufModelFile& file, const LayerRope& layer, ModelRotary& rotary) {
   if (!file.flags.factor || layer.ext_factor == 0) return;

@@ -32,27 +32,27 @@ struct LayerRope {
   std::int64_t rotary_dim = 0;
   std::int64_t nope_head_dim = 0;  // MLA
   double base = 0;
-  double factor = 1;      // by which positions are divided
-  double ext_factor = 0;  // YaRN's; 0: none
+  double factor = 1;      // divides positions
+  double ext_factor = 0;  // of YaRN; 0: none
   double beta_fast = 32;
   double beta_slow = 1;
   std::int64_t original_context_tokens = 0;
   double attention_factor = 1;  // on cos and sin
   double alpha = 0;             // > 0: enlarges the base
-  bool has_factors = true;      // the file's rope tensors hold for these layers
+  bool has_factors = true;      // the file's rope tensors apply to these layers
   double softmax_factor = 1;
 
   friend bool operator==(const LayerRope&, const LayerRope&) = default;
 };
 
-// Errors and warnings go to file.keys.findings().
+// Reads one kind of layers. Errors and warnings go to file.keys.findings().
 [[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind);
 
 // The rotary embedding of one kind of layers. sources: the origins of values that both kinds share.
 [[nodiscard]] std::optional<ModelRotary> rotary_of(const GgufModelFile& file,
                                                    const LayerRope& layer, LayerKind kind);
 
-// The rope type of this file. For some architectures it depends on the file's sections.
+// The rope type, which may depend on the file's sections.
 [[nodiscard]] RopeType rope_type_of(const GgufModelFile& file);
 
 }  // namespace rotary

@@ -17,8 +17,8 @@
 namespace rotary {
 namespace {
 
-// Says which base the checkpoint probably had: the shortest decimal number that rounds to the
-// file's float32, if it is another number.
+// Adds the base that the checkpoint probably had, if it is not the file's float32: the shortest
+// decimal number that rounds to it.
 void add_base(const GgufModelFile& file, std::string_view name, std::vector<std::string>& said) {
   const auto stated = file.keys.number(name);
   if (!stated.value) return;
@@ -55,8 +55,7 @@ void add_rule(const GgufModelFile& file, std::vector<std::string>& said) {
       "drops it");
 }
 
-// Keys that llama.cpp reads for every architecture, and keys about attention that do not change
-// positions.
+// Keys that llama.cpp always reads, and keys of attention that do not change positions.
 constexpr std::string_view read_for_others =
     "rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.attn_factor "
     "rope.scaling.factor rope.scaling.finetuned rope.scaling.original_context_length "
@@ -159,7 +158,7 @@ void warn_about_lists(const StatedStretch& stated, Findings& findings) {
 void warn_about_missing(const GgufModelFile& file, const StatedStretch& stated) {
   Findings& findings = file.keys.findings();
   const auto& [original, context, factor, attention, type, has_lists] = stated;
-  // Files of a vocabulary have no tensors at all. The lists of longrope are checked elsewhere.
+  // Files of a vocabulary alone have no tensors. The lists of longrope are checked elsewhere.
   if (stated.is("longrope") || (file.metadata.tensors == 0 && !stated.is("yarn"))) return;
   constexpr std::string_view lists =
       "tensors rope_factors_long.weight and rope_factors_short.weight";
@@ -227,7 +226,7 @@ void warn_about_contradictions(const GgufModelFile& file) {
   if (findings.failed()) return;
   if (stated.is_stretched()) warn_about_factor(stated, findings);
   if (find_tensor(file, "rope_freqs.weight") != nullptr)
-    return;  // it replaces the lists, or is llama3's
+    return;  // it replaces the lists, or belongs to llama3
   if (stated.has_lists) return warn_about_lists(stated, findings);
   if (!stated.is_stretched()) warn_about_missing(file, stated);
 }

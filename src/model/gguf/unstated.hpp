@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what a GGUF file cannot state about the checkpoint it was made from, what it lacks, and
-// what it states without effect.
+// Finds facts about the checkpoint that a GGUF file cannot state, and missing or useless keys.
 #pragma once
 
 #include <string>
@@ -12,17 +11,16 @@ namespace rotary {
 
 [[nodiscard]] std::vector<std::string> unstated_in(const GgufModelFile& file);
 
-// Warns about keys of YaRN that the converter writes and llama.cpp does not read, and about missing
-// tensors without which llama.cpp refuses to load the file.
+// Warns about keys of YaRN that llama.cpp does not read, and about missing tensors without which it
+// does not load the file.
 void warn_about_yarn(const GgufModelFile& file);
 
-// Warns about lengths, factors and tensors that contradict each other.
+// Warns about lengths, factors and tensors that contradict one another.
 void warn_about_contradictions(const GgufModelFile& file);
 
 void warn_about_flags(const GgufModelFile& file);
 
-// Warns about keys of rope and attention that no reader has looked for and that llama.cpp does not
-// read for anything else. Call last.
+// Warns about keys of rope and attention that neither a reader nor llama.cpp reads. Call last.
 void warn_about_unread(const GgufModelFile& file);
 
 }  // namespace rotary

@@ -14,8 +14,7 @@
 namespace rotary {
 namespace {
 
-// The size in bytes of a value of each type, by the type's number; for strings the least size. 0
-// for arrays, which have no fixed size.
+// Bytes of a value, by the number of its type; for strings the fewest; 0 for arrays.
 constexpr std::array<std::uint64_t, 13> bytes_of_types = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
 
 constexpr std::uint64_t bytes_of(GgufType type) {
@@ -48,7 +47,7 @@ double floating_number(FileWindow& file, GgufType type) {
   return std::bit_cast<double>(file.number<std::uint64_t>());
 }
 
-// Reads an integer or a boolean. Values of uint64 above 2^63 - 1 wrap round.
+// Reads an integer or a boolean. uint64 values from 2^63 become negative.
 std::int64_t whole_number(FileWindow& file, GgufType type) {
   const std::uint64_t number = file.number(bytes_of(type));
   if (type == GgufType::boolean) return number != 0 ? 1 : 0;
@@ -96,7 +95,7 @@ void read_elements(FileWindow& file, GgufKey& key) {
   if (fits) key.value = std::move(values);
 }
 
-// Reads an array. strings: number of strings that may still be read; reduced by this array's.
+// Reads an array. strings: number of strings that may still be read, reduced by this array's.
 void read_array(FileWindow& file, GgufKey& key, std::uint64_t& strings) {
   key.element_type = read_type(file, key);
   if (!key.element_type) return;

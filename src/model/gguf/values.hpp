@@ -24,15 +24,14 @@ struct Describe<GgufType> {
       NamedEnumerator{GgufType::float64, "float64"}};
 };
 
-// Limits of this library. Every count is compared with them, and with the bytes left in the file,
-// before anything is allocated or repeated. Published files have at most a hundredth of each.
+// Limits, with which every count is compared before anything is allocated or repeated. Published
+// files have at most a hundredth of each.
 inline constexpr std::uint64_t most_gguf_keys = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t most_gguf_tensors = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_gguf_name_bytes = (std::uint64_t{1} << 16) - 1;
 inline constexpr std::uint64_t most_gguf_text_bytes = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t most_gguf_kept_bytes = std::uint64_t{1} << 24;
-// A limit, because every string of an array is read to find its end. A vocabulary has a few hundred
-// thousand.
+// Every string of an array is read to find its end. A vocabulary has a few hundred thousand.
 inline constexpr std::uint64_t most_gguf_strings = std::uint64_t{1} << 23;
 inline constexpr std::uint64_t most_kept_text_bytes = 1024;
 inline constexpr std::uint64_t most_kept_elements = 4096;

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The parser quotes raw bytes, which may not be UTF-8; messages must be.
+// The parser quotes bytes that may not be UTF-8, as messages must be.
 std::string in_ascii(std::string_view text) {
   std::string shown(text);
   for (char& c : shown) {
@@ -120,10 +120,9 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view document_;
-  std::span<const NonFinite> non_finite_;  // those still to come
+  std::span<const NonFinite> non_finite_;  // those that follow
   std::size_t strings_ = 0;                // keys included
-  // The open containers, outermost first. Values are added to the innermost only, so these pointers
-  // stay valid.
+  // The open containers, outermost first. Only the innermost grows, so these pointers stay valid.
   std::vector<Json*> open_;
   std::string key_;
   Json root_;
@@ -137,7 +136,7 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
     return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
                            text.size());
   }
-  // The parser would take a NUL for the end of the text and ignore what follows.
+  // The parser would take a NUL for the end of the text.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON for configs. nlohmann/json does the parsing. Refused here: duplicate keys, of which
-// nlohmann/json would keep the last, and too many levels of nesting.
+// Strict JSON for configs, parsed by nlohmann/json. Refuses duplicate keys and deep nesting, too.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +22,10 @@ inline constexpr int max_config_depth = 64;
 [[nodiscard]] Result<Json> parse_config(std::string_view text,
                                         std::string_view document = "config");
 
-// Text from outside as messages show it: its first bytes, cut between characters, without control
-// characters that would affect a terminal.
+// The first bytes of a text for messages, cut between characters, without control characters.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest = 60);
 
-// A value as messages show it: its JSON text, shortened.
+// A value's JSON text for messages, shortened.
 [[nodiscard]] std::string describe(const Json& value);
 [[nodiscard]] std::string describe(const std::string& value);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value. nlohmann/json reads and writes the text. Its own tree is not used: when that is
-// destroyed or half copied, it moves children to an allocated stack, which ends the process if
-// memory has run out. Nothing here allocates in a destructor, a move or a comparison.
+// A JSON value, which allocates nothing in a destructor, a move or a comparison. The tree of
+// nlohmann/json, which reads and writes the text, does so in its destructor and ends the process if
+// memory has run out.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ class Json {
   explicit Json(bool value) : value_(value) {}
   explicit Json(std::int64_t value) : value_(value) {}
   explicit Json(std::uint64_t value) : value_(value) {}
-  explicit Json(double value) : value_(value) {}  // a number only if it is finite
+  explicit Json(double value) : value_(value) {}  // no number if not finite
   explicit Json(std::string value) : value_(std::move(value)) {}
   explicit Json(const char* value) : value_(std::string(value)) {}
   explicit Json(Array value) : value_(std::move(value)) {}
@@ -42,7 +42,7 @@ class Json {
   [[nodiscard]] bool is_array() const { return holds<Array>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
 
-  // Each function requires a value of the type in its name; numbers are converted.
+  // These require a value of the type in the name; numbers are converted.
   [[nodiscard]] bool boolean() const { return std::get<bool>(value_); }
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] double number() const;
@@ -60,7 +60,7 @@ class Json {
   // JSON text; bytes that are not UTF-8 become U+FFFD.
   [[nodiscard]] std::string text() const;
 
-  // Numbers are equal if their values are: 1 == 1.0.
+  // Compares numbers by value: 1 == 1.0.
   friend bool operator==(const Json& one, const Json& other) noexcept;
   friend bool operator==(const Json& one, std::string_view text) noexcept {
     const auto* const own = std::get_if<std::string>(&one.value_);

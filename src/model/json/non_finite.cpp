@@ -16,7 +16,7 @@ constexpr std::array<std::pair<std::string_view, double>, 3> spellings = {
      {"Infinity", infinity},
      {"-Infinity", -infinity}}};
 
-// Steps through the text as a parser does, up to the first place that is not JSON.
+// Reads the text like a parser, up to the first place that is not JSON.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : found_{.text = std::string(text), .numbers = {}} {}
@@ -80,7 +80,7 @@ class Scanner {
   NonFiniteNumbers found_;
   std::size_t at_ = 0;
   std::size_t strings_ = 0;
-  char before_ = '\0';  // the last byte that is no blank; 0: none
+  char before_ = '\0';  // last byte that is no blank; 0: none
   std::string open_;    // brackets
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NaN, Infinity and -Infinity, which Python's json writes although JSON has no such numbers.
+// NaN, Infinity and -Infinity, which Python's json writes although JSON lacks them.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 namespace rotary {
 
 struct NonFinite {
-  std::size_t string;  // number of strings in the text, keys included, before its replacement
+  std::size_t string;  // number of strings, keys included, before it
   double value;
 };
 
 struct NonFiniteNumbers {
-  std::string text;  // with each number replaced by "" and spaces of the same length
+  std::string text;  // with each number replaced by "" and spaces
   std::vector<NonFinite> numbers;
 };
 
-// Replaces such numbers, where they are values, by others of the same length, so that a JSON parser
-// accepts the text and reports the right positions. The returned text is empty if there are none.
+// Replaces such values by others of equal length, so that a JSON parser accepts the text and
+// reports the right positions. The returned text is empty if there are none.
 [[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
 
 }  // namespace rotary

@@ -13,8 +13,7 @@
 namespace rotary {
 namespace {
 
-// Limits nesting to the depth allowed for configs, because later code goes through them level by
-// level.
+// Limits nesting to the depth of configs.
 Status check_depth(const ConfigOverride& change) {
   const auto levels = 2 + std::count(change.key.begin(), change.key.end(), '.');
   if (levels <= max_config_depth / 2) return {};
@@ -22,7 +21,7 @@ Status check_depth(const ConfigOverride& change) {
                           " objects, got ", levels - 2, ": ", shorten(change.key));
 }
 
-// The object that holds the key. Objects that are missing on the way are created.
+// The object that holds the key; creates missing objects on the way.
 Result<Json::Object*> object_around(Json& config, std::string_view key) {
   Json::Object* object = &config.object();
   std::string_view rest = key;
@@ -53,7 +52,7 @@ const Json* find_path(const Json& config, std::string_view path) {
   return found->is_object() ? find_path(*found, path.substr(dot + 1)) : nullptr;
 }
 
-// Takes the value of a key that is to get another name, and removes it from its old place.
+// Takes the value of ConfigOverride::from out of the config.
 Result<Json> take_renamed(Json& config, const ConfigOverride& change) {
   const Json* const found = find_path(config, change.from);
   if (found == nullptr) {
@@ -107,8 +106,8 @@ bool is_read(const std::string& key, const std::set<std::string>& asked) {
   return false;
 }
 
-// The key that was probably meant: one of the same name elsewhere (text_config.rope_theta), the
-// least nested, or else one with a similar spelling.
+// The key that was probably meant: the least nested with the same name (text_config.rope_theta), or
+// else one with a similar spelling.
 std::string meant(std::string_view key, const std::set<std::string>& asked) {
   std::vector<std::string_view> names;
   std::string_view same;

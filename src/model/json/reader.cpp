@@ -11,7 +11,7 @@ namespace rotary {
 
 namespace {
 
-// The value as a whole number; an integer may be written with a zero fraction.
+// The value as a whole number, which may have a zero fraction.
 std::optional<std::int64_t> whole(const Json& value) {
   if (value.is_integer()) return value.integer();
   const double number = value.is_number() ? value.number() : std::nan("");

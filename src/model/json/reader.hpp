@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of JSON objects one by one. Keeps the first error, so that a caller can read ten
-// keys and check for an error once at the end.
+// Reads the keys of JSON objects. Keeps the first error, so that callers need to check for errors
+// only once at the end.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace rotary {
 
-// An engine and those of its releases that read something differently from resolve().
+// An engine's releases that read something differently from resolve().
 struct DisputedBy {
   Engine engine = Engine::transformers;
   EngineVersion first = {};  // both inclusive
@@ -28,20 +28,19 @@ struct DisputedBy {
 inline constexpr DisputedBy transformers_5 = {Engine::transformers, {5, 0}, {9999, 0}};
 inline constexpr DisputedBy every_transformers = {Engine::transformers, {}, {9999, 0}};
 
-// A warning that an engine computes something else, of a kind that the rules of its dialect cannot
-// show.
+// A warning that an engine computes something else, which no rule of its dialect shows.
 struct Dispute {
   DisputedBy by;
   std::string text;
 };
 
-// The results of reading a document besides its values: the first error and the warnings. After an
-// error values may be missing, so code that needs them asks failed() first.
+// Errors and warnings about a document. After an error values may be missing, so code that needs
+// them asks failed() first.
 struct Findings {
   std::optional<Error> error;  // the first
   std::vector<std::string> warnings;
   std::vector<Dispute> disputes;
-  std::set<std::string>* asked = nullptr;  // gets the path of each key that a reader looks for
+  std::set<std::string>* asked = nullptr;  // receives the paths that readers look for
 
   [[nodiscard]] bool failed() const { return error.has_value(); }
   void fail(Error found) {
@@ -51,8 +50,7 @@ struct Findings {
   void warn(const Parts&... parts) {
     warnings.push_back(message(parts...));
   }
-  // Adds a warning that an engine differs; comparisons with that engine then never report the two
-  // as the same.
+  // Adds a warning that an engine differs, with which comparisons then never are Agreement::same.
   template <class... Parts>
   void dispute(const DisputedBy& by, const Parts&... parts) {
     warn(parts...);
@@ -60,18 +58,15 @@ struct Findings {
   }
 };
 
-// Reads one object of a document. Keys must be string literals, because the reader remembers which
-// were asked for.
+// Reads one object of a document. Keys must be string literals, because the reader remembers them.
 class Reader {
  public:
-  // path: what messages write before the object's keys: "" for a whole config, "rope_scaling." for
-  // an object in it.
+  // path: the text before keys in messages, "" for a config, "rope_scaling." for an object in it.
   Reader(const Json& object, std::string path, Findings& findings)
       : object_(&object), path_(std::move(path)), findings_(&findings) {}
 
-  // The value of a key. Nothing if it is absent, null or of another type; another type is also an
-  // error. Integers may be written with a zero fraction (8192.0); booleans and strings are not
-  // numbers.
+  // The value of a key; nothing if it is absent, null or of another type, which is also an error.
+  // Integers may have a zero fraction (8192.0); booleans and strings are not numbers.
   std::optional<double> number(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
@@ -79,14 +74,13 @@ class Reader {
   std::optional<std::vector<double>> numbers(std::string_view key);
   std::optional<Reader> object(std::string_view key);
 
-  // The value of a key that must be present: its absence is an error, and gives 0 or an empty
-  // value.
+  // The value of a key whose absence is an error and gives 0 or an empty value.
   double required_number(std::string_view key) { return required(key, number(key)); }
   std::int64_t required_integer(std::string_view key) { return required(key, integer(key)); }
   std::vector<double> required_numbers(std::string_view key) { return required(key, numbers(key)); }
 
-  // The value of a key; nullptr if it is absent or null. The key "" is never found, even if the
-  // config has it: families use it for keys that they do not have.
+  // The value of a key; nullptr if it is absent or null. The key "", which stands for no key in
+  // families, is never found.
   [[nodiscard]] const Json* find(std::string_view key) const;
   // Whether the key is present, even if its value is null.
   [[nodiscard]] bool has(std::string_view key) const { return look_for(key) != nullptr; }
@@ -96,10 +90,10 @@ class Reader {
 
   // Marks keys as asked for, so that they are not reported as unknown.
   void accept(std::span<const std::string_view> keys);
-  // Sets the text that error_about_others() adds to its message about this key.
+  // Sets a text that error_about_others() adds to its message about this key.
   void explain(std::string_view key, std::string_view why) { explanations_.emplace_back(key, why); }
-  // The error for the first key that has a value and was never asked for; nothing if there is none.
-  // Its message: "<key><is_not><the keys asked for>", with the most similar of these.
+  // The error for the first key with a value that was never asked for; nothing if there is none.
+  // Its message is "<key><is_not><the keys asked for>", with the most similar of these.
   [[nodiscard]] std::optional<Error> error_about_others(ErrorCode code,
                                                         std::string_view is_not) const;
 
@@ -133,8 +127,7 @@ class Reader {
     if (findings_->asked != nullptr) findings_->asked->insert(message(path_, key));
     return object_->find(key);
   }
-  // As find(), and remembers that the key was asked for. convert: gives an optional; if that is
-  // empty, the value is of another type than the wanted one.
+  // As find(), and remembers the key. convert: returns nothing for a value of another type.
   template <class Convert>
   auto read(std::string_view key, std::string_view wanted, Convert convert)
       -> decltype(convert(std::declval<const Json&>()));

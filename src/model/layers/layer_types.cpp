@@ -19,8 +19,8 @@ constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 constexpr std::string_view linear = "linear_attention";
 
-// ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.24, the older names that it
-// replaces, and those of models with code of their own. window_attention occurs in image models.
+// ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.24, older names, and names of
+// models with their own code.
 constexpr std::string_view with_attention =
     "full_attention sliding_attention chunked_attention window_attention indexed_attention "
     "compressed_sparse_attention heavily_compressed_attention minimax_m3_sparse hybrid "
@@ -29,7 +29,7 @@ constexpr std::string_view with_attention =
 constexpr std::string_view without_attention =
     "linear_attention mamba mamba2 conv recurrent mlp moe linear lightning";
 
-// Whether the config has a rope dictionary for each layer type: then these are all the names.
+// Whether the config has a rope dictionary for each layer type, so that there are no other types.
 bool has_dictionaries(const Reader& config) {
   const auto has_one = [&](std::string_view key) {
     const Json* const found = config.find(key);
@@ -41,7 +41,7 @@ bool has_dictionaries(const Reader& config) {
   return has_one("rope_parameters") || has_one("rope_scaling");
 }
 
-// Adds an error for an unknown name: the layer may have no attention, or rotate differently.
+// Adds an error for an unknown name, whose layer may have no attention or rotate differently.
 void check_name(Reader& config, std::string_view key, const std::string& name) {
   if (has_word(with_attention, name) || has_word(without_attention, name)) return;
   std::vector<std::string_view> known;
@@ -67,7 +67,7 @@ LayerTypes from_list(Reader& config, std::string_view key, const Json& list) {
   return types;
 }
 
-// Lists with a number per layer for its type: 0 and 1 in attn_type_list and hybrid_layer_pattern,
+// Lists with a number for each layer's type: 0 and 1 in attn_type_list and hybrid_layer_pattern,
 // ratios in compress_ratios.
 struct NumberedTypes {
   std::string_view key;
@@ -118,7 +118,7 @@ LayerTypes from_indices(Reader& config, const IndexedType& meaning, std::int64_t
   return types;
 }
 
-// jamba: every attn_layer_period-th layer, beginning with attn_layer_offset, has attention.
+// jamba: every attn_layer_period-th layer from attn_layer_offset has attention.
 LayerTypes from_period(Reader& config, std::int64_t layers) {
   const std::int64_t every = config.integer("attn_layer_period").value_or(1);
   const std::int64_t offset = config.integer("attn_layer_offset").value_or(0);
@@ -185,7 +185,7 @@ LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
   return types;
 }
 
-// nemotron-nas: what each layer has; "no_op" is no attention, or a linear map in its place.
+// nemotron-nas: an entry for each layer; "no_op", or a linear map, means no attention.
 LayerTypes from_block_configs(Reader& config) {
   const Json& list = *config.find("block_configs");
   LayerTypes types;
@@ -223,7 +223,7 @@ bool is_full(FullLayer rule, std::int64_t layer, std::int64_t interval) {
   return is_last;
 }
 
-// An interval as a number or, in EXAONE's configs, as the types of its layers: "LLLG".
+// An interval as a number or, in EXAONE's configs, as types of layers: "LLLG".
 std::int64_t read_interval(Reader& config, const LayerPattern& pattern) {
   const std::string_view key = pattern.interval_key;
   const Json* const value = config.find(key);
@@ -303,7 +303,7 @@ std::vector<std::string> read_layer_types(Reader& config, const Family& family,
   if (const std::string_view alias = family.layers.pattern.alias_of_full; !alias.empty()) {
     std::replace(types.begin(), types.end(), std::string(full), std::string(alias));
   }
-  // Layers that predict several tokens at once may follow those of the model.
+  // The list may also have layers that predict several tokens at once.
   const bool may_be_longer = family.rope.labels != RopeLabels::layer_types;
   const auto count = static_cast<std::int64_t>(types.size());
   if (layers && may_be_longer && count > *layers) {

@@ -14,17 +14,16 @@
 
 namespace rotary {
 
-// A layer whose queries attend to an image, where text positions mean nothing (Llama 3.2 Vision).
+// A layer whose queries attend to an image, without text positions (Llama 3.2 Vision).
 inline constexpr std::string_view cross_attention = "cross_attention";
 
-// One entry for each layer: from the config's list under any of its names, else from the family's
-// pattern; empty if neither exists. layers: the number of layers in the config. Notes which it was.
+// One entry for each layer, from the config's list under any of its names, else from the family's
+// pattern; empty without both. layers: their number in the config. Notes the source.
 [[nodiscard]] std::vector<std::string> read_layer_types(Reader& config, const Family& family,
                                                         std::optional<std::int64_t> layers,
                                                         Sources& sources);
 
-// Whether a layer of this type has attention: all types but convolutions, feed-forward layers and
-// recurrent token mixers.
+// Whether a layer of this type has attention.
 [[nodiscard]] bool has_attention(std::string_view layer_type);
 
 }  // namespace rotary

@@ -22,7 +22,7 @@ std::optional<std::size_t> layer_number(std::string_view text, std::size_t layer
   return is_number && number < layers ? std::optional(number) : std::nullopt;
 }
 
-// Reads the key in the layers' own objects; `otherwise` for layers that say nothing.
+// Reads the key in the layers' own objects; `otherwise` for layers without it.
 PerLayer values_of(Reader& object, std::string_view key, std::size_t layers,
                    std::int64_t otherwise) {
   PerLayer values(layers, otherwise);
@@ -39,7 +39,7 @@ PerLayer values_of(Reader& object, std::string_view key, std::size_t layers,
   return values;
 }
 
-// The common value of the layers of one type; all other layers must have the config's own.
+// The common value of the layers of a type; all other layers must have the config's value.
 struct OfOneType {
   std::string_view key;
   std::string_view type;  // empty: no type may differ
@@ -67,7 +67,7 @@ std::int64_t read_of_type(Reader& object, const OfOneType& wanted, const ModelCo
 bool changes_positions(const ModelConfig& config, std::string_view key) {
   constexpr std::string_view others =
       "max_position_embeddings layer_type position_embedding_type original_max_position_embeddings";
-  if (key == "hidden_size" || key == "num_attention_heads") {  // whose quotient may be head_dim
+  if (key == "hidden_size" || key == "num_attention_heads") {  // head_dim may be their quotient
     return !config.family.head.latent && !config.reader.has(config.family.keys.head_dim);
   }
   return speaks_of_rope(key) || has_word(others, key);

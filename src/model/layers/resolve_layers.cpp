@@ -14,7 +14,7 @@ namespace {
 
 using Rotates = std::vector<bool>;  // one per layer
 
-// The list under this key, with at least one entry per layer; empty if absent.
+// The list under this key, with at least one entry for each layer; empty if absent.
 std::vector<double> read_per_layer(const ModelConfig& config, std::string_view key) {
   auto values = config.reader.numbers(key).value_or(std::vector<double>());
   if (!values.empty() && static_cast<std::int64_t>(values.size()) < *config.layers) {
@@ -55,7 +55,7 @@ Rotates where(const ModelConfig& config, Holds holds) {
   return rotates;
 }
 
-// mllama's class has layer 3 and every fifth after it without the key.
+// Without the key mllama's class has layer 3 and every fifth layer after it.
 Rotates by_cross_attention(const ModelConfig& config) {
   const auto list = config.reader.numbers("cross_attention_layers");
   return where(config, [&](std::size_t i) {
@@ -68,7 +68,7 @@ Rotates by_base(const ModelConfig& config) {
   return where(config, [&](std::size_t i) { return list.empty() || list[i] != 0; });
 }
 
-// Muse: the base is that of rope_parameters; the list says only which layers rotate.
+// Muse: the list says only which layers rotate; the base is that of rope_parameters.
 Rotates by_nonzero_theta(const ModelConfig& config, double base) {
   for (const double each : read_per_layer(config, "layer_rope_theta")) {
     if (each == 0 || each == base) continue;
@@ -94,7 +94,7 @@ Rotates by_window(const ModelConfig& config) {
                [&](std::size_t i) { return i >= types.size() || types[i] == "sliding_attention"; });
 }
 
-// Notes the list that says which layers rotate, if it decides more than layer_types does.
+// Notes the list that says which layers rotate.
 void note_list(const ModelConfig& config, std::string_view key, Sources& sources) {
   note(sources, "layer_types", stated_if(config.reader.find(key) != nullptr), key);
 }
@@ -143,7 +143,7 @@ QueryTemperature temperature_of_beta(const ModelConfig& config) {
       .scale = rope.llama_4_scaling_beta, .interval_tokens = original.value_or(0), .offset = 0};
 }
 
-// attn_temperature_tuning: true or absence means yes; published configs also use the number 4.
+// attn_temperature_tuning: true, the number 4 (in published configs) or absence means yes.
 bool tunes_temperature(Reader& config) {
   constexpr std::string_view key = "attn_temperature_tuning";
   const Json* const value = config.find(key);
@@ -151,7 +151,7 @@ bool tunes_temperature(Reader& config) {
   return config.boolean(key).value_or(true);
 }
 
-// Temperature of the layers that do not rotate, with the defaults of configuration_llama4.py.
+// The temperature of layers that do not rotate, with the defaults of configuration_llama4.py.
 QueryTemperature temperature_of_llama4(Reader& config) {
   const bool is_on = tunes_temperature(config);
   const std::int64_t interval = config.integer("floor_scale").value_or(8192);

@@ -20,7 +20,7 @@ namespace {
 
 using Dimension = std::optional<std::int64_t>;
 
-// int(head_dim * fraction), as Transformers computes it.
+// int(head_dim * fraction), as in Transformers.
 Dimension partial_dimension(double fraction, std::int64_t head_dim, const ModelConfig& config) {
   const std::string_view own = config.family.part.key;
   const std::string_view key = own.empty() ? "partial_rotary_factor" : own;
@@ -37,8 +37,7 @@ Dimension partial_dimension(double fraction, std::int64_t head_dim, const ModelC
   return dimension;
 }
 
-// Applies the key rotary_dim in families that use a fraction: it has no effect, or it replaces the
-// fraction.
+// Applies the key rotary_dim in families that use a fraction (RotaryDimKey).
 Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
                    std::optional<double> fraction) {
   Reader& reader = config.reader;
@@ -96,7 +95,7 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
       return dimension;
     }
   }
-  if (config.family.head.latent) {  // head_dim is already that of the rotated tensor
+  if (config.family.head.latent) {  // head_dim is that of the rotated tensor
     const double cut =
         static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
     const double whole = config.reader.number("head_dim").value_or(0);
@@ -154,8 +153,8 @@ double base_of(const ModelConfig& config, const RopeParameters& rope, const Laye
   return 0;
 }
 
-// yarn_apply_mscale of DeepSeek-V3 and similar: g(factor, mscale_all_dim)² for every rope_type but
-// default, where g(f, m) = 0.1 m ln f + 1, and 1 for f <= 1.
+// yarn_apply_mscale of DeepSeek-V3: g(factor, mscale_all_dim)² for every rope_type but default,
+// where g(f, m) = 0.1 m ln f + 1, or 1 for f <= 1.
 double softmax_factor(const ModelConfig& config, Reader& dictionary) {
   if (!config.family.head.latent) return 1;
   const double mscale = dictionary.number("mscale_all_dim").value_or(0);
@@ -175,7 +174,7 @@ double softmax_factor(const ModelConfig& config, Reader& dictionary) {
   return g * g;
 }
 
-// Records where the parameters of a rule come from, under the names that configs use for them.
+// Records the sources of a rule's parameters, under their names in configs.
 struct ParameterSources {
   const ModelConfig& config;
   const LayerTypeRope& rope;
@@ -189,8 +188,7 @@ struct ParameterSources {
     }
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
-    // Only these keys are looked for outside the dictionary: an override that sets another key
-    // there must be refused, as no reader asks for it.
+    // Only these keys may be outside the dictionary; overrides of others there are refused.
     const bool may_be_beside = key == original || (key == "partial_rotary_factor" && !found);
     const bool is_beside =
         may_be_beside && !config.layout.is_nested && config.reader.find(key) != nullptr;
@@ -212,8 +210,7 @@ struct ParameterSources {
   const Scaling& scaling;
 };
 
-// Whether use_dynamic_ntk of Qwen 1 is on: a switch outside the dictionary, which its published
-// files leave out.
+// Whether use_dynamic_ntk of Qwen 1 is on, a key outside the dictionary.
 bool doubles(const ModelConfig& config) {
   return config.family.rope.dialect == RopeDialect::qwen &&
          config.reader.boolean("use_dynamic_ntk").value_or(false);
@@ -244,7 +241,7 @@ Scaling nomic_rule(const ModelConfig& config) {
   return rule;
 }
 
-// Records the rule of one embedding and what its family fixes.
+// Records the rule of an embedding and the values that its family fixes.
 void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scaling& scaling,
                Sources& sources) {
   const bool is_named =
@@ -264,8 +261,8 @@ void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scali
   note(sources, "rounding", Origin::family);
 }
 
-// With ggml's numerics, drops the axes and warns: text has the same position on every axis, and
-// ggml's operation takes one position per token.
+// With ggml's numerics, drops the axes and warns, because ggml's operation takes one position for
+// each token. Text has the same position on every axis.
 void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
   if (rotary.spec.numerics != Numerics::ggml || !rotary.spec.axes) return;
   if (rotary.spec.axes->exponents != AxisExponents::shared) return;
@@ -275,8 +272,7 @@ void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
   rotary.spec.axes.reset();
 }
 
-// Checks the requirements of the scaling rule and reports a broken one as an error of the config.
-// Uses the requested context if there is one; any other would do.
+// Reports a broken requirement of the scaling rule as an error of the config.
 void check_spec(const RotarySpec& spec, const ModelConfig& config, const ResolveOptions& options,
                 const Reader& dictionary) {
   const auto context =

@@ -9,7 +9,7 @@
 
 namespace rotary {
 
-// make_frequencies() accepts the result's spec. Nothing after an error.
+// A rotary embedding whose spec make_frequencies() accepts; nothing after an error.
 [[nodiscard]] std::optional<ModelRotary> resolve_rotary(const ModelConfig& config,
                                                         const LayerTypeRope& rope,
                                                         const ResolveOptions& options);

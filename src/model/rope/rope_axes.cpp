@@ -36,7 +36,7 @@ void take_sections(LayerTypeRope& rope, Reader& reader) {
   }
 }
 
-// Replaces a rope type that names axes and no rule by the rule that applies.
+// Replaces a rope type that names axes by the rule that applies.
 void replace_type(LayerTypeRope& rope, std::string_view type, std::string_view rule) {
   for (const std::string_view key : {"rope_type", "type"}) {
     const auto found = rope.dictionary.object().find(key);
@@ -45,8 +45,8 @@ void replace_type(LayerTypeRope& rope, std::string_view type, std::string_view r
   }
 }
 
-// Adds an error for a rope type other than axial or default. All classes of towers call
-// compute_axial_rope_parameters; other rules change the frequencies of a whole head.
+// Adds an error for a rope type other than axial or default, because all classes of towers call
+// compute_axial_rope_parameters.
 void check_axial(const LayerTypeRope& rope, Reader& reader) {
   for (const std::string_view key : {"rope_type", "type"}) {
     const Json* const found = rope.dictionary.find(key);
@@ -60,7 +60,7 @@ void check_axial(const LayerTypeRope& rope, Reader& reader) {
 }
 
 // Ming's video_rope: sections for time, height and width, where height and width take turns for the
-// fastest pairs. Puts the sections in the order of AxesForm::order, in which pairs are dealt out.
+// fastest pairs. Puts the sections in the order of AxesForm::order.
 void take_video_rope(LayerTypeRope& rope, Reader& reader) {
   const auto is_video = [&](std::string_view key) {
     const Json* const found = rope.dictionary.find(key);
@@ -92,8 +92,8 @@ void check_sum(const Counts& counts, std::string_view key, std::int64_t pairs, R
   reader.malformed(key, " must add up to the pairs of a head, ", pairs, "; got ", sum);
 }
 
-// The number of pairs of each axis, in the order in which pairs are dealt out. Empty: the model is
-// read for text alone.
+// The number of pairs of each axis, in the order in which axes get pairs. Empty: the model is read
+// for text alone.
 struct Shares {
   Counts counts = {};
   Origin origin = Origin::family;
@@ -106,8 +106,8 @@ Counts without_zeros(const AxesForm& form) {
   return counts;
 }
 
-// Limits the sections of a class that deals pairs out in turn, for heads with another number of
-// pairs. As in the class's slices, no axis but the first gets more than every n-th pair.
+// Fits the sections of a class whose axes take turns to heads with another number of pairs. As in
+// the class's slices, no axis but the first gets more than every n-th pair.
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;
@@ -119,7 +119,7 @@ Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   return counts;
 }
 
-// mrope_section, or what the class assumes.
+// mrope_section, or the default of the class.
 Shares sections_of(const ModelConfig& config, const LayerTypeRope& rope, std::int64_t pairs) {
   const AxesForm& form = config.family.axes;
   Reader dictionary(rope.dictionary, rope.path, config.reader.findings());
@@ -146,7 +146,7 @@ Shares sections_of(const ModelConfig& config, const LayerTypeRope& rope, std::in
   return {.counts = usual, .origin = Origin::class_default, .key = section_key};
 }
 
-// A list of the features of each axis, in the config itself.
+// A list with the number of features of each axis, in the config itself.
 Shares listed_features(const ModelConfig& config, std::int64_t pairs) {
   const AxesForm& form = config.family.axes;
   Reader& reader = config.reader;
@@ -179,7 +179,7 @@ Shares equal_shares(const ModelConfig& config, std::int64_t pairs) {
   return {.counts = Counts(static_cast<std::size_t>(count), pairs / count)};
 }
 
-// Wan: a third of the head for each of the last two, rounded down to pairs; the first has the rest.
+// Wan: a third of the pairs, rounded down, for each of the last two axes; the first has the rest.
 Shares thirds(std::int64_t pairs) {
   const std::int64_t third = pairs / 3;
   return {.counts = {pairs - 2 * third, third, third}};
@@ -212,7 +212,7 @@ Shares shares_of(const ModelConfig& config, const LayerTypeRope& rope, std::int6
   return {};
 }
 
-// How pairs are arranged. For an unknown family the config decides.
+// The arrangement of pairs; for an unknown family the config decides.
 AxisArrangement arrangement_of(const ModelConfig& config, const LayerTypeRope& rope) {
   const AxisArrangement own = config.family.axes.arrangement;
   if (!rope.interleaves) return own;

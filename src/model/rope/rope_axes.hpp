@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions with several axes: what a family's row and the keys of a rope dictionary say of them.
+// Positions with several axes, from a family's row and the keys of a rope dictionary.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace rotary {
 
-// Takes the keys about axes out of the dictionary: mrope_section and its companions, and rope types
-// that mean nothing but axes. The reader of the scaling rule then does not see them.
+// Takes mrope_section and similar keys, and rope types that mean only axes, out of the dictionary,
+// so that the reader of the scaling rule does not see them.
 void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings);
 
-// The axes of an embedding that turns `pairs` pairs; nothing if positions have one axis. If a
-// family's axes are not known, the model is read for text alone, with a warning. Adds an error for
-// lists that do not fit the pairs. Notes in `sources` where the axes come from.
+// The axes of an embedding with this number of pairs; nothing if positions have one axis. If a
+// family's axes are unknown, the model is read for text alone, with a warning. Adds an error for
+// lists that do not fit the pairs.
 [[nodiscard]] std::optional<Axes> resolve_axes(const ModelConfig& config, const LayerTypeRope& rope,
                                                std::int64_t pairs, Sources& sources);
 

@@ -22,14 +22,14 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-// Switches that change nothing while they have this value.
+// Switches that have no effect with this value.
 constexpr std::string_view harmless_if_true =
     "rope rotary rope_full_precision use_rope original_rope use_rotary_pos_emb";
 constexpr std::string_view harmless_if_false =
     "use_mrope rotary_value use_mem_rope rope_interleaved use_layer3d_rope "
     "position_embedding_xdrope";
 
-// Keys that choose which kernels rotate, not how (in original files of Phi, ERNIE, Megatron).
+// Keys that choose kernels (in original files of Phi, ERNIE, Megatron).
 constexpr std::string_view kernel_choices = "flash_rotary fuse_rope apply_rope_fusion";
 
 bool is_harmless(std::string_view key, const Json& value) {
@@ -40,7 +40,7 @@ bool is_harmless(std::string_view key, const Json& value) {
          has_word(value.boolean() ? harmless_if_true : harmless_if_false, key);
 }
 
-// The keys that only families with these layers, or with these labels, read.
+// The keys that only families with these layers or labels read.
 std::string_view keys_of(RotaryLayers rotating) {
   if (rotating == RotaryLayers::no_rope_layers) return "no_rope_layers no_rope_layer_interval";
   const bool has_bases =
@@ -53,13 +53,13 @@ std::string_view keys_of(RopeLabels labels) {
   return labels == RopeLabels::per_layer_lists ? "partial_rotary_factors" : "";
 }
 
-// Keys that some family reads. Configs of others may have inherited them.
+// Keys that some family reads and configs of others may have inherited.
 constexpr std::array<std::string_view, 12> known = {
     "swa_rope_theta",  "rope_theta",      "rope_scaling",          "rope_parameters",
     "rotary_pct",      "rotary_emb_base", "partial_rotary_factor", "rotary_dim",
     "rope_interleave", "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
-// Keys of SAM 2's attention to memories: the sizes of its grids, and what training leaves out.
+// Keys of SAM 2's attention to memories: sizes of grids, and dropout.
 constexpr std::string_view of_memories =
     "memory_attention_rope_feat_sizes memory_attention_rope_q_sizes memory_attention_rope_k_sizes "
     "memory_attention_rope_dropout rope_feat_sizes rope_dropout";
@@ -116,13 +116,13 @@ void check_rope_keys(Reader& config, const Family& family) {
   for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     const std::string_view name = key;
-    // The indexer of DeepSeek-V3.2 and GLM-5 selects keys to attend to; it is not described here.
+    // DeepSeek-V3.2's and GLM-5's indexer selects keys to attend to; no spec describes it.
     if (is_harmless(key, value) || (family.head.latent && key == "indexer_rope_interleave") ||
         (!family.head.divided_by.empty() && has_word(of_memories, key))) {
       config.accept({&name, 1});  // the config's tree outlives its reader
       continue;
     }
-    // For an unknown model it is not known whether it reads the key.
+    // An unknown model may read the key.
     if (family.model_type.empty()) {
       refuse_rope_key(config, key, value, way_round(config, key));
       return;

@@ -24,15 +24,14 @@ struct Dictionary {
   Origin origin = Origin::stated;
 };
 
-// Whether the class reads a dictionary for each layer type, or for each other label.
+// Whether the class reads a dictionary for each layer type or other label.
 bool reads_types(const Family& family) {
   const bool has_defaults = family.rope.otherwise.find('{', 1) != std::string_view::npos;
   return family.rope.two_bases || has_defaults || family.rope.labels != RopeLabels::layer_types ||
          family.layers.rotating == RotaryLayers::with_parameters;
 }
 
-// Whether a labelled dictionary may be for no layer at all. That is so in classes whose code names
-// the layer types, because a model may lack layers of a type.
+// Whether a labelled dictionary may be for no layer: if the class's code names the layer types.
 bool may_be_unused(const Family& family, std::string_view label) {
   constexpr std::string_view labels =
       "full_attention sliding_attention indexed_attention hybrid hybrid_sliding";
@@ -45,8 +44,8 @@ bool is_nested(const Json& dictionary) {
          std::ranges::all_of(members, &Json::is_object, &Json::Object::value_type::second);
 }
 
-// Keeps only the dictionaries of layer types; classes ignore other entries. null means that a layer
-// type has no dictionary.
+// Keeps only the dictionaries of layer types, as classes ignore other entries. null means that a
+// layer type has no dictionary.
 void keep_types(Reader& config, const Family& family, Dictionary& found) {
   Json::Object& members = found.json.object();
   const auto value_of = &Json::Object::value_type::second;
@@ -65,8 +64,7 @@ void keep_types(Reader& config, const Family& family, Dictionary& found) {
   });
 }
 
-// Fills gaps in the dictionaries of layer types: first with a base that the config gives outside
-// them, then with the class's defaults.
+// Fills gaps in dictionaries of layer types with a base outside them, then with class defaults.
 void fill_types(Reader& config, const Family& family, Dictionary& found) {
   const auto defaults = parse_json(family.rope.otherwise, "RopeForm::otherwise");
   if (!defaults) return;
@@ -81,7 +79,7 @@ void fill_types(Reader& config, const Family& family, Dictionary& found) {
 }
 
 // The dictionary that applies: rope_scaling (the older name) if it is not empty, else
-// rope_parameters, even an empty one. Without either, the default of the family's class.
+// rope_parameters, even if empty, else the default of the family's class.
 Dictionary find_dictionary(Reader& config, const Family& family) {
   Dictionary found;
   if (!family.rope.is_read) return found;
@@ -129,7 +127,7 @@ LayerTypeRope labelled(std::string label, Json dictionary, const std::string& pa
           .path = std::move(own_path)};
 }
 
-// One dictionary for each label. Every label must be the type of some layer, and each type with
+// A dictionary for each label. Every label must be the type of some layer, and each type with
 // attention must have a dictionary.
 RopeLayout nested(const Dictionary& dictionary, const Family& family,
                   const std::vector<std::string>& labels, Findings& findings) {
@@ -166,8 +164,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Sets the dictionary's base, if it has none, to the one that the config gives outside the
-// dictionaries.
+// Gives a dictionary without a base the one outside the dictionaries.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
@@ -181,8 +178,7 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
-// The keys that rope_scaling adds to a dictionary that has a rope_type. The older key `type` does
-// not replace that.
+// The keys that rope_scaling adds to a dictionary with a rope_type, which `type` does not replace.
 Json added_by(Reader& scaling) {
   Json added = scaling.json();
   const Json* const type = scaling.find("type");
@@ -201,7 +197,7 @@ void refuse_flat(Reader& config, const Family& family, const Dictionary& flat) {
       flat.json.size() > 0 ? shorten(flat.json.text()) : "none");
 }
 
-// UltraBERT: a list of bases takes the place of rope_parameters, a single base does not.
+// UltraBERT: a list of bases replaces rope_parameters; a single base does not.
 void check_bases(Reader& config, const Family& family, const Dictionary& dictionary) {
   const bool is_given = config.find("rope_parameters") != nullptr;
   const Json* const base = config.find("rope_theta");
@@ -212,7 +208,7 @@ void check_bases(Reader& config, const Family& family, const Dictionary& diction
   }
 }
 
-// Handles rope_parameters that are one dictionary, in a class that expects one for each layer type.
+// Handles a single dictionary rope_parameters in a class that expects one for each layer type.
 void find_flat(Reader& config, const Family& family) {
   const Json* const flat = config.find("rope_parameters");
   if (flat == nullptr || flat->size() == 0) return;
@@ -225,7 +221,7 @@ void find_flat(Reader& config, const Family& family) {
   }
 }
 
-// As convert_rope_params_to_dict of Gemma 3 and similar: rope_scaling is added to the dictionaries.
+// Adds rope_scaling to the dictionaries, as convert_rope_params_to_dict of Gemma 3 and similar.
 void add_scaling(Reader& config, const TwoBases& bases, Json::Object& types) {
   auto scaling = config.object("rope_scaling");
   if (!scaling || scaling->members().empty()) return;

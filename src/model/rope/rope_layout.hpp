@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rope dictionaries of a config, one for all layers or one for each layer type, converted from
-// all older forms to that of Transformers 5, in which each dictionary states its base.
+// The rope dictionaries of a config, for all layers or for each layer type, converted to the form
+// of Transformers 5, in which each dictionary states its base.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace rotary {
 
 struct LayerTypeRope {
   std::optional<std::string> layer_type;       // absent: all layers
-  Json dictionary;                             // read by the rule; an object
-  std::string path;                            // as in ConfigObject
+  Json dictionary;                             // an object
+  std::string path;                            // as in Reader
   std::vector<std::int64_t> sections = {};     // mrope_section
   std::optional<bool> interleaves = {};        // mrope_interleaved
-  double llama_4_scaling_beta = 0;             // 0: queries do not grow
+  double llama_4_scaling_beta = 0;             // 0: no query temperature
   Origin origin = Origin::stated;              // of the dictionary's keys
-  std::vector<std::string_view> assumed = {};  // keys whose value is always that of the class
+  std::vector<std::string_view> assumed = {};  // keys whose value is the class's
   std::string_view base_key = "rope_theta";    // the key that states the base
 
-  // Where the value of a key comes from. Also valid for keys that the dictionary does not have.
+  // The source of a key's value, or of a key that the dictionary lacks.
   [[nodiscard]] Origin origin_of(std::string_view key) const {
     const bool is_assumed = dictionary.find(key) == nullptr ||
                             std::find(assumed.begin(), assumed.end(), key) != assumed.end();
@@ -38,7 +38,7 @@ struct LayerTypeRope {
 struct RopeLayout {
   std::vector<LayerTypeRope> ropes;   // at least one
   std::vector<std::size_t> of_layer;  // index into ropes; empty if the layers are unknown
-  bool is_nested = false;             // false: one dictionary; keys beside it may add to it
+  bool is_nested = false;             // false: one dictionary, to which keys beside it may add
 };
 
 // layer_types: the type of each layer, or empty. After an error the layout is incomplete.

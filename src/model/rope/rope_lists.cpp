@@ -14,8 +14,8 @@ constexpr double default_base = 10000;            // configuration_step3p7.py, d
 constexpr double default_compress_base = 160000;  // configuration_deepseek_v4.py
 constexpr std::size_t max_bases = 16;             // models have two
 
-// Copies the list's entry to the dictionary of each layer type. Layers of one type must have the
-// same entry, because the class takes the first.
+// Copies the list's entry to the dictionary of each layer type. Layers of a type must have the same
+// entry, because the class takes the first.
 void spread(Reader& config, std::string_view list_key, std::string_view key,
             const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
   const auto values = config.numbers(list_key);
@@ -99,7 +99,7 @@ Labelled main_and_compress(Reader& config, const Json& dictionary,
     labelled.dictionaries = Json(
         Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
   }
-  // A model may have layers of one type only.
+  // A model may have layers of one type alone.
   for (const std::string_view label : {"main", "compress"}) {
     const auto& used = labelled.of_layer;
     if (!used.empty() && std::find(used.begin(), used.end(), label) == used.end())

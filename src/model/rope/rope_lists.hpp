@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads rope parameters that are not one dictionary per layer type.
+// Reads rope parameters in forms other than a dictionary for each layer type.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace rotary {
 
-// Step-3.5: rope_theta and partial_rotary_factors are lists with one entry per layer; rope_scaling
-// applies to full layers. Returns a dictionary for each layer type; empty if neither key is a list
-// or `dictionary` is already nested.
+// Step-3.5: rope_theta and partial_rotary_factors are lists with an entry for each layer;
+// rope_scaling is for full layers. Returns a dictionary for each layer type; empty if neither key
+// is a list or `dictionary` is already nested.
 [[nodiscard]] Json expand_lists(Reader& config, const Json& dictionary,
                                 const std::vector<std::string>& layer_types);
 
@@ -20,16 +20,15 @@ struct Labelled {
   Json dictionaries;
   std::vector<std::string> of_layer;  // label of each layer
   bool are_stated = true;             // the config has them
-  bool assumes_factor = false;        // the class sets compress's attention_factor
+  bool assumes_factor = false;        // the class sets the attention_factor of compress
 };
 
 // DeepSeek-V4: "main" for sliding layers, without scaling; "compress" for the others, with
-// compress_rope_theta and the scaling rule, whose attention factor is 1 if not given.
+// compress_rope_theta and the scaling rule, whose attention factor is 1 by default.
 [[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
                                          const std::vector<std::string>& layer_types);
 
-// Molmo 2: layers that are not in the list under this key have the base of the dictionary and no
-// scaling.
+// Molmo 2: layers outside the list under this key have the base of the dictionary and no scaling.
 void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout);
 
 // Configs with layer_rope_theta: makes one dictionary for each base other than 0.

@@ -40,7 +40,7 @@ Scaling read_llama3(RopeReader& reader) {
   return rule;
 }
 
-// HunYuan's "dynamic" with alpha: a fixed base. The other keys in its files have no effect.
+// HunYuan's "dynamic" with alpha has a fixed base, and the other keys in its files have no effect.
 Scaling read_hunyuan(RopeReader& reader, double alpha) {
   std::vector<std::string_view> ignored;
   for (const std::string_view key :
@@ -80,8 +80,7 @@ Scaling read_dynamic(RopeReader& reader) {
   return rule;
 }
 
-// The proportional rule. Its partial_rotary_factor is a parameter of the rule and does not make
-// rotary_dim smaller.
+// The proportional rule, whose partial_rotary_factor does not change rotary_dim.
 Scaling read_proportional(RopeReader& reader) {
   const double beside = reader.context().partial_rotary_factor.value_or(1);
   ProportionalScaling rule{.turning_fraction =
@@ -91,8 +90,7 @@ Scaling read_proportional(RopeReader& reader) {
   return rule;
 }
 
-// Reads the parameters of a spec as ParameterFacts describe them. A number must be given if it is 0
-// in a default-made rule, a list if it is empty there.
+// Reads the parameters of a spec. Those that are 0 or empty in a default rule must be given.
 struct ParameterReader {
   RopeReader& reader;
 
@@ -125,13 +123,13 @@ struct ParameterReader {
 };
 
 struct RopeType {
-  std::string_view name;  // rope_type() of the rule, or another name
+  std::string_view name;  // rope_type() of the rule or another name
   Scaling (*read)(RopeReader&);
   PartialRotaryFactor partial_rotary_factor = PartialRotaryFactor::sets_rotary_dim;
-  std::optional<RopeDialect> dialect = {};  // in this dialect the name means this rule
+  std::optional<RopeDialect> dialect = {};  // only in this dialect
 };
 
-// The rope types that configs name. Some rules have more than one name.
+// The rope types of configs. Some rules have several names.
 constexpr std::array config_rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -175,7 +173,7 @@ std::string read_rope_type(RopeReader& reader) {
 }
 
 // Adds an error for a key that the rule has not read. It replaces the error for a missing key,
-// because the unknown key may be a misspelling of it.
+// which the unknown key may misspell.
 void refuse_other_keys(const RopeReader& reader, std::string_view rope_type) {
   const bool is_named = reader.find("rope_type") != nullptr || reader.find("type") != nullptr;
   const bool is_config = reader.document() == Document::config;
@@ -243,7 +241,7 @@ Scaling read_spec_scaling(const Reader& dictionary) {
     fail_unknown_rope_type(reader, rope_types(), *name);
     return NoScaling{};
   }
-  // A spec may also use the forms that configs have for YaRN.
+  // A spec may also have YaRN in the forms of configs.
   Scaling scaling = *std::move(found);
   if (std::holds_alternative<YarnScaling>(scaling)) {
     scaling = read_yarn(reader);

@@ -30,8 +30,7 @@ constexpr std::array<std::string_view, 6> axes_keys = {"pairs", "arrangement", "
                                                        "order", "bases",       "scales"};
 constexpr std::array<std::string_view, 2> xpos_keys = {"scale_base", "center"};
 
-// A key of configs that a spec has under another name, or in another place. A spec has one place
-// for each value, so that two cannot disagree.
+// A key of configs that a spec has under another name or in another place.
 struct ConfigKey {
   std::string_view path;
   std::string_view name;
@@ -45,7 +44,7 @@ constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
                                     ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
                                     ConfigKey{"scaling.", "type", "rope_type"}};
 
-// Adds an error for a key that is null. In a config null means absent; in a spec it is not allowed.
+// Adds an error for a key that is null, which only a config may have.
 void refuse_null(Reader& from) {
   for (const auto& [key, value] : from.members()) {
     if (!value.is_null()) continue;
@@ -119,8 +118,7 @@ std::vector<std::int64_t> read_integers(Reader& from, std::string_view key) {
   return integers;
 }
 
-// Adds an error for an empty list, which would be taken for no list. Other lists are checked by
-// make_frequencies(): they need an entry for each axis.
+// Adds an error for an empty list, which would mean no list.
 void refuse_empty(Reader& axes) {
   for (const std::string_view key : {"order", "bases", "scales"}) {
     const Json* const value = axes.find(key);

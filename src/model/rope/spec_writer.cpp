@@ -22,7 +22,7 @@ void add(Json::Object& object, std::string_view key, std::string_view value) {
   add(object, key, Json(std::string(value)));
 }
 
-// Adds each parameter under its key. Enumerators that are the default are left out.
+// Adds each parameter under its key, without default enumerators.
 struct ParameterWriter {
   Json::Object& object;
 

@@ -5,7 +5,7 @@
 namespace rotary {
 namespace {
 
-// Warns if factor and the two lengths contradict each other: one of the three is usually wrong.
+// Warns if factor and the two lengths contradict one another.
 void warn_about_ratio(RopeReader& reader, const YarnScaling& rule) {
   const auto trained = reader.context().max_position_embeddings;
   if (!trained || rule.original_context_tokens <= 0) return;
@@ -17,8 +17,7 @@ void warn_about_ratio(RopeReader& reader, const YarnScaling& rule) {
               "; factor is used");
 }
 
-// Reads the shape of the ramp: from truncate (configs and specs) or ramp (specs only), which names
-// it.
+// Reads the ramp from truncate (configs and specs) or ramp (specs only).
 YarnRamp read_ramp(RopeReader& reader) {
   if (reader.is_null("truncate")) reader.malformed("truncate must be true or false, got null");
   const auto truncate = reader.boolean("truncate");
@@ -53,7 +52,7 @@ Scaling read_yarn(RopeReader& reader) {
     rule.factor = static_cast<double>(*trained) / static_cast<double>(rule.original_context_tokens);
   }
   reader.warn_below_one(rule.factor);
-  // Transformers reads `beta or default`, so 0 is the default.
+  // Transformers reads `beta or default`, so 0 means the default.
   if (const auto beta = reader.number("beta_fast"); beta && *beta != 0) rule.beta_fast = *beta;
   if (const auto beta = reader.number("beta_slow"); beta && *beta != 0) rule.beta_slow = *beta;
   rule.attention_factor = reader.number("attention_factor");
@@ -64,7 +63,7 @@ Scaling read_yarn(RopeReader& reader) {
     reader.warn("attention_factor is an integer, ", describe(*given),
                 "; Transformers warns unless it is a float");
   }
-  reader.boolean("finetuned");  // used by the YaRN authors' models; has no effect on the numbers
+  reader.boolean("finetuned");  // in models of YaRN's authors; has no effect
   reader.explain("attn_factor",
                  "it is vLLM's, where it multiplies the computed factor; attention_factor, which "
                  "replaces it, is Transformers' name");
