@@ -5,84 +5,46 @@
 #include <cmath>
 #include <utility>
 
-#include "reference/forms.hpp"
-#include "rotary/numeric_contract.hpp"
+#include "check/rotated.hpp"
+#include "check/views.hpp"
 
 namespace rotary::bench {
 namespace {
 
 constexpr std::int64_t most_sampled_tokens = 32;
 
-// The other feature of a rotated feature's pair, in the order that the call writes.
-std::int64_t partner(const HeadWindow& window, Direction direction, std::int64_t feature) {
-  const std::int64_t i = feature - window.first_feature;
-  const bool forward = direction == Direction::forward;
-  if ((forward ? reference::writes_neighbours : reference::reads_neighbours)(window.pairing))
-    return window.first_feature + (i ^ 1);
-  return window.first_feature + (i + window.pairs()) % window.rotary_dim;
-}
-
-bool rotates(const HeadWindow& window, std::int64_t feature) {
-  return feature >= window.first_feature && feature < window.first_feature + window.rotary_dim;
-}
-
-// The error bound of one element, in units of 2^-24 hypot(exact pair).
-struct Bound {
-  DType dtype;
-  Direction direction;
-  double attention_factor;
-  double position;
-
-  [[nodiscard]] double at(double hypot) const {
-    switch (dtype) {
-      case DType::f32:
-        return rotate_error_bound(direction, attention_factor, position);
-      case DType::bf16:
-        return rotate_bf16_error_bound(direction, attention_factor, position);
-      case DType::f16:
-        return rotate_f16_error_bound(direction, attention_factor, position, hypot);
-      case DType::f64:
-        return rotate_f64_error_bound(direction, attention_factor, position) * 0x1p-29;
-    }
-    return 0;
-  }
-};
-
-void check_head(Verification& result, const ConstHeadsView& after, const HeadWindow& window,
-                const reference::RotatedHead& head, const Bound& bound) {
-  for (std::int64_t feature = 0; feature < window.head_dim; ++feature) {
-    const auto exact = static_cast<double>(head.exact[static_cast<std::size_t>(feature)]);
-    const double off = std::abs(reference::element(after, head.index, feature) - exact);
-    const double error = std::isnan(off) ? HUGE_VAL : off;  // a NaN is the worst of all
+void check_head(Verification& result, const ConstHeadsView& after, const ExactRotation& rotation,
+                const reference::RotatedHead& head) {
+  const Frequencies& frequencies = rotation.frequencies;
+  const HeadWindow& window = frequencies.window;
+  const std::vector<double> got = check::head_at(after, head.index);
+  for (std::size_t f = 0; f < got.size(); ++f) {
     ++result.elements;
-    if (!rotates(window, feature)) {
-      result.wrong += error == 0 ? 0 : 1;
-      continue;
-    }
-    const auto other = static_cast<std::size_t>(partner(window, bound.direction, feature));
-    const double hypot = std::hypot(exact, static_cast<double>(head.exact[other]));
-    const double unit = 0x1p-24 * hypot;
-    const double most = bound.at(hypot);
-    const double units = unit > 0 ? error / unit : (error > 0 ? most * 2 + 1 : 0);
-    result.bound = std::max(result.bound, most);
-    result.wrong += units <= most ? 0 : 1;
-    if (units > result.worst) {
+    if (check::turns(window, static_cast<std::int64_t>(f))) continue;
+    result.wrong += got[f] == head.exact[f] ? 0 : 1;
+  }
+  check::Rotated by{.dtype = after.dtype,
+                    .direction = rotation.direction,
+                    .attention_factor = frequencies.attention_factor};
+  for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
+    by.position = reference::bounding_position(rotation.positions, head.index, frequencies.axes,
+                                               static_cast<std::size_t>(pair));
+    const auto [x, y] = check::features_written(window, rotation.direction, pair);
+    const long double hypot = std::hypot(head.exact[static_cast<std::size_t>(x)],
+                                         head.exact[static_cast<std::size_t>(y)]);
+    const double bound = check::error_bound(by, hypot);
+    result.bound = std::max(result.bound, bound);
+    for (const std::int64_t feature : {x, y}) {
+      const auto f = static_cast<std::size_t>(feature);
+      const double units = check::error_units(by, got[f], head.exact[f], hypot);
+      result.wrong += units <= bound ? 0 : 1;
+      if (units <= result.worst) continue;
       result.worst = units;
-      result.worst_position = static_cast<std::int64_t>(bound.position);
+      result.worst_position = static_cast<std::int64_t>(by.position);
       result.worst_head = head.index.head;
       result.worst_feature = feature;
     }
   }
-}
-
-// The token's coordinate that is farthest from 0, because bounds grow with it.
-double farthest(const ExactRotation& rotation, const reference::HeadIndex& of) {
-  long double position = 0;
-  for (std::int64_t axis = 0; axis < rotation.frequencies.axes.count; ++axis) {
-    const long double at = reference::position_at(rotation.positions, of.batch, of.token, axis);
-    if (std::abs(at) > std::abs(position)) position = at;
-  }
-  return static_cast<double>(position);
 }
 
 }  // namespace
@@ -104,14 +66,10 @@ Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation) 
   const reference::TensorRotation exact{.window = frequencies.window,
                                         .attention_factor = frequencies.attention_factor,
                                         .direction = rotation.direction};
-  reference::for_each_rotated_head(
-      tensor.before, rotation.rows, exact, [&](const reference::RotatedHead& head) {
-        const Bound bound{.dtype = tensor.after.dtype,
-                          .direction = rotation.direction,
-                          .attention_factor = frequencies.attention_factor,
-                          .position = farthest(rotation, head.index)};
-        check_head(result, tensor.after, frequencies.window, head, bound);
-      });
+  reference::for_each_rotated_head(tensor.before, rotation.rows, exact,
+                                   [&](const reference::RotatedHead& head) {
+                                     check_head(result, tensor.after, rotation, head);
+                                   });
   return result;
 }
 

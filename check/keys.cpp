@@ -41,29 +41,6 @@ HeadNorm in_float32(HeadNorm norm) {
 
 }  // namespace
 
-std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Direction direction,
-                                                    std::int64_t pair) noexcept {
-  const bool forward = direction == Direction::forward;
-  const std::int64_t begin = window.first_feature;
-  if (!(forward ? reference::reads_neighbours : reference::writes_neighbours)(window.pairing)) {
-    const std::int64_t of_block = window.pairs() / window.blocks;
-    const std::int64_t first = begin + pair + pair / of_block * of_block;
-    return {first, first + of_block};
-  }
-  return {begin + 2 * pair, begin + 2 * pair + 1};
-}
-
-std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
-                                                       Direction direction,
-                                                       std::int64_t pair) noexcept {
-  const bool forward = direction == Direction::forward;
-  return features_read(window, forward ? Direction::inverse : Direction::forward, pair);
-}
-
-bool turns(const HeadWindow& window, std::int64_t feature) noexcept {
-  return feature >= window.first_feature && feature < window.first_feature + window.rotary_dim;
-}
-
 KeyTurn turn_of(const Rotations& rotations, std::int64_t batch, std::int64_t token) {
   return {.window = rotations.window(),
           .row = row_at(rotations, batch, token),

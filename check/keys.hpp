@@ -7,25 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "check/rotated.hpp"
 #include "reference/angle.hpp"
 #include "rotary/kv_cache.hpp"
-#include "rotary/rotate.hpp"
 
 namespace rotary::check {
-
-// The features of pair i in the whole head, before the rotation and after it, which differ for
-// interleaved_to_half.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
-                                                                  Direction direction,
-                                                                  std::int64_t pair) noexcept;
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
-                                                                     Direction direction,
-                                                                     std::int64_t pair) noexcept;
-
-[[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
 
 // A token's rotation. position: the one that error bounds take; 0 for rows given directly.
 struct KeyTurn {

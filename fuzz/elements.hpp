@@ -1,52 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of every dtype as numbers, and the contract for a rotated pair.
+// Elements of views in a case's memory, as numbers.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <span>
+#include <vector>
 
-#include "check/keys.hpp"
-#include "rotary/rotate.hpp"
-#include "rotary/tensor_view.hpp"
+#include "check/rotated.hpp"
+#include "fuzz/strided.hpp"
 #include "tests/support/elements.hpp"
 
 namespace rotary::fuzz {
 
-using check::features_read;
-using check::features_written;
+using check::is_rounded;
 using test::value_at;
 
-// The bits of the nearest element, in the lowest bytes. The value is rounded once.
-[[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
+// The element of a view, before the call and after it.
+template <class View>
+[[nodiscard]] double number_before(const View& view, const Axes& index, const Memory& memory) {
+  return value_at(view.dtype,
+                  memory.before.data() + place_of(strided(view), memory.after.data(), index));
+}
+template <class View>
+[[nodiscard]] double number_after(const View& view, const Axes& index, const Memory& memory) {
+  return value_at(view.dtype,
+                  memory.after.data() + place_of(strided(view), memory.after.data(), index));
+}
 
-// True if the element is the value, rounded once to nearest even. For a NaN: if it is a NaN.
-[[nodiscard]] bool is_rounded(DType dtype, const std::byte* element, double value);
-
-struct Pair {
-  double x = 0;
-  double y = 0;
-};
-
-// How a pair is rotated: an element of the rows (A cos and A sin), and how it is used.
-struct Turn {
-  DType dtype = DType::f32;
-  Direction direction = Direction::forward;
-  double attention_factor = 1;
-  double cos = 1;
-  double sin = 0;
-  std::int64_t position = 0;
-};
-
-// True if the contract (rotary/numeric_contract.hpp) covers this pair. All numbers must be finite,
-// and intermediate results must stay within float32 (double for f64).
-[[nodiscard]] bool is_within_range(const Turn& turn, const Pair& in);
-
-// True if out is the rotated pair within the contract's bound. Requires is_within_range.
-[[nodiscard]] bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out);
-
-// True if the results of two instruction sets differ by at most twice the bound at this position.
-// Each must keep the contract for its own rows. Requires is_within_range.
-[[nodiscard]] bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs);
+// The numbers of an array, before the call.
+[[nodiscard]] inline std::vector<double> before(std::span<const double> numbers,
+                                                const Memory& memory) {
+  std::vector<double> all(numbers.size());
+  for_each_element(strided(numbers), [&](const Axes& index) {
+    all[static_cast<std::size_t>(index[3])] = value_at(
+        DType::f64, memory.before.data() + place_of(strided(numbers), memory.after.data(), index));
+  });
+  return all;
+}
 
 }  // namespace rotary::fuzz

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <span>
-#include <string_view>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
@@ -18,7 +17,7 @@
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/target.hpp"
-#include "rotary/instruction_set.hpp"
+#include "fuzz/turned.hpp"
 #include "rotary/rotate.hpp"
 
 namespace rotary::fuzz {
@@ -29,7 +28,6 @@ constexpr std::size_t tensor_bytes = std::size_t{2} * 8 * most_elements + 64;
 constexpr std::size_t rows_bytes = std::size_t{1} << 16;
 
 alignas(64) std::array<std::byte, tensor_bytes> source;
-alignas(64) std::array<std::byte, tensor_bytes> simplest;  // the result of the simplest set
 alignas(64) std::array<std::byte, tensor_bytes> whole;
 alignas(64) std::array<std::byte, tensor_bytes> parts;
 alignas(64) std::array<std::byte, tensor_bytes> checked;  // the last result that was checked
@@ -84,7 +82,7 @@ Case decode(Bytes& input) {
   const std::int64_t last = std::numeric_limits<std::int64_t>::max() - n.tokens;
   if (one.first_position > last) one.first_position = last;
   one.split = input.number(0, 255) % (n.tokens + 1);
-  one.noise = input.once_in(3) ? Noise::any : Noise::activations;
+  one.noise = decode_noise(input);
   one.seed = input.bits();
   return one;
 }
@@ -102,14 +100,19 @@ HeadsView view_of(const Case& one, std::span<std::byte> memory, const TokenRange
   return view;
 }
 
-Rotations rotations_of(const Case& one, const TokenRange& tokens) {
+// memory: none allocates.
+Rotations make_rows(const Case& one, const TokenRange& tokens, std::span<std::byte> memory) {
   const ConsecutivePositions positions{.first = one.first_position + tokens.begin,
                                        .tokens = tokens.end - tokens.begin};
   const RowDType rows = one.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   auto rotations = make_rotations(frequencies_of(one.window, one.spec_kind), positions,
-                                  {.rows = rows, .memory = row_memory});
+                                  {.rows = rows, .memory = memory});
   if (!rotations) fail("rotations must be made", rotations.error().message);
   return *std::move(rotations);
+}
+
+Rotations rotations_of(const Case& one, const TokenRange& tokens) {
+  return make_rows(one, tokens, row_memory);
 }
 
 // Rotates from the source into memory.
@@ -150,83 +153,27 @@ void check_splits(const Case& one) {
   check_same_bits(one);
 }
 
-// Bytes from the start of memory.
-struct PairBytes {
-  std::size_t x = 0;
-  std::size_t y = 0;
-};
-
-// A pair of the tensor, and the rows that rotated it.
-struct PairPlace {
-  PairBytes read;
-  PairBytes written;
-  Turn turn = {};
-};
-
-Pair pair_at(std::span<const std::byte> memory, DType dtype, const PairBytes& place) {
-  return {.x = value_at(dtype, memory.data() + place.x),
-          .y = value_at(dtype, memory.data() + place.y)};
-}
-
-void check_pair(const PairPlace& place) {
-  const DType dtype = place.turn.dtype;
-  const Pair in = pair_at(source, dtype, place.read);
-  if (!is_within_range(place.turn, in)) return;
-  const Pair out = pair_at(whole, dtype, place.written);
-  if (!keeps_contract(place.turn, in, out)) fail("a pair must be turned within the bound");
-  if (!agree(place.turn, in, {out, pair_at(simplest, dtype, place.written)})) {
-    fail("instruction sets must agree within twice the bound");
-  }
-}
-
-PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
-  const auto [x, y] = features_read(one.window, one.direction, pair);
-  const auto [to_x, to_y] = features_written(one.window, one.direction, pair);
-  const auto bytes = [&](std::int64_t feature) {
-    return static_cast<std::size_t>((offset + feature * one.strides.feature) *
-                                    size_in_bytes(one.dtype));
-  };
-  return {.read = {.x = bytes(x), .y = bytes(y)}, .written = {.x = bytes(to_x), .y = bytes(to_y)}};
-}
-
-// Checks every pair of one token. The rows are those of the active set.
-void check_token(const Case& one, const Rotations& rotations, std::int64_t token) {
-  const bool f64 = rotations.row_dtype() == RowDType::f64;
-  Turn turn{.dtype = one.dtype,
-            .direction = one.direction,
-            .attention_factor = rotations.attention_factor(),
-            .position = one.first_position + token};
-  for (std::int64_t pair = 0; pair < one.window.pairs(); ++pair) {
-    const auto at = static_cast<std::size_t>(pair);
-    turn.cos = f64 ? rotations.cos<double>(0, token)[at] : rotations.cos(0, token)[at];
-    turn.sin = f64 ? rotations.sin<double>(0, token)[at] : rotations.sin(0, token)[at];
-    for (std::int64_t b = 0; b < one.extents.batch; ++b) {
-      for (std::int64_t h = 0; h < one.extents.heads; ++h) {
-        const auto& s = one.strides;
-        PairPlace place =
-            place_of(one, one.shift + b * s.batch + token * s.token + h * s.head, pair);
-        place.turn = turn;
-        check_pair(place);
-      }
-    }
-  }
-}
-
-void use(std::string_view instruction_set) {
-  if (const auto status = force_instruction_set(instruction_set); !status) {
-    fail("a supported instruction set must be usable", status.error().message);
-  }
+// The rows of this set, then those of the simplest, must turn every pair.
+void check_pairs(const Case& one, const Rotations& simplest) {
+  const TokenRange all{.begin = 0, .end = one.extents.tokens};
+  const HeadsView view = view_of(one, whole, all);
+  const Memory memory{.before = source, .after = whole};
+  check_turned(view, view, {.rotations = rotations_of(one, all), .direction = one.direction},
+               memory);
+  check_turned(
+      view, view,
+      {.rotations = simplest, .direction = one.direction, .first_position = one.first_position},
+      memory);
 }
 
 // Most sets give the same bits. Differences are checked pair by pair.
-void check_instruction_set(const Case& one) {
+void check_instruction_set(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   whole = source;
   rotate_tokens(one, whole, all, {});
   check_splits(one);
   if (std::memcmp(whole.data(), checked.data(), whole.size()) == 0) return;
-  const auto rotations = rotations_of(one, all);
-  for (std::int64_t token = 0; token < all.end; ++token) check_token(one, rotations, token);
+  check_pairs(one, simplest);
   checked = whole;
 }
 
@@ -239,13 +186,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Case one = decode(input);
   fill(source, one.dtype, one.noise, one.seed);
   const auto sets = rotary::supported_instruction_sets();
-  use(sets.back());
-  simplest = source;
-  rotate_tokens(one, simplest, {.begin = 0, .end = one.extents.tokens}, {});
+  use_instruction_set(sets.back());
+  const auto simplest = make_rows(one, {.begin = 0, .end = one.extents.tokens}, {});
   checked = source;
   for (std::size_t i = sets.size(); i > 0; --i) {
-    use(sets[i - 1]);
-    check_instruction_set(one);
+    use_instruction_set(sets[i - 1]);
+    check_instruction_set(one, simplest);
   }
   return 0;
 }

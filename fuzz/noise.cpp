@@ -6,7 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "fuzz/elements.hpp"
+#include "check/rotated.hpp"
+#include "tests/support/elements.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -30,7 +31,8 @@ std::vector<std::byte> make_table(DType dtype, Noise noise) {
   for (std::size_t i = 0; i < table_bytes / size; ++i) {
     std::uint64_t bits = next(state);
     if (noise == Noise::activations) {
-      bits = bits_of(dtype, static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-61);
+      const double number = static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-61;
+      bits = test::bits_of(dtype, check::rounded(dtype, number));
     }
     std::memcpy(table.data() + i * size, &bits, size);  // little endian: the lowest bytes
   }

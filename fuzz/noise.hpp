@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <span>
 
+#include "fuzz/bytes.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 
 // activations: numbers like a model's, in (-4, 4). any: any bits, including NaN and Inf.
 enum class Noise { activations, any };
+[[nodiscard]] inline Noise decode_noise(Bytes& input) {
+  return input.once_in(3) ? Noise::any : Noise::activations;
+}
 
 // Fills elements of this dtype. The same seed gives the same bytes.
 void fill(std::span<std::byte> elements, DType dtype, Noise noise, std::uint64_t seed);

@@ -42,15 +42,6 @@ TokenArray<Number> array_of(const NumbersCase& numbers) {
           .token_stride = numbers.token_stride};
 }
 
-template <class Number>
-TokenArray<Number> map_of(const NumbersCase& numbers) {
-  return {.data = reinterpret_cast<const Number*>(numbers.data),
-          .batch = numbers.counts.batch,
-          .tokens = numbers.counts.tokens,
-          .batch_stride = numbers.batch_stride,
-          .token_stride = numbers.token_stride};
-}
-
 std::int64_t offset_of(const Strided& array, const Axes& index) {
   return (index[0] * array.strides[0] + index[1] * array.strides[1]) * array.element_bytes;
 }
@@ -142,9 +133,9 @@ Slots slots_of(const NumbersCase& numbers) {
     case NumberKind::consecutive:
       return ConsecutiveSlots{.first = numbers.first};
     case NumberKind::int32:
-      return map_of<std::int32_t>(numbers);
+      return array_of<std::int32_t>(numbers);
     case NumberKind::int64:
-      return map_of<std::int64_t>(numbers);
+      return array_of<std::int64_t>(numbers);
     case NumberKind::f64:
       break;
   }

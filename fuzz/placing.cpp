@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "fuzz/tokens_case.hpp"
-
 namespace rotary::fuzz {
 namespace {
 

@@ -64,14 +64,22 @@ Axes decode_strides(Bytes& input, const Axes& counts, Features features) {
   return strides;
 }
 
-void disturb(Bytes& input, std::span<std::int64_t* const> extents) {
+void disturb(Bytes& input, std::initializer_list<std::int64_t*> extents) {
   const auto any = [&]() -> std::int64_t& {
-    return *extents[static_cast<std::size_t>(input.number(0, 3)) % extents.size()];
+    return *extents.begin()[static_cast<std::size_t>(input.number(0, 3)) % extents.size()];
   };
   if (input.once_in(16)) any() = 0;
   if (input.once_in(32)) any() += input.number(-4, 1);
   if (input.once_in(64)) any() = input.integer();
 }
+
+void disturb(Bytes& input, Extents& n) {
+  disturb(input, {&n.batch, &n.tokens, &n.heads, &n.features});
+}
+void disturb(Bytes& input, ScoresExtents& n) {
+  disturb(input, {&n.batch, &n.queries, &n.heads, &n.keys});
+}
+void disturb(Bytes& input, TokenExtents& n) { disturb(input, {&n.batch, &n.tokens, &n.features}); }
 
 namespace {
 

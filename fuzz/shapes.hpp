@@ -2,8 +2,10 @@
 // Decodes dtypes, strides and addresses of views, usually like those of plausible callers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -33,7 +35,15 @@ enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 
 // One time in 16 makes an extent 0. Less often makes it too small or large by one, or any int64.
-void disturb(Bytes& input, std::span<std::int64_t* const> extents);
+void disturb(Bytes& input, std::initializer_list<std::int64_t*> extents);
+void disturb(Bytes& input, Extents& n);
+void disturb(Bytes& input, ScoresExtents& n);
+void disturb(Bytes& input, TokenExtents& n);
+
+// A count of numbers that the buffer has room for.
+[[nodiscard]] inline std::int64_t clamped(std::int64_t count, std::int64_t most) {
+  return std::clamp<std::int64_t>(count, 0, most);
+}
 
 // Finds data for the view so that it fits in the buffer. The data is rarely misaligned or null.
 // Returns nullopt if there is no such place.
@@ -50,6 +60,44 @@ class Places {
   std::span<std::byte> buffer_;
   std::size_t used_ = 0;  // bytes from the start
 };
+
+template <class View>
+requires requires(View view) { view.strides.token; }
+void set_strides(View& view, const Axes& axes) {
+  view.strides.batch = axes[0];
+  view.strides.token = axes[1];
+  if constexpr (requires { view.strides.head; }) view.strides.head = axes[2];
+  view.strides.feature = axes[3];
+}
+
+template <class View>
+requires requires(View view) { view.strides.query; }
+void set_strides(View& scores, const Axes& axes) {
+  scores.strides = {.batch = axes[0], .head = axes[2], .query = axes[1], .key = axes[3]};
+}
+
+template <class View>
+requires requires(View view) { view.row_stride; }
+void set_strides(View& table, const Axes& axes) {
+  table.row_stride = axes[1];
+  table.feature_stride = axes[3];
+}
+
+// Finds a place for a view that has its strides. Returns false if there is none.
+template <class View>
+[[nodiscard]] bool place_view(Bytes& input, Places& places, View& view) {
+  const auto data = places.place(input, strided(view));
+  if (data) view.data = *data;
+  return data.has_value();
+}
+
+// As above; decodes the strides first.
+template <class View>
+[[nodiscard]] bool decode_view(Bytes& input, Places& places, View& view,
+                               Features features = Features::anywhere) {
+  set_strides(view, decode_strides(input, strided(view).counts, features));
+  return place_view(input, places, view);
+}
 
 // Adjacent numbers. Empty if the data is null or misaligned; nullopt if they do not fit.
 template <class Number>

@@ -42,6 +42,13 @@ bool strides_nest(const Strided& view) {
   return true;
 }
 
+Strided adjacent(const void* data, std::int64_t element_bytes, std::size_t count) {
+  return {.data = data,
+          .element_bytes = element_bytes,
+          .counts = {1, 1, 1, static_cast<std::int64_t>(count)},
+          .strides = {0, 0, 0, 1}};
+}
+
 }  // namespace
 
 Strided strided(const ConstHeadsView& view) {
@@ -83,11 +90,12 @@ Strided strided(const BooleanMaskView& mask) {
           .strides = {s.batch, s.query, s.head, s.key}};
 }
 
+Strided strided(std::span<const float> numbers) {
+  return adjacent(numbers.data(), sizeof(float), numbers.size());
+}
+
 Strided strided(std::span<const double> numbers) {
-  return {.data = numbers.data(),
-          .element_bytes = sizeof(double),
-          .counts = {1, 1, 1, static_cast<std::int64_t>(numbers.size())},
-          .strides = {0, 0, 0, 1}};
+  return adjacent(numbers.data(), sizeof(double), numbers.size());
 }
 
 bool is_empty(const Strided& view) {

@@ -37,6 +37,7 @@ struct Strided {
 [[nodiscard]] Strided strided(const ConstTableView& table);
 [[nodiscard]] Strided strided(const ConstScoresView& scores);  // batch, query, head, key
 [[nodiscard]] Strided strided(const BooleanMaskView& mask);    // batch, query, head, key
+[[nodiscard]] Strided strided(std::span<const float> numbers);
 [[nodiscard]] Strided strided(std::span<const double> numbers);
 
 [[nodiscard]] bool is_empty(const Strided& view);

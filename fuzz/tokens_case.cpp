@@ -9,14 +9,14 @@ bool decode_source(Bytes& input, Places& places, const TokensView& dst, ConstTok
   if (kind <= 2) return true;
   if (input.once_in(32)) src.dtype = decode_dtype(input);
   if (input.once_in(32)) src.extents.tokens = input.number(0, 3);
-  if (kind > 3) return decode_view(input, places, src);
-  const auto data = places.place(input, strided(src));
-  if (data) src.data = *data;
-  return data.has_value();
+  return kind > 3 ? decode_view(input, places, src) : place_view(input, places, src);
 }
 
-bool are_in_place(const ConstTokensView& dst, const ConstTokensView& src) {
-  return dst.dtype == src.dtype && are_same(strided(dst), strided(src));
+bool add_source(const ConstTokensView& dst, const ConstTokensView& src,
+                std::vector<Strided>& read) {
+  if (src.dtype == dst.dtype && are_same(strided(dst), strided(src))) return true;
+  read.push_back(strided(src));
+  return is_well_formed(read.back()) && src.dtype == dst.dtype && src.extents == dst.extents;
 }
 
 bool are_of_tokens(const NumbersCase& numbers, const TokenExtents& n) {

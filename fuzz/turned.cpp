@@ -2,92 +2,70 @@
 #include "fuzz/turned.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <string>
 
+#include "check/keys.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
+#include "reference/forms.hpp"
 #include "rotary/instruction_set.hpp"
 
 namespace rotary::fuzz {
 namespace {
 
-void check_pair(const Head& before, const Head& after, const TurnedBy& by, std::int64_t pair) {
-  const HeadWindow& window = by.rotations.window();
-  const auto [x, y] = features_read(window, by.direction, pair);
-  const auto [to_x, to_y] = features_written(window, by.direction, pair);
-  const RowOfPair row = row_of_pair(by, pair);
-  const Turn turn{.dtype = after.dtype,
-                  .direction = by.direction,
-                  .attention_factor = by.rotations.attention_factor(),
-                  .cos = row.cos,
-                  .sin = row.sin};
-  const Pair in{.x = before.at(x), .y = before.at(y)};
-  if (!is_within_range(turn, in)) return;
-  const Pair out{.x = after.at(to_x), .y = after.at(to_y)};
-  if (!keeps_contract(turn, in, out)) fail("a pair must be turned within the bound");
-}
-
-// The hardware of this set stores numbers that are subnormal in float32 as 0.
-bool is_flushed(DType dtype, double value, double got) {
-  if (dtype != DType::bf16 || std::abs(value) >= 0x1p-126 || got != 0) return false;
+// Rows that are given have no position error.
+check::Rotated rotated(const Head& before, const Head& after) {
   const auto set = instruction_set();
-  return set && *set == "AVX3_BF16" && std::signbit(got) == std::signbit(value);
+  const bool converts = before.dtype != after.dtype && after.dtype == DType::bf16;
+  return {.dtype = after.dtype, .flushes = converts && set && *set == "AVX3_BF16"};
 }
 
 }  // namespace
 
-RowOfPair row_of_pair(const TurnedBy& by, std::int64_t pair) {
-  const std::int64_t batch = by.rotations.batch() == 1 ? 0 : by.batch;
-  const auto at = static_cast<std::size_t>(pair);
-  if (by.rotations.row_dtype() == RowDType::f64) {
-    return {.cos = by.rotations.cos<double>(batch, by.token)[at],
-            .sin = by.rotations.sin<double>(batch, by.token)[at]};
-  }
-  return {.cos = by.rotations.cos(batch, by.token)[at],
-          .sin = by.rotations.sin(batch, by.token)[at]};
+Head head_before(const ConstHeadsView& view, Axes index, const Memory& memory) {
+  Head head{.dtype = view.dtype};
+  for (index[3] = 0; index[3] < view.extents.features; ++index[3])
+    head.features.push_back(number_before(view, index, memory));
+  return head;
+}
+
+Head head_after(const ConstHeadsView& view, Axes index, const Memory& memory) {
+  return head_before(view, index, {.before = memory.after, .after = memory.after});
 }
 
 void check_turned(const Head& before, const Head& after, const TurnedBy& by) {
-  const HeadWindow& window = by.rotations.window();
-  for (std::int64_t pair = 0; pair < window.pairs(); ++pair) check_pair(before, after, by, pair);
-  for (std::int64_t f = 0; f < window.head_dim; ++f) {
-    if (check::turns(window, f)) continue;
-    check_stored(before, after, f, "a feature that does not turn must stay or be rounded once");
-  }
+  const check::KeyTurn turn = check::turn_of(by.rotations, by.batch, by.token);
+  check::Rotated rotation = rotated(before, after);
+  rotation.direction = by.direction;
+  rotation.attention_factor = turn.attention_factor;
+  rotation.times = by.first_position ? 2 : 1;
+  const std::int64_t position = by.first_position ? *by.first_position + by.token : 0;
+  // The rows have the factor A, so the inverse divides by its square.
+  const long double factor = by.direction == Direction::inverse ? turn.attention_factor : 1;
+  const std::vector<long double> in(before.features.begin(), before.features.end());
+  const auto exact = reference::rotate_by_elements(
+      in, turn.window,
+      {.angles = turn.row, .attention_factor = factor * factor, .direction = by.direction});
+  const std::string fault = check::rotated_fault(turn.window, {in, exact, after.features}, rotation,
+                                                 [&](std::int64_t) { return position; });
+  if (!fault.empty()) fail("a head must be turned within the bound", fault);
 }
 
-void check_turned(const TurnedView& view, const Rotations& rotations, const Memory& memory) {
-  const Strided before = strided(view.before);
-  const Strided after = strided(view.after);
-  Strided heads = after;
+void check_turned(const ConstHeadsView& before, const ConstHeadsView& after, TurnedBy by,
+                  const Memory& memory) {
+  Strided heads = strided(after);
   heads.counts[3] = std::min<std::int64_t>(heads.counts[3], 1);
-  const std::byte* const buffer = memory.after.data();
   for_each_element(heads, [&](const Axes& index) {
-    const Head in{.first = memory.before.data() + place_of(before, buffer, index),
-                  .dtype = view.before.dtype,
-                  .stride = view.before.strides.feature};
-    const Head out{.first = buffer + place_of(after, buffer, index),
-                   .dtype = view.after.dtype,
-                   .stride = view.after.strides.feature};
-    check_turned(in, out,
-                 {.rotations = rotations,
-                  .direction = view.direction,
-                  .batch = index[0],
-                  .token = index[1]});
+    by.batch = index[0];
+    by.token = index[1];
+    check_turned(head_before(before, index, memory), head_after(after, index, memory), by);
   });
 }
 
-void check_stored(const Head& before, const Head& after, std::int64_t feature,
-                  std::string_view what) {
-  const std::byte* const got = after.element(feature);
-  const double value = before.at(feature);
-  if (std::isnan(value) && std::isnan(after.at(feature))) return;
-  if (before.dtype == after.dtype) {
-    const auto size = static_cast<std::size_t>(size_in_bytes(after.dtype));
-    if (std::memcmp(got, before.element(feature), size) != 0) fail(what);
-  } else if (!is_rounded(after.dtype, got, value) &&
-             !is_flushed(after.dtype, value, after.at(feature))) {
-    fail(what);
+void check_stored(const Head& before, const Head& after, std::string_view what) {
+  const check::Rotated by = rotated(before, after);
+  for (std::size_t f = 0; f < before.features.size(); ++f) {
+    if (!check::is_stored(by, after.features[f], before.features[f])) fail(what);
   }
 }
 

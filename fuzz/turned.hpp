@@ -2,28 +2,25 @@
 // Compares heads that a call has rotated by cos/sin rows with long double.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
-#include "fuzz/elements.hpp"
 #include "fuzz/strided.hpp"
-#include "rotary/rotations.hpp"
+#include "rotary/rotate.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::fuzz {
 
-// The features of one head in any layout.
 struct Head {
-  const std::byte* first = nullptr;
   DType dtype = {};
-  std::int64_t stride = 1;  // in elements
-
-  [[nodiscard]] const std::byte* element(std::int64_t feature) const {
-    return first + feature * stride * size_in_bytes(dtype);
-  }
-  [[nodiscard]] double at(std::int64_t feature) const { return value_at(dtype, element(feature)); }
+  std::vector<double> features = {};
 };
+
+// The head at this index of a view, before the call and after it.
+[[nodiscard]] Head head_before(const ConstHeadsView& view, Axes index, const Memory& memory);
+[[nodiscard]] Head head_after(const ConstHeadsView& view, Axes index, const Memory& memory);
 
 // The row and the direction that rotate a head.
 struct TurnedBy {
@@ -31,32 +28,22 @@ struct TurnedBy {
   Direction direction = Direction::forward;
   std::int64_t batch = 0;
   std::int64_t token = 0;
+  // The position of token 0 if another instruction set made the rows. Allows twice the bound.
+  std::optional<std::int64_t> first_position = {};
 };
-
-// A cos and A sin of one pair, as doubles.
-struct RowOfPair {
-  double cos = 1;
-  double sin = 0;
-};
-[[nodiscard]] RowOfPair row_of_pair(const TurnedBy& by, std::int64_t pair);
 
 // Each pair of `after` must be the rotated pair of `before`, within the bound of the dtype of
-// `after`. Other features must be equal, or rounded once to another dtype. Uses the rows as they
-// are; they must have numerics exact.
+// `after`. Other features must be equal, or rounded once to another dtype. Takes the rows as exact;
+// they must have numerics exact.
 void check_turned(const Head& before, const Head& after, const TurnedBy& by);
 
-// As above, for every head of a view. before may be the same view.
-struct TurnedView {
-  ConstHeadsView before;
-  ConstHeadsView after;
-  Direction direction = Direction::forward;
-};
-void check_turned(const TurnedView& view, const Rotations& rotations, const Memory& memory);
+// As above, for every head of two views, which may be the same. by: its batch and token are unused.
+void check_turned(const ConstHeadsView& before, const ConstHeadsView& after, TurnedBy by,
+                  const Memory& memory);
 
-// Checks a feature that was stored unrotated: equal, rounded once to another dtype, or NaN for NaN.
-// Otherwise fails and names the requirement.
-void check_stored(const Head& before, const Head& after, std::int64_t feature,
-                  std::string_view what);
+// Fails unless a head was stored unrotated: equal, or rounded once to another dtype. what: the
+// requirement, for the message.
+void check_stored(const Head& before, const Head& after, std::string_view what);
 
 // True if rotations may rotate these heads, as the comments of rotate.hpp require.
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "check/rotated.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/elements.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotate.hpp"
@@ -109,8 +109,8 @@ void check_rotated(Head& head, const Rotations& rotations) {
       }
     }
     for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-      const auto [x, y] = features_read(window, Direction::forward, pair);
-      const auto [to_x, to_y] = features_written(window, Direction::forward, pair);
+      const auto [x, y] = check::features_read(window, Direction::forward, pair);
+      const auto [to_x, to_y] = check::features_written(window, Direction::forward, pair);
       const double factor = factor_of(rotations, token, pair);
       check_pair({Head::value_of(begin + x), Head::value_of(begin + y)},
                  {head.at(begin + to_x), head.at(begin + to_y)},

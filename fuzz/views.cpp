@@ -4,16 +4,150 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
+#include "fuzz/shapes.hpp"
+#include "fuzz/strided.hpp"
 #include "fuzz/target.hpp"
-#include "fuzz/views_case.hpp"
+#include "fuzz/turned.hpp"
+#include "rotary/rotate.hpp"
 
 namespace rotary::fuzz {
 namespace {
+
+constexpr std::size_t buffer_bytes = 6144;
+constexpr std::int64_t most_batch = 4;  // of the rotations
+constexpr std::int64_t most_tokens = 5;
+
+enum class Operation { rotate, rotate_qk };
+
+struct ViewsCase {
+  Operation operation = Operation::rotate;
+  Direction direction = Direction::forward;
+  HeadWindow window;
+  std::int64_t spec_kind = 0;  // for frequencies_of
+  RowDType rows = RowDType::f32;
+  std::int64_t rotations_batch = 1;
+  std::int64_t rotations_tokens = 0;
+  std::int64_t first_position = 0;
+  HeadsView dst = {};  // q of rotate_qk
+  HeadsView src = {};  // k of rotate_qk
+  std::uint64_t seed = 0;
+  Noise noise = Noise::activations;
+};
+
+Extents decode_extents(Bytes& input, std::int64_t head_dim) {
+  Extents extents{.batch = input.number(1, 3),
+                  .tokens = input.number(1, 4),
+                  .heads = input.number(1, 3),
+                  .features = head_dim};
+  disturb(input, extents);
+  return extents;
+}
+
+Strides decode_strides(Bytes& input, const Extents& extents) {
+  const std::int64_t kind = input.number(0, 15);
+  Axes strides;
+  if (kind == 0) {
+    strides = decode_wild_strides(input);
+  } else if (kind < 6) {
+    strides = decode_small_strides(input);
+  } else {
+    const Axes counts = {extents.batch, extents.tokens, extents.heads, extents.features};
+    strides = decode_ordered_strides(input, counts, Features::anywhere);
+  }
+  return {.batch = strides[0], .token = strides[1], .head = strides[2], .feature = strides[3]};
+}
+
+bool place(Bytes& input, std::span<std::byte> buffer, HeadsView& view) {
+  const auto data = fuzz::place(input, buffer, strided(view));
+  if (data) view.data = *data;
+  return data.has_value();
+}
+
+// The second view: the same one, the same one shifted, or another one.
+bool decode_second(Bytes& input, std::span<std::byte> buffer, ViewsCase& views) {
+  const std::int64_t kind = input.number(0, 7);
+  views.src = views.dst;
+  if (kind <= 2) return true;
+  if (kind <= 4) return place(input, buffer, views.src);
+  if (input.once_in(16)) views.src.dtype = decode_dtype(input);
+  if (views.operation == Operation::rotate_qk) views.src.extents.heads = input.number(0, 3);
+  if (input.once_in(16)) views.src.extents = decode_extents(input, views.window.head_dim);
+  views.src.strides = decode_strides(input, views.src.extents);
+  return place(input, buffer, views.src);
+}
+
+// Returns nullopt if a view that rotate may accept would leave the buffer.
+std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer) {
+  ViewsCase views{.window = decode_window(input, input.number(2, 9))};
+  views.operation = input.once_in(4) ? Operation::rotate_qk : Operation::rotate;
+  views.direction = static_cast<Direction>(input.once_in(64) ? 7 : input.number(1, 3));
+  views.spec_kind = input.number(0, spec_kinds - 1);
+  views.first_position = input.integer();
+  views.seed = input.bits();
+  views.noise = decode_noise(input);
+  views.dst.dtype = decode_dtype(input);
+  views.dst.extents = decode_extents(input, views.window.head_dim);
+  views.dst.strides = decode_strides(input, views.dst.extents);
+  views.rows = views.dst.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
+  if (input.once_in(64)) views.rows = RowDType::f64;
+  const auto& n = views.dst.extents;
+  const bool rows_for_each_batch = input.once_in(3) && n.batch >= 1 && n.batch <= most_batch;
+  views.rotations_batch = rows_for_each_batch ? n.batch : 1;
+  views.rotations_tokens = n.tokens >= 0 && n.tokens <= most_tokens ? n.tokens : 1;
+  if (!place(input, buffer, views.dst) || !decode_second(input, buffer, views)) return {};
+  return views;
+}
+
+// Two views, each valid alone, must share no element. A destination must not repeat one.
+Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
+  const std::array both = {strided(views.dst), strided(views.src)};
+  const std::span all(both);
+  const bool in_place = views.operation == Operation::rotate &&
+                        views.dst.dtype == views.src.dtype && are_same(both[0], both[1]);
+  if (views.operation == Operation::rotate_qk) return expected_of_sharing(all, {}, buffer);
+  return expected_of_sharing(all.first(1), in_place ? all.first(0) : all.last(1), buffer);
+}
+
+bool are_bad_together(const ViewsCase& views) {
+  if (views.operation == Operation::rotate) {
+    return views.src.dtype != views.dst.dtype || views.src.extents != views.dst.extents;
+  }
+  return views.src.extents.batch != views.dst.extents.batch;
+}
+
+// The comments of the public headers decide. Checks every element.
+Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
+                       const std::byte* buffer) {
+  const auto direction = static_cast<std::int32_t>(views.direction);
+  if (direction < 1 || direction > 3) return Answer::refuse;
+  for (const ConstHeadsView& view : {ConstHeadsView(views.dst), ConstHeadsView(views.src)}) {
+    if (!is_well_formed(strided(view)) || !fits(view, rotations)) return Answer::refuse;
+  }
+  if (are_bad_together(views)) return Answer::refuse;
+  return expected_of_elements(views, buffer);
+}
+
+// Every element of a destination must have the value that the contract requires for the original
+// source. Every other byte must be unchanged.
+void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory) {
+  const bool both = views.operation == Operation::rotate_qk;
+  const ConstHeadsView first_source = both ? views.dst : views.src;
+  const TurnedBy by{.rotations = rotations, .direction = views.direction};
+  check_turned(first_source, views.dst, by, memory);
+  if (both) {
+    check_turned(views.src, views.src, by, memory);
+    put_back(strided(views.src), memory);
+  }
+  put_back(strided(views.dst), memory);
+  check_unchanged(memory, "bytes that belong to no destination must stay");
+}
 
 using Buffer = std::array<std::byte, buffer_bytes>;
 

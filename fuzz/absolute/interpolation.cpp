@@ -10,7 +10,7 @@
 #include "fuzz/elements.hpp"
 #include "fuzz/heap.hpp"
 #include "fuzz/noise.hpp"
-#include "fuzz/tokens_case.hpp"
+#include "fuzz/shapes.hpp"
 #include "reference/absolute.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
@@ -37,8 +37,7 @@ struct RowCounts {
 
 TableGrid decode_grid(Bytes& input) {
   TableGrid grid{.rows = input.number(1, 5), .columns = input.number(1, 5)};
-  const std::array<std::int64_t*, 2> each = {&grid.rows, &grid.columns};
-  disturb(input, each);
+  disturb(input, {&grid.rows, &grid.columns});
   return grid;
 }
 
@@ -77,8 +76,7 @@ std::optional<InterpolationCase> decode(Bytes& input, Buffers& buffers) {
   one.is_gradient = input.once_in(2);
   one.seed = input.bits();
   RowCounts rows = decode_interpolation(input, one);
-  const std::array<std::int64_t*, 2> each = {&rows.from, &rows.to};
-  disturb(input, each);
+  disturb(input, {&rows.from, &rows.to});
   one.written.dtype = decode_dtype(input);
   one.read.dtype = input.once_in(32) ? decode_dtype(input) : one.written.dtype;
   if (one.is_gradient) {
@@ -94,8 +92,7 @@ std::optional<InterpolationCase> decode(Bytes& input, Buffers& buffers) {
   if (!decode_view(input, places, one.read)) return {};
   const Strided read = strided(one.read);
   if (!is_empty(read) && !is_small(read)) return {};
-  fill(buffers.buffer(), one.read.dtype, input.once_in(3) ? Noise::any : Noise::activations,
-       one.seed);
+  fill(buffers.buffer(), one.read.dtype, decode_noise(input), one.seed);
   return one;
 }
 
@@ -148,11 +145,6 @@ reference::Matrix matrix_of(const InterpolationCase& one) {
   return reference::interpolation_matrix(std::get<BicubicInterpolation>(one.interpolation));
 }
 
-double element_at(const ConstTableView& table, const std::byte* bytes, const Memory& memory,
-                  const Axes& index) {
-  return value_at(table.dtype, bytes + place_of(strided(table), memory.after.data(), index));
-}
-
 // The required value of an element. Also a summary of the numbers read for it: the largest, the
 // count, and the sum of the magnitudes.
 struct Sum {
@@ -196,14 +188,12 @@ void check_written(const InterpolationCase& one, const Memory& memory) {
     for_each_element(written, [&](const Axes& index) {
       Sum sum;
       const auto row = static_cast<std::size_t>(index[1]);
-      const double got = element_at(one.written, memory.after.data(), memory, index);
-      if (one.is_gradient) {
-        sum.add(1, element_at(one.written, memory.before.data(), memory, index));
-      }
+      const double got = number_after(one.written, index, memory);
+      if (one.is_gradient) sum.add(1, number_before(one.written, index, memory));
       for (std::int64_t other = 0; other < one.read.rows; ++other) {
         const auto at = static_cast<std::size_t>(other);
         const long double share = one.is_gradient ? matrix[at][row] : matrix[row][at];
-        sum.add(share, element_at(one.read, memory.before.data(), memory, {0, other, 0, index[3]}));
+        sum.add(share, number_before(one.read, {0, other, 0, index[3]}, memory));
       }
       one.is_gradient ? check_gradient(one, sum, got) : check_made(one, sum, got);
     });

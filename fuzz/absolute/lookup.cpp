@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -47,12 +49,11 @@ std::int64_t negated(std::int64_t number) {
 
 // Usually rows of the table; one may be any number.
 std::vector<long double> decode_indices(Bytes& input, const LookupCase& lookup) {
-  const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 16); };
-  const std::int64_t rows = std::max<std::int64_t>(small(lookup.table.rows), 1);
+  const std::int64_t rows = std::max<std::int64_t>(clamped(lookup.table.rows, 16), 1);
   std::vector<long double> numbers;
   const std::int64_t first = input.byte();
-  const std::int64_t count =
-      small(lookup.indices.counts.batch) * small(lookup.indices.counts.tokens);
+  const auto& [batch, tokens] = lookup.indices.counts;
+  const std::int64_t count = clamped(batch, 16) * clamped(tokens, 16);
   for (std::int64_t i = 0; i < count; ++i) {
     numbers.push_back(static_cast<long double>((first + i * 3) % rows) -
                       static_cast<long double>(lookup.offset));
@@ -67,8 +68,7 @@ bool decode_lookup(Bytes& input, Places& places, const TokensView& dst, LookupCa
   lookup.table.dtype = input.once_in(32) ? decode_dtype(input) : dst.dtype;
   lookup.table.rows = input.number(1, 6);
   lookup.table.features = dst.extents.features;
-  const std::array<std::int64_t*, 2> each = {&lookup.table.rows, &lookup.table.features};
-  disturb(input, each);
+  disturb(input, {&lookup.table.rows, &lookup.table.features});
   const auto kind = static_cast<NumberKind>(input.once_in(32) ? 3 : input.number(0, 2));
   const TokenExtents& n = dst.extents;
   const NumberCounts counts{.batch = input.once_in(2) ? n.batch : 1, .tokens = n.tokens};
@@ -91,8 +91,7 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
   TokenExtents& n = one.dst.extents;
   n = {.batch = input.number(1, 3), .tokens = input.number(1, 4), .features = input.number(1, 6)};
   if (input.once_in(8)) n = {.batch = 1, .tokens = 2, .features = input.number(120, 300)};
-  const std::array<std::int64_t*, 3> each = {&n.batch, &n.tokens, &n.features};
-  disturb(input, each);
+  disturb(input, n);
   if (!decode_view(input, places, one.dst)) return {};
   if (!decode_source(input, places, one.dst, one.src)) return {};
   const std::int64_t lookups = one.operation == Operation::sum ? input.number(0, 3) : 1;
@@ -103,16 +102,12 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
     LookupCase& lookup = one.lookups.front();
     if (!input.once_in(8)) lookup.table.dtype = input.once_in(2) ? DType::f64 : DType::f32;
     if (input.once_in(4)) one.dst.dtype = decode_dtype(input);
-    const auto of_gradient = places.place(input, strided(lookup.table));
-    const auto of_upstream = places.place(input, strided(one.dst));
-    if (!of_gradient || !of_upstream) return {};
-    lookup.table.data = *of_gradient;
-    one.dst.data = *of_upstream;
+    if (!place_view(input, places, lookup.table)) return {};
+    if (!place_view(input, places, one.dst)) return {};
     const Strided upstream = strided(one.dst);
     if (!is_empty(upstream) && !is_small(upstream)) return {};
   }
-  fill(buffers.buffer(), one.dst.dtype, input.once_in(3) ? Noise::any : Noise::activations,
-       one.seed);
+  fill(buffers.buffer(), one.dst.dtype, decode_noise(input), one.seed);
   for (const LookupCase& lookup : one.lookups) write_numbers(lookup.indices, lookup.numbers);
   return one;
 }
@@ -149,12 +144,8 @@ Answer expected_of_lookups(const TokensCase& one, const std::byte* buffer) {
   if (!is_well_formed(dst)) return Answer::refuse;
   Answer answer = Answer::accept;
   std::vector<Strided> read;
-  if (one.operation == Operation::add && !are_in_place(one.dst, one.src)) {
-    if (!is_well_formed(strided(one.src)) || one.src.dtype != one.dst.dtype ||
-        one.src.extents != one.dst.extents) {
-      return Answer::refuse;
-    }
-    read.push_back(strided(one.src));
+  if (one.operation == Operation::add && !add_source(one.dst, one.src, read)) {
+    return Answer::refuse;
   }
   for (const LookupCase& lookup : one.lookups) {
     if (!is_well_formed(strided(lookup.table)) || lookup.table.dtype != one.dst.dtype ||
@@ -207,32 +198,22 @@ Status run(const TokensCase& one) {
   return status;
 }
 
-// Element (row, feature) of the table, for the row of token (index).
-const std::byte* row_element(const LookupCase& lookup, const std::byte* bytes, const Memory& memory,
-                             const Axes& index) {
-  const auto row =
-      static_cast<std::int64_t>(number_at(lookup.indices, index[0], index[1])) + lookup.offset;
-  return bytes + place_of(strided(lookup.table), memory.after.data(), {0, row, 0, index[3]});
+// The place in the table of the number that a token reads.
+Axes in_table(const LookupCase& lookup, const Axes& index) {
+  const auto row = static_cast<std::int64_t>(number_at(lookup.indices, index[0], index[1]));
+  return {0, row + lookup.offset, 0, index[3]};
 }
 
 void check_tokens(const TokensCase& one, const Memory& memory) {
   const Strided dst = strided(one.dst);
-  const std::byte* const buffer = memory.after.data();
   for_each_element(dst, [&](const Axes& index) {
-    double sum = 0;
-    bool is_first = true;
-    const auto add = [&](const std::byte* element) {
-      const double value = value_at(one.dst.dtype, element);
-      sum = is_first ? value : sum + value;
-      is_first = false;
-    };
-    if (one.operation == Operation::add) {
-      add(memory.before.data() + place_of(strided(one.src), buffer, index));
-    }
-    for (const LookupCase& lookup : one.lookups) {
-      add(row_element(lookup, memory.before.data(), memory, index));
-    }
-    if (!is_rounded(one.dst.dtype, buffer + place_of(dst, buffer, index), sum)) {
+    std::vector<double> terms;
+    if (one.operation == Operation::add) terms.push_back(number_before(one.src, index, memory));
+    for (const LookupCase& lookup : one.lookups)
+      terms.push_back(number_before(lookup.table, in_table(lookup, index), memory));
+    // -0 + x is x, also if x is a zero.
+    const double sum = terms.empty() ? 0 : std::accumulate(terms.begin(), terms.end(), -0.0);
+    if (!is_rounded(one.dst.dtype, number_after(one.dst, index, memory), sum)) {
       fail("embeddings must be added in double and rounded once");
     }
   });
@@ -243,27 +224,20 @@ void check_tokens(const TokensCase& one, const Memory& memory) {
 // Repeats the sums one by one, on the table's contents from before the call.
 void check_gradient(const TokensCase& one, const Memory& memory) {
   const LookupCase& lookup = one.lookups.front();
-  std::vector<std::byte> expected(memory.before.begin(), memory.before.end());
-  const Strided upstream = strided(one.dst);
-  const auto size = static_cast<std::size_t>(size_in_bytes(lookup.table.dtype));
-  for_each_element(upstream, [&](const Axes& index) {
-    const auto row =
-        static_cast<std::int64_t>(number_at(lookup.indices, index[0], index[1])) + lookup.offset;
-    if (row == lookup.padding_row) return;
-    std::byte* const to = expected.data() + place_of(strided(lookup.table), memory.after.data(),
-                                                     {0, row, 0, index[3]});
-    const double more = value_at(
-        one.dst.dtype, memory.before.data() + place_of(upstream, memory.after.data(), index));
-    const std::uint64_t bits = bits_of(lookup.table.dtype, value_at(lookup.table.dtype, to) + more);
-    std::memcpy(to, &bits, size);
-  });
+  const DType dtype = lookup.table.dtype;
+  std::map<Axes, double> sums;
   for_each_element(strided(lookup.table), [&](const Axes& index) {
-    const std::size_t at = place_of(strided(lookup.table), memory.after.data(), index);
-    const double wanted = value_at(lookup.table.dtype, expected.data() + at);
-    if (!is_rounded(lookup.table.dtype, memory.after.data() + at, wanted)) {
-      fail("a gradient must be summed in order");
-    }
+    sums[index] = number_before(lookup.table, index, memory);
   });
+  for_each_element(strided(one.dst), [&](const Axes& index) {
+    const Axes to = in_table(lookup, index);
+    if (to[1] == lookup.padding_row) return;
+    sums[to] = check::rounded(dtype, sums[to] + number_before(one.dst, index, memory));
+  });
+  for (const auto& [index, sum] : sums) {
+    if (!is_rounded(dtype, number_after(lookup.table, index, memory), sum))
+      fail("a gradient must be summed in order");
+  }
   put_back(strided(lookup.table), memory);
   check_unchanged(memory, "bytes that belong to no gradient must stay");
 }

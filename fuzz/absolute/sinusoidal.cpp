@@ -101,11 +101,10 @@ std::optional<Sinusoidal> make(const SinusoidalSpec& spec) {
 
 std::vector<long double> decode_positions(Bytes& input, const NumbersCase& positions) {
   std::vector<long double> numbers;
-  const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 16); };
   const std::int64_t first = input.once_in(2) ? input.integer() : input.number(-4, 60);
   const auto part = std::ldexp(static_cast<long double>(input.byte()), -4);
-  for (std::int64_t i = 0; i < small(positions.counts.batch) * small(positions.counts.tokens);
-       ++i) {
+  const auto& [batch, tokens] = positions.counts;
+  for (std::int64_t i = 0; i < clamped(batch, 16) * clamped(tokens, 16); ++i) {
     numbers.push_back(static_cast<long double>(first) + static_cast<long double>(i) * (1 + part));
   }
   if (!numbers.empty() && input.once_in(32)) numbers.back() = std::nanl("");
@@ -127,8 +126,7 @@ std::optional<SinusoidalCase> decode(Bytes& input, Buffers& buffers) {
        .features = one.sinusoidal.spec.dim};
   if (n.features > 12) n.batch = n.tokens = 1;
   const NumberCounts counts{.batch = input.once_in(2) ? n.batch : 1, .tokens = n.tokens};
-  const std::array<std::int64_t*, 3> each = {&n.batch, &n.tokens, &n.features};
-  disturb(input, each);
+  disturb(input, n);
   const auto positions =
       decode_numbers(input, places, static_cast<NumberKind>(input.number(0, 3)), counts);
   if (!positions || !decode_view(input, places, one.dst)) return {};
@@ -143,8 +141,7 @@ std::optional<SinusoidalCase> decode(Bytes& input, Buffers& buffers) {
                                  std::numeric_limits<double>::infinity(),
                                  std::numeric_limits<double>::quiet_NaN()};
   if (input.once_in(2)) one.embedding_scale = scales[input.byte() % scales.size()];
-  fill(buffers.buffer(), one.dst.dtype, input.once_in(3) ? Noise::any : Noise::activations,
-       one.seed);
+  fill(buffers.buffer(), one.dst.dtype, decode_noise(input), one.seed);
   write_numbers(one.positions, decode_positions(input, one.positions));
   return one;
 }
@@ -157,18 +154,11 @@ Answer expected_answer(const SinusoidalCase& one, const std::byte* buffer) {
     return Answer::refuse;
   }
   const Strided dst = strided(one.dst);
-  const Strided src = strided(one.src);
   if (!is_well_formed(dst) || one.dst.extents.features != spec.dim) return Answer::refuse;
   if (!are_of_tokens(one.positions, one.dst.extents)) return Answer::refuse;
   if (one.operation == Operation::add && !std::isfinite(one.embedding_scale)) return Answer::refuse;
   std::vector<Strided> read = {strided(one.positions)};
-  if (reads && !are_in_place(one.dst, one.src)) {
-    if (!is_well_formed(src) || one.src.dtype != one.dst.dtype ||
-        one.src.extents != one.dst.extents) {
-      return Answer::refuse;
-    }
-    read.push_back(src);
-  }
+  if (reads && !add_source(one.dst, one.src, read)) return Answer::refuse;
   return expected_of_sharing(std::array{dst}, read, buffer);
 }
 
@@ -186,17 +176,12 @@ Status run(const SinusoidalCase& one) {
   fail("an operation must be known");
 }
 
-// The features of one token of a view.
-struct Token {
+std::vector<double> token_before(const ConstTokensView& view, Axes index, const Memory& memory) {
   std::vector<double> features;
-
-  Token(const ConstTokensView& view, const std::byte* bytes, const Memory& memory, Axes index) {
-    for (index[3] = 0; index[3] < view.extents.features; ++index[3]) {
-      features.push_back(
-          value_at(view.dtype, bytes + place_of(strided(view), memory.after.data(), index)));
-    }
-  }
-};
+  for (index[3] = 0; index[3] < view.extents.features; ++index[3])
+    features.push_back(number_before(view, index, memory));
+  return features;
+}
 
 std::vector<reference::CosSin> angles_at(const Sinusoidal& sinusoidal, const NumbersCase& positions,
                                          const Axes& index) {
@@ -212,8 +197,8 @@ bool is_ordinary(DType dtype, long double number) {
   return std::abs(number) < (dtype == DType::f16 ? f16_overflow * (1 - 0x1p-10) : 0x1p120);
 }
 
-void check_encoded(const SinusoidalCase& one, const Axes& index, const Token& in,
-                   const Token& out) {
+void check_encoded(const SinusoidalCase& one, const Axes& index, const std::vector<double>& in,
+                   const std::vector<double>& out) {
   const SinusoidalSpec& spec = one.sinusoidal.spec;
   const long double position = number_at(one.positions, index[0], index[1]);
   const bool is_zero =
@@ -224,15 +209,14 @@ void check_encoded(const SinusoidalCase& one, const Axes& index, const Token& in
       static_cast<double>(std::abs(position)) + std::abs(static_cast<double>(spec.position_offset));
   const bool adds = one.operation == Operation::add;
   for (std::size_t f = 0; f < row.size(); ++f) {
-    const long double scaled =
-        adds ? static_cast<long double>(one.embedding_scale) * in.features[f] : 0;
+    const long double scaled = adds ? static_cast<long double>(one.embedding_scale) * in[f] : 0;
     const auto exact = static_cast<double>(scaled + row[f]);
     if (!is_ordinary(one.dst.dtype, scaled) || !is_ordinary(one.dst.dtype, exact)) continue;
     const double bound =
         adds ? add_sinusoidal_error_bound(one.dst.dtype, exact, static_cast<double>(scaled),
                                           bound_position)
              : sinusoidal_error_bound(one.dst.dtype, exact, bound_position);
-    if (!(std::abs(out.features[f] - (scaled + row[f])) <= bound)) {
+    if (!(std::abs(out[f] - (scaled + row[f])) <= bound)) {
       fail("an encoding must be within the bound");
     }
   }
@@ -257,8 +241,8 @@ PairPlaces places_of(const Sinusoidal& sinusoidal, std::size_t k) {
   fail("a layout must be known");
 }
 
-void check_shifted(const SinusoidalCase& one, const Axes& index, const Token& in,
-                   const Token& out) {
+void check_shifted(const SinusoidalCase& one, const Axes& index, const std::vector<double>& in,
+                   const std::vector<double>& out) {
   Sinusoidal without_offset = one.sinusoidal;
   without_offset.spec.position_offset = 0;
   const auto angles = angles_at(without_offset, one.positions, index);
@@ -270,12 +254,12 @@ void check_shifted(const SinusoidalCase& one, const Axes& index, const Token& in
   };
   for (std::size_t k = 0; k < angles.size(); ++k) {
     const PairPlaces at = places_of(one.sinusoidal, k);
-    const long double sin = in.features[at.sin];
-    const long double cos = in.features[at.cos];
+    const long double sin = in[at.sin];
+    const long double cos = in[at.cos];
     const auto largest = static_cast<double>(std::max(std::abs(sin), std::abs(cos)));
     if (!is_ordinary(one.dst.dtype, 2 * sin) || !is_ordinary(one.dst.dtype, 2 * cos)) continue;
-    check(out.features[at.sin], sin * angles[k].cos + cos * angles[k].sin, largest);
-    check(out.features[at.cos], cos * angles[k].cos - sin * angles[k].sin, largest);
+    check(out[at.sin], sin * angles[k].cos + cos * angles[k].sin, largest);
+    check(out[at.cos], cos * angles[k].cos - sin * angles[k].sin, largest);
   }
 }
 
@@ -285,8 +269,8 @@ void check_written(const SinusoidalCase& one, const Memory& memory) {
   if (!is_empty(strided(one.dst))) {
     for (const Axes& index : {Axes{0, 0, 0, 0}, Axes{n.batch - 1, n.tokens - 1, 0, 0}}) {
       const bool reads = one.operation != Operation::fill;
-      const Token in(reads ? one.src : one.dst, memory.before.data(), memory, index);
-      const Token out(one.dst, memory.after.data(), memory, index);
+      const auto in = token_before(reads ? one.src : one.dst, index, memory);
+      const auto out = token_before(one.dst, index, {memory.after, memory.after});
       if (one.operation == Operation::shift) {
         check_shifted(one, index, in, out);
       } else {

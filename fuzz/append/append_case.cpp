@@ -29,17 +29,10 @@ Extents decode_extents(Bytes& input) {
 // Decodes shapes, strides and address of a view. Features are usually adjacent.
 template <class View>
 bool finish_view(Bytes& input, Places& places, View& view) {
-  Extents& n = view.extents;
-  const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};
-  disturb(input, each);
-  const Axes strides =
-      decode_strides(input, {n.batch, n.tokens, n.heads, n.features}, Features::adjacent);
-  view.strides = {
-      .batch = strides[0], .token = strides[1], .head = strides[2], .feature = strides[3]};
+  disturb(input, view.extents);
+  set_strides(view, decode_strides(input, strided(view).counts, Features::adjacent));
   if (input.once_in(64)) view.strides.feature = input.number(-1, 2);
-  const auto data = places.place(input, strided(view));
-  if (data) view.data = *data;
-  return data.has_value();
+  return place_view(input, places, view);
 }
 
 DType stored_dtype(Bytes& input, DType from) {
@@ -83,7 +76,7 @@ bool decode_v(Bytes& input, Places& places, AppendCase& append) {
 // Runs of slots from anywhere, forwards or with a step. Rarely one is negative, repeated or too
 // large.
 std::vector<long double> decode_slot_numbers(Bytes& input, const Extents& k, const Extents& cache) {
-  const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 128); };
+  const auto small = [](std::int64_t extent) { return clamped(extent, 128); };
   const auto count = static_cast<std::size_t>(small(k.batch) * small(k.tokens));
   const std::int64_t slots = std::max<std::int64_t>(small(cache.batch) * small(cache.tokens), 1);
   const std::int64_t first = input.number(0, 255);
@@ -134,15 +127,15 @@ AppendRotations decode_rotations(Bytes& input, const ConstHeadsView& k, std::int
     made.options.tensors = static_cast<DType>(input.number(1, 3));
   }
   if (made.spec_kind == xpos_kind) made.options.role = input.once_in(4) ? Role::query : Role::key;
-  made.tokens = std::clamp<std::int64_t>(k.extents.tokens, 0, 80);
+  made.tokens = clamped(k.extents.tokens, 80);
   if (input.once_in(64)) made.tokens += 1;
   if (input.once_in(3)) made.batch = std::clamp<std::int64_t>(k.extents.batch, 1, 3);
   return made;
 }
 
 std::int64_t weight_count(Bytes& input, const HeadNorm& norm, const Extents& k) {
-  std::int64_t count = std::clamp<std::int64_t>(k.features, 0, 64);
-  if (norm.over == NormOver::all_heads) count *= std::clamp<std::int64_t>(k.heads, 0, 8);
+  std::int64_t count = clamped(k.features, 64);
+  if (norm.over == NormOver::all_heads) count *= clamped(k.heads, 8);
   if (input.once_in(32)) count += input.number(0, 2);
   return count;
 }
@@ -178,8 +171,7 @@ bool decode_norm(Bytes& input, Places& places, AppendCase& append) {
 // false if a view does not fit in the buffer.
 bool decode_in_8_bits(Bytes& input, Places& places, AppendCase& append) {
   const auto of = [&](Extents n) {
-    const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};
-    disturb(input, each);
+    disturb(input, n);
     return decode_quantized(input, places, n);
   };
   const auto k = of(append.cache.k.extents);
@@ -201,7 +193,7 @@ std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffe
   Places places(buffer);
   AppendCase append;
   append.seed = input.bits();
-  append.noise = input.once_in(3) ? Noise::any : Noise::activations;
+  append.noise = decode_noise(input);
   append.has_executor = input.once_in(2);
   const auto kind = static_cast<NumberKind>(input.number(0, 2));
   ConstHeadsView& k = append.heads.k;
@@ -236,13 +228,7 @@ AppendViews views_of(const AppendCase& append) {
   }
   if (append.heads.v) views.read.push_back(strided(*append.heads.v));
   views.read.push_back(strided(append.slots));
-  if (append.k_norm) {
-    const std::span<const float> weight = append.k_norm->norm.weight;
-    views.read.push_back({.data = weight.data(),
-                          .element_bytes = sizeof(float),
-                          .counts = {1, 1, 1, static_cast<std::int64_t>(weight.size())},
-                          .strides = {0, 0, 0, 1}});
-  }
+  if (append.k_norm) views.read.push_back(strided(append.k_norm->norm.weight));
   return views;
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "fuzz/attention/attend_case.hpp"
-#include "fuzz/elements.hpp"
+#include "tests/support/elements.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -65,7 +65,7 @@ void decode_masks(Placing& placing, AttendCase& to) {
     const ScoresExtents n = decode_extents(input, to);
     const HeadsView view = place_mask(placing, decode_attention_dtype(input), n);
     if (!placing.has_room) return;
-    const std::uint64_t bits = bits_of(view.dtype, -std::numeric_limits<double>::infinity());
+    const std::uint64_t bits = test::bits_of(view.dtype, -std::numeric_limits<double>::infinity());
     for_some(view, input.byte(), [&](std::byte* element) {
       std::memcpy(element, &bits, static_cast<std::size_t>(size_in_bytes(view.dtype)));
     });

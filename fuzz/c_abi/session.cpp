@@ -25,7 +25,7 @@ std::string shown(std::string_view message) {
 }  // namespace
 
 Session::Session(Bytes& input) : input_(input), last_error_(rotary_last_error()) {
-  const auto noise = input.once_in(3) ? Noise::any : Noise::activations;
+  const auto noise = decode_noise(input);
   fill(CMemory::buffer(), DType::f32, noise, input.bits());
   CMemory::copy();
 }

@@ -36,8 +36,7 @@ std::optional<rotary_heads_view> Session::decode_heads(const Rotations* rotation
     n.features = std::min<std::int64_t>(rotations->window().head_dim, 64);
     if (rotations->batch() != 1) n.batch = std::min<std::int64_t>(rotations->batch(), 4);
   }
-  const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};
-  disturb(input_, each);
+  disturb(input_, n);
   const Axes counts = {n.batch, n.tokens, n.heads, n.features};
   const Axes strides = decode_strides(input_, counts, features);
   const Strided all{.element_bytes = size_in_bytes(dtype), .counts = counts, .strides = strides};

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "fuzz/strided.hpp"
-#include "fuzz/tokens_case.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -39,8 +38,7 @@ std::optional<RelativeBias> decode_t5(Bytes& input, Places& places) {
   if (input.once_in(16)) buckets.buckets += 1;
   ConstTableView table{
       .dtype = decode_dtype(input), .rows = buckets.buckets, .features = input.number(1, 3)};
-  const std::array<std::int64_t*, 2> each = {&table.rows, &table.features};
-  disturb(input, each);
+  disturb(input, {&table.rows, &table.features});
   if (input.once_in(64)) buckets.buckets = table.rows = input.integer();
   if (!decode_view(input, places, table)) return {};
   return T5Bias{.buckets = buckets, .table = table};

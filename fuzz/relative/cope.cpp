@@ -12,10 +12,9 @@
 #include "fuzz/noise.hpp"
 #include "fuzz/relative/bias_case.hpp"
 #include "fuzz/relative/relative_cases.hpp"
-#include "fuzz/relative/rounded_sum.hpp"
 #include "fuzz/strided.hpp"
-#include "fuzz/tokens_case.hpp"
 #include "reference/relative.hpp"
+#include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -45,8 +44,7 @@ bool decode_gradients(Bytes& input, Places& places, CopeCase& cope) {
   if (input.once_in(32)) cope.d_scores.extents.keys = input.number(0, 6);
   if (input.once_in(32)) cope.of_scores.extents.queries = input.number(0, 4);
   if (input.once_in(32)) cope.of_q.extents.features = input.number(0, 4);
-  const auto small = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, 64); };
-  std::int64_t count = small(cope.table.rows) * small(cope.table.features);
+  std::int64_t count = clamped(cope.table.rows, 64) * clamped(cope.table.features, 64);
   if (input.once_in(32)) count = input.number(0, 8);
   const auto numbers = decode_array<double>(input, places, count);
   if (!numbers) return false;
@@ -69,13 +67,11 @@ std::optional<CopeCase> decode(Bytes& input, Buffers& buffers) {
        .keys = input.number(1, 8)};
   cope.q.extents = {
       .batch = n.batch, .tokens = n.queries, .heads = n.heads, .features = input.number(1, 4)};
-  const std::array<std::int64_t*, 4> each = {&n.batch, &n.queries, &n.heads, &n.keys};
-  disturb(input, each);
+  disturb(input, n);
   cope.table = {.dtype = decode_dtype(input),
                 .rows = input.number(1, 6),
                 .features = cope.q.extents.features};
-  const std::array<std::int64_t*, 2> of_table = {&cope.table.rows, &cope.table.features};
-  disturb(input, of_table);
+  disturb(input, {&cope.table.rows, &cope.table.features});
   if (!decode_view(input, places, cope.scores) || !decode_view(input, places, cope.q)) return {};
   if (!decode_view(input, places, cope.table)) return {};
   if (cope.is_gradient && !decode_gradients(input, places, cope)) return {};
@@ -84,8 +80,7 @@ std::optional<CopeCase> decode(Bytes& input, Buffers& buffers) {
   }
   cope.range.first_query = input.once_in(16) ? input.integer() : input.number(0, 7);
   cope.range.first_key = input.once_in(16) ? input.integer() : input.number(0, 7);
-  fill(buffers.buffer(), cope.scores.dtype, input.once_in(3) ? Noise::any : Noise::activations,
-       seed);
+  fill(buffers.buffer(), cope.scores.dtype, decode_noise(input), seed);
   return cope;
 }
 
@@ -130,18 +125,12 @@ Status run(const CopeCase& cope) {
                            cope.d_scores, cope.range);
 }
 
-template <class View>
-double read(const View& view, const Axes& index, const Memory& memory) {
-  return value_at(view.dtype,
-                  memory.before.data() + place_of(strided(view), memory.after.data(), index));
-}
-
 reference::Matrix table_of(const CopeCase& cope, const Memory& memory) {
   reference::Matrix table;
   for (std::int64_t row = 0; row < cope.table.rows; ++row) {
     auto& values = table.emplace_back();
     for (std::int64_t f = 0; f < cope.table.features; ++f) {
-      values.push_back(read(cope.table, {0, row, 0, f}, memory));
+      values.push_back(number_before(cope.table, {0, row, 0, f}, memory));
     }
   }
   return table;
@@ -164,10 +153,10 @@ struct Row {
 Row row_at(const CopeCase& cope, Axes index, const Memory& memory) {
   Row row;
   for (index[3] = 0; index[3] < cope.scores.extents.keys; ++index[3]) {
-    row.scores.push_back(read(cope.scores, index, memory));
+    row.scores.push_back(number_before(cope.scores, index, memory));
   }
   for (index[3] = 0; index[3] < cope.q.extents.features; ++index[3]) {
-    row.q.push_back(read(cope.q, index, memory));
+    row.q.push_back(number_before(cope.q, index, memory));
   }
   return row;
 }
@@ -206,8 +195,7 @@ void check_score(const CopeCase& cope, const Axes& index, long double before, lo
   if (!(std::abs(before) + size < most)) return;
   const auto error = static_cast<double>(error_of(cope, size) + 0x1p-53L * std::abs(before));
   const double bound = stored_element_error(dtype, static_cast<double>(exact), error);
-  const std::size_t place = place_of(strided(cope.scores), memory.after.data(), index);
-  const double got = value_at(dtype, memory.after.data() + place);
+  const double got = number_after(cope.scores, index, memory);
   if (!(std::abs(got - exact) <= bound + 0x1p-1000)) fail("a score must get its bias");
 }
 

@@ -13,8 +13,8 @@
 #include "fuzz/relative/relative_cases.hpp"
 #include "fuzz/relative/rounded_sum.hpp"
 #include "fuzz/strided.hpp"
-#include "fuzz/tokens_case.hpp"
 #include "reference/relative.hpp"
+#include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -40,12 +40,10 @@ bool decode_table(Bytes& input, Places& places, ShawCase& shaw) {
   shaw.table.dtype = decode_dtype(input);
   shaw.table.rows = is_window ? shaw.window.rows() : input.number(1, 5);
   shaw.table.features = shaw.heads.extents.features;
-  const std::array<std::int64_t*, 2> each = {&shaw.table.rows, &shaw.table.features};
-  disturb(input, each);
+  disturb(input, {&shaw.table.rows, &shaw.table.features});
   if (shaw.operation != Operation::gradient) return decode_view(input, places, shaw.table);
-  const auto small = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, 64); };
-  const std::int64_t count = small(shaw.table.rows) * small(shaw.table.features);
-  const auto numbers = decode_array<double>(input, places, count);
+  const auto numbers = decode_array<double>(
+      input, places, clamped(shaw.table.rows, 64) * clamped(shaw.table.features, 64));
   if (!numbers) return false;
   shaw.gradient = *numbers;
   return true;
@@ -65,11 +63,9 @@ std::optional<ShawCase> decode(Bytes& input, Buffers& buffers) {
        .keys = input.number(1, 6)};
   shaw.heads.extents = {
       .batch = n.batch, .tokens = n.queries, .heads = n.heads, .features = input.number(1, 5)};
-  const std::array<std::int64_t*, 4> each = {&n.batch, &n.queries, &n.heads, &n.keys};
-  disturb(input, each);
+  disturb(input, n);
   Extents& h = shaw.heads.extents;
-  const std::array<std::int64_t*, 4> of_heads = {&h.batch, &h.tokens, &h.heads, &h.features};
-  if (input.once_in(8)) disturb(input, of_heads);
+  if (input.once_in(8)) disturb(input, h);
   if (!decode_view(input, places, shaw.scores) || !decode_view(input, places, shaw.heads))
     return {};
   if (!decode_table(input, places, shaw)) return {};
@@ -78,8 +74,7 @@ std::optional<ShawCase> decode(Bytes& input, Buffers& buffers) {
   }
   shaw.range.first_query = input.once_in(8) ? input.integer() : input.number(0, 15);
   shaw.range.first_key = input.once_in(8) ? input.integer() : input.number(0, 15);
-  fill(buffers.buffer(), shaw.scores.dtype, input.once_in(3) ? Noise::any : Noise::activations,
-       seed);
+  fill(buffers.buffer(), shaw.scores.dtype, decode_noise(input), seed);
   return shaw;
 }
 
@@ -137,77 +132,58 @@ std::int64_t row_of(const ShawCase& shaw, const Axes& score) {
                                            .key = shaw.range.first_key + score[3]});
 }
 
-// Elements from before the call.
-struct Read {
-  const Memory& memory;
-
-  [[nodiscard]] double operator()(const ConstScoresView& view, const Axes& index) const {
-    return at(view.dtype, strided(view), index);
-  }
-  [[nodiscard]] double operator()(const ConstHeadsView& view, const Axes& index) const {
-    return at(view.dtype, strided(view), index);
-  }
-  [[nodiscard]] double operator()(const ConstTableView& view, std::int64_t row,
-                                  std::int64_t column) const {
-    return at(view.dtype, strided(view), {0, row, 0, column});
-  }
-
- private:
-  [[nodiscard]] double at(DType dtype, const Strided& view, const Axes& index) const {
-    return value_at(dtype, memory.before.data() + place_of(view, memory.after.data(), index));
-  }
-};
+// Each product and each sum is rounded once in double; grouped sums are rounded a few more times.
+// Skips numbers that overflow, are 0, or are so small that products underflow.
+void check_sum(const RoundedSum& sum, DType dtype, double got) {
+  const long double most = dtype == DType::f16   ? f16_overflow * 0.99
+                           : dtype == DType::f64 ? 0x1p1000L
+                                                 : 0x1p127L;
+  if (!(sum.size < most) || sum.size < 0x1p-900L) return;
+  const long double error = static_cast<long double>(sum.terms + 4) * 0x1p-53L * sum.size;
+  const double bound =
+      stored_element_error(dtype, static_cast<double>(sum.value), static_cast<double>(error));
+  if (!(std::abs(got - sum.value) <= bound)) fail("a sum of products must be within its roundings");
+}
 
 void check_scores(const ShawCase& shaw, const Memory& memory) {
-  const Read read{memory};
   for_each_element(strided(shaw.scores), [&](const Axes& index) {
-    RoundedSum sum(read(shaw.scores, index));
+    RoundedSum sum(number_before(shaw.scores, index, memory));
     for (std::int64_t f = 0; f < shaw.heads.extents.features; ++f) {
-      sum.add_product(read(shaw.heads, {index[0], index[1], index[2], f}),
-                      read(shaw.table, row_of(shaw, index), f));
+      sum.add_product(number_before(shaw.heads, {index[0], index[1], index[2], f}, memory),
+                      number_before(shaw.table, {0, row_of(shaw, index), 0, f}, memory));
     }
-    check_sum(sum, shaw.scores.dtype,
-              memory.after.data() + place_of(strided(shaw.scores), memory.after.data(), index));
+    check_sum(sum, shaw.scores.dtype, number_after(shaw.scores, index, memory));
   });
   put_back(strided(shaw.scores), memory);
 }
 
 // Without keys nothing is added.
 void check_values(const ShawCase& shaw, const Memory& memory) {
-  const Read read{memory};
   for_each_element(strided(shaw.heads), [&](const Axes& index) {
-    RoundedSum sum(read(shaw.heads, index));
+    RoundedSum sum(number_before(shaw.heads, index, memory));
     for (std::int64_t c = 0; c < shaw.scores.extents.keys; ++c) {
       const Axes score = {index[0], index[1], index[2], c};
-      sum.add_product(read(shaw.scores, score), read(shaw.table, row_of(shaw, score), index[3]));
+      sum.add_product(number_before(shaw.scores, score, memory),
+                      number_before(shaw.table, {0, row_of(shaw, score), 0, index[3]}, memory));
     }
-    check_sum(sum, shaw.heads.dtype,
-              memory.after.data() + place_of(strided(shaw.heads), memory.after.data(), index));
+    check_sum(sum, shaw.heads.dtype, number_after(shaw.heads, index, memory));
   });
   put_back(strided(shaw.heads), memory);
 }
 
 void check_gradient(const ShawCase& shaw, const Memory& memory) {
-  const Read read{memory};
-  const Strided gradient = strided(shaw.gradient);
-  const std::byte* const buffer = memory.after.data();
   std::vector<RoundedSum> sums;
-  for_each_element(gradient, [&](const Axes& index) {
-    sums.emplace_back(
-        value_at(DType::f64, memory.before.data() + place_of(gradient, buffer, index)));
-  });
+  for (const double number : before(shaw.gradient, memory)) sums.emplace_back(number);
   const std::int64_t features = shaw.heads.extents.features;
   for_each_element(strided(shaw.scores), [&](const Axes& index) {
     for (std::int64_t f = 0; f < features; ++f) {
       sums[static_cast<std::size_t>(row_of(shaw, index) * features + f)].add_product(
-          read(shaw.scores, index), read(shaw.heads, {index[0], index[1], index[2], f}));
+          number_before(shaw.scores, index, memory),
+          number_before(shaw.heads, {index[0], index[1], index[2], f}, memory));
     }
   });
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const Axes index = {0, 0, 0, static_cast<std::int64_t>(i)};
-    check_sum(sums[i], DType::f64, buffer + place_of(gradient, buffer, index));
-  }
-  put_back(gradient, memory);
+  for (std::size_t i = 0; i < sums.size(); ++i) check_sum(sums[i], DType::f64, shaw.gradient[i]);
+  put_back(strided(shaw.gradient), memory);
 }
 
 }  // namespace

@@ -41,14 +41,13 @@ Frequencies decode_frequencies(Bytes& input, const HeadWindow& window) {
 // Token i of batch row b is at first + i * step + 1000 b. Some doubles are fractional, and one
 // number may be anything.
 std::vector<long double> decode_values(Bytes& input, const NumbersCase& numbers) {
-  const auto small = [](std::int64_t extent) { return std::clamp<std::int64_t>(extent, 0, 128); };
   const long double step = input.once_in(4) ? input.number(-3, 3) : 1;
   const long double part = numbers.kind == NumberKind::f64
                                ? std::ldexp(input.byte(), -static_cast<int>(input.number(0, 8)))
                                : 0;
   std::vector<long double> values;
-  for (std::int64_t b = 0; b < small(numbers.counts.batch); ++b) {
-    for (std::int64_t t = 0; t < small(numbers.counts.tokens); ++t) {
+  for (std::int64_t b = 0; b < clamped(numbers.counts.batch, 128); ++b) {
+    for (std::int64_t t = 0; t < clamped(numbers.counts.tokens, 128); ++t) {
       values.push_back(static_cast<long double>(numbers.first) +
                        static_cast<long double>(b) * 1000 + static_cast<long double>(t) * step +
                        part);
@@ -79,16 +78,6 @@ bool decode_side(Bytes& input, Places& places, const NumberCounts& counts, Shift
   side.positions.first = input.integer();
   side.numbers = decode_values(input, side.positions);
   return true;
-}
-
-bool decode_keys(Bytes& input, Places& places, ShiftCase& shift) {
-  const Extents& n = shift.keys.extents;
-  const Axes counts = {n.batch, n.tokens, n.heads, n.features};
-  const Axes s = decode_strides(input, counts, Features::anywhere);
-  shift.keys.strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]};
-  const auto data = places.place(input, strided(shift.keys));
-  if (data) shift.keys.data = *data;
-  return data.has_value();
 }
 
 // Memory for the rows, usually enough.
@@ -124,7 +113,7 @@ std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
     shift.to.frequencies = decode_frequencies(input, decode_window(input, window.head_dim));
   }
   shift.seed = input.bits();
-  shift.noise = input.once_in(3) ? Noise::any : Noise::activations;
+  shift.noise = decode_noise(input);
   shift.has_executor = input.once_in(2);
   shift.has_zeros = input.once_in(8);
   shift.rows = static_cast<ShiftRows>(input.number(0, 3));
@@ -136,15 +125,14 @@ std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
        .features = window.head_dim};
   if (input.once_in(8)) n.tokens = input.number(30, 70);
   const NumberCounts counts{.batch = input.once_in(2) ? n.batch : 1, .tokens = n.tokens};
-  const std::array<std::int64_t*, 4> each = {&n.batch, &n.tokens, &n.heads, &n.features};
-  disturb(input, each);
+  disturb(input, n);
   if (!decode_side(input, places, counts, shift.from)) return {};
   const NumberCounts other{.batch = input.once_in(3) ? 1 : counts.batch, .tokens = counts.tokens};
   if (!decode_side(input, places, other, shift.to)) return {};
   if (input.once_in(2)) {
     shift.quantized = decode_quantized(input, places, n);
     if (!shift.quantized) return {};
-  } else if (!decode_keys(input, places, shift)) {
+  } else if (!decode_view(input, places, shift.keys)) {
     return {};
   }
   decode_options(input, memory, shift);

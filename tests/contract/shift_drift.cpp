@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
+#include "check/rotated.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
-#include "support/contract.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -85,8 +85,8 @@ class FloatCache final : public Cache {
   // Storing rounds at most like one shift. Errors of pairs add up; a component's is at most the
   // bound, a pair's √2 times that.
   [[nodiscard]] double bound(const HeadIndex&, double hypot) const override {
-    const test::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
-    const double once = std::sqrt(2.0) * test::error_bound(by, hypot) * 0x1p-24;
+    const check::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
+    const double once = std::sqrt(2.0) * check::error_bound(by, hypot) * 0x1p-24;
     return std::pow(1 + once, shifts_ + 1) - 1;
   }
 

@@ -13,7 +13,6 @@
 #include "contract/search.hpp"
 #include "reference/tensor.hpp"
 #include "support/cases.hpp"
-#include "support/contract.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
 
@@ -135,18 +134,18 @@ void search_rows(const Round& round, Worst& worst) {
 void search_rotated(const Round& round, Direction direction, const Tensor& src, Worst& worst) {
   Tensor dst = src;
   test::require(rotate(dst.view(), src.view(), round.rotations, {.direction = direction}));
-  test::Rotated by{.dtype = src.view().dtype,
-                   .direction = direction,
-                   .attention_factor = round.frequencies.attention_factor};
+  check::Rotated by{.dtype = src.view().dtype,
+                    .direction = direction,
+                    .attention_factor = round.frequencies.attention_factor};
   const auto compare = [&](const RotatedHead& head) {
     const std::int64_t position = round.positions[static_cast<std::size_t>(head.index.token)];
     by.position = static_cast<long double>(position);
     for (std::int64_t i = 0; i < pairs; ++i) {
       const auto [first, second] = test::features_read(window, direction, i);
       const auto [units, bound] =
-          test::pair_error(by, {dst.at(head.index, first), dst.at(head.index, second)},
-                           {head.exact[static_cast<std::size_t>(first)],
-                            head.exact[static_cast<std::size_t>(second)]});
+          check::pair_error(by, {dst.at(head.index, first), dst.at(head.index, second)},
+                            {head.exact[static_cast<std::size_t>(first)],
+                             head.exact[static_cast<std::size_t>(second)]});
       if (units == 0 || units / bound <= worst.error / std::max(worst.bound, 1.0)) continue;
       worst.consider(
           units, bound,

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "check/keys.hpp"
+#include "check/rotated.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
@@ -33,7 +33,7 @@ class Oracle {
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq, {.xpos = *frequencies_.xpos, .role = role}) {}
 
-  // Checks that dst is src rotated within the bound, with other features copied bit for bit.
+  // Checks that dst is src rotated within the bound, and that other features are copied.
   [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,
                                                  const ConstHeadsView& src,
                                                  Direction direction) const;
