@@ -36,7 +36,7 @@ std::optional<rotary_slots> Session::decode_slots(const rotary_heads_view& of) {
   std::int64_t first = input_.number(-1, 3);
   for (std::int64_t i = 0; i < count; ++i, ++first) {
     std::memcpy(*data + i * bytes, &first, static_cast<std::size_t>(bytes));
-    std::memcpy(CMemory::shadow_of(*data) + i * bytes, &first, static_cast<std::size_t>(bytes));
+    std::memcpy(in_shadow(*data) + i * bytes, &first, static_cast<std::size_t>(bytes));
   }
   CMemory::keep();
   return slots;
@@ -176,7 +176,7 @@ void Session::append_to() {
   const Passed<rotary_append_options> passed(input_, options, optional);
   const rotary_status status = is_rotated
                                    ? Kind::append(cache.pointer(), heads.pointer(), slots.pointer(),
-                                                  rotations.handle, passed.pointer())
+                                                  rotations.handle(), passed.pointer())
                                    : Kind::append_unrotated(cache.pointer(), heads.pointer(),
                                                             slots.pointer(), passed.pointer());
   const auto to = kv_of<Kind>(cache, value_of(cached_k), value_of(cached_v));

@@ -27,8 +27,8 @@ void Session::rotate_heads() {
   const Passed<rotary_rotate_options> passed(input_, options, optional);
   const rotary_status status =
       is_rotate
-          ? rotary_rotate(dst.pointer(), src.pointer(), rotations.handle, passed.pointer())
-          : rotary_rotate_qk(dst.pointer(), src.pointer(), rotations.handle, passed.pointer());
+          ? rotary_rotate(dst.pointer(), src.pointer(), rotations.handle(), passed.pointer())
+          : rotary_rotate_qk(dst.pointer(), src.pointer(), rotations.handle(), passed.pointer());
   const auto to = value_of(dst);
   const auto from = value_of(src);
   const auto how = passed.value_or_defaults(ROTARY_ROTATE_OPTIONS_INIT);
@@ -99,32 +99,30 @@ void Session::make_shift_rows() {
   const Passed<rotary_positions> old_positions(input_, *of_from);
   const Passed<rotary_positions> new_positions(input_, *of_to);
   const Passed<rotary_rotated_at> from(
-      input_, {sizeof(rotary_rotated_at), one.handle, old_positions.pointer()});
+      input_, {sizeof(rotary_rotated_at), one.handle(), old_positions.pointer()});
   const Passed<rotary_rotated_at> to(
-      input_, {sizeof(rotary_rotated_at), other.handle, new_positions.pointer()});
+      input_, {sizeof(rotary_rotated_at), other.handle(), new_positions.pointer()});
   const Passed<rotary_rotations_options> options(input_, decode_rotations_options(), optional);
   const bool is_remade = input_.once_in(3);
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_rotations*>(this);
-  const rotary_status status =
-      is_remade ? rotary_shift_remake(slot.handle, from.pointer(), to.pointer())
-                : rotary_shift_make(from.pointer(), to.pointer(), options.pointer(),
-                                    has_out ? &made : nullptr);
   const auto at = value_of(old_positions);
   const auto to_be_at = value_of(new_positions);
   const auto how = value_of(options);
   const bool are_sides = one.twin && other.twin && at && to_be_at &&
                          from.value(ROTARY_ROTATED_AT_INIT) && to.value(ROTARY_ROTATED_AT_INIT);
   if (is_remade) {
+    const rotary_status status = rotary_shift_remake(slot.handle(), from.pointer(), to.pointer());
     if (!are_sides || !slot.twin) return check(status, {});
     return check(status, remake_shift(*slot.twin, {*one.twin, *at}, {*other.twin, *to_be_at}));
   }
-  if (!are_sides || !has_out || !how) return check_made(status, {}, made, has_out);
-  auto twin = make_shift({*one.twin, *at}, {*other.twin, *to_be_at}, *how);
-  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
-  if (!twin) return;
-  rotary_rotations_free(slot.handle);
-  slot = {.handle = made, .twin = *std::move(twin)};
+  auto made = make<RotationsTwin>(
+      are_sides && how,
+      [&](rotary_rotations** out) {
+        return rotary_shift_make(from.pointer(), to.pointer(), options.pointer(), out);
+      },
+      [&] {
+        return make_shift({*one.twin, *at}, {*other.twin, *to_be_at}, *how);
+      });
+  if (made) slot = *std::move(made);
 }
 
 void Session::shift_keys() {
@@ -134,7 +132,7 @@ void Session::shift_keys() {
   if (!decoded) return;
   const Passed<rotary_heads_view> keys(input_, *decoded);
   const Passed<rotary_executor> executor(input_, decode_executor(), optional);
-  const rotary_status status = rotary_shift(keys.pointer(), rotations.handle, executor.pointer());
+  const rotary_status status = rotary_shift(keys.pointer(), rotations.handle(), executor.pointer());
   const auto view = value_of(keys);
   const auto running = value_of(executor);
   if (!view || !rotations.twin || !running) return check(status, {});
@@ -151,7 +149,7 @@ void Session::shift_quantized() {
   const Passed<rotary_int8_view> passed(input_, *keys);
   const Passed<rotary_executor> executor(input_, decode_executor(), optional);
   const rotary_status status =
-      rotary_shift_int8(passed.pointer(), rotations.handle, executor.pointer());
+      rotary_shift_int8(passed.pointer(), rotations.handle(), executor.pointer());
   const auto view = value_of(passed);
   const auto running = value_of(executor);
   if (!view || !rotations.twin || !running) return check(status, {});

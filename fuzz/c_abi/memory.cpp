@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstring>
-#include <functional>
 
 #include "fuzz/check.hpp"
 #include "fuzz/strided.hpp"
@@ -15,22 +14,16 @@ alignas(64) std::array<std::byte, largest_buffer> written_by_c;
 alignas(64) std::array<std::byte, largest_buffer> written_by_cpp;
 alignas(64) std::array<std::byte, largest_buffer> before;
 
-bool is_inside(const std::byte* byte) {
-  const std::less_equal<> not_after;  // valid for pointers into different arrays
-  const std::byte* const begin = written_by_c.data();
-  return not_after(begin, byte) && not_after(byte, begin + written_by_c.size());
-}
+std::uintptr_t address_of(const void* object) { return reinterpret_cast<std::uintptr_t>(object); }
 
 }  // namespace
 
 std::span<std::byte> CMemory::buffer() { return written_by_c; }
 
-std::byte* CMemory::shadow_of(std::byte* byte) {
-  return is_inside(byte) ? written_by_cpp.data() + (byte - written_by_c.data()) : byte;
-}
-
-const std::byte* CMemory::shadow_of(const std::byte* byte) {
-  return is_inside(byte) ? written_by_cpp.data() + (byte - written_by_c.data()) : byte;
+std::uintptr_t CMemory::to_shadow(const void* address) {
+  const std::uintptr_t begin = address_of(written_by_c.data());
+  const bool is_inside = address_of(address) - begin <= written_by_c.size();
+  return is_inside ? address_of(written_by_cpp.data()) - begin : 0;
 }
 
 void CMemory::copy() { written_by_cpp = written_by_c; }

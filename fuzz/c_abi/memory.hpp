@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace rotary::fuzz {
@@ -10,14 +11,20 @@ namespace rotary::fuzz {
 class CMemory {
  public:
   [[nodiscard]] static std::span<std::byte> buffer();
-  // The shadow's byte for a byte of the buffer. Returns any other pointer unchanged.
-  [[nodiscard]] static std::byte* shadow_of(std::byte* byte);
-  [[nodiscard]] static const std::byte* shadow_of(const std::byte* byte);
+  // The distance from the buffer to the shadow, for an address of the buffer. 0 for any other.
+  [[nodiscard]] static std::uintptr_t to_shadow(const void* address);
 
   static void copy();  // copies the buffer to the shadow
   static void keep();  // keeps the bytes from before a call
   // Checks after a call that buffer and shadow are equal, and unchanged if nothing may be written.
   static void check(bool may_write);
 };
+
+// The shadow of the object, if it is in the buffer.
+template <class T>
+[[nodiscard]] T* in_shadow(T* object) {
+  const auto address = reinterpret_cast<std::uintptr_t>(object);
+  return reinterpret_cast<T*>(address + CMemory::to_shadow(object));
+}
 
 }  // namespace rotary::fuzz

@@ -57,6 +57,8 @@ struct Text {
   [[nodiscard]] std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };
 
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 bool same_text(const char* got, std::optional<std::string_view> wanted) {
@@ -85,139 +87,105 @@ void Session::resolve_model() {
   if (input_.once_in(16)) options.part = static_cast<int32_t>(input_.number(0, 4));
   const Passed<rotary_resolve_options> passed(input_, options, optional);
   const auto given = passed.value_or_defaults(ROTARY_RESOLVE_OPTIONS_INIT);
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_model*>(this);  // a failure must make it NULL
-  const rotary_status status = rotary_model_resolve(text.pointer(), text.bytes.size(),
-                                                    passed.pointer(), has_out ? &made : nullptr);
-  if (!has_out || text.is_null || !given) {
-    check_made(status, {}, made, has_out);
-    return;
-  }
   ResolveOptions resolving;
-  if (given->pairing != 0) resolving.pairing = static_cast<Pairing>(given->pairing);
-  if (given->context_tokens != 0) resolving.context_tokens = given->context_tokens;
-  if (given->numerics != 0) resolving.numerics = static_cast<Numerics>(given->numerics);
-  if (given->part != 0) resolving.part = static_cast<ModelPart>(given->part);
-  auto spec = resolve(text.view(), resolving);
-  check_made(status, spec ? Status() : Status(spec.error()), made, has_out);
-  if (!spec) return;
-  Model& model = any_of(models_);
-  rotary_model_free(model.handle);
-  model = {.handle = made, .spec = *std::move(spec), .context_tokens = resolving.context_tokens};
+  auto made = make<Model>(
+      !text.is_null && given,
+      [&](rotary_model** out) {
+        return rotary_model_resolve(text.pointer(), text.bytes.size(), passed.pointer(), out);
+      },
+      [&] {
+        if (given->pairing != 0) resolving.pairing = static_cast<Pairing>(given->pairing);
+        if (given->context_tokens != 0) resolving.context_tokens = given->context_tokens;
+        if (given->numerics != 0) resolving.numerics = static_cast<Numerics>(given->numerics);
+        if (given->part != 0) resolving.part = static_cast<ModelPart>(given->part);
+        return resolve(text.view(), resolving);
+      });
+  if (!made) return;
+  made->context_tokens = resolving.context_tokens;
+  any_of(models_) = *std::move(made);
 }
 
 void Session::ask_model() {
   const Model& model = any_of(models_);
-  const bool is_missing = model.handle == nullptr;
-  const auto& [layers, rotary] = std::pair(model.spec.layers.size(), model.spec.rotary.size());
-  if (rotary_model_layer_count(model.handle) != static_cast<std::int64_t>(layers) ||
-      rotary_model_rotary_count(model.handle) != static_cast<std::int64_t>(rotary) ||
-      rotary_model_warning_count(model.handle) !=
-          static_cast<std::int64_t>(model.spec.warnings.size())) {
-    fail("C must count what C++ counts");
-  }
-  check_asked(is_missing);
-  ask_layers(model);
+  const rotary_model* const handle = model.handle();
+  const bool is_missing = handle == nullptr;
+  const ModelSpec spec = model.twin.value_or(ModelSpec());
+  const bool are_counted = rotary_model_layer_count(handle) == std::ssize(spec.layers) &&
+                           rotary_model_rotary_count(handle) == std::ssize(spec.rotary) &&
+                           rotary_model_warning_count(handle) == std::ssize(spec.warnings);
+  check_value(are_counted, "counts", is_missing);
+  ask_layers(handle, spec);
   const std::int64_t index = input_.number(-1, 3);
   const auto at = static_cast<std::size_t>(index);
-  const bool has_warning = index >= 0 && at < model.spec.warnings.size();
   std::optional<std::string_view> warning;
-  if (has_warning) warning = model.spec.warnings[at];
-  if (!same_text(rotary_model_warning(model.handle, index), warning)) {
-    fail("a warning must be that of C++");
-  }
-  check_asked(is_missing);
-  const bool has_rotary = index >= 0 && at < rotary;
+  if (index >= 0 && at < spec.warnings.size()) warning = spec.warnings[at];
+  check_value(same_text(rotary_model_warning(handle, index), warning), "a warning", is_missing);
+  const bool has_rotary = index >= 0 && at < spec.rotary.size();
   std::optional<std::string_view> type;
-  if (has_rotary && model.spec.rotary[at].layer_type) type = *model.spec.rotary[at].layer_type;
-  if (!same_text(rotary_model_layer_type(model.handle, index), type)) {
-    fail("a layer type must be that of C++");
-  }
-  check_asked(is_missing);
-  const double factor =
-      has_rotary ? model.spec.rotary[at].softmax_factor : std::numeric_limits<double>::quiet_NaN();
-  if (!same(rotary_model_softmax_factor(model.handle, index), factor)) {
-    fail("a softmax factor must be that of C++");
-  }
-  check_asked(is_missing || !has_rotary);
+  if (has_rotary && spec.rotary[at].layer_type) type = *spec.rotary[at].layer_type;
+  check_value(same_text(rotary_model_layer_type(handle, index), type), "a layer type", is_missing);
+  const double factor = has_rotary ? spec.rotary[at].softmax_factor : none;
+  check_value(same(rotary_model_softmax_factor(handle, index), factor), "a softmax factor",
+              !has_rotary);
 }
 
-void Session::ask_layers(const Model& model) {
-  const bool is_missing = model.handle == nullptr;
+void Session::ask_layers(const rotary_model* handle, const ModelSpec& spec) {
+  const bool is_missing = handle == nullptr;
   const std::int64_t index = input_.number(-1, 3);
-  const auto at = static_cast<std::size_t>(index);
-  const bool has_layer = index >= 0 && at < model.spec.layers.size();
+  const bool has_layer = index >= 0 && index < std::ssize(spec.layers);
+  const ModelLayer layer = has_layer ? spec.layers[static_cast<std::size_t>(index)] : ModelLayer();
   std::optional<std::string_view> encoding;
   std::int64_t rotary_of_layer = -1;
   if (has_layer) {
-    const ModelLayer& layer = model.spec.layers[at];
     encoding = to_string(layer.encoding);
     rotary_of_layer = layer.encoding == LayerEncoding::rotary
                           ? static_cast<std::int64_t>(layer.rotary)
                           : -static_cast<std::int64_t>(layer.encoding);
   }
-  if (!same_text(rotary_model_layer_encoding(model.handle, index), encoding)) {
-    fail("an encoding must be that of C++");
-  }
-  check_asked(is_missing);
-  if (rotary_model_rotary_of_layer(model.handle, index) != rotary_of_layer) {
-    fail("a layer must use the rotary embedding that C++ says");
-  }
-  check_asked(is_missing);
+  check_value(same_text(rotary_model_layer_encoding(handle, index), encoding), "an encoding",
+              is_missing);
+  check_value(rotary_model_rotary_of_layer(handle, index) == rotary_of_layer,
+              "a layer's rotary embedding", is_missing);
   const std::int64_t position = input_.integer();
   const bool has_factor = has_layer && position >= 0;
-  const double factor = has_factor ? query_factor(model.spec.layers[at].query_temperature, position)
-                                   : std::numeric_limits<double>::quiet_NaN();
-  if (!same(rotary_model_query_factor(model.handle, index, position), factor)) {
-    fail("a query factor must be that of C++");
-  }
-  check_asked(!has_factor);
+  const double factor = has_factor ? query_factor(layer.query_temperature, position) : none;
+  check_value(same(rotary_model_query_factor(handle, index, position), factor), "a query factor",
+              !has_factor);
 }
 
 void Session::make_frequencies_of_model() {
   const Model& model = any_of(models_);
   const std::int64_t index = input_.number(-1, 2);
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_frequencies*>(this);
-  const rotary_status status =
-      rotary_frequencies_of_model(model.handle, index, has_out ? &made : nullptr);
-  const bool has_rotary = model.handle != nullptr && index >= 0 &&
-                          static_cast<std::size_t>(index) < model.spec.rotary.size();
-  if (!has_out || !has_rotary) {
-    check_made(status, {}, made, has_out);
-    return;
-  }
-  auto twin = make_frequencies(model.spec.rotary[static_cast<std::size_t>(index)].spec,
-                               model.context_tokens);
-  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
-  if (!twin) return;
-  FrequenciesTwin& slot = any_of(frequencies_);
-  rotary_frequencies_free(slot.handle);
-  slot = {.handle = made, .twin = *std::move(twin)};
+  const bool has_rotary = model.twin && index >= 0 && index < std::ssize(model.twin->rotary);
+  auto made = make<FrequenciesTwin>(
+      has_rotary,
+      [&](rotary_frequencies** out) {
+        return rotary_frequencies_of_model(model.handle(), index, out);
+      },
+      [&] {
+        const RotarySpec& spec = model.twin->rotary[static_cast<std::size_t>(index)].spec;
+        return make_frequencies(spec, model.context_tokens);
+      });
+  if (made) any_of(frequencies_) = *std::move(made);
 }
 
 void Session::make_frequencies_of_spec() {
   const Text text(input_, decode_json(false));
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_frequencies*>(this);
   std::optional<std::int64_t> context;
-  if (input_.once_in(2)) context = input_.once_in(4) ? input_.integer() : input_.number(1, 64);
-  const rotary_status status =
-      context ? rotary_frequencies_of_spec_in_context(text.pointer(), text.bytes.size(), *context,
-                                                      has_out ? &made : nullptr)
-              : rotary_frequencies_of_spec(text.pointer(), text.bytes.size(),
-                                           has_out ? &made : nullptr);
-  if (!has_out || text.is_null) {
-    check_made(status, {}, made, has_out);
-    return;
-  }
-  const auto spec = parse_rotary_spec(text.view());
-  auto twin = spec ? make_frequencies(*spec, context) : Result<Frequencies>(spec.error());
-  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
-  if (!twin) return;
-  FrequenciesTwin& slot = any_of(frequencies_);
-  rotary_frequencies_free(slot.handle);
-  slot = {.handle = made, .twin = *std::move(twin)};
+  auto made = make<FrequenciesTwin>(
+      !text.is_null,
+      [&](rotary_frequencies** out) {
+        if (!input_.once_in(2))
+          return rotary_frequencies_of_spec(text.pointer(), text.bytes.size(), out);
+        context = input_.once_in(4) ? input_.integer() : input_.number(1, 64);
+        return rotary_frequencies_of_spec_in_context(text.pointer(), text.bytes.size(), *context,
+                                                     out);
+      },
+      [&] {
+        const auto spec = parse_rotary_spec(text.view());
+        return spec ? make_frequencies(*spec, context) : Result<Frequencies>(spec.error());
+      });
+  if (made) any_of(frequencies_) = *std::move(made);
 }
 
 }  // namespace rotary::fuzz

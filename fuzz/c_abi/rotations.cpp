@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "fuzz/c_abi/memory.hpp"
 #include "fuzz/c_abi/session.hpp"
@@ -23,17 +25,6 @@ void check_filled(const Passed<T>& before, const Passed<T>& after, const T& want
   if (expected != after.bytes()) fail("a struct must be filled as far as it goes, and no other");
 }
 
-// Leaves out cos and sin.
-CosSinView view_of(const rotary_cos_sin& rows) {
-  return {.dtype = static_cast<DType>(rows.dtype),
-          .batch = rows.batch,
-          .tokens = rows.tokens,
-          .batch_stride = rows.batch_stride,
-          .token_stride = rows.token_stride,
-          .pair_stride = rows.pair_stride,
-          .attention_factor = rows.attention_factor};
-}
-
 }  // namespace
 
 void Session::ask_frequencies() {
@@ -42,32 +33,30 @@ void Session::ask_frequencies() {
   const bool is_missing = !one.twin;
   std::int32_t alike = -1;
   if (one.twin && other.twin) alike = rotate_alike(*one.twin, *other.twin) ? 1 : 0;
-  if (rotary_frequencies_alike(one.handle, other.handle) != alike) fail("C must compare as C++");
-  check_asked(alike == -1);
-  const double factor = rotary_frequencies_attention_factor(one.handle);
-  if (is_missing ? !std::isnan(factor) : factor != one.twin->attention_factor) {
-    fail("an attention factor must be that of C++");
-  }
-  check_asked(is_missing);
-  const double* const inv_freq = rotary_frequencies_inv_freq(one.handle);
-  if (is_missing != (inv_freq == nullptr)) fail("frequencies must be there to be read");
-  for (std::size_t i = 0; !is_missing && i < one.twin->inv_freq.size(); ++i) {
-    if (inv_freq[i] != one.twin->inv_freq[i]) fail("frequencies must be those of C++");
-  }
-  check_asked(is_missing);
+  check_value(rotary_frequencies_alike(one.handle(), other.handle()) == alike,
+              "whether two are alike", alike == -1);
+  const double factor = rotary_frequencies_attention_factor(one.handle());
+  check_value(is_missing ? std::isnan(factor) : factor == one.twin->attention_factor,
+              "an attention factor", is_missing);
+  const double* const inv_freq = rotary_frequencies_inv_freq(one.handle());
+  check_value(is_missing ? inv_freq == nullptr
+                         : inv_freq != nullptr &&
+                               std::ranges::equal(one.twin->inv_freq,
+                                                  std::span(inv_freq, one.twin->inv_freq.size())),
+              "frequencies", is_missing);
   std::int64_t first = -7;
   std::int64_t last = -7;
   const bool has_first = !input_.once_in(32);
   const bool has_last = !input_.once_in(32);
   const rotary_status of_contexts = rotary_frequencies_contexts(
-      one.handle, has_first ? &first : nullptr, has_last ? &last : nullptr);
+      one.handle(), has_first ? &first : nullptr, has_last ? &last : nullptr);
   const bool is_answered = !is_missing && has_first && has_last;
   check(of_contexts, is_answered ? Wanted(Status()) : Wanted());
   const ContextRange contexts = is_answered ? one.twin->contexts : ContextRange{-7, -7};
   if (first != contexts.first || last != contexts.last) fail("contexts must be those of C++");
   Passed<rotary_window> window(input_, decode_c_window());
   const Passed<rotary_window> before = window;
-  const rotary_status status = rotary_frequencies_window(one.handle, window.pointer());
+  const rotary_status status = rotary_frequencies_window(one.handle(), window.pointer());
   const bool is_filled = !is_missing && window.has_size();
   check(status, is_filled ? Wanted(Status()) : Wanted());
   rotary_window wanted = ROTARY_WINDOW_INIT;
@@ -107,22 +96,16 @@ void Session::make_rotations_of_positions() {
   if (!decoded) return;
   const Passed<rotary_positions> positions(input_, *decoded);
   const Passed<rotary_rotations_options> options(input_, decode_rotations_options(), optional);
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_rotations*>(this);
-  const rotary_status status = rotary_rotations_make(frequencies.handle, positions.pointer(),
-                                                     options.pointer(), has_out ? &made : nullptr);
   const auto at = value_of(positions);
   const auto how = value_of(options);
-  if (!has_out || !frequencies.twin || !at || !how) {
-    check_made(status, {}, made, has_out);
-    return;
-  }
-  auto twin = make_rotations(*frequencies.twin, *at, *how);
-  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
-  if (!twin) return;
-  RotationsTwin& slot = any_of(rotations_);
-  rotary_rotations_free(slot.handle);
-  slot = {.handle = made, .twin = *std::move(twin)};
+  auto made = make<RotationsTwin>(
+      frequencies.twin && at && how,
+      [&](rotary_rotations** out) {
+        return rotary_rotations_make(frequencies.handle(), positions.pointer(), options.pointer(),
+                                     out);
+      },
+      [&] { return make_rotations(*frequencies.twin, *at, *how); });
+  if (made) any_of(rotations_) = *std::move(made);
 }
 
 void Session::remake_rotations_of_positions() {
@@ -132,7 +115,7 @@ void Session::remake_rotations_of_positions() {
   if (!decoded) return;
   const Passed<rotary_positions> positions(input_, *decoded);
   const rotary_status status =
-      rotary_rotations_remake(rotations.handle, frequencies.handle, positions.pointer());
+      rotary_rotations_remake(rotations.handle(), frequencies.handle(), positions.pointer());
   const auto at = value_of(positions);
   if (!rotations.twin || !frequencies.twin || !at) {
     check(status, {});
@@ -146,9 +129,8 @@ void Session::make_rotations_of_rows() {
   rotary_window window = decode_c_window();
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
   const RotationsTwin& from = any_of(rotations_);
-  CosSinView view;
   if (from.twin && !input_.once_in(8)) {
-    if (rotary_rotations_rows(from.handle, &rows) != ROTARY_OK) fail("rotations must have rows");
+    if (rotary_rotations_rows(from.handle(), &rows) != ROTARY_OK) fail("rotations must have rows");
     const HeadWindow& of = from.twin->window();
     window = {sizeof window,
               of.head_dim,
@@ -171,41 +153,39 @@ void Session::make_rotations_of_rows() {
   const Passed<rotary_window> passed_window(input_, window);
   const Passed<rotary_cos_sin> passed_rows(input_, rows);
   const Passed<rotary_rotations_options> options(input_, decode_rotations_options(), optional);
-  const bool has_out = !input_.once_in(64);
-  auto* made = reinterpret_cast<rotary_rotations*>(this);
-  const bool unchecked = input_.once_in(4);
-  const rotary_status status = (unchecked ? rotary_rotations_of_unchecked_cos_sin
-                                          : rotary_rotations_of_cos_sin)(
-      passed_window.pointer(), passed_rows.pointer(), options.pointer(), has_out ? &made : nullptr);
   const auto of_window = value_of(passed_window);
   const auto given = passed_rows.value(ROTARY_COS_SIN_INIT);
   const auto how = value_of(options);
-  if (!has_out || !of_window || !given || !how) {
-    check_made(status, {}, made, has_out);
-    return;
-  }
-  // C and C++ read rows of a handle's own memory in place.
-  view = view_of(*given);
-  view.cos = in_shadow(static_cast<const std::byte*>(given->cos));
-  view.sin = in_shadow(static_cast<const std::byte*>(given->sin));
-  auto twin = unchecked ? make_unchecked_rotations(*of_window, view, *how)
-                        : make_rotations(*of_window, view, *how);
-  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
-  if (!twin) return;
-  RotationsTwin& slot = any_of(rotations_);
-  if (&slot == &from) {
-    rotary_rotations_free(made);
-    return;
-  }
-  rotary_rotations_free(slot.handle);
-  slot = {.handle = made, .twin = *std::move(twin)};
+  bool unchecked = false;
+  auto made = make<RotationsTwin>(
+      of_window && given && how,
+      [&](rotary_rotations** out) {
+        unchecked = input_.once_in(4);
+        return (unchecked ? rotary_rotations_of_unchecked_cos_sin : rotary_rotations_of_cos_sin)(
+            passed_window.pointer(), passed_rows.pointer(), options.pointer(), out);
+      },
+      [&] {
+        // C and C++ read rows of a handle's own memory in place.
+        const CosSinView view{.cos = in_shadow(given->cos),
+                              .sin = in_shadow(given->sin),
+                              .dtype = static_cast<DType>(given->dtype),
+                              .batch = given->batch,
+                              .tokens = given->tokens,
+                              .batch_stride = given->batch_stride,
+                              .token_stride = given->token_stride,
+                              .pair_stride = given->pair_stride,
+                              .attention_factor = given->attention_factor};
+        return unchecked ? make_unchecked_rotations(*of_window, view, *how)
+                         : make_rotations(*of_window, view, *how);
+      });
+  if (made) any_of(rotations_) = *std::move(made);
 }
 
 void Session::ask_rows() {
   const RotationsTwin& rotations = any_of(rotations_);
   Passed<rotary_cos_sin> rows(input_, ROTARY_COS_SIN_INIT);
   const Passed<rotary_cos_sin> before = rows;
-  const rotary_status status = rotary_rotations_rows(rotations.handle, rows.pointer());
+  const rotary_status status = rotary_rotations_rows(rotations.handle(), rows.pointer());
   const bool is_filled = rotations.twin && rows.has_size();
   check(status, is_filled ? Wanted(Status()) : Wanted());
   if (!is_filled) {
@@ -221,20 +201,18 @@ void Session::ask_rows() {
   }
   if ((got.cos == nullptr) != (twin.tokens() == 0)) fail("rows must be there to be read");
   if (twin.tokens() == 0) return;
-  const std::size_t size = twin.row_dtype() == RowDType::f64 ? 8 : 4;
-  const auto pairs = static_cast<std::size_t>(twin.window().pairs());
-  const std::int64_t last =
-      (twin.batch() - 1) * got.batch_stride + (twin.tokens() - 1) * got.token_stride;
-  const std::int64_t twin_last =
-      ((twin.batch() - 1) * twin.tokens() + twin.tokens() - 1) * twin.row_stride();
-  const auto* const cos =
-      static_cast<const std::byte*>(got.cos) + last * static_cast<std::int64_t>(size);
-  const auto* const sin =
-      static_cast<const std::byte*>(got.sin) + last * static_cast<std::int64_t>(size);
-  const std::byte* const row = twin.data() + twin_last * static_cast<std::int64_t>(size);
-  if (std::memcmp(cos, row, pairs * size) != 0 ||
-      std::memcmp(sin, row + static_cast<std::size_t>(twin.lane_stride()) * size, pairs * size) !=
-          0) {
+  const std::int64_t batch = twin.batch() - 1;
+  const std::int64_t token = twin.tokens() - 1;
+  const std::int64_t last = batch * got.batch_stride + token * got.token_stride;
+  const auto has_last_row = [&]<class Real>(Real /*like*/) {
+    const auto is = [&](const void* rows_of_c, std::span<const Real> row) {
+      const Real* const at = static_cast<const Real*>(rows_of_c) + last;
+      return std::memcmp(at, row.data(), row.size_bytes()) == 0;
+    };
+    return is(got.cos, twin.cos<Real>(batch, token)) && is(got.sin, twin.sin<Real>(batch, token));
+  };
+  const bool is_wide = twin.row_dtype() == RowDType::f64;
+  if (!(is_wide ? has_last_row(double{}) : has_last_row(float{}))) {
     fail("rows must be those of C++");
   }
 }

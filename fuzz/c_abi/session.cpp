@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C ABI: any sequence of its calls. Handles are made, used, remade after failures and freed.
 #include "fuzz/c_abi/session.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include "fuzz/c_abi/memory.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/noise.hpp"
+#include "fuzz/target.hpp"
 #include "rotary/instruction_set.hpp"
 
 namespace rotary::fuzz {
@@ -28,13 +30,6 @@ Session::Session(Bytes& input) : input_(input), last_error_(rotary_last_error())
   const auto noise = decode_noise(input);
   fill(CMemory::buffer(), DType::f32, noise, input.bits());
   CMemory::copy();
-}
-
-Session::~Session() {
-  for (const Model& each : models_) rotary_model_free(each.handle);
-  for (const FrequenciesTwin& each : frequencies_) rotary_frequencies_free(each.handle);
-  for (const RotationsTwin& each : rotations_) rotary_rotations_free(each.handle);
-  rotary_threads_stop(threads_);
 }
 
 void Session::call() {
@@ -72,23 +67,10 @@ void Session::call() {
 }
 
 void Session::free_one() {
-  switch (input_.number(0, 2)) {
-    case 0: {
-      Model& model = any_of(models_);
-      rotary_model_free(std::exchange(model, {}).handle);
-      break;
-    }
-    case 1: {
-      FrequenciesTwin& frequencies = any_of(frequencies_);
-      rotary_frequencies_free(std::exchange(frequencies, {}).handle);
-      break;
-    }
-    default: {
-      RotationsTwin& rotations = any_of(rotations_);
-      rotary_rotations_free(std::exchange(rotations, {}).handle);
-      break;
-    }
-  }
+  const std::int64_t kind = input_.number(0, 2);
+  if (kind == 0) any_of(models_) = {};
+  if (kind == 1) any_of(frequencies_) = {};
+  if (kind == 2) any_of(rotations_) = {};
 }
 
 void Session::choose_instruction_set() {
@@ -131,7 +113,8 @@ void Session::check(rotary_status got, const Wanted& wanted) {
   CMemory::check(got == ROTARY_OK);
 }
 
-void Session::check_asked(bool has_failed) {
+void Session::check_value(bool is_that_of_cpp, std::string_view what, bool has_failed) {
+  if (!is_that_of_cpp) fail("C must return what C++ returns", what);
   const std::string_view text = rotary_last_error();
   if (has_failed) {
     check_text(text);
@@ -141,6 +124,22 @@ void Session::check_asked(bool has_failed) {
   CMemory::check(false);
 }
 
-void Session::fail_made() { fail("a handle must be made where the call succeeds, and NULL else"); }
+void Session::check_made(rotary_status got, const void* made) {
+  if ((made != nullptr) != (got == ROTARY_OK)) {
+    fail("a handle must be made if the call succeeds, and be NULL otherwise");
+  }
+}
 
 }  // namespace rotary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary::fuzz;
+  Bytes input(data, size);
+  constexpr int most_calls = 16;
+  {
+    Session session(input);
+    for (int i = 0; i < most_calls && !input.is_used_up(); ++i) session.call();
+  }
+  use_instruction_set(rotary::supported_instruction_sets().front());
+  return 0;
+}

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <string_view>
+#include <utility>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/c_abi/memory.hpp"
@@ -30,32 +32,37 @@ using Wanted = std::optional<Status>;
 class Session {
  public:
   explicit Session(Bytes& input);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   void call();
 
  private:
+  struct Free {
+    void operator()(rotary_model* handle) const { rotary_model_free(handle); }
+    void operator()(rotary_frequencies* handle) const { rotary_frequencies_free(handle); }
+    void operator()(rotary_rotations* handle) const { rotary_rotations_free(handle); }
+    void operator()(rotary_threads* handle) const { rotary_threads_stop(handle); }
+  };
+  template <class Handle>
+  using Owned = std::unique_ptr<Handle, Free>;
+
   // A handle and its contents, made by C++. NULL if there is none.
-  struct Model {
-    rotary_model* handle = nullptr;
-    ModelSpec spec = {};
+  template <class Handle, class Made>
+  struct Twins {
+    Owned<Handle> owned = {};
+    std::optional<Made> twin = {};
+
+    [[nodiscard]] Handle* handle() const { return owned.get(); }
+  };
+  using FrequenciesTwin = Twins<rotary_frequencies, Frequencies>;
+  using RotationsTwin = Twins<rotary_rotations, Rotations>;
+  struct Model : Twins<rotary_model, ModelSpec> {
     std::optional<std::int64_t> context_tokens = {};
-  };
-  struct FrequenciesTwin {
-    rotary_frequencies* handle = nullptr;
-    std::optional<Frequencies> twin = {};
-  };
-  struct RotationsTwin {
-    rotary_rotations* handle = nullptr;
-    std::optional<Rotations> twin = {};
   };
   static constexpr std::size_t handles = 3;  // for each kind
 
   void resolve_model();
   void ask_model();
-  void ask_layers(const Model& model);
+  void ask_layers(const rotary_model* handle, const ModelSpec& spec);
   void make_frequencies_of_model();
   void make_frequencies_of_spec();
   void ask_frequencies();
@@ -99,11 +106,6 @@ class Session {
   void append_to();
 
   // The arguments of a C call for C++, in the shadow of the buffer; nullopt if C must refuse them.
-  template <class T>
-  [[nodiscard]] static T* in_shadow(T* pointer) {
-    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-    return reinterpret_cast<T*>(CMemory::shadow_of(reinterpret_cast<Byte*>(pointer)));
-  }
   [[nodiscard]] static std::optional<HeadsView> value_of(const Passed<rotary_heads_view>& view);
   [[nodiscard]] static std::optional<QuantizedHeadsView> value_of(
       const Passed<rotary_int8_view>& view);
@@ -120,22 +122,42 @@ class Session {
 
   // Compares the answer of a call with the required one.
   void check(rotary_status got, const Wanted& wanted);
-  // Checks a call that returns NULL, NaN or a number for a missing handle, and then sets the text.
-  void check_asked(bool has_failed);
-  // Checks a call that makes a handle: it exists after ROTARY_OK and is NULL otherwise.
-  template <class Handle>
-  void check_made(rotary_status got, const Wanted& wanted, const Handle* made, bool has_out) {
-    check(got, wanted);
-    if (has_out && (made != nullptr) != (got == ROTARY_OK)) fail_made();
-  }
-  [[noreturn]] static void fail_made();
+  // Checks a call that returns a value: it must be that of C++. A call that fails sets the text.
+  void check_value(bool is_that_of_cpp, std::string_view what, bool has_failed);
+  // Checks that a handle exists after ROTARY_OK and is NULL otherwise.
+  static void check_made(rotary_status got, const void* made);
+  // Makes a handle by make(&handle), unless the input chooses NULL for it, and its twin by
+  // make_twin(). is_legal: C must not refuse the arguments itself. Returns what both have made.
+  template <class Twin, class Make, class MakeTwin>
+  std::optional<Twin> make(bool is_legal, const Make& make, const MakeTwin& make_twin);
 
   Bytes& input_;
   std::array<Model, handles> models_ = {};
   std::array<FrequenciesTwin, handles> frequencies_ = {};
   std::array<RotationsTwin, handles> rotations_ = {};
-  rotary_threads* threads_ = nullptr;
+  Owned<rotary_threads> threads_ = {};
   std::string last_error_;  // what rotary_last_error() must show
 };
+
+template <class Twin, class Make, class MakeTwin>
+std::optional<Twin> Session::make(bool is_legal, const Make& make, const MakeTwin& make_twin) {
+  const bool has_out = !input_.once_in(64);
+  Twin made;
+  auto* handle = reinterpret_cast<decltype(made.handle())>(this);  // a failure must make it NULL
+  const rotary_status status = make(has_out ? &handle : nullptr);
+  if (has_out) {
+    check_made(status, handle);
+    made.owned.reset(handle);
+  }
+  if (!has_out || !is_legal) {
+    check(status, {});
+    return {};
+  }
+  auto twin = make_twin();
+  check(status, twin ? Status() : Status(twin.error()));
+  if (!twin) return {};
+  made.twin = *std::move(twin);
+  return made;
+}
 
 }  // namespace rotary::fuzz

@@ -124,7 +124,8 @@ rotary_executor Session::decode_executor() {
   if (!input_.once_in(4)) executor.run = run_backwards;
   executor.concurrency = input_.once_in(16) ? input_.integer() : input_.number(0, 4);
   if (threads_ != nullptr && input_.once_in(2)) {
-    if (rotary_threads_executor(threads_, &executor) != ROTARY_OK) fail("threads have an executor");
+    if (rotary_threads_executor(threads_.get(), &executor) != ROTARY_OK)
+      fail("threads have an executor");
   }
   return executor;
 }
@@ -147,7 +148,7 @@ std::optional<HeadsView> Session::value_of(const Passed<rotary_heads_view>& view
   const auto given = view.value(ROTARY_HEADS_VIEW_INIT);
   if (!given) return {};
   const auto& [n, s] = std::pair(given->extents, given->strides);
-  return HeadsView{.data = in_shadow(static_cast<std::byte*>(given->data)),
+  return HeadsView{.data = in_shadow(given->data),
                    .dtype = static_cast<DType>(given->dtype),
                    .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
                    .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]}};
