@@ -39,4 +39,11 @@ void check_error(const Error& error) {
   fail("an error must have a code that exists");
 }
 
+void check_executor(test::CountingExecutor& used, std::int64_t most_calls) {
+  if (used.calls() > most_calls) fail("an executor must not be called so often");
+  if (used.calls() > 0 && used.tasks() > used.executor().concurrency) {
+    fail("a call must not be cut into more tasks");
+  }
+}
+
 }  // namespace rotary::fuzz

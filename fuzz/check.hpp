@@ -2,9 +2,11 @@
 // Reports a violated requirement, and checks the requirements on every error.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "rotary/result.hpp"
+#include "tests/support/executors.hpp"
 
 namespace rotary::fuzz {
 
@@ -16,5 +18,8 @@ void check_text(std::string_view text);
 
 // Checks for an existing code and a valid message.
 void check_error(const Error& error);
+
+// Checks how often an executor was called, and into how many tasks the latest call was cut.
+void check_executor(test::CountingExecutor& used, std::int64_t most_calls);
 
 }  // namespace rotary::fuzz

@@ -9,19 +9,19 @@
 #include <string>
 
 #include "fuzz/check.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/use_frequencies.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
 
 // A key takes at least 14 bytes of the file, and sizeof(GgufKey) in a vector that doubles.
-void check_heap(std::size_t allocated, std::size_t file_bytes) {
+void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;
-  if (allocated > window + of_each_byte * file_bytes) {
-    fail("reading must not allocate more than the file accounts for", std::to_string(allocated));
+  if (most > static_cast<std::int64_t>(window + of_each_byte * file_bytes)) {
+    fail("reading must not take more memory than the file accounts for", std::to_string(most));
   }
 }
 
@@ -37,9 +37,10 @@ void check_gguf_model(const ModelSpec& model) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary;
   const ByteSource source = byte_source(std::as_bytes(std::span(data, size)));
-  const std::size_t before = fuzz::allocated_bytes();
+  test::restart_peak();
+  const std::int64_t before = test::live_bytes();
   const auto metadata = read_gguf_metadata(source);
-  fuzz::check_heap(fuzz::allocated_bytes() - before, size);
+  fuzz::check_heap(test::peak_bytes() - before, size);
   if (!metadata) {
     fuzz::check_error(metadata.error());
     return 0;

@@ -13,7 +13,6 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/executor.hpp"
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/target.hpp"
@@ -148,8 +147,9 @@ void check_splits(const Case& one) {
   check_same_bits(one);
   if (one.extents.batch * tokens < 64) return;
   parts = source;
-  Backwards backwards;
+  test::CountingExecutor backwards(test::run_backwards, 3);
   rotate_tokens(one, parts, {.begin = 0, .end = tokens}, backwards.executor());
+  check_executor(backwards, 1);
   check_same_bits(one);
 }
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "fuzz/check.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/target.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -27,10 +27,10 @@ Result<NpyArray> read(std::span<const std::byte> file) {
 }
 
 // The limit is twice the file, plus an error message and a shape of 32 dimensions.
-void check_heap(std::size_t allocated, std::size_t file_bytes) {
+void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t small = 8192;
-  if (allocated > 2 * file_bytes + small) {
-    fail("reading must not allocate more than twice the file", std::to_string(allocated));
+  if (most > static_cast<std::int64_t>(2 * file_bytes + small)) {
+    fail("reading must not take more memory than twice the file", std::to_string(most));
   }
 }
 
@@ -92,10 +92,11 @@ void check_pipe(std::span<const std::byte> file, const Result<NpyArray>& expecte
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary;
-  const std::size_t before = fuzz::allocated_bytes();
+  test::restart_peak();
+  const std::int64_t before = test::live_bytes();
   const auto file = std::as_bytes(std::span(data, size));
   const auto array = fuzz::read(file);
-  fuzz::check_heap(fuzz::allocated_bytes() - before, size);
+  fuzz::check_heap(test::peak_bytes() - before, size);
   fuzz::check_pipe(file, array);
   if (!array) {
     fuzz::check_error(array.error());

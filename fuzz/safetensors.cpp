@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes must give a header or an error. Reading may allocate at most 16 times the file's size
-// plus 16 KiB. The tensors of a header must cover the data. A header written again from the same
+// Any bytes must give a header or an error. Reading may hold at most 16 times the file's size plus
+// 16 KiB. The tensors of a header must cover the data. A header written again from the same
 // tensors and metadata must be accepted.
 #include "apps/safetensors/safetensors.hpp"
 
@@ -11,9 +11,9 @@
 
 #include "apps/json.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/strided.hpp"
 #include "fuzz/target.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -22,10 +22,10 @@ using cli::SafetensorsHeader;
 using cli::SafetensorsTensor;
 
 // A tensor takes at least 40 bytes of text, and memory for its own facts and for its name.
-void check_heap(std::size_t allocated, std::size_t file_bytes) {
+void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t small = std::size_t{16} << 10;
-  if (allocated > 16 * file_bytes + small) {
-    fail("reading must not allocate more than 16 times the file", std::to_string(allocated));
+  if (most > static_cast<std::int64_t>(16 * file_bytes + small)) {
+    fail("reading must not take more memory than 16 times the file", std::to_string(most));
   }
 }
 
@@ -78,10 +78,11 @@ void check_round_trip(const SafetensorsHeader& header, std::uint64_t data_bytes)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary;
-  const std::size_t before = fuzz::allocated_bytes();
+  test::restart_peak();
+  const std::int64_t before = test::live_bytes();
   cli::MemoryStream file(std::as_bytes(std::span(data, size)));
   const auto start = cli::read_safetensors_start(file);
-  fuzz::check_heap(fuzz::allocated_bytes() - before, size);
+  fuzz::check_heap(test::peak_bytes() - before, size);
   if (!start) {
     fuzz::check_error(start.error());
     return 0;

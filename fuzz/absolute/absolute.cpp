@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Absolute encodings with any spec, positions, tables and strides. Accepted calls must be right.
 // Refused calls must give a reason and change nothing.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,16 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Buffers buffers;
   Bytes input(data, size);
   use_instruction_set(input);
-  switch (input.number(0, 2)) {
-    case 0:
-      fuzz_sinusoidal(input, buffers);
-      break;
-    case 1:
-      fuzz_lookup(input, buffers);
-      break;
-    default:
-      fuzz_interpolation(input, buffers);
-      break;
-  }
+  constexpr std::array kinds = {fuzz_sinusoidal, fuzz_lookup, fuzz_interpolation};
+  kinds[input.byte() % kinds.size()](input, buffers);
   return 0;
 }

@@ -8,12 +8,12 @@
 #include "fuzz/absolute/absolute_cases.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/shapes.hpp"
 #include "reference/absolute.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -209,12 +209,12 @@ void fuzz_interpolation(Bytes& input, Buffers& buffers) {
   if (!one) return;
   const Memory memory = buffers.keep();
   const Answer expected = expected_answer(*one, memory.after.data());
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   const auto status = one->is_gradient
                           ? add_interpolation_gradient(one->written, one->read, one->interpolation)
                           : interpolate_table(one->written, one->read, one->interpolation);
   if (!is_accepted(status, expected, memory)) return;
-  if (allocated_bytes() != allocated) fail("success must allocate nothing");
+  if (test::allocation_count() != allocations) fail("success must allocate nothing");
   check_written(*one, memory);
 }
 

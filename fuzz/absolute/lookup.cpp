@@ -11,10 +11,10 @@
 #include "fuzz/absolute/absolute_cases.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/tokens_case.hpp"
 #include "rotary/absolute.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -181,7 +181,7 @@ Status run(const TokensCase& one) {
   for (const LookupCase& lookup : one.lookups) {
     lookups.push_back({.table = lookup.table, .rows = lookup.rows()});
   }
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   Status status;
   switch (one.operation) {
     case Operation::add:
@@ -194,7 +194,7 @@ Status run(const TokensCase& one) {
       status = add_table_gradient(one.lookups.front().table, lookups.front().rows, one.dst);
       break;
   }
-  if (status && allocated_bytes() != allocated) fail("success must allocate nothing");
+  if (status && test::allocation_count() != allocations) fail("success must allocate nothing");
   return status;
 }
 

@@ -9,12 +9,12 @@
 #include "fuzz/absolute/absolute_cases.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/tokens_case.hpp"
 #include "reference/absolute.hpp"
 #include "rotary/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -289,10 +289,10 @@ void fuzz_sinusoidal(Bytes& input, Buffers& buffers) {
   if (!one) return;
   const Memory memory = buffers.keep();
   const Answer expected = expected_answer(*one, memory.after.data());
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   const auto status = run(*one);
   if (!is_accepted(status, expected, memory)) return;
-  if (allocated_bytes() != allocated) fail("success must allocate nothing");
+  if (test::allocation_count() != allocations) fail("success must allocate nothing");
   check_written(*one, memory);
 }
 

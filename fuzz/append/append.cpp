@@ -15,12 +15,11 @@
 #include "fuzz/append/append_case.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
-#include "fuzz/executor.hpp"
 #include "fuzz/frequencies_cache.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/turned.hpp"
 #include "rotary/shift.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -351,20 +350,18 @@ Rotations rows_of(const AppendRotations& made) {
 }
 
 Status run(const AppendCase& append, const Rotations* rotations) {
-  Backwards backwards;
+  test::CountingExecutor backwards(test::run_backwards, 3);
   const AppendOptions options{.rotations = rotations,
                               .executor = append.has_executor ? backwards.executor() : Executor{},
                               .k_norm = append.k_norm};
   const Slots slots = slots_of(append.slots);
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   auto status = append.quantized ? rotary::append(*append.quantized, append.heads, slots, options)
                                  : rotary::append(append.cache, append.heads, slots, options);
-  if (status && allocated_bytes() != allocated) fail("success must allocate nothing");
+  if (status && test::allocation_count() != allocations) fail("success must allocate nothing");
   const Extents& n = append.heads.k.extents;
   const bool is_cut = status && static_cast<int128>(n.batch) * n.tokens >= 64;
-  if (backwards.calls() > (is_cut ? 1 : 0)) {
-    fail("the executor must be called once at most, and not for fewer than 64 tokens");
-  }
+  check_executor(backwards, is_cut ? 1 : 0);  // not for fewer than 64 tokens
   return status;
 }
 

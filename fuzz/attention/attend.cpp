@@ -11,7 +11,6 @@
 #include "fuzz/attention/attend_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/executor.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {
@@ -64,7 +63,7 @@ bool has_results(const check::AttendCall& of) {
 void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   AttendOptions& options = of.options;
-  Backwards backwards(decode_concurrency(input));
+  test::CountingExecutor backwards(test::run_backwards, decode_concurrency(input));
   if (!input.once_in(4)) options.executor = backwards.executor();
   const auto bytes = guarded_bytes(of);
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
@@ -82,6 +81,7 @@ void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
   }
   const Status status = guarded_run(of);
   if (!status) fail("memory of attend_bytes must be enough", status.error().message);
+  check_executor(backwards, 1);
   if (!work_memory.give_back()) fail("nothing must be written beyond the caller's memory");
   if (arena.contents() != results) fail("memory and executors must not change a bit");
 }

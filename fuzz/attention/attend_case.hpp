@@ -42,13 +42,8 @@ struct AttendCase : check::AttendCall {
 
 // Returns false if the case does not fit.
 [[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);
-// As above, for attend_mapped().
-[[nodiscard]] bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to);
 
 void decode_encoding(Placing& placing, AttendCase& to);
-
-// Adds a softcap and masks of pairs, or neither.
-void decode_masks(Placing& placing, AttendCase& to);
 
 // Makes one thing about the case wrong, or nothing.
 void spoil(Bytes& input, AttendCase& of);

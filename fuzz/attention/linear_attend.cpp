@@ -13,7 +13,6 @@
 #include "fuzz/attention/linear_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/executor.hpp"
 #include "fuzz/target.hpp"
 #include "rotary/numeric_contract.hpp"
 
@@ -128,7 +127,7 @@ Status run(const LinearCase& of, const Run& how) {
 // Repeats the call in the caller's memory, cut by an executor. results: the required contents.
 void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
                   const std::vector<std::byte>& results) {
-  Backwards backwards(decode_concurrency(input));
+  test::CountingExecutor backwards(test::run_backwards, decode_concurrency(input));
   Run how{.executor = backwards.executor()};
   const auto bytes = with_call(
       of, how,
@@ -148,6 +147,7 @@ void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
   }
   const Status status = run(of, how);
   if (!status) fail("memory of linear_attend_bytes must be enough", status.error().message);
+  check_executor(backwards, 1);
   if (!work_memory.give_back()) fail("nothing must be written beyond the caller's memory");
   if (arena.contents() != results) fail("memory and executors must not change a bit");
 }

@@ -40,9 +40,6 @@ struct LinearCase : AttentionViews {
 // Returns false if the case does not fit.
 [[nodiscard]] bool decode_linear(Bytes& input, Arena& arena, LinearCase& to);
 
-// Makes one thing about the case wrong, or nothing.
-void spoil(Bytes& input, LinearCase& of);
-
 // True if every view is in its place of the arena and the library needs little time.
 [[nodiscard]] bool is_callable(const Arena& arena, const LinearCase& of);
 

@@ -5,25 +5,25 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "check/views.hpp"
 #include "fuzz/arena.hpp"
 #include "fuzz/attention/attention_call.hpp"
 #include "fuzz/attention/attention_shape.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
 #include "fuzz/placing.hpp"
 #include "fuzz/target.hpp"
+#include "fuzz/turned.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/numeric_contract.hpp"
 
 namespace rotary::fuzz {
 namespace {
-
-using check::HeadIndex;
 
 Arena arena;
 
@@ -39,29 +39,15 @@ AttentionPart decode_part(Placing& placing, const Extents& extents, Use use) {
           .log_sum_exp = place_scores(placing, sums, use)};
 }
 
-float* sum_at(const ScoresView& view, const HeadIndex& at) {
-  const ScoresStrides& s = view.strides;
-  return static_cast<float*>(view.data) + at.batch * s.batch + at.head * s.head +
-         at.token * s.query;
-}
-
-template <class Visit>
-void for_each_head(const Extents& n, const Visit& visit) {
-  HeadIndex at;
-  for (at.batch = 0; at.batch < n.batch; ++at.batch) {
-    for (at.token = 0; at.token < n.tokens; ++at.token) {
-      for (at.head = 0; at.head < n.heads; ++at.head) visit(at);
-    }
-  }
-}
-
 // Includes parts without keys, and sums that are far apart or close to each other.
 void decode_sums(Bytes& input, const AttentionPart& part) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr std::array sums = {-infinity, 0.0F, 1.5F, -3.25F, 80.0F, -900.0F, 1e30F, infinity};
-  for_each_head(part.out.extents, [&](const HeadIndex& at) {
+  const ScoresStrides& s = part.log_sum_exp.strides;
+  for_each_element(strided(part.log_sum_exp), [&](const Axes& at) {
     const std::uint8_t kind = input.byte();
-    if (kind < 128) *sum_at(part.log_sum_exp, at) = sums[kind % sums.size()];
+    const std::int64_t element = at[0] * s.batch + at[1] * s.query + at[2] * s.head;
+    if (kind < 128) static_cast<float*>(part.log_sum_exp.data)[element] = sums[kind % sums.size()];
   });
 }
 
@@ -112,57 +98,44 @@ std::optional<MergeCase> decode(Bytes& input) {
 
 void check_number(double computed, double exact, double bound) {
   if (computed == exact || std::abs(computed - exact) <= bound) return;
-  std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "%.9g where %.9g is right within %.9g", computed, exact,
-                bound);
-  fail("a merged number must be within its rounding", text.data());
+  fail("a merged number must be within its rounding",
+       check::fault_text("number", computed, exact, bound));
 }
 
-struct Row {
-  double sum = 0;
-  std::vector<double> out;
-};
-
-Row row_at(const AttentionPart& part, const HeadIndex& at) {
-  return {.sum = *sum_at(part.log_sum_exp, at), .out = check::head_at(part.out, at)};
-}
-
-// Compares with the contents from before the call.
-void check_row(const MergeCase& of, const HeadIndex& at, const Row& after) {
-  const Row before = row_at(of.into, at);
-  const Row from = row_at(of.from, at);
-  const double a = before.sum;
-  const double b = from.sum;
+void check_row(const MergeCase& of, const Axes& index, const Memory& memory) {
+  const double a = number_before(of.into.log_sum_exp, index, memory);
+  const double b = number_before(of.from.log_sum_exp, index, memory);
   if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or neither has keys
   const double most = std::max(a, b);
   const double of_a = std::exp(a - most);
   const double of_b = std::exp(b - most);
   const double sum = most + std::log(of_a + of_b);
-  check_number(after.sum, sum,
+  check_number(number_after(of.into.log_sum_exp, index, memory), sum,
                stored_element_error(DType::f32, sum, 0x1p-48 * std::max(1.0, std::abs(sum))));
-  for (std::size_t f = 0; f < after.out.size(); ++f) {
-    const double kept = of_a == 0 ? 0 : of_a / (of_a + of_b) * before.out[f];
-    const double added = of_b == 0 ? 0 : of_b / (of_a + of_b) * from.out[f];
+  const Head before = head_before(of.into.out, index, memory);
+  const Head from = head_before(of.from.out, index, memory);
+  const Head after = head_after(of.into.out, index, memory);
+  for (std::size_t f = 0; f < after.features.size(); ++f) {
+    const double kept = of_a == 0 ? 0 : of_a / (of_a + of_b) * before.features[f];
+    const double added = of_b == 0 ? 0 : of_b / (of_a + of_b) * from.features[f];
     const double exact = kept + added;
-    const double size =
-        std::max(of_a == 0 ? 0 : std::abs(before.out[f]), of_b == 0 ? 0 : std::abs(from.out[f]));
+    const double size = std::max(of_a == 0 ? 0 : std::abs(before.features[f]),
+                                 of_b == 0 ? 0 : std::abs(from.features[f]));
     if (!std::isfinite(exact) || !(size <= 0x1p100)) continue;
-    const DType dtype = of.into.out.dtype;
-    if (dtype == DType::f16 && size >= f16_overflow) continue;
-    check_number(after.out[f], exact, stored_element_error(dtype, exact, 0x1p-48 * size));
+    if (after.dtype == DType::f16 && size >= f16_overflow) continue;
+    check_number(after.features[f], exact,
+                 stored_element_error(after.dtype, exact, 0x1p-48 * size));
   }
 }
 
 void check_merged(const MergeCase& of, const Memory& memory) {
-  const bool has_elements = reach_of(strided(of.into.out)).has_value();
-  const Extents n = has_elements ? of.into.out.extents : Extents{};
-  std::vector<Row> after;
-  for_each_head(n, [&](const HeadIndex& at) { after.push_back(row_at(of.into, at)); });
+  if (reach_of(strided(of.into.out))) {
+    for_each_element(strided(of.into.log_sum_exp),
+                     [&](const Axes& index) { check_row(of, index, memory); });
+  }
   put_back(strided(of.into.out), memory);
   put_back(strided(of.into.log_sum_exp), memory);
   check_unchanged(memory, "nothing but the merged part must be written");
-  std::size_t row = 0;
-  for_each_head(n, [&](const HeadIndex& at) { check_row(of, at, after[row++]); });
 }
 
 }  // namespace

@@ -102,11 +102,6 @@ bool are_bounded(const std::vector<double>& numbers) {
                      [](double number) { return std::abs(number) <= largest_number; });
 }
 
-bool are_positive(const std::vector<double>& numbers, double most) {
-  return std::all_of(numbers.begin(), numbers.end(),
-                     [most](double number) { return number > 0 && number <= most; });
-}
-
 Answer when(bool is_valid) { return is_valid ? Answer::accept : Answer::refuse; }
 
 struct Expected {
@@ -139,14 +134,6 @@ struct Expected {
     return fits ? expected_of(bias.buckets) : Answer::refuse;
   }
   Answer operator()(const Alibi& bias) const { return expected_of(bias); }
-  Answer operator()(const KerpleLog& bias) const {
-    return when(!bias.p.empty() && bias.p.size() == bias.a.size() &&
-                are_positive(bias.p, largest_number) && are_positive(bias.a, largest_number));
-  }
-  Answer operator()(const KerplePower& bias) const {
-    return when(!bias.p.empty() && bias.p.size() == bias.a.size() && are_positive(bias.p, 2) &&
-                are_positive(bias.a, largest_number));
-  }
   Answer operator()(const Fire& bias) const {
     const std::size_t width = bias.hidden_weight.size();
     const std::size_t heads = bias.output_bias.size();

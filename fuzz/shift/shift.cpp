@@ -14,13 +14,12 @@
 #include "check/views.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
-#include "fuzz/executor.hpp"
-#include "fuzz/heap.hpp"
 #include "fuzz/shift/shift_case.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/turned.hpp"
 #include "reference/angle.hpp"
 #include "rotary/numeric_contract.hpp"
+#include "tests/support/counted_new.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -232,9 +231,9 @@ Buffers buffers;
 alignas(64) std::array<std::byte, std::size_t{1} << 17> row_memory;
 
 Result<Rotations> make_rows(const ShiftCase& shift, const RotationsOptions& options) {
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   auto rotations = make_shift(shift.from.at(), shift.to.at(), options);
-  if (rotations && !options.memory.empty() && allocated_bytes() != allocated) {
+  if (rotations && !options.memory.empty() && test::allocation_count() != allocations) {
     fail("rows in memory of the caller must take no other");
   }
   return rotations;
@@ -287,12 +286,13 @@ std::optional<Rotations> rotated_rows(const ShiftCase& shift) {
 }
 
 Status turn(const ShiftCase& shift, const Rotations& by) {
-  Backwards backwards;
+  test::CountingExecutor backwards(test::run_backwards, 3);
   const ShiftOptions options{.executor = shift.has_executor ? backwards.executor() : Executor{}};
-  const std::size_t allocated = allocated_bytes();
+  const std::size_t allocations = test::allocation_count();
   auto status = shift.quantized ? rotary::shift(*shift.quantized, by, options)
                                 : rotary::shift(shift.keys, by, options);
-  if (status && allocated_bytes() != allocated) fail("success must allocate nothing");
+  check_executor(backwards, 1);
+  if (status && test::allocation_count() != allocations) fail("success must allocate nothing");
   return status;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A separate file, so that no caller is compiled with the replacement. The other forms (arrays,
-// nothrow) call these, as the standard requires.
+// A separate file, so that no caller is compiled with the replacement. The forms for arrays call
+// these, as the standard requires. Those for nothrow would, too, but AddressSanitizer has its own.
 #include "support/counted_new.hpp"
 
 #include <atomic>
@@ -60,7 +60,14 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
 
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept try {
+  return counted(bytes, 1);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
 void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
