@@ -16,14 +16,13 @@
 #include "rotary/positions.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
+#include "tests/support/tensor.hpp"
 
 namespace rotary::fuzz {
 namespace {
 
 constexpr std::int64_t largest_head = 512;  // rotating larger heads takes long
 constexpr std::int64_t tokens = 2;
-constexpr std::int64_t guard = 16;  // elements before and after the tensor
-constexpr float guard_value = 7;
 
 void check_numbers(const Frequencies& frequencies) {
   const double factor = frequencies.attention_factor;
@@ -37,38 +36,6 @@ void check_numbers(const Frequencies& frequencies) {
     if (!(std::abs(inv_freq) < 0x1p40)) fail("inv_freq must be in (-2^40, 2^40)");
   }
 }
-
-// A tensor of [tokens, 1, head_dim] between guards.
-class Head {
- public:
-  explicit Head(std::int64_t head_dim)
-      : head_dim_(head_dim),
-        elements_(static_cast<std::size_t>(tokens * head_dim + 2 * guard), guard_value) {
-    for (std::int64_t i = 0; i < tokens * head_dim; ++i) at(i) = value_of(i);
-  }
-
-  [[nodiscard]] HeadsView view() {
-    const Extents extents{.tokens = tokens, .heads = 1, .features = head_dim_};
-    return {
-        .data = &at(0), .dtype = DType::f32, .extents = extents, .strides = strides_bthd(extents)};
-  }
-
-  [[nodiscard]] static float value_of(std::int64_t i) { return static_cast<float>(i % 7 - 3); }
-
-  [[nodiscard]] float& at(std::int64_t i) { return elements_[static_cast<std::size_t>(i + guard)]; }
-
-  void check_guards() {
-    for (std::int64_t i = 0; i < guard; ++i) {
-      if (at(-1 - i) != guard_value || at(tokens * head_dim_ + i) != guard_value) {
-        fail("rotate must not write beside the tensor");
-      }
-    }
-  }
-
- private:
-  std::int64_t head_dim_;
-  std::vector<float> elements_;
-};
 
 // The factor on a pair's length: A; with xPos, the length of its row element.
 double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
@@ -99,12 +66,13 @@ void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& ou
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }
 
-void check_rotated(Head& head, const Rotations& rotations) {
+void check_rotated(const test::Tensor& before, const test::Tensor& after,
+                   const Rotations& rotations) {
   const HeadWindow& window = rotations.window();
   for (std::int64_t token = 0; token < tokens; ++token) {
-    const std::int64_t begin = token * window.head_dim;
+    const test::HeadIndex at{.token = token};
     for (std::int64_t f = 0; f < window.head_dim; ++f) {
-      if (!check::turns(window, f) && head.at(begin + f) != Head::value_of(begin + f)) {
+      if (!check::turns(window, f) && after.at(at, f) != before.at(at, f)) {
         fail("features outside the window must stay");
       }
     }
@@ -112,21 +80,24 @@ void check_rotated(Head& head, const Rotations& rotations) {
       const auto [x, y] = check::features_read(window, Direction::forward, pair);
       const auto [to_x, to_y] = check::features_written(window, Direction::forward, pair);
       const double factor = factor_of(rotations, token, pair);
-      check_pair({Head::value_of(begin + x), Head::value_of(begin + y)},
-                 {head.at(begin + to_x), head.at(begin + to_y)},
+      check_pair({before.at(at, x), before.at(at, y)}, {after.at(at, to_x), after.at(at, to_y)},
                  {.factor = factor, .bound = component_bound(rotations, factor)});
     }
   }
 }
 
 void rotate_by(const Rotations& rotations) {
-  Head head(rotations.window().head_dim);
-  const HeadsView view = head.view();
-  if (const Status status = rotate(view, view, rotations); !status) {
+  const Extents extents{.tokens = tokens, .heads = 1, .features = rotations.window().head_dim};
+  test::Tensor before({.dtype = DType::f32, .extents = extents});
+  test::for_each_element(extents, [&](const test::HeadIndex& at, std::int64_t f) {
+    before.set(at, f, static_cast<double>((at.token * extents.features + f) % 7 - 3));
+  });
+  test::Tensor after = before;
+  if (const Status status = rotate(after.view(), after.view(), rotations); !status) {
     fail("a head must rotate", status.error().message);
   }
-  check_rotated(head, rotations);
-  head.check_guards();
+  check_rotated(before, after, rotations);
+  if (!after.guards_intact()) fail("rotate must not write beside the tensor");
 }
 
 void rotate_at(const Frequencies& frequencies, const Positions& positions) {

@@ -20,6 +20,7 @@
 #include "fuzz/turned.hpp"
 #include "rotary/shift.hpp"
 #include "tests/support/counted_new.hpp"
+#include "tests/support/tensor.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -40,7 +41,7 @@ bool has_adjacent_features(const ConstHeadsView& view) {
   return view.extents.features <= 1 || view.strides.feature == 1;
 }
 
-// Judges a cache (of k or v) with the heads to store in it.
+// True if a cache of k or v cannot take these heads.
 bool is_bad_pair(const ConstHeadsView& cache, const ConstHeadsView& heads) {
   return !is_well_formed(strided(cache)) || !is_well_formed(strided(heads)) ||
          !has_adjacent_features(cache) || !has_adjacent_features(heads) ||
@@ -56,7 +57,7 @@ bool is_bad_pair(const QuantizedHeadsView& cache, const ConstHeadsView& heads) {
          heads.extents.features > longest_normalized_head;
 }
 
-// Cache: with elements of a dtype or in 8 bits.
+// Cache: of elements of a dtype, or in 8 bits.
 template <class Cache>
 bool is_bad_cache(const Cache& cache, const KvHeads& heads) {
   const auto& [k, v] = heads;
@@ -192,25 +193,10 @@ void for_each_head(const AppendCase& append, const ConstHeadsView& heads, const 
   });
 }
 
-// Heads in memory of their own, contiguous.
-struct OwnHeads {
-  std::vector<std::byte> bytes;
-  HeadsView view;
-
-  OwnHeads(DType dtype, const Extents& extents)
-      : view{.dtype = dtype, .extents = extents, .strides = strides_bthd(extents)} {
-    const Extents& n = extents;
-    bytes.resize(
-        static_cast<std::size_t>(n.batch * n.tokens * n.heads * n.features * size_in_bytes(dtype)));
-    view.data = bytes.data();
-  }
-  OwnHeads(const OwnHeads&) = delete;
-  OwnHeads& operator=(const OwnHeads&) = delete;
-
-  [[nodiscard]] Head at(const Axes& index) const {
-    return {view.dtype, check::head_at(view, {index[0], index[1], index[2]})};
-  }
-};
+Head head_at(const test::Tensor& heads, const Axes& index) {
+  const ConstHeadsView view = heads.view();
+  return {view.dtype, check::head_at(view, {index[0], index[1], index[2]})};
+}
 
 void check_in_8_bits(const Head& from, const check::Int8Head& head) {
   const std::vector<float> numbers(from.features.begin(), from.features.end());
@@ -225,17 +211,16 @@ void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
   const ConstHeadsView& k = append.heads.k;
   if (rotations != nullptr && rotations->tensors().value_or(DType::f32) != DType::f32) return;
   if (is_empty(k)) return;
-  OwnHeads keys(DType::f32, k.extents);
-  auto* number = static_cast<float*>(keys.view.data);
+  test::Tensor keys({DType::f32, k.extents});
   for_each_element(strided(k), [&](const Axes& index) {
-    *number++ = static_cast<float>(number_before(k, index, memory));
+    keys.set({index[0], index[1], index[2]}, index[3], number_before(k, index, memory));
   });
-  const OwnHeads cache(DType::f32, k.extents);
-  const auto status = rotary::append({.k = cache.view}, {.k = keys.view}, ConsecutiveSlots{},
+  test::Tensor cache({DType::f32, k.extents});
+  const auto status = rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{},
                                      {.rotations = rotations, .k_norm = append.k_norm});
   if (!status) fail("a cache of f32 must take what one in 8 bits takes", status.error().message);
   for_each_head(append, k, [&](const Stored& at, std::int64_t h) {
-    check_in_8_bits(cache.at(at.from(h)),
+    check_in_8_bits(head_at(cache, at.from(h)),
                     head_at(append.quantized->k, memory.after.data(), memory, at.to(h)));
   });
 }
@@ -244,9 +229,9 @@ void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
 void check_keys(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
   const ConstHeadsView& k = append.heads.k;
   if (is_empty(k)) return;
-  const OwnHeads rotated(k.dtype, k.extents);
+  test::Tensor rotated({k.dtype, k.extents});
   if (rotations != nullptr) {
-    const auto status = rotate(rotated.view, k, *rotations);
+    const auto status = rotate(rotated.view(), k, *rotations);
     if (!status) fail("keys that append takes must rotate", status.error().message);
   }
   for_each_head(append, k, [&](const Stored& at, std::int64_t h) {
@@ -256,7 +241,7 @@ void check_keys(const AppendCase& append, const Rotations* rotations, const Memo
       check_stored(from, to, "a key must be stored as it is");
       return;
     }
-    check_stored(rotated.at(at.from(h)), to, "a key must have the bits of rotate()");
+    check_stored(head_at(rotated, at.from(h)), to, "a key must have the bits of rotate()");
     if (rotations->numerics() != Numerics::exact) return;
     check_turned(from, to, {.rotations = *rotations, .batch = at.batch, .token = at.token});
   });
