@@ -50,7 +50,7 @@ std::string misplaced(const AttendCall& call, const Placed& at, const Placed& be
     return s.first_key < 0 || s.first_key + s.keys > k.tokens ? "keys must be tokens of k" : "";
   for (std::int64_t key = 0; key < s.keys; ++key) {
     if ((s.first_key + key) / k.tokens >= call.table->blocks_of_sequence)
-      return "a key must lie in a block";
+      return "a key must be in a block";
     const std::int64_t block = key_at(call, at, key, 0).batch;
     if (block < 0 || block >= k.batch) return "a block must be one of the cache";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one random rotation with every instruction set of this machine. Each must keep the contract,
-// give the same bits for any split, and stay within twice the bound of the simplest set.
+// give the same bits for any split, and be within twice the bound by the rows of the simplest set.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -99,7 +99,7 @@ HeadsView view_of(const Case& one, std::span<std::byte> memory, const TokenRange
   return view;
 }
 
-// memory: none allocates.
+// Allocates if memory is empty.
 Rotations make_rows(const Case& one, const TokenRange& tokens, std::span<std::byte> memory) {
   const ConsecutivePositions positions{.first = one.first_position + tokens.begin,
                                        .tokens = tokens.end - tokens.begin};
@@ -153,7 +153,7 @@ void check_splits(const Case& one) {
   check_same_bits(one);
 }
 
-// The rows of this set, then those of the simplest, must turn every pair.
+// Every pair must be within its bound by the rows of this set, and by those of the simplest.
 void check_pairs(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   const HeadsView view = view_of(one, whole, all);

@@ -33,7 +33,7 @@ struct NumbersCase {
   std::int64_t token_stride = 1;
 };
 
-// counts: usually those that the call needs, rarely others.
+// counts: those that the call needs. The result rarely has others.
 [[nodiscard]] std::optional<NumbersCase> decode_numbers(Bytes& input, Places& places,
                                                         NumberKind kind,
                                                         const NumberCounts& counts);

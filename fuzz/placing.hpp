@@ -29,7 +29,7 @@ struct Placing {
                                     Features features = Features::adjacent);
 [[nodiscard]] ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use);
 
-// May have the rows in columns.
+// Numbers of a row, or of a column, are adjacent.
 [[nodiscard]] ConstTableView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
                                           std::int64_t columns);
 

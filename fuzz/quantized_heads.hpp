@@ -22,7 +22,7 @@ namespace rotary::fuzz {
 [[nodiscard]] std::optional<QuantizedHeadsView> decode_quantized(Bytes& input, Places& places,
                                                                  const Extents& extents);
 
-// True if a call may write elements and scales. Then it may refuse them only for what they share.
+// True if elements and scales may be written. A call then refuses them only if they share memory.
 [[nodiscard]] bool is_well_formed(const QuantizedHeadsView& heads);
 
 // A head in `bytes`, which is the buffer or its copy from before the call.

@@ -113,7 +113,7 @@ struct Memory {
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }
-  // Keeps a copy of the buffer. Must come before the call that is judged.
+  // Keeps a copy of the buffer. Must come before the call under test.
   [[nodiscard]] Memory keep() {
     before_ = after_;
     return {.before = before_, .after = after_};

@@ -16,8 +16,8 @@ namespace rotary::fuzz {
 [[nodiscard]] bool decode_source(Bytes& input, Places& places, const TokensView& dst,
                                  ConstTokensView& src);
 
-// The requirements of check_transfer: one dtype, the same extents, in place or apart. Adds a source
-// that is apart to `read`. Returns false if the views break a requirement.
+// Adds a source that is not dst itself to `read`. Returns false unless it is well-formed and has
+// the dtype and the extents of dst.
 [[nodiscard]] bool add_source(const ConstTokensView& dst, const ConstTokensView& src,
                               std::vector<Strided>& read);
 

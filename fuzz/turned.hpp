@@ -46,7 +46,6 @@ void check_turned(const ConstHeadsView& before, const ConstHeadsView& after, Tur
 void check_stored(const Head& before, const Head& after, std::string_view what);
 
 // True if rotations may rotate these heads, as the comments of rotate.hpp require.
-
 [[nodiscard]] inline bool fit(const Extents& n, const Rotations& rotations) {
   return n.features == rotations.window().head_dim && n.tokens == rotations.tokens() &&
          (rotations.batch() == 1 || n.batch == rotations.batch());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes calls of absolute encodings and judges them: a function for each kind of encoding.
+// Decodes calls of absolute encodings and checks them: a function for each kind of encoding.
 #pragma once
 
 #include "fuzz/bytes.hpp"

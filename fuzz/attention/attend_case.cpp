@@ -144,8 +144,8 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   Extents results = queries;
   results.features = shape.value_features;
   const DType dtype = decode_attention_dtype(input);
-  const bool alike = input.once_in(2);
-  const auto next_dtype = [&] { return alike ? dtype : decode_attention_dtype(input); };
+  const bool has_one_dtype = input.once_in(2);
+  const auto next_dtype = [&] { return has_one_dtype ? dtype : decode_attention_dtype(input); };
   to.in_int8 = input.once_in(4);
   const auto key_dtype = [&] { return to.in_int8 ? DType::bf16 : next_dtype(); };
   to.q = place_heads(placing, dtype, queries, Use::read);

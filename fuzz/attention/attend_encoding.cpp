@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations, one of six biases, and Shaw's vectors for a case of attend().
+// Rotations, a bias of any kind, and Shaw's vectors for a case of attend().
 #include <algorithm>
 #include <string_view>
 #include <type_traits>

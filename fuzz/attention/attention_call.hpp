@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by all attention targets: views in their places, wrong numbers, an executor's concurrency,
-// and the check of a refusal.
+// Shared by all attention targets: memory for a case, views in their places, changes that make a
+// call wrong, the check of its results.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 // Makes out overlap an input.
 [[nodiscard]] Answer share_out(Bytes& input, AttentionViews& views);
 
-// Fails unless all rows are right. Skips rows that the contract leaves open.
+// Fails unless all rows are within their bounds. Skips rows that the contract does not cover.
 void check_rows(const check::Verdict& verdict);
 
 // The concurrency of an executor: usually a realistic one, sometimes any number.

@@ -69,10 +69,10 @@ struct Part {
 // Calls use(out, heads, options) with the arguments for some tokens.
 template <class Use>
 auto with_part(const LinearCase& of, const Part& part, const Run& how, const Use& use) {
-  const bool alike = of.q.extents.tokens == of.k.extents.tokens;
-  const std::int64_t first_query = alike ? part.first : 0;
+  const bool are_paired = of.q.extents.tokens == of.k.extents.tokens;
+  const std::int64_t first_query = are_paired ? part.first : 0;
   const std::int64_t others = part.queries == Queries::all ? of.q.extents.tokens : 0;
-  const std::int64_t queries = alike ? part.count : others;
+  const std::int64_t queries = are_paired ? part.count : others;
   LinearAttentionOptions options{.mask = of.options.mask,
                                  .segments = of.options.segments,
                                  .epsilon = of.options.epsilon,
@@ -169,8 +169,8 @@ check::LinearTurn turn_of(const LinearCase& of) {
 }
 
 check::Verdict verdict_of(const LinearCase& of) {
-  const bool alike = of.q.extents.tokens == of.k.extents.tokens;
-  const std::int64_t first = alike ? of.earlier : 0;
+  const bool are_paired = of.q.extents.tokens == of.k.extents.tokens;
+  const std::int64_t first = are_paired ? of.earlier : 0;
   check::LinearCall call{.out = tokens_of(of.out, first, of.out.extents.tokens - first),
                          .heads = of.heads(),
                          .map = of.map,

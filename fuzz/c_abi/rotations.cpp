@@ -199,7 +199,8 @@ void Session::ask_rows() {
       got.tokens != twin.tokens() || got.attention_factor != twin.attention_factor()) {
     fail("rows must be those of C++");
   }
-  if ((got.cos == nullptr) != (twin.tokens() == 0)) fail("rows must be there to be read");
+  if ((got.cos == nullptr) != (twin.tokens() == 0))
+    fail("there must be rows exactly if there are tokens");
   if (twin.tokens() == 0) return;
   const std::int64_t batch = twin.batch() - 1;
   const std::int64_t token = twin.tokens() - 1;

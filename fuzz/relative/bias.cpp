@@ -104,7 +104,8 @@ void check_kind(const RelativeBias& bias) {
   const auto* const alibi = std::get_if<Alibi>(&bias);
   const bool is_plain = !std::holds_alternative<Fire>(bias) &&
                         (alibi == nullptr || alibi->form != AlibiForm::key_position);
-  if (depends_on_distance_alone(bias) != is_plain) fail("a distance decides all but two kinds");
+  if (depends_on_distance_alone(bias) != is_plain)
+    fail("only FIRE and ALiBi's key_position must need more than a distance");
 }
 
 // Compares with the table's element. At a bucket's edge, float32 decides the bucket.

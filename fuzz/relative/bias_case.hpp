@@ -16,7 +16,7 @@ namespace rotary::fuzz {
 // A number of usual size, or one that formulas may fail on.
 [[nodiscard]] double decode_number(Bytes& input);
 
-// Returns nothing if the table of T5 would leave the buffer.
+// Returns nullopt if the table of T5 would leave the buffer.
 [[nodiscard]] std::optional<RelativeBias> decode_bias(Bytes& input, Places& places);
 
 // The answer that the public headers require for these numbers.
@@ -37,10 +37,11 @@ struct PlacesOfScores {
 [[nodiscard]] PlacesOfScores decode_places(Bytes& input, const ScoresExtents& n,
                                            std::vector<std::int64_t>& storage);
 
-// The answer for these positions of rows and columns. Undecided if there is no score.
+// The answer for these positions of rows and columns; either if there is no score.
 [[nodiscard]] Answer expected_of(const PlacesOfScores& places, const ScoresExtents& n);
 
-// Judges a table that is read. If strides of 0 repeat a number very often, it may be refused.
+// The answer for a table that is read. It may be refused if strides of 0 repeat a number very
+// often.
 [[nodiscard]] Answer expected_of_table(const Strided& table);
 
 }  // namespace rotary::fuzz

@@ -198,7 +198,7 @@ void check_quantized(const QuantizedHeadsView& keys, const Rotations& by, const 
 void check_rows(const ShiftCase& shift, const Rotations& by) {
   const std::int64_t batch = std::max(batch_of(shift.from), batch_of(shift.to));
   const std::int64_t tokens = tokens_of(shift.from);
-  if (by.batch() != batch || by.tokens() != tokens) fail("rows must be those of the positions");
+  if (by.batch() != batch || by.tokens() != tokens) fail("there must be a row for each position");
   if ((by.row_stride() == 0) != is_one_row(shift.from, shift.to)) {
     fail("one row must serve all tokens if all move by the same distance, and only then");
   }

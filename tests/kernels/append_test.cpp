@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/keys.hpp"
+#include "check/views.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
@@ -53,10 +54,8 @@ Tensor rounded_to(DType dtype, const Tensor& wide) {
 }
 
 std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
-  std::vector<float> numbers;
-  for (std::int64_t f = 0; f < floats.extents().features; ++f)
-    numbers.push_back(static_cast<float>(floats.at(at, f)));
-  return numbers;
+  const std::vector<double> head = check::head_at(floats.view(), at);
+  return {head.begin(), head.end()};
 }
 
 // Expects keys and values stored from these float32 numbers, in any dtype.
