@@ -37,13 +37,10 @@ std::string painted(std::string_view text, std::string_view colour) {
   return fmt::format("\x1B[{}m{}\x1B[0m", colour, text);
 }
 
-bool is_heading(std::string_view line) {
-  return line.ends_with(':') && line.front() != ' ' && line.front() != '{';
-}
-
 std::string coloured_line(std::string_view line) {
   if (line.empty()) return "";
-  if (is_heading(line)) return painted(line, bold);
+  const bool is_heading = line.ends_with(':') && line.front() != ' ' && line.front() != '{';
+  if (is_heading) return painted(line, bold);
   std::string result(line);
   for (const Painted& word : painted_words) {
     const auto place = result.find(word.text);

@@ -56,14 +56,12 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
              output->second, input->second);
 }
 
-// True for a pipe that the shell opened, as for `<(...)`.
-bool is_of_shell(std::string_view path) {
-  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
-}
-
 // Refuses files that may block or be endless.
 void check_kind(std::string_view path, ::mode_t mode) {
-  if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell(path))) return;
+  // The shell opens pipes, as for `<(...)`.
+  const bool is_of_shell =
+      path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+  if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell)) return;
   const std::string_view kind = S_ISDIR(mode)    ? "a folder"
                                 : S_ISFIFO(mode) ? "a named pipe"
                                 : S_ISSOCK(mode) ? "a socket"

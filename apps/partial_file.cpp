@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "apps/failure.hpp"
 
@@ -48,12 +47,6 @@ void copy_access_list(const std::string& from, int to) noexcept {
     static_cast<void>(::fsetxattr(to, name, list.data(), static_cast<std::size_t>(size), 0));
   else
     static_cast<void>(::fremovexattr(to, name));  // inherited from the folder
-}
-
-// If the group cannot be kept, the new group gets the permissions of others.
-mode_t with_group_as_others(mode_t mode) noexcept {
-  constexpr mode_t of_others = S_IRWXO;
-  return (mode & ~mode_t{S_IRWXG}) | ((mode & of_others) << 3);
 }
 
 }  // namespace
@@ -148,9 +141,10 @@ void PartialFile::keep_permissions() {
   const bool same_group = ::fchown(file, old_->st_uid, old_->st_gid) == 0 ||
                           ::fchown(file, static_cast<uid_t>(-1), old_->st_gid) == 0;
   if (same_group) copy_access_list(target_, file);
-  const mode_t mode = old_->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-  if (::fchmod(file, same_group ? mode : with_group_as_others(mode)) != 0)
-    fail("keep the permissions of", errno);
+  mode_t mode = old_->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  // If the group cannot be kept, the new group gets the permissions of others.
+  if (!same_group) mode = (mode & ~mode_t{S_IRWXG}) | ((mode & mode_t{S_IRWXO}) << 3);
+  if (::fchmod(file, mode) != 0) fail("keep the permissions of", errno);
 }
 
 void PartialFile::take_place() {

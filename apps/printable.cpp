@@ -28,11 +28,6 @@ constexpr std::array<CodePoints, 24> obeyed = {{
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0001, 0xE0001}, {0xE0020, 0xE007F},
 }};
 
-std::string escape(char32_t code_point) {
-  const auto number = static_cast<std::uint32_t>(code_point);
-  return number <= 0xFFFF ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
-}
-
 std::string shown(std::string_view text, std::string_view kept) {
   std::string result;
   result.reserve(text.size());
@@ -45,10 +40,13 @@ std::string shown(std::string_view text, std::string_view kept) {
     const std::string_view sequence = text.substr(0, std::max<std::size_t>(length, 1));
     if (length == 0)
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(sequence[0]));
-    else if (kept.find(sequence) == std::string_view::npos && is_obeyed(code_point_of(sequence)))
-      result += escape(code_point_of(sequence));
-    else
+    else if (kept.find(sequence) != std::string_view::npos || !is_obeyed(code_point_of(sequence)))
       result += sequence;
+    else if (const auto number = static_cast<std::uint32_t>(code_point_of(sequence));
+             number <= 0xFFFF)
+      result += fmt::format("\\u{:04x}", number);
+    else
+      result += fmt::format("\\U{:08x}", number);
     text.remove_prefix(sequence.size());
   }
   return result;

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <exception>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -21,10 +20,6 @@
 namespace rotary::cli {
 namespace {
 
-bool is_plain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
-}
-
 // Writes in pieces, so that a long answer is not in memory twice. Plain text needs no memory, so
 // that a command does not fail here after it wrote its files. Returns 0 or errno.
 int write_printable(int descriptor, std::string_view text) {
@@ -33,7 +28,8 @@ int write_printable(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const std::string_view whole = utf8_prefix(text, piece_bytes);
     const std::string_view piece = whole.empty() ? text.substr(0, piece_bytes) : whole;
-    const bool needs_memory = colours || !is_plain(piece);
+    const auto is_plain = [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); };
+    const bool needs_memory = colours || !std::ranges::all_of(piece, is_plain);
     const std::string shown = needs_memory ? printable_lines(piece) : std::string();
     const std::string_view written = needs_memory ? std::string_view(shown) : piece;
     const int error = write_all(descriptor, colours ? coloured(shown) : written);

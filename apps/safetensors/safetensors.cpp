@@ -7,7 +7,6 @@
 #include <array>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "apps/json.hpp"
 #include "apps/printable.hpp"
