@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -24,10 +23,6 @@ constexpr std::array<SettingWords, 3> settings = {{{"condition_met", "as claimed
                                                    {"condition_unmet", "beyond the condition"},
                                                    {"aside", "aside"}}};
 
-const SettingWords& words_of(Setting setting) {
-  return settings[static_cast<std::size_t>(setting)];
-}
-
 // "true only if", with blanks in place of underscores.
 std::string words_of(Verdict verdict) {
   std::string words(to_string(verdict));
@@ -37,23 +32,22 @@ std::string words_of(Verdict verdict) {
 
 std::string block(std::string_view text, std::size_t indent) { return wrapped(text, indent, 98); }
 
-std::string number_text(const Number& number) {
-  const auto& [least, most] = number.expected;
-  const std::string from = fmt::format("{:.6g}", least);
-  const std::string to = fmt::format("{:.6g}", most);
-  return fmt::format("       {:<42} {:>12.6g}   expected {}{}\n", number.name, number.value, from,
-                     from == to ? "" : " to " + to);
-}
-
 std::string text_of(const Evidence& evidence) {
   std::string relation = evidence.relation;
   if (evidence.setting != Setting::aside) {
     relation += evidence.holds ? ": holds" : ": does not hold";
   }
   std::string text =
-      block(fmt::format("{}: {}", words_of(evidence.setting).text, evidence.computed), 4) +
+      block(fmt::format("{}: {}", settings[static_cast<std::size_t>(evidence.setting)].text,
+                        evidence.computed),
+            4) +
       block(relation, 6);
-  for (const Number& number : evidence.numbers) text += number_text(number);
+  for (const auto& [name, value, expected] : evidence.numbers) {
+    const std::string from = fmt::format("{:.6g}", expected.least);
+    const std::string to = fmt::format("{:.6g}", expected.most);
+    text += fmt::format("       {:<42} {:>12.6g}   expected {}{}\n", name, value, from,
+                        from == to ? "" : " to " + to);
+  }
   return text;
 }
 
@@ -68,7 +62,7 @@ std::string lab_text(const Claim& claim, std::size_t indent) {
 
 Json evidence_json(const Evidence& evidence) {
   return {
-      {"setting", words_of(evidence.setting).name},
+      {"setting", settings[static_cast<std::size_t>(evidence.setting)].name},
       {"computed", evidence.computed},
       {"relation", evidence.relation},
       {"holds", evidence.holds},

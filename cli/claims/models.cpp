@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 18, 19, 21 and 26: which encodings models use, linear attention, and claims about
 // training.
-#include <fmt/format.h>
-
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
 #include "cli/model_cards.hpp"

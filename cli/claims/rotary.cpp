@@ -27,14 +27,6 @@ constexpr Llama3Scaling llama3{.factor = 8,
                                .high_freq_factor = 4,
                                .original_context_tokens = trained_tokens};
 
-LongRopeScaling longrope() {
-  constexpr std::size_t pairs = usual_head_dim / 2;
-  return {.short_factor = std::vector<double>(pairs, 1.0),
-          .long_factor = std::vector<double>(pairs, 4.0),
-          .original_context_tokens = trained_tokens,
-          .factor = 4};
-}
-
 // The share of the elements of 256 keys (seed 6) that change when the context doubles.
 Number changed_keys(std::string_view name, const Scaling& scaling, Range expected) {
   const std::vector<double> keys = Random(6).normals(256 * usual_head_dim);
@@ -73,7 +65,13 @@ std::vector<Evidence> cache_stable() {
           {changed_keys("dynamic NTK",
                         DynamicNtkScaling{.factor = 2, .original_context_tokens = trained_tokens},
                         about(255 * 63 / (256 * 64.0), 0.01)),
-           changed_keys("longrope", longrope(), about(255 / 256.0, 0.01))}),
+           changed_keys(
+               "longrope",
+               LongRopeScaling{.short_factor = std::vector<double>(usual_head_dim / 2, 1.0),
+                               .long_factor = std::vector<double>(usual_head_dim / 2, 4.0),
+                               .original_context_tokens = trained_tokens,
+                               .factor = 4},
+               about(255 / 256.0, 0.01))}),
   };
 }
 

@@ -228,16 +228,6 @@ double moved(const WordEncoding& encoding, std::int64_t by) {
                   given(question, encoding, 0).difference());
 }
 
-// For each encoding, the largest change over all moves.
-std::vector<Number> when_moved(const WordEncodings& encodings) {
-  std::vector<Number> numbers;
-  for (const WordEncoding& encoding : encodings) {
-    const auto by = [&](std::int64_t tokens) { return moved(encoding, tokens); };
-    numbers.push_back({encoding.name, std::ranges::max(plot::numbers_of(moves, by)), nothing});
-  }
-  return numbers;
-}
-
 Evidence another_sentence() {
   constexpr std::string_view exclamation = "Warriors beat Celtics , that is great !";
   const WordEncoding encoding{.rotary = rope(word_features)};
@@ -264,8 +254,11 @@ std::vector<Evidence> relative_matters() {
     }
   }
   absolute.push_back({"FIRE, moved by 1000", moved(fire_encoding(), 1000), {1e-3, 10}});
-  std::vector<Number> relative =
-      when_moved(all_of({encodings_of_direction(), encodings_of_size()}));
+  std::vector<Number> relative;  // the largest change over all moves
+  for (const WordEncoding& encoding : all_of({encodings_of_direction(), encodings_of_size()})) {
+    const auto by = [&](std::int64_t tokens) { return moved(encoding, tokens); };
+    relative.push_back({encoding.name, std::ranges::max(plot::numbers_of(moves, by)), nothing});
+  }
   relative.push_back({"FIRE, moved by 100", moved(fire_encoding(), 100), nothing});
   const std::string relation = "the difference of the two scores does not change";
   return {

@@ -38,16 +38,6 @@ RandomPairs random_pairs(std::uint64_t seed, std::int64_t head_dim, std::int64_t
   return {plain_frequencies(head_dim), std::move(q), random.normals(samples * head_dim)};
 }
 
-// The mean scores of 1000 random q and k, with deviation 1, at the first distance of each octave.
-std::vector<double> random_means() {
-  const auto [frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
-  std::vector<double> means;
-  for (std::int64_t distance = 1; distance < 1024; distance *= 2)
-    means.push_back(mean(scores_at(distance, frequencies, q, k)) /
-                    std::sqrt(static_cast<double>(usual_head_dim)));
-  return means;
-}
-
 Evidence bound_of_roformer(const Frequencies& frequencies) {
   const auto bound = [&](std::int64_t distance) {
     const Rotations rows = rows_at(frequencies, distance);
@@ -71,7 +61,11 @@ std::vector<Evidence> decay() {
   const Frequencies frequencies = plain_frequencies();
   const std::vector<double> aligned = similarity(frequencies, 1024);
   const std::vector<double> trend = octave_means(aligned);
-  const std::vector<double> random = random_means();
+  const auto [random_frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
+  std::vector<double> random;  // mean scores of deviation 1
+  for (std::int64_t distance = 1; distance < 1024; distance *= 2)
+    random.push_back(mean(scores_at(distance, random_frequencies, q, k)) /
+                     std::sqrt(static_cast<double>(usual_head_dim)));
   // k = R(100) q. Its score at r is the similarity of q with itself at distance |r - 100|.
   std::vector<double> ahead;
   for (std::int64_t r = 0; r < 1024; ++r)
@@ -118,13 +112,6 @@ Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   return {rises / static_cast<double>(before.size()), negative_rises / negative};
 }
 
-// Scores before and after are nearly normal with correlation S(distance). So the rise and the score
-// before have correlation -sqrt((1 - S) / 2), which gives the probability of an orthant.
-double expected_share_of_negative(std::int64_t distance, const Frequencies& frequencies) {
-  const double correlation = mean(rows_at(frequencies, distance).cos<double>(0, 0));
-  return 0.5 + std::asin(std::sqrt((1 - correlation) / 2)) / std::numbers::pi;
-}
-
 Evidence closer_in(std::string computed, const std::vector<Number>& shares) {
   constexpr double hardly_ever = 0.1;
   const auto seldom = [](const Number& share) { return share.value < hardly_ever; };
@@ -141,10 +128,14 @@ std::vector<Evidence> high_dimension() {
     const Closer closer = closer_after(distance, pairs);
     of_all.push_back({fmt::format("128 features, distance {}", distance), closer.share,
                       about(0.5, four_deviations_of_20k)});
+    // Scores before and after are nearly normal with this correlation. The rise and the score
+    // before have the correlation -sqrt((1 - correlation) / 2), which gives the probability of an
+    // orthant.
+    const double correlation = mean(rows_at(pairs.frequencies, distance).cos<double>(0, 0));
+    const double expected = 0.5 + std::asin(std::sqrt((1 - correlation) / 2)) / std::numbers::pi;
     of_negative.push_back({fmt::format("negative before, distance {}", distance),
                            closer.share_of_negative,
-                           about(expected_share_of_negative(distance, pairs.frequencies),
-                                 std::numbers::sqrt2 * four_deviations_of_20k)});
+                           about(expected, std::numbers::sqrt2 * four_deviations_of_20k)});
   }
   of_all.push_back({"512 features, distance 10",
                     closer_after(10, random_pairs(12, 512, 5000)).share,

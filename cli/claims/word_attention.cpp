@@ -10,25 +10,6 @@
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli::claims {
-
-Matrix normal_rows(std::uint64_t seed, std::int64_t rows) {
-  return plot::normal_numbers(seed, static_cast<std::size_t>(rows * word_features));
-}
-
-Words words_in(std::string_view sentence) {
-  std::istringstream stream{std::string(sentence)};
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-Matrix vectors_of(const Words& words) {
-  Matrix vectors;
-  for (const std::string& word : words) {
-    const Matrix vector = plot::word_vector(word, word_features, 22);
-    vectors.insert(vectors.end(), vector.begin(), vector.end());
-  }
-  return vectors;
-}
-
 namespace {
 
 Status add_waves(TokensView vectors, const ConsecutivePositions& positions) {
@@ -44,19 +25,6 @@ Status add_rows(TokensView vectors, const ConsecutivePositions& positions) {
   return add_learned(vectors, vectors,
                      {.table = {table.data(), DType::f64, rows, word_features, word_features},
                       .rows = {.indices = positions}});
-}
-
-T5Bias random_t5() {
-  constexpr T5Buckets buckets{
-      .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
-  static const std::vector<double> table = plot::normal_numbers(32, 32);
-  return {.buckets = buckets, .table = {table.data(), DType::f64, 32, 1, 1}};
-}
-
-RotarySpec xpos() {
-  RotarySpec spec = rope(word_features);
-  spec.xpos = Xpos{};
-  return spec;
 }
 
 std::optional<Rotations> rotations_of(const WordEncoding& encoding, Role role,
@@ -89,6 +57,24 @@ const T* address_of(const std::optional<T>& value) {
 
 }  // namespace
 
+Matrix normal_rows(std::uint64_t seed, std::int64_t rows) {
+  return plot::normal_numbers(seed, static_cast<std::size_t>(rows * word_features));
+}
+
+Words words_in(std::string_view sentence) {
+  std::istringstream stream{std::string(sentence)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+Matrix vectors_of(const Words& words) {
+  Matrix vectors;
+  for (const std::string& word : words) {
+    const Matrix vector = plot::word_vector(word, word_features, 22);
+    vectors.insert(vectors.end(), vector.begin(), vector.end());
+  }
+  return vectors;
+}
+
 WordEncodings encodings_of_size() {
   return {{.name = "ALiBi, slope 1/2, symmetric",
            .bias = Alibi{.heads = 1, .model_heads = 8, .form = AlibiForm::symmetric}},
@@ -98,10 +84,16 @@ WordEncodings encodings_of_size() {
 }
 
 WordEncodings encodings_of_direction() {
+  static const std::vector<double> table = plot::normal_numbers(32, 32);
+  const T5Bias t5{
+      .buckets = {.buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional},
+      .table = {table.data(), DType::f64, 32, 1, 1}};
+  RotarySpec xpos = rope(word_features);
+  xpos.xpos = Xpos{};
   return {
       {.name = "RoPE", .rotary = rope(word_features)},
-      {.name = "xPos", .rotary = xpos()},
-      {.name = "T5, random table", .bias = random_t5()},
+      {.name = "xPos", .rotary = xpos},
+      {.name = "T5, random table", .bias = t5},
       {.name = "TISA, a bump at -1", .bias = Tisa{.kernels = 1, .a = {2}, .b = {0.5}, .c = {-1}}},
       shaw_encoding()};
 }

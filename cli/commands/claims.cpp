@@ -22,17 +22,10 @@ const claims::Claim& claim_called(std::string_view text) {
   return *found;
 }
 
-std::vector<claims::Claim> chosen_claims(const std::vector<std::string>& chosen) {
-  const auto all = claims::all_claims();
-  if (chosen.empty()) return {all.begin(), all.end()};
-  std::vector<claims::Claim> list;
-  list.reserve(chosen.size());
-  for (const std::string& text : chosen) list.push_back(claim_called(text));
-  return list;
-}
-
 std::string run_claims(const std::vector<std::string>& chosen, OutputForm form) {
-  const std::vector<claims::Claim> list = chosen_claims(chosen);
+  std::vector<claims::Claim> list;
+  for (const std::string& text : chosen) list.push_back(claim_called(text));
+  if (chosen.empty()) list.assign(claims::all_claims().begin(), claims::all_claims().end());
   std::vector<claims::Finding> findings;
   {
     Progress progress("rotary claims", static_cast<std::int64_t>(list.size()));
