@@ -22,8 +22,6 @@ struct Topic {
   bool has_numbers = true;
   bool has_key = true;
   std::string (*explain)(const explain::Numbers& numbers, OutputForm form) = nullptr;
-
-  friend bool operator==(const Topic& a, const Topic& b) { return a.name == b.name; }
 };
 
 constexpr Topic rotation = {"rotation", true, false, explain::explain_rotation};
@@ -73,42 +71,16 @@ std::optional<std::string> config_of(const Arguments& a) {
   return a.config || !a.name || !names_config(*a.name) ? a.config : a.name;
 }
 
-// Without CONFIG, other topics use the example's numbers. The user's own numbers need a pairing.
-void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
-  if (!arguments.model.config.empty()) return;
-  const bool is_rotation = topic == rotation;
-  require(!is_rotation || (arguments.values && arguments.position),
-          "explain rotation needs a CONFIG, or numbers to rotate: --values 0.5,-1,1.5,2 "
-          "--position 3 --pairing half");
-  require(arguments.model.resolving.pairing || !(is_rotation || arguments.values),
-          "--pairing is required with --values: half, interleaved or interleaved_to_half");
-}
-
-double read_feature(std::string_view option, std::string_view text) {
-  const double value = parse_double(option, text);
-  require(std::isfinite(static_cast<float>(value)), "{} must fit float32, got {}", option, value);
-  return value;
-}
-
-// The count of --values, or of the example's values.
-std::int64_t features_of(const Arguments& arguments) {
-  if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
-  const std::size_t count = arguments.values->size();
+explain::Numbers without_config(const Arguments& arguments) {
+  const std::size_t count =
+      arguments.values ? arguments.values->size() : std::size(explain::example_values);
   require(count % 2 == 0 && count <= most_values,
           "--values must be an even count, at most {}, got {}", most_values, count);
-  return static_cast<std::int64_t>(count);
-}
-
-explain::Numbers without_config(const Arguments& arguments) {
-  RotarySpec spec{.head_dim = features_of(arguments),
-                  .base = arguments.base.value_or(10000),
-                  .pairing = arguments.model.resolving.pairing.value_or(Pairing::interleaved)};
-  Frequencies frequencies = value_or_fail(make_frequencies(spec));
-  return {.query = {},
-          .key = {},
-          .spec = std::move(spec),
-          .frequencies = std::move(frequencies),
-          .config = {}};
+  const RotarySpec spec{
+      .head_dim = static_cast<std::int64_t>(count),
+      .base = arguments.base.value_or(10000),
+      .pairing = arguments.model.resolving.pairing.value_or(Pairing::interleaved)};
+  return {.spec = spec, .frequencies = value_or_fail(make_frequencies(spec))};
 }
 
 explain::Numbers with_config(const Arguments& arguments) {
@@ -121,9 +93,7 @@ explain::Numbers with_config(const Arguments& arguments) {
   const RotarySpec& spec = model.rotary[chosen].spec;
   require(spec.head_dim <= static_cast<std::int64_t>(most_values),
           "head_dim must be at most {} to be explained, got {}", most_values, spec.head_dim);
-  return {.query = {},
-          .key = {},
-          .spec = spec,
+  return {.spec = spec,
           .frequencies = frequencies_of(model, chosen, arguments.model),
           .config = arguments.model.config,
           .hidden_size = hidden_size_of(config.json, resolving)};
@@ -143,15 +113,6 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   return query;
 }
 
-// The default key is the reversed query.
-explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
-  if (!arguments.key) return {query.rbegin(), query.rend()};
-  require(arguments.key->size() == query.size(),
-          "--key-values must have as many numbers as the query, {}, got {}", query.size(),
-          arguments.key->size());
-  return *arguments.key;
-}
-
 // Topics that move tokens need room on both sides of the position.
 void check_room(std::string_view option, std::int64_t position) {
   constexpr std::int64_t most = std::int64_t{1} << 62;
@@ -159,15 +120,26 @@ void check_room(std::string_view option, std::int64_t position) {
           "{} must be in [-2^62, 2^62] for this topic, got {}", option, position);
 }
 
+// Without CONFIG, other topics than rotation use the example's numbers. The user's own numbers need
+// a pairing. The default key is the reversed query.
 explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
-  check_numbers_are_whole(arguments, topic);
-  explain::Numbers numbers =
-      arguments.model.config.empty() ? without_config(arguments) : with_config(arguments);
+  const bool has_config = !arguments.model.config.empty();
+  const bool is_rotation = topic.name == rotation.name;
+  require(has_config || !is_rotation || (arguments.values && arguments.position),
+          "explain rotation needs a CONFIG, or numbers to rotate: --values 0.5,-1,1.5,2 "
+          "--position 3 --pairing half");
+  require(has_config || arguments.model.resolving.pairing || !(is_rotation || arguments.values),
+          "--pairing is required with --values: half, interleaved or interleaved_to_half");
+  explain::Numbers numbers = has_config ? with_config(arguments) : without_config(arguments);
   numbers.query = query_of(arguments, numbers.frequencies.window.head_dim);
   numbers.query_position = arguments.position.value_or(explain::example_position);
   if (!topic.has_key) return numbers;
   check_room("--position", numbers.query_position);
-  numbers.key = key_of(arguments, numbers.query);
+  numbers.key =
+      arguments.key.value_or(explain::Vector(numbers.query.rbegin(), numbers.query.rend()));
+  require(numbers.key.size() == numbers.query.size(),
+          "--key-values must have as many numbers as the query, {}, got {}", numbers.query.size(),
+          numbers.key.size());
   numbers.key_position = arguments.key_position.value_or(numbers.query_position - 2);
   check_room("--key-position", numbers.key_position);
   return numbers;
@@ -176,7 +148,7 @@ explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
 std::string run_explain(Arguments& arguments, OutputForm form) {
   const Topic topic = topic_of(arguments);
   arguments.model.config = config_of(arguments).value_or("");
-  if (topic == config_topic)
+  if (topic.name == config_topic.name)
     return explain::explain_config(arguments.model.config, arguments.model.resolving, form);
   if (!topic.has_numbers) return explain::explain_example(form);
   return topic.explain(read_numbers(arguments, topic), form);
@@ -200,7 +172,13 @@ void declare_uses(OptionParser& parser, const Arguments& a) {
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {
-  const Value<double> feature{.name = "", .read = read_feature};
+  const Value<double> feature{.name = "",
+                              .read = [](std::string_view option, std::string_view text) {
+                                const double value = parse_double(option, text);
+                                require(std::isfinite(static_cast<float>(value)),
+                                        "{} must fit float32, got {}", option, value);
+                                return value;
+                              }};
   parser.add(
       "NAME", arguments.name,
       fmt::format(

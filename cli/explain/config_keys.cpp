@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "apps/failure.hpp"
-#include "cli/explain/explain_config.hpp"
-#include "cli/explain/limits.hpp"
+#include "cli/explain/trial.hpp"
 #include "rotary/scaling.hpp"
 
 namespace rotary::cli::explain {
@@ -27,48 +26,32 @@ Json& member_of(Json& config, const Path& path) {
   return *place;
 }
 
-Path path_of(std::string_view key) {
-  Path path;
-  for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
-    path.emplace_back(key.substr(0, dot));
-    key.remove_prefix(dot + 1);
-  }
-  path.emplace_back(key);
-  return path;
-}
-
 // Applies a change to the config as resolve() does.
 void set_key(Json& config, const ConfigOverride& change) {
   Json value = parse_json_in_order(change.value);
   if (value.is_discarded()) value = change.value;
   if (!change.from.empty()) {
-    Path around = path_of(change.from);
-    const std::string name = around.back();
-    around.pop_back();
-    Json& object = member_of(config, around);
-    value = object[name];
-    object.erase(name);
+    const auto from = pointer_to(change.from);
+    Json& object = config[from.parent_pointer()];
+    value = object[from.back()];
+    object.erase(from.back());
   }
-  member_of(config, path_of(change.key)) = std::move(value);
+  config[pointer_to(change.key)] = std::move(value);
 }
 
-struct Trial {
-  Outcome outcome;
-  std::vector<std::string> warnings;
-
-  [[nodiscard]] bool is_same() const { return outcome && outcome->empty(); }
-};
+ResolveOptions without_overrides(ResolveOptions options) {
+  options.overrides.clear();
+  return options;
+}
 
 class Experiment {
  public:
-  Experiment(Json config, ResolveOptions options)
-      : config_(std::move(config)), options_(std::move(options)) {
-    options_.overrides.clear();  // config_ has them already
-    const ModelSpec model = value_or_fail(resolve(dumped(config_), options_));
-    check_pairs(a_config, model);
-    facts_ = facts_of(model, options_.context_tokens);
-    warnings_ = model.warnings;
-  }
+  // The config has the overrides already.
+  Experiment(Json config, const ResolveOptions& options)
+      : config_(std::move(config)),
+        options_(without_overrides(options)),
+        baseline_(a_config, value_or_fail(resolve(dumped(config_), options_)),
+                  options.context_tokens) {}
 
   [[nodiscard]] const Json& config() const { return config_; }
 
@@ -82,17 +65,6 @@ class Experiment {
     return changed(path, [&](Json& place) { place = value; });
   }
 
-  // Warnings of the config that the trial lacks.
-  [[nodiscard]] std::vector<std::string> lost_warnings(const Trial& trial) const {
-    std::vector<std::string> lost;
-    for (const std::string& warning : warnings_) {
-      if (std::ranges::find(trial.warnings, warning) == trial.warnings.end()) {
-        lost.push_back(warning);
-      }
-    }
-    return lost;
-  }
-
   // True if at least one of these members is read: a value of a wrong type then changes the
   // outcome.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
@@ -102,7 +74,7 @@ class Experiment {
         value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
       }
     });
-    return !trial.is_same() || trial.warnings != warnings_;
+    return !trial.is_same() || !trial.warns_equally;
   }
 
  private:
@@ -111,15 +83,12 @@ class Experiment {
   [[nodiscard]] Trial changed(const Path& path, Change change) const {
     Json config = config_;
     change(member_of(config, path));
-    const Result<ModelSpec> model = resolve(dumped(config), options_);
-    if (!model) return {model.error(), {}};
-    return {changes(facts_, facts_of(*model, options_.context_tokens)), model->warnings};
+    return baseline_.compare(resolve(dumped(config), options_));
   }
 
   Json config_;
   ResolveOptions options_;
-  std::vector<Fact> facts_;
-  std::vector<std::string> warnings_;
+  Baseline baseline_;
 };
 
 // Adds the members that nothing reads. Most members are unread, so this tries all at once, then
@@ -128,8 +97,7 @@ void add_unread(const Experiment& experiment, const Path& object, Names names,
                 std::set<std::string>& unread) {
   if (names.empty()) return;
   const Trial without = experiment.without(object, names);
-  if (without.is_same() && experiment.lost_warnings(without).empty() &&
-      !experiment.are_read(object, names)) {
+  if (without.is_same() && without.lost_warnings.empty() && !experiment.are_read(object, names)) {
     unread.insert(names.begin(), names.end());
     return;
   }
@@ -153,20 +121,10 @@ std::optional<Json> another_value(const Json& value) {
 ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
   const Trial without =
       experiment.without(Path(path.begin(), path.end() - 1), std::span(&path.back(), 1));
-  ConfigKey key{.path = fmt::format("{}", fmt::join(path, ".")),
-                .value = value,
-                .use = KeyUse::required,
-                .without = without.outcome};
-  if (without.outcome) {
-    key.warnings = experiment.lost_warnings(without);
-    key.use = !without.is_same()     ? KeyUse::used
-              : key.warnings.empty() ? KeyUse::no_effect
-                                     : KeyUse::ignored;
-  }
-  if (key.use != KeyUse::required && key.use != KeyUse::no_effect) return key;
-  if (const std::optional<Json> other = another_value(value)) {
+  ConfigKey key = judged_key(fmt::format("{}", fmt::join(path, ".")), value, without);
+  const std::optional<Json> other = another_value(value);
+  if (other && shows_other_value(key))
     key.other = {.value = *other, .outcome = experiment.with(path, *other).outcome};
-  }
   return key;
 }
 

@@ -15,8 +15,6 @@
 #include "apps/utf8.hpp"
 #include "cli/model_input.hpp"
 #include "cli/text_table.hpp"
-#include "rotary/model_spec.hpp"
-
 namespace rotary::cli::explain {
 namespace {
 
@@ -60,16 +58,6 @@ std::string effects_text(const ConfigKey& key) {
   return text;
 }
 
-std::string key_text(const ConfigKey& key) {
-  std::string text =
-      fmt::format("  {} = {}\n", printable(key.path), printable(value_text(key.value, 48, "...")));
-  if (const std::string meaning = meaning_of(key.path); !meaning.empty()) {
-    text += lines_of(meaning, 6);
-  }
-  for (const std::string& warning : key.warnings) text += lines_of(printable(warning), 6);
-  return text + effects_text(key);
-}
-
 std::string section(std::string_view title, const std::string& text) {
   return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
 }
@@ -81,9 +69,14 @@ std::string keys_text(const std::vector<ConfigKey>& keys, KeyUse use) {
     if (key.use != use) continue;
     if (use == KeyUse::unread) {
       unread.push_back(printable(key.path));
-    } else {
-      text += key_text(key);
+      continue;
     }
+    text += fmt::format("  {} = {}\n", printable(key.path),
+                        printable(value_text(key.value, 48, "...")));
+    if (const std::string meaning = meaning_of(key.path); !meaning.empty())
+      text += lines_of(meaning, 6);
+    for (const std::string& warning : key.warnings) text += lines_of(printable(warning), 6);
+    text += effects_text(key);
   }
   if (!unread.empty()) text = lines_of(fmt::format("{}", fmt::join(unread, ", ")), 2);
   return section(words_of(use).title, text);

@@ -125,13 +125,6 @@ std::string factors_text(const FormInput& input, const Vector& x) {
                      exact_vector_text(rot(x, elements)));
 }
 
-std::string order_text(std::size_t features) {
-  if (features > 2 * most_shown_of_matrix) {
-    return fmt::format("(0, 2, 4, ..., {}, 1, 3, 5, ..., {})", features - 2, features - 1);
-  }
-  return fmt::format("({})", fmt::join(order_of_half(features), ", "));
-}
-
 std::string other_text(const Json& other) {
   const Vector result = other["result"];
   std::string text = fmt::format("\nThe other pairing, {}, on the same features\n     {}\n",
@@ -139,14 +132,17 @@ std::string other_text(const Json& other) {
   if (result.size() == 2) {
     return text + "     Two features have one pair: both pairings are the same.\n";
   }
+  const std::size_t d = result.size();
+  const std::string order = d > 2 * most_shown_of_matrix
+                                ? fmt::format("(0, 2, 4, ..., {}, 1, 3, 5, ..., {})", d - 2, d - 1)
+                                : fmt::format("({})", fmt::join(order_of_half(d), ", "));
   return text +
          fmt::format(
              "     differs by up to {}; norm {}, as the right one: no check of lengths finds it.\n"
              "     P = {}: half(P x) = P interleaved(x).\n"
              "     Rows of W_q and W_k in the order P make half of interleaved, in the\n"
              "     order back interleaved of half: converters of checkpoints do it.\n",
-             number_text(other["largest_difference"]), number_text(norm(result)),
-             order_text(result.size()));
+             number_text(other["largest_difference"]), number_text(norm(result)), order);
 }
 
 std::string forms_text(const Numbers& numbers, const FormInput& input, const Vector& x,

@@ -140,14 +140,6 @@ Map misprinted_last_pair(const Numbers& numbers) {
   };
 }
 
-// Rounds to 8 bits of significand, ties to even.
-std::int64_t rounded_to_bf16(std::int64_t position) {
-  if (position == 0) return 0;
-  const auto value = static_cast<double>(position);
-  const double step = std::ldexp(1.0, std::ilogb(value) - 7);
-  return static_cast<std::int64_t>(std::nearbyint(value / step) * step);
-}
-
 std::vector<Mistake> mistaken_frequencies(const Numbers& numbers) {
   if (!std::holds_alternative<NoScaling>(numbers.spec.scaling)) {
     RotarySpec unscaled = numbers.spec;
@@ -191,8 +183,11 @@ std::vector<Mistake> usual_mistakes(const Numbers& numbers) {
       [](std::int64_t position, Role) { return -position; });
   add("positions_from_1", "positions counted from 1",
       [](std::int64_t position, Role) { return position + 1; });
-  add("positions_in_bf16", "positions rounded to bf16",
-      [](std::int64_t position, Role) { return rounded_to_bf16(position); });
+  add("positions_in_bf16", "positions rounded to bf16", [](std::int64_t position, Role) {
+    const auto value = static_cast<double>(position);  // 8 bits of significand, ties to even
+    const double step = std::ldexp(1.0, position == 0 ? 0 : std::ilogb(value) - 7);
+    return static_cast<std::int64_t>(std::nearbyint(value / step) * step);
+  });
   add("head_index", "cos and sin broadcast over heads (head 1)",
       [](std::int64_t, Role) { return std::int64_t{1}; });
   add("query_alone", "the query turned, the key not",

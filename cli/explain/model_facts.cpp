@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,23 +18,18 @@ namespace {
 
 constexpr std::size_t most_layers_shown = 24;
 
-std::string kind_of(const ModelSpec& model, const ModelLayer& layer) {
-  std::string kind(to_string(layer.encoding));
-  if (layer.encoding == LayerEncoding::rotary) {
-    const auto& layer_type = model.rotary[layer.rotary].layer_type;
-    if (layer_type) kind += fmt::format(" ({})", *layer_type);
-  }
-  const std::string temperature = temperature_text(layer.query_temperature);
-  return temperature.empty() ? kind : fmt::format("{} with {}", kind, temperature);
-}
-
 // Adds the count of each kind of layer, and the order of layers with a letter for each kind.
 void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, char> letters;
   std::string order;
   for (const ModelLayer& layer : model.layers) {
-    const std::string kind = kind_of(model, layer);
+    std::string kind(to_string(layer.encoding));
+    const bool is_rotary = layer.encoding == LayerEncoding::rotary;
+    if (is_rotary && model.rotary[layer.rotary].layer_type)
+      kind += fmt::format(" ({})", *model.rotary[layer.rotary].layer_type);
+    if (const auto temperature = temperature_text(layer.query_temperature); !temperature.empty())
+      kind += fmt::format(" with {}", temperature);
     ++counts[kind];
     const auto letter = static_cast<char>('A' + letters.size() % 26);
     order += letters.emplace(kind, letter).first->second;

@@ -39,13 +39,13 @@ struct Pair {
 [[nodiscard]] Vector turned(const Vector& x, const Frequencies& frequencies, std::int64_t position);
 
 struct Numbers {
-  Vector query;
-  Vector key;
+  Vector query = {};
+  Vector key = {};
   std::int64_t query_position = 0;
   std::int64_t key_position = 0;
   RotarySpec spec;
   Frequencies frequencies;
-  std::string config;                            // name of the config; empty if options gave spec
+  std::string config = {};                       // name of the config; empty if options gave spec
   std::optional<std::int64_t> hidden_size = {};  // features of a token, if a config has them
 
   [[nodiscard]] double attention_factor() const { return frequencies.attention_factor; }
