@@ -17,15 +17,14 @@ struct Arguments {
   bool csv = false;
 };
 
-Json maker_json(const plot::FigureMaker& maker) {
-  constexpr std::array subjects = {"none", "one", "several"};
-  return {{"name", maker.name},
-          {"summary", maker.summary},
-          {"configs", subjects.at(static_cast<std::size_t>(maker.subjects))}};
-}
-
 std::string list_of_figures(OutputForm form) {
   const auto makers = plot::figure_makers();
+  const auto maker_json = [](const plot::FigureMaker& maker) -> Json {
+    constexpr std::array subjects = {"none", "one", "several"};
+    return {{"name", maker.name},
+            {"summary", maker.summary},
+            {"configs", subjects.at(static_cast<std::size_t>(maker.subjects))}};
+  };
   if (form == OutputForm::json)
     return printed({{"schema_version", 1}, {"figures", json_array(makers, maker_json)}});
   std::string text;
@@ -34,36 +33,25 @@ std::string list_of_figures(OutputForm form) {
   return text;
 }
 
-plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
-  const bool is_png = path.ends_with(".png");
-  require(is_png || path.ends_with(".svg"), "-o must end in .svg or .png, got '{}'", path);
-  return {.picture = is_png ? plot::Picture::png : plot::Picture::svg, .theme = arguments.theme};
-}
-
-// --out, else NAME.svg; no file if only numbers are requested.
-OutputOption picture_of(const Arguments& arguments, OutputForm form) {
-  const bool is_json = form == OutputForm::json;
-  require(!arguments.csv || !is_json, "--csv and --json exclude each other");
-  OutputOption output = arguments.output;
-  if (output.path) return output;
-  if (!arguments.csv && !is_json) output.path = fmt::format("{}.svg", arguments.maker->name);
-  return output;
-}
-
 std::string run_plot(const Arguments& arguments, OutputForm form) {
   if (arguments.list) return list_of_figures(form);
   require(arguments.maker.has_value(), "NAME is required: one of {}",
           names_text(plot::figure_makers(), &plot::FigureMaker::name));
   const plot::FigureMaker& maker = *arguments.maker;
-  const OutputOption output = picture_of(arguments, form);
+  const bool is_json = form == OutputForm::json;
+  require(!arguments.csv || !is_json, "--csv and --json exclude each other");
+  OutputOption output = arguments.output;
+  if (!output.path && !arguments.csv && !is_json) output.path = fmt::format("{}.svg", maker.name);
   const auto& path = output.path;
-  std::optional<plot::Drawing> drawing;
-  if (path) drawing = drawing_of(arguments, *path);
+  const bool is_png = path && path->ends_with(".png");
+  require(!path || is_png || path->ends_with(".svg"), "-o must end in .svg or .png, got '{}'",
+          path.value_or(""));
   output.check();
   const plot::Figure figure = maker.make(plot::read_request(maker, arguments.request));
-  if (drawing) output.write(plot::draw(figure, *drawing));
-  if (form == OutputForm::json)
-    return printed({{"schema_version", 1}, {"output", path}, {"figure", figure}});
+  if (path)
+    output.write(plot::draw(figure, {.picture = is_png ? plot::Picture::png : plot::Picture::svg,
+                                     .theme = arguments.theme}));
+  if (is_json) return printed({{"schema_version", 1}, {"output", path}, {"figure", figure}});
   if (arguments.csv) return plot::csv_of(figure);
   return fmt::format("{}: {}\n{}\n", printable(*path), figure.title, figure.caption);
 }

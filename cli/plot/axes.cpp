@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <numbers>
 #include <numeric>
 #include <string>
@@ -41,26 +40,23 @@ struct Grid {
   }
 };
 
-// 1 for integer coordinates. If the fastest pair of the columns makes a full turn in a step of 1,
-// coordinates are the centres of equal parts of [-1, 1], as in DINOv3.
-double step_of(const Frequencies& frequencies, std::int32_t axis, std::int64_t side) {
-  double fastest = 0;
-  for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
-    if (frequencies.axes.of_pair[pair] == axis)
-      fastest = std::max(fastest, std::abs(frequencies.inv_freq[pair]));
-  constexpr double rounded = 1e-6;
-  return fastest < 2 * std::numbers::pi * (1 - rounded) ? 1 : 2 / static_cast<double>(side);
-}
-
-// An image has the axes (row, column), a video (time, row, column).
+// An image has the axes (row, column), a video (time, row, column). The step is 1 for integer
+// coordinates. If the fastest pair of the columns makes a full turn in a step of 1, coordinates are
+// the centres of equal parts of [-1, 1], as in DINOv3.
 Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
   const std::int32_t row_axis = frequencies.axes.count == 2 ? 0 : 1;
   const std::int32_t column_axis = row_axis + 1;
+  double fastest = 0;  // of the columns
+  for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
+    if (frequencies.axes.of_pair[pair] == column_axis)
+      fastest = std::max(fastest, std::abs(frequencies.inv_freq[pair]));
+  constexpr double rounded = 1e-6;
+  const bool is_whole = fastest < 2 * std::numbers::pi * (1 - rounded);
   return {.frequencies = frequencies,
           .row_axis = row_axis,
           .column_axis = column_axis,
           .side = side,
-          .step = step_of(frequencies, column_axis, side)};
+          .step = is_whole ? 1 : 2 / static_cast<double>(side)};
 }
 
 // The pairs of an axis, fastest first.

@@ -66,23 +66,9 @@ constexpr std::array makers = {
                 Uses::words | Uses::seed, 0, attention},
 };
 
-// The same frequencies with exact numerics and without the attention factor.
-Frequencies without_recipe(const Frequencies& frequencies) {
-  return value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
-}
-
-Rotations double_rows(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  return value_or_fail(make_rotations(frequencies, positions_of(at), {.rows = RowDType::f64}));
-}
-
 }  // namespace
 
 std::span<const FigureMaker> figure_makers() noexcept { return makers; }
-
-const FigureMaker* find_figure(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(makers, name, &FigureMaker::name);
-  return found == makers.end() ? nullptr : found;
-}
 
 Subject usual_subject() { return plain_subject(128, 10000); }
 
@@ -104,17 +90,16 @@ std::string numbers_text(const RotarySpec& spec) {
   return fmt::format("d = {}, base {}", spec.rotary_dim.value_or(spec.head_dim), spec.base.get());
 }
 
-Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  return double_rows(without_recipe(frequencies), at);
-}
-
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use) {
   constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
   const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
-  const Frequencies exact = without_recipe(frequencies);  // made once, because it takes long double
+  const Frequencies exact =  // made once, because it takes long double
+      value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
   for (std::size_t first = 0; first < at.size(); first += rows) {
-    const Rotations some = double_rows(exact, at.subspan(first, std::min(rows, at.size() - first)));
+    const auto part = at.subspan(first, std::min(rows, at.size() - first));
+    const Rotations some =
+        value_or_fail(make_rotations(exact, positions_of(part), {.rows = RowDType::f64}));
     for (std::int64_t row = 0; row < some.tokens(); ++row)
       use({.cos = some.cos<double>(0, row), .sin = some.sin<double>(0, row)});
   }

@@ -78,9 +78,6 @@ struct FigureMaker {
 // All figures, the most useful first.
 [[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
 
-// The figure with this name, else nullptr.
-[[nodiscard]] const FigureMaker* find_figure(std::string_view name) noexcept;
-
 struct RequestOptions {
   std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
   ModelOptions model;                // for each of them

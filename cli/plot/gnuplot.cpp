@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,22 +63,6 @@ std::string number(double value) {
 
 std::string bound(const std::optional<double>& value) { return value ? number(*value) : "*"; }
 
-// The smallest of 1, 2 or 5 times a power of ten that is at least `least`.
-double round_step(double least) {
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double times : {1.0, 2.0, 5.0})
-    if (times * power >= least) return times * power;
-  return 10 * power;
-}
-
-// Short numbers: 1k for 1000, an exponent for small ones.
-std::string tick_format(const Axis& axis) {
-  if (axis.scale == Scale::linear) return "%g";
-  const double from = axis.from.value_or(1);
-  if (from < 0.001) return "1e%T";
-  return from < 1 ? "%g" : "%.0s%c";
-}
-
 // room: pixels of a number and its distance to the next.
 std::string tick_places(const Axis& axis, double pixels, double room) {
   if (!axis.ticks.empty()) {
@@ -92,7 +74,12 @@ std::string tick_places(const Axis& axis, double pixels, double room) {
     return "(" + places + ")";
   }
   if (axis.scale == Scale::logarithmic || !axis.from || !axis.to) return "autofreq";
-  return number(round_step((*axis.to - *axis.from) * room / pixels));
+  // The smallest of 1, 2 or 5 times a power of ten that leaves the room.
+  const double least = (*axis.to - *axis.from) * room / pixels;
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (times * power >= least) return number(times * power);
+  return number(10 * power);
 }
 
 struct AxisPlace {
@@ -125,7 +112,10 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
   script.line("set {}range [{}:{}]{}", name, place.is_reversed ? to : from,
               place.is_reversed ? from : to,
               place.is_reversed && !axis.from ? " reverse" : " noreverse");
-  script.line("set format {} '{}'", name, tick_format(axis));
+  // Short numbers: 1k for 1000, an exponent for small ones.
+  const double first = axis.from.value_or(1);
+  const std::string_view large = first < 1 ? "%g" : "%.0s%c";
+  script.line("set format {} '{}'", name, !is_logarithmic ? "%g" : first < 0.001 ? "1e%T" : large);
   script.line("set {}tics {} offset {} {} textcolor rgb '{}'", name,
               name == 'x' && !axis.ticks.empty() ? "rotate by 60 right" : "norotate",
               place.tick_offset, tick_places(axis, place.pixels, place.room), color);
@@ -137,17 +127,13 @@ constexpr std::array<std::string_view, 7> dashes = {
 constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
 constexpr std::string_view guide_dash = "(2,6)";
 
-std::string line_text(const Series& series, Color look) {
-  const bool is_guide = series.style == Style::dashed;
-  return fmt::format("lw {} dt {}", is_guide ? 1.5 : 2,
-                     is_guide ? guide_dash : dashes[look % dashes.size()]);
-}
-
 std::string style_text(const Series& series, Color look, std::string_view color) {
   if (series.style == Style::band)
     return fmt::format("with filledcurves fs transparent solid 0.35 noborder lc rgb '{}'", color);
+  const bool is_guide = series.style == Style::dashed;
   if (series.style != Style::points)
-    return fmt::format("with lines {} lc rgb '{}'", line_text(series, look), color);
+    return fmt::format("with lines lw {} dt {} lc rgb '{}'", is_guide ? 1.5 : 2,
+                       is_guide ? guide_dash : dashes[look % dashes.size()], color);
   // Few points must stand out among lines; many points form a line.
   return fmt::format("with points pt {} ps {} lc rgb '{}'", point_types[look % point_types.size()],
                      series.x.size() < 30 ? 0.9 : 0.5, color);
@@ -297,22 +283,18 @@ void write_scale(Script& script, const HeatMap& map, const Box& box) {
   script.line("unset y2tics\nunset y2label");
 }
 
-void write_place(Script& script, const Place& place) {
-  if (place.is_in_space) {  // gnuplot fits the box and its numbers into this area
-    script.line("set origin {:.4f}, {:.4f}\nset size {:.4f}, {:.4f}", script.x(place.plot.left),
-                script.y(place.plot.bottom), script.x(place.plot.width()),
-                script.y(place.plot.top) - script.y(place.plot.bottom));
-    return;
-  }
-  write_margins(script, place.plot);
-}
-
 void write_panel(Script& script, const Panel& panel, const Place& place) {
-  write_place(script, place);
+  const Box& plot = place.plot;
+  if (place.is_in_space)  // gnuplot fits the box and its numbers into this area
+    script.line("set origin {:.4f}, {:.4f}\nset size {:.4f}, {:.4f}", script.x(plot.left),
+                script.y(plot.bottom), script.x(plot.width()),
+                script.y(plot.top) - script.y(plot.bottom));
+  else
+    write_margins(script, plot);
   // gnuplot puts titles higher in SVG, so this moves them down.
   script.line("set title {} textcolor rgb '{}' offset 0, {}", single_quoted(panel.title),
               script.colors.text, script.picture == Picture::svg ? -0.8 : -0.3);
-  write_axes(script, panel, place.plot);
+  write_axes(script, panel, plot);
   write_marks(script, panel);
   write_legend(script, place.legend);
   const std::string lines = write_series(script, panel);

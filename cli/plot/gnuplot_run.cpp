@@ -67,16 +67,6 @@ int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   return -1;
 }
 
-// gnuplot writes an empty group for each pen setting: half of the picture's bytes.
-void drop_empty_groups(std::string& svg) {
-  constexpr std::string_view end = "miter\">\n</g>\n";
-  for (std::size_t at = svg.find(end); at != std::string::npos; at = svg.find(end, at)) {
-    const std::size_t begin = svg.rfind("<g ", at);
-    svg.erase(begin, at + end.size() - begin);
-    at = begin;
-  }
-}
-
 std::string xml_text(std::string text) {
   return replaced(replaced(replaced(std::move(text), "&", "&amp;"), "<", "&lt;"), ">", "&gt;");
 }
@@ -124,7 +114,13 @@ std::string draw(const Figure& figure, const Drawing& drawing) {
     picture.replace(begin, end - begin, "<desc>" + xml_text(figure.caption));
   // Browsers would blur the cells of a heat map.
   picture = replaced(std::move(picture), "<image ", "<image style='image-rendering:pixelated' ");
-  drop_empty_groups(picture);
+  // gnuplot writes an empty group for each pen setting: half of the picture's bytes.
+  constexpr std::string_view empty_group = "miter\">\n</g>\n";
+  for (auto at = picture.find(empty_group); at != std::string::npos;) {
+    const std::size_t start = picture.rfind("<g ", at);
+    picture.erase(start, at + empty_group.size() - start);
+    at = picture.find(empty_group, start);
+  }
   return picture;
 }
 

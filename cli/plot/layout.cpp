@@ -15,14 +15,11 @@ constexpr double edge = 10;
 constexpr double legend_line = 19;
 constexpr double letter_width = 7.2;  // of a sans-serif font of 14 pixels, rounded up
 
-std::size_t letters(std::string_view text) {  // characters in UTF-8
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
-}
-
 double longest(const std::vector<std::string>& names) {
-  std::size_t most = 0;
-  for (const std::string& name : names) most = std::max(most, letters(name));
+  const auto begins_letter = [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; };
+  std::ptrdiff_t most = 0;  // characters in UTF-8
+  for (const std::string& name : names)
+    most = std::max(most, std::ranges::count_if(name, begins_letter));
   return letter_width * static_cast<double>(most);
 }
 
@@ -85,15 +82,6 @@ Box margins_of(const Panel& panel) {
 
 double span(const Axis& axis) { return axis.to.value_or(1) - axis.from.value_or(0); }
 
-// The largest box inside, centred from left to right, with equally long units of x and y.
-Box with_equal_units(const Box& box, const Panel& panel) {
-  const double ratio = span(panel.x) / span(panel.y);
-  const double width = std::min(box.width(), box.height() * ratio);
-  const double height = width / ratio;
-  const double left = (box.left + box.right - width) / 2;
-  return {.left = left, .top = box.top, .right = left + width, .bottom = box.top + height};
-}
-
 double panel_height(const Panel& panel, const Figure& figure, double width) {
   const Box margins = margins_of(panel);
   if (panel.aspect == Aspect::equal) {
@@ -114,7 +102,14 @@ Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend, do
                        .right = cell.right - margins.right,
                        .bottom = cell.bottom - margins.bottom - room},
               .is_in_space = panel.z.has_value()};
-  if (panel.aspect == Aspect::equal) place.plot = with_equal_units(place.plot, panel);
+  if (panel.aspect == Aspect::equal) {  // the largest centred box with equally long units
+    Box& box = place.plot;
+    const double ratio = span(panel.x) / span(panel.y);
+    const double width = std::min(box.width(), box.height() * ratio);
+    box.left = (box.left + box.right - width) / 2;
+    box.right = box.left + width;
+    box.bottom = box.top + width / ratio;
+  }
   if (legend.height > 0)
     place.legend = legend_at(legend, (cell.left + cell.right) / 2, cell.bottom - room);
   return place;

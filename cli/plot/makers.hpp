@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that make figures, by file, and their shared parts: cos and sin in double at listed
-// positions, and points of curves.
+// The functions that make figures, by file, and their shared parts.
 #pragma once
 
 #include <algorithm>
@@ -46,16 +45,13 @@ using Integers = std::vector<std::int64_t>;
 // "d = 128, base 10000"
 [[nodiscard]] std::string numbers_text(const RotarySpec& spec);
 
-// e^(i position ω) in double: exact for any numerics, without the attention factor.
-[[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
-
 // The cos and sin of each pair at a position.
 struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// Visits the rows of turned() a few at a time, to save memory. of_turned() makes a number from each
-// row.
+// Visits e^(i position ω) in double, exact for any numerics and without the attention factor, a few
+// rows at a time. of_turned() makes a number from each row.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(

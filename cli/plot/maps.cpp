@@ -37,43 +37,8 @@ Panel table_of(std::string title, HeatMap map) {
           .y_direction = YDirection::down};
 }
 
-// N(0, 0.02²), as GPT-2 and BERT initialise it.
-HeatMap untrained_map(std::int64_t positions, std::int64_t dim, std::uint64_t seed) {
-  HeatMap map = map_of(positions, normal_numbers(seed, static_cast<std::size_t>(positions * dim)));
-  for (double& value : map.values) value *= 0.02;
-  return map;
-}
-
-// Sets a range around 0 that contains all values.
-void fit_range(HeatMap& map) {
-  double largest = 0;
-  for (const double value : map.values)
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  map.highest = largest > 0 ? largest : 1;
-  map.lowest = -map.highest;
-}
-
-HeatMap rotary_map(const Frequencies& frequencies, std::int64_t positions) {
-  std::vector<double> values;
-  for_each_turned(frequencies, evenly(positions - 1, positions), [&](const TurnedRow& row) {
-    values.insert(values.end(), row.cos.begin(), row.cos.end());
-    values.insert(values.end(), row.sin.begin(), row.sin.end());
-  });
-  return map_of(positions, std::move(values));
-}
-
 constexpr std::int64_t most_words = 24;  // more would be illegible
 constexpr double self_score = 3;         // the score of a word with itself, without an encoding
-
-// FNV-1a, 64 bits.
-std::uint64_t hash_of(std::string_view word) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : word) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3;
-  }
-  return hash;
-}
 
 // The words of all panels, with a vector of `features` for each.
 struct Words {
@@ -131,15 +96,6 @@ Panel panel_of(std::string title, const Words& words, const AttentionEncoding& e
           .y_direction = YDirection::down};
 }
 
-Words with_sinusoidal(Words words) {
-  const TokenExtents extents{.batch = 1, .tokens = words.count(), .features = words.features};
-  const TokensView view{words.vectors.data(), DType::f32, extents, strides_btd(extents)};
-  const Sinusoidal sinusoidal =
-      value_or_fail(make_sinusoidal(transformer_sinusoidal(words.features)));
-  ok_or_fail(add_sinusoidal(view, view, sinusoidal, ConsecutivePositions{0, words.count()}));
-  return words;
-}
-
 Panel biased(std::string title, const Words& words, const RelativeBias& bias) {
   return panel_of(std::move(title), words, {.bias = &bias});
 }
@@ -147,8 +103,9 @@ Panel biased(std::string title, const Words& words, const RelativeBias& bias) {
 }  // namespace
 
 std::vector<double> word_vector(std::string_view word, std::int64_t features, std::uint64_t seed) {
-  std::vector<double> vector =
-      normal_numbers(hash_of(word) ^ seed, static_cast<std::size_t>(features));
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (const char letter : word) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  std::vector<double> vector = normal_numbers(hash ^ seed, static_cast<std::size_t>(features));
   const double scale = std::sqrt(static_cast<double>(features) / dot(vector, vector));
   for (double& x : vector) x *= scale;
   return vector;
@@ -162,10 +119,24 @@ Figure tables(const Request& request) {
   const std::int64_t widest = std::max(dim, subject.frequencies.window.rotary_dim);
   require(positions <= most_cells / widest, "a heat map has at most {} cells, got {} positions",
           most_cells, positions);
-  HeatMap learned =
-      request.learned ? *request.learned : untrained_map(positions, dim, request.seed);
-  fit_range(learned);
-  Panel rotary = table_of(subject.name, rotary_map(subject.frequencies, positions));
+  HeatMap learned = request.learned.value_or(HeatMap{});
+  if (!request.learned) {  // N(0, 0.02²), as GPT-2 and BERT initialise it
+    learned =
+        map_of(positions, normal_numbers(request.seed, static_cast<std::size_t>(positions * dim)));
+    for (double& value : learned.values) value *= 0.02;
+  }
+  double largest = 0;
+  for (const double value : learned.values)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  learned.highest = largest > 0 ? largest : 1;
+  learned.lowest = -learned.highest;
+  const Integers at = evenly(positions - 1, positions);
+  std::vector<double> rows;
+  for_each_turned(subject.frequencies, at, [&](const TurnedRow& row) {
+    rows.insert(rows.end(), row.cos.begin(), row.cos.end());
+    rows.insert(rows.end(), row.sin.begin(), row.sin.end());
+  });
+  Panel rotary = table_of(subject.name, map_of(positions, std::move(rows)));
   rotary.x.label = "cos of each pair, then sin";
   return {
       .title = "Positions as tables",
@@ -173,9 +144,7 @@ Figure tables(const Request& request) {
           "A sinusoidal table and the rows of a rotary embedding are the same waves, from fast to "
           "slow. The table is added to embeddings; the rows rotate queries and keys.{}",
           request.learned ? "" : " A learned table begins as noise."),
-      .panels = {table_of(
-                     "sinusoidal",
-                     map_of(positions, sinusoidal_rows(evenly(positions - 1, positions), dim))),
+      .panels = {table_of("sinusoidal", map_of(positions, sinusoidal_rows(at, dim))),
                  table_of(request.learned ? "learned" : "learned, untrained", std::move(learned)),
                  std::move(rotary)},
       .columns = 3};
@@ -189,6 +158,12 @@ Figure attention(const Request& request) {
   const Words words = words_of(request, head_dim);
   const Rotations rotations = value_or_fail(make_rotations(
       subject.frequencies, ConsecutivePositions{0, words.count()}, {.tensors = DType::f32}));
+  Words summed = words;
+  const TokenExtents extents{.batch = 1, .tokens = words.count(), .features = head_dim};
+  const TokensView view{summed.vectors.data(), DType::f32, extents, strides_btd(extents)};
+  ok_or_fail(add_sinusoidal(view, view,
+                            value_or_fail(make_sinusoidal(transformer_sinusoidal(head_dim))),
+                            ConsecutivePositions{0, words.count()}));
   Figure figure{.title = "Attention weights under each encoding: a row for each query",
                 .caption =
                     "A query's row says how much it takes from each earlier word. Vectors are made "
@@ -197,7 +172,7 @@ Figure attention(const Request& request) {
                 .columns = words.count() > 14 ? std::size_t{2} : std::size_t{3}};
   figure.panels = {
       panel_of("no positions", words, {}),
-      panel_of("sinusoidal", with_sinusoidal(words), {}),
+      panel_of("sinusoidal", summed, {}),
       panel_of("rotary", words, {.q_rotations = &rotations, .k_rotations = &rotations}),
       biased("ALiBi, slope 1/2", words, Alibi{.heads = 1, .model_heads = 8}),
       biased("KERPLE, p = a = 1", words, KerpleLog{.p = {1}, .a = {1}}),

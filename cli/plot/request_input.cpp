@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <string_view>
+#include <sstream>
 
 #include "apps/failure.hpp"
 #include "apps/files.hpp"
@@ -23,29 +22,15 @@ constexpr std::size_t most_configs = 6;  // more lines would look too similar
 constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
 constexpr std::int64_t most_features = 4096;  // some figures compute each pair 200,000 times
 
-void check_configs(const FigureMaker& maker, const RequestOptions& options) {
-  constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // index: Subjects
-  const std::array<std::string, 3> takes = {"no", "one", fmt::format("at most {}", most_configs)};
-  const std::size_t given = options.configs.size();
-  const auto subjects = static_cast<std::size_t>(maker.subjects);
-  require(given <= most[subjects], "{} takes {} CONFIG, got {}", maker.name, takes[subjects],
-          given);
+bool is_rope(const ModelOptions& options) {
+  return options.config == rope_name && !names_config(options.config);
 }
 
 // A model, and the config's hidden size, which a ModelSpec does not have.
 struct Model {
-  ModelSpec spec;
+  ModelSpec spec = {};
   std::optional<std::int64_t> hidden_size = {};
 };
-
-Model model_from(const ModelOptions& options) {
-  if (options.config == rope_name && !names_config(options.config))
-    return {.spec = model_of_settings(options)};
-  const ConfigFile config = read_config(options.config);
-  const ResolveOptions& resolving = options.resolving;
-  return {.spec = model_of(config, options.config, resolving),
-          .hidden_size = hidden_size_of(config.json, resolving)};
-}
 
 Subject subject_from(const Model& of, std::size_t index, const ModelOptions& options) {
   const ModelSpec& model = of.spec;
@@ -57,9 +42,8 @@ Subject subject_from(const Model& of, std::size_t index, const ModelOptions& opt
   require(rotary.spec.head_dim <= most_features,
           "{}: a figure must be about a head of at most {} features, got {}",
           input_name(options.config), most_features, rotary.spec.head_dim);
-  const bool is_unnamed = options.config == rope_name && !names_config(options.config);
   Subject subject{
-      .name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
+      .name = is_rope(options) ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
       .spec = rotary.spec,
       .frequencies = frequencies_of(model, index, options),
       .trained_context_tokens = rotary.trained_context_tokens,
@@ -70,7 +54,14 @@ Subject subject_from(const Model& of, std::size_t index, const ModelOptions& opt
 
 void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
                   const RequestOptions& options, const ModelOptions& of_config) {
-  const Model model = model_from(of_config);
+  Model model;
+  if (is_rope(of_config)) {
+    model.spec = model_of_settings(of_config);
+  } else {
+    const ConfigFile config = read_config(of_config.config);
+    model = {.spec = model_of(config, of_config.config, of_config.resolving),
+             .hidden_size = hidden_size_of(config.json, of_config.resolving)};
+  }
   print_warnings("plot", model.spec.warnings);
   const bool takes_one =
       maker.subjects == Subjects::one || options.layer_type || model.spec.rotary.empty();
@@ -94,20 +85,14 @@ HeatMap read_table(const std::string& path) {
           .colors = HeatMap::Colors::diverging};
 }
 
-std::vector<std::string> split_at_blanks(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (!word.empty()) words.push_back(printable(word));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  return words;
-}
-
 }  // namespace
 
 Request read_request(const FigureMaker& maker, const RequestOptions& options) {
-  check_configs(maker, options);
+  constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // index: Subjects
+  const std::array<std::string, 3> takes = {"no", "one", fmt::format("at most {}", most_configs)};
+  const auto subjects = static_cast<std::size_t>(maker.subjects);
+  require(options.configs.size() <= most[subjects], "{} takes {} CONFIG, got {}", maker.name,
+          takes[subjects], options.configs.size());
   Request request{.context_tokens = options.model.resolving.context_tokens};
   for (const std::string& config : options.configs) {
     ModelOptions of_config = options.model;
@@ -119,7 +104,9 @@ Request read_request(const FigureMaker& maker, const RequestOptions& options) {
   request.last = options.last;
   request.dim = options.dim;
   request.seed = static_cast<std::uint64_t>(options.seed);
-  if (options.words) request.words = split_at_blanks(*options.words);
+  std::istringstream words(options.words.value_or(""));
+  for (std::string word; std::getline(words, word, ' ');)
+    if (!word.empty()) request.words.push_back(printable(word));
   if (options.table) request.learned = read_table(*options.table);
   return request;
 }

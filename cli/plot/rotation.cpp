@@ -80,16 +80,6 @@ std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
   return std::min(pair, frequencies.inv_freq.size() - 1);
 }
 
-// λ = 2π / |ω|. A pair with λ above the trained context meets new angles beyond it. A pair with
-// frequency 0 (p-RoPE) has no point.
-Series wavelengths_of(const Subject& subject) {
-  const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
-  return {.name = subject.name,
-          .style = Style::points,
-          .x = counted(inv_freq.size()),
-          .y = numbers_of(inv_freq, wavelength_tokens)};
-}
-
 // Rules with the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, factor 8.
 std::vector<Subject> usual_rules() {
   constexpr std::int64_t tokens = 4096;
@@ -112,26 +102,6 @@ std::vector<Subject> usual_rules() {
     subject.frequencies = value_or_fail(make_frequencies(subject.spec));
   }
   return subjects;
-}
-
-// Wavelength with the rule / wavelength without it, by pair. A pair with frequency 0 has no point.
-Series lengthening_of(const Subject& subject) {
-  RotarySpec unscaled = subject.spec;
-  unscaled.scaling = NoScaling{};
-  std::vector<double> times = value_or_fail(make_frequencies(unscaled)).inv_freq;
-  std::ranges::transform(times, subject.frequencies.inv_freq, times.begin(), std::divides{});
-  std::vector<double> pairs = counted(times.size());
-  return {.name = subject.name, .x = std::move(pairs), .y = std::move(times)};
-}
-
-// Where a pair is on the rule's ramp: 1 if its frequency is unchanged, 0 if it is slowed the most.
-Series ramp_of(const Series& lengthening) {
-  const double least = 1 / *std::ranges::max_element(lengthening.y);
-  return {.name = lengthening.name,
-          .x = lengthening.x,
-          .y = numbers_of(lengthening.y, [least](double times) {
-            return least < 1 ? (1 / times - least) / (1 - least) : 1;
-          })};
 }
 
 // For each row the largest |e^(ia) - exact| over pairs, which is the angle's error in radians if
@@ -235,7 +205,12 @@ Figure wavelengths(const Request& request) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", of);
   };
   for (const Subject& subject : subjects_of(request)) {
-    panel.series.push_back(wavelengths_of(subject));
+    // λ = 2π / |ω|; a pair with frequency 0 (p-RoPE) has no point.
+    const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
+    panel.series.push_back({.name = subject.name,
+                            .style = Style::points,
+                            .x = counted(inv_freq.size()),
+                            .y = numbers_of(inv_freq, wavelength_tokens)});
     if (subject.trained_context_tokens) add(*subject.trained_context_tokens, subject.name);
   }
   if (request.context_tokens) add(*request.context_tokens, "asked for");
@@ -278,8 +253,19 @@ Figure scaling(const Request& request) {
     const std::string_view effect = effect_of(subject.spec.scaling);
     const bool is_new = std::ranges::find(effects, effect) == effects.end();
     if (!effect.empty() && is_new) effects.push_back(effect);
-    lengths.series.push_back(lengthening_of(subject));
-    ramps.series.push_back(ramp_of(lengths.series.back()));
+    RotarySpec unscaled = subject.spec;
+    unscaled.scaling = NoScaling{};
+    // The wavelength with the rule divided by that without it; a frequency of 0 has no point.
+    std::vector<double> times = value_or_fail(make_frequencies(unscaled)).inv_freq;
+    std::ranges::transform(times, subject.frequencies.inv_freq, times.begin(), std::divides{});
+    const double least = 1 / *std::ranges::max_element(times);
+    const auto share_left = [least](double longer) {  // 1: unchanged; 0: slowed the most
+      return least < 1 ? (1 / longer - least) / (1 - least) : 1;
+    };
+    ramps.series.push_back(
+        {.name = subject.name, .x = counted(times.size()), .y = numbers_of(times, share_left)});
+    lengths.series.push_back(
+        {.name = subject.name, .x = counted(times.size()), .y = std::move(times)});
   }
   return {.title = request.subjects.empty()
                        ? "Scaling rules: 8 times 4096 tokens, d = 128, base 10000"
@@ -302,7 +288,10 @@ Figure numerics(const Request& request) {
   const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
   RotarySpec& spec = subject.spec;
   spec.numerics = Numerics::exact;
-  const Rotations truth = turned(value_or_fail(make_frequencies(spec, context)), positions);
+  const Frequencies exact = value_or_fail(make_frequencies(spec, context));
+  const Rotations truth =
+      value_or_fail(make_rotations(value_or_fail(make_frequencies(exact.window, exact.inv_freq, 1)),
+                                   positions_of(positions), {.rows = RowDType::f64}));
   const std::string_view counted = begins_anew_on_axes(spec) ? "coordinate" : "position (tokens)";
   Panel panel{.x = Axis{std::string(counted), Scale::logarithmic},
               .y = Axis{"largest error of a pair (radians)", Scale::logarithmic, 1e-8, 10}};

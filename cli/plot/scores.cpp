@@ -86,18 +86,6 @@ std::array<Series, 2> random_series(const Frequencies& frequencies, const Intege
   return {{std::move(band), std::move(one)}};
 }
 
-// The features of a token, which are often mistaken for those of a head.
-struct Width {
-  std::int64_t features;
-  std::string_view source;
-};
-
-Width width_of(const Request& request, const Subject& subject) {
-  if (request.dim) return {*request.dim, "--dim"};
-  if (subject.hidden_size) return {*subject.hidden_size, "config"};
-  return {usual_hidden_size, "assumed"};
-}
-
 // Fills in the points for q = k; `line` has the style.
 Series aligned_line(Series line, const Frequencies& frequencies, const Integers& distances) {
   line.x = as_doubles(distances);
@@ -118,14 +106,6 @@ Series clipped_scores(std::string name, const Frequencies& frequencies, const In
     return sum / static_cast<double>(phases.size());
   };
   return {.name = std::move(name), .x = as_doubles(distances), .y = numbers_of(distances, score)};
-}
-
-// The angles of normal pairs, which are uniform on the circle.
-std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
-  const std::vector<double> normal = normal_numbers(seed, 2 * pairs);
-  std::vector<double> phases(pairs);
-  for (std::size_t i = 0; i < pairs; ++i) phases[i] = std::atan2(normal[2 * i + 1], normal[2 * i]);
-  return phases;
 }
 
 constexpr double grid = 1.01;  // ratio of neighbouring bases
@@ -165,14 +145,6 @@ Series needed_base(std::int64_t dim, std::int64_t last) {
   return series;
 }
 
-// The longest trained context of the models, at least 131,072, limited by most_work.
-std::int64_t usual_last(const Request& request, std::int64_t dim) {
-  std::int64_t last = 131'072;
-  for (const Subject& subject : request.subjects)
-    last = std::max(last, subject.trained_context_tokens.value_or(0));
-  return std::min(last, most_work / dim);
-}
-
 }  // namespace
 
 double decay_bound(const TurnedRow& row) {
@@ -208,13 +180,14 @@ Figure similarity(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const std::int64_t last = request.last.value_or(500);
   const std::int64_t head_dim = frequencies.window.rotary_dim;
-  const Width width = width_of(request, subject);
-  const Subject mistaken = plain_subject(width.features, subject.spec.base);
+  const std::int64_t width = request.dim.value_or(subject.hidden_size.value_or(usual_hidden_size));
+  const bool is_assumed = !request.dim && !subject.hidden_size;
+  const std::string_view source = request.dim ? "--dim" : is_assumed ? "assumed" : "config";
+  const Subject mistaken = plain_subject(width, subject.spec.base);
   const Series q_is_k{.name = fmt::format("q = k, head_dim = {}", head_dim), .color = 0};
-  const Series mistake{
-      .name = fmt::format("q = k, d_model = {} ({}) instead", width.features, width.source),
-      .style = Style::dashed,
-      .color = 7};
+  const Series mistake{.name = fmt::format("q = k, d_model = {} ({}) instead", width, source),
+                       .style = Style::dashed,
+                       .color = 7};
   const Axis similarity_axis{.label = "score q·k / (|q| |k|)", .from = -0.4, .to = 1.05};
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
@@ -242,9 +215,7 @@ Figure similarity(const Request& request) {
               "Scores of random q and k scatter about 0 at every distance, and some key scores "
               "best at any distance. A common mistake takes d_model, the features of a token, for "
               "the head's dimension, and hides the bumps{}.",
-              width.source == "assumed"
-                  ? fmt::format("; no config says d_model here, so it is {}", width.features)
-                  : ""),
+              is_assumed ? fmt::format("; no config says d_model here, so it is {}", width) : ""),
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 
@@ -303,9 +274,13 @@ Figure clipped(const Request& request) {
   Panel random{
       .title = "other q and k, clipped", .x = distance_axis, .y = Axis{"score q·k / (|q| |k|)"}};
   for (std::uint64_t draw = 0; draw < 4; ++draw) {
-    random.series.push_back(clipped_scores(fmt::format("random phases {}", draw + 1), frequencies,
-                                           distances,
-                                           random_phases(request.seed * 1000 + draw, pairs)));
+    // The angles of normal pairs are uniform on the circle.
+    const std::vector<double> normal = normal_numbers(request.seed * 1000 + draw, 2 * pairs);
+    std::vector<double> phases(pairs);
+    for (std::size_t i = 0; i < pairs; ++i)
+      phases[i] = std::atan2(normal[2 * i + 1], normal[2 * i]);
+    random.series.push_back(
+        clipped_scores(fmt::format("random phases {}", draw + 1), frequencies, distances, phases));
   }
   return {
       .title = fmt::format("Clipped angles ({})", subject.name),
@@ -319,7 +294,10 @@ Figure clipped(const Request& request) {
 Figure base(const Request& request) {
   const std::int64_t dim = request.dim.value_or(
       request.subjects.empty() ? 128 : request.subjects.front().frequencies.window.rotary_dim);
-  const std::int64_t last = request.last ? *request.last : usual_last(request, dim);
+  std::int64_t longest = 131'072;  // or the longest trained context
+  for (const Subject& subject : request.subjects)
+    longest = std::max(longest, subject.trained_context_tokens.value_or(0));
+  const std::int64_t last = request.last.value_or(std::min(longest, most_work / dim));
   require(dim * last <= most_work, "head_dim times --last must be at most {} for base, got {}",
           most_work, dim * last);
   Panel panel{.x = Axis{"context (tokens)", Scale::logarithmic, 256},

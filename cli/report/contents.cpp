@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "apps/failure.hpp"
+#include "cli/arguments.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/hidden_size.hpp"
@@ -87,13 +88,11 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
   for_each_rotary(models, [&](const ModelRotary& rotary, const std::string& name) {
     for_each_range(rotary, name, contexts, [&](const Frequencies& frequencies) {
       pairs += frequencies.inv_freq.size();
-      if (pairs <= most_pairs) return;
-      throw Failure(
-          ExitCode::usage,
-          fmt::format("a report must be about at most {} pairs of features that turn, over its "
-                      "configs, their layer types and the contexts with frequencies of their own, "
-                      "got {} or more",
-                      most_pairs, pairs));
+      require(pairs <= most_pairs,
+              "a report must be about at most {} pairs of features that turn, over its "
+              "configs, their layer types and the contexts with frequencies of their own, "
+              "got {} or more",
+              most_pairs, pairs);
     });
   });
 }
@@ -108,12 +107,9 @@ struct Choice {
 };
 
 Json placed_figure(const Choice& choice, const std::vector<plot::Subject>& subjects) {
-  const plot::FigureMaker* const maker = plot::find_figure(choice.figure);
-  if (maker == nullptr) {
-    throw Failure(ExitCode::internal,
-                  fmt::format("there is no figure of the name {}", choice.figure));
-  }
-  plot::Figure figure = maker->make({.subjects = subjects, .last = choice.last});
+  const plot::FigureMaker& maker =
+      choose_by(&plot::FigureMaker::name, "the figure", choice.figure, plot::figure_makers());
+  plot::Figure figure = maker.make({.subjects = subjects, .last = choice.last});
   figure.title += choice.remark;
   Json json = figure;
   shorten_numbers(json);
@@ -172,12 +168,6 @@ Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
   return ranges;
 }
 
-Frequencies stated_frequencies(const ModelRotary& rotary, const std::string& name,
-                               std::optional<std::int64_t> asked) {
-  const auto tokens = asked ? asked : rotary.trained_context_tokens;
-  return value_or_fail(make_frequencies(rotary.spec, tokens.value_or(1)), name);
-}
-
 // The kinds of encodings that do not rotate but do use positions, each once.
 std::vector<LayerEncoding> other_kinds(const ModelSpec& model) {
   std::vector<LayerEncoding> kinds;
@@ -219,7 +209,9 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < model.rotary.size(); ++i) {
     const ModelRotary& rotary = model.rotary[i];
-    const auto frequencies = stated_frequencies(rotary, named.name, asked_context);
+    const auto tokens = asked_context ? asked_context : rotary.trained_context_tokens;
+    const Frequencies frequencies =
+        value_or_fail(make_frequencies(rotary.spec, tokens.value_or(1)), named.name);
     for (std::string& sentence : rotary_sentences(model, i, frequencies))
       if (!sentence.empty()) sentences.push_back(std::move(sentence));
     std::string name = named.name;
