@@ -40,11 +40,6 @@ struct Arguments {
   bool full = false;
 };
 
-std::string_view roofline_name(bench::RooflineKind roofline) {
-  if (roofline == bench::RooflineKind::none) return "none";
-  return roofline == bench::RooflineKind::scale ? "scale" : "copy";
-}
-
 // Describes a line, without its result.
 Json facts_of(const bench::Line& line) {
   const bench::Operation& operation = *line.operation;
@@ -89,6 +84,7 @@ Json measured(const bench::Line& line, const bench::Caches& caches, double secon
   const bench::MemoryLevel level = bench::memory_level(line, caches);
   const double ns_per_token = timing.ns_per_call / static_cast<double>(line.tokens);
   const auto moved = bench::moved_bytes(line);
+  const bench::RooflineKind roofline = line.operation->roofline;
   Json json = facts_of(line);
   json.update({{"working_set_bytes", bench::working_set_bytes(line)},
                {"memory_level", to_string(level)},
@@ -103,7 +99,9 @@ Json measured(const bench::Line& line, const bench::Caches& caches, double secon
                {"ns_per_call", timing.ns_per_call},
                {"ns_per_token", ns_per_token},
                {"gigabytes_per_second", static_cast<double>(moved) / timing.ns_per_call},
-               {"roofline", roofline_name(line.operation->roofline)},
+               {"roofline", roofline == bench::RooflineKind::none    ? "none"
+                            : roofline == bench::RooflineKind::scale ? "scale"
+                                                                     : "copy"},
                {"roofline_ns_per_call", timing.roofline_ns_per_call},
                {"ratio", timing.ratio()},
                {"goal", goal_json(bench::goal_of(line, level), timing, ns_per_token)}});
@@ -135,34 +133,25 @@ std::string cell_text(const std::string& key, const Json& value) {
 }
 
 std::string lines_text(const std::vector<Json>& lines) {
-  using Keys = std::array<const char*, 12>;
-  constexpr Keys keys = {"ratio",
-                         "spread",
-                         "goal",
-                         "dtype",
-                         "pairing",
-                         "threads",
-                         "tokens",
-                         "memory_level",
-                         "ns_per_token",
-                         "ns_per_call",
-                         "roofline_ns_per_call",
-                         "gigabytes_per_second"};
-  return text_table({{"   ratio"},
-                     {"noise"},
-                     left("goal", 16),
-                     left("dtype"),
-                     left("pairing"),
-                     {"threads"},
-                     {"tokens"},
-                     left("in"),
-                     {"ns/token"},
-                     {"ns/call"},
-                     {"roofline ns"},
-                     {"GB/s"}},
-                    lines.size(), [&](std::size_t row, std::size_t column) {
-                      return cell_text(keys[column], lines[row].at(keys[column]));
-                    });
+  const std::array<std::pair<const char*, Column>, 12> table = {{
+      {"ratio", {"   ratio"}},
+      {"spread", {"noise"}},
+      {"goal", left("goal", 16)},
+      {"dtype", left("dtype")},
+      {"pairing", left("pairing")},
+      {"threads", {"threads"}},
+      {"tokens", {"tokens"}},
+      {"memory_level", left("in")},
+      {"ns_per_token", {"ns/token"}},
+      {"ns_per_call", {"ns/call"}},
+      {"roofline_ns_per_call", {"roofline ns"}},
+      {"gigabytes_per_second", {"GB/s"}},
+  }};
+  std::vector<Column> columns;
+  for (const auto& [key, column] : table) columns.push_back(column);
+  return text_table(columns, lines.size(), [&](std::size_t row, std::size_t column) {
+    return cell_text(table[column].first, lines[row].at(table[column].first));
+  });
 }
 
 std::string bench_text(const Json& report) {

@@ -173,14 +173,6 @@ std::string goal_text(const Json& goal) {
   return text + " " + verdict_text(goal);
 }
 
-// "one thread", "2 threads, 1.93 times as fast as one".
-std::string threads_text(const Json& group) {
-  const auto threads = group.at("threads").get<std::int64_t>();
-  if (threads == 1) return "one thread";
-  return fmt::format("{} threads, {:.2f} times as fast as one", threads,
-                     group.at("speedup").get<double>());
-}
-
 // "212 KiB", "1.5 GiB": three significant digits.
 std::string memory_text(double bytes) {
   std::string_view unit = "KiB";
@@ -197,7 +189,10 @@ std::string group_text(const Json& group) {
   const bool is_prefill = group.at("step") == "prefill";
   const auto peak = group.at("roofline_per_ns").get<double>();  // per ns, so 10^9 per second
   const auto keys = group.at("keys").get<std::int64_t>();
-  const std::string threads = threads_text(group);
+  const auto count = group.at("threads").get<std::int64_t>();
+  const std::string threads = count == 1 ? "one thread"
+                                         : fmt::format("{} threads, {:.2f} times as fast as one",
+                                                       count, group.at("speedup").get<double>());
   const std::string noise = noise_text(group.at("spread"));
   const std::string title =
       is_prefill ? fmt::format(

@@ -17,8 +17,9 @@ struct Arguments {
   bool list = false;
 };
 
-// Checked first, because the other requirements depend on the name.
-void check_name(const std::string& name) {
+// The name is checked first, because the other requirements depend on it.
+void check_arguments(const Arguments& a) {
+  const std::string& name = a.bias.name;
   require(name != "shaw",
           "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows which "
           "row of its table a distance takes");
@@ -26,10 +27,6 @@ void check_name(const std::string& name) {
           "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp");
   const auto names = bias_names();
   if (std::ranges::find(names, name) == names.end()) fail_choice("NAME", name, names);
-}
-
-void check_arguments(const Arguments& a) {
-  check_name(a.bias.name);
   require(!a.list || (!a.rows && !a.cols && !a.output.path),
           "--list and --rows, --cols, --out exclude each other");
   require(a.list || (a.rows && a.cols),

@@ -65,23 +65,18 @@ void check_config(const ConfigFile& config, CheckedFile& checked) {
     check_part(config.json, (*parts)[i], checked);
 }
 
-// Checks the other files in a checkpoint's folder.
-void check_beside(const std::string& path, const ConfigFile& config, CheckedFile& checked) {
-  std::error_code error;
-  const auto model = resolve(config.json);
-  if (!std::filesystem::is_directory(path, error) || !model) return;
-  check_folder(path, *model, [&](Severity severity, const std::string& message) {
-    checked.add(severity, message);
-  });
-}
-
 // A file that cannot be read gives a finding, so that the other files are still checked.
 CheckedFile check(const std::string& path) {
   CheckedFile checked{.path = std::string(input_name(path)), .findings = {}};
   try {
     const ConfigFile config = read_config(path);
     check_config(config, checked);
-    check_beside(path, config, checked);
+    std::error_code error;
+    const auto model = resolve(config.json);
+    if (std::filesystem::is_directory(path, error) && model)
+      check_folder(path, *model, [&](Severity severity, const std::string& message) {
+        checked.add(severity, message);
+      });
   } catch (const Failure& failure) {
     const bool is_unsupported = failure.exit_code() == ExitCode::unsupported;
     checked.readable = failure.exit_code() != ExitCode::io;

@@ -7,6 +7,7 @@
 #include "apps/safetensors/safetensors.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/identify/arrays.hpp"
+#include "cli/identify/identification.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/identify.hpp"
 #include "rotary/model_difference.hpp"
@@ -24,27 +25,11 @@ using std::filesystem::path;
 // The names of tensors, by severity and judgement.
 using Judged = std::map<std::pair<Severity, std::string>, std::vector<std::string>>;
 
-std::optional<DType> dtype_of(const SafetensorsType& type) {
-  if (type.name == "F32") return DType::f32;
-  if (type.name == "F16") return DType::f16;
-  if (type.name == "BF16") return DType::bf16;
-  return {};
-}
-
 bool agree(const std::vector<double>& one, const std::vector<double>& other, double tolerance) {
   return one.size() == other.size() &&
          std::ranges::equal(one, other, [tolerance](double seen, double wanted) {
            return std::abs(seen - wanted) <= tolerance * std::abs(wanted);
          });
-}
-
-// "base 500000 -> 10000"
-std::string cause_words(const Cause& cause) {
-  std::vector<std::string> changes;
-  for (const FieldDifference& each : cause.fields)
-    changes.push_back(fmt::format("{} {} -> {}", each.field, each.one, each.other));
-  return changes.empty() ? std::string(cause.hypothesis->name)
-                         : fmt::format("{}", fmt::join(changes, ", "));
 }
 
 std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
@@ -55,7 +40,7 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
     return "is neither the config's nor a known mistake of it";
   std::vector<std::string> causes;
   for (const Cause& cause : found->explanations.front().causes)
-    causes.push_back(cause_words(cause));
+    causes.push_back(fields_text(cause));
   return fmt::format("is not the config's: {}", fmt::join(causes, "; and "));
 }
 
@@ -89,13 +74,6 @@ std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
   return {{Severity::error, mistake_in(seen, model, *sized)}};
 }
 
-// "model.safetensors: model.layers.0.self_attn.rotary_emb.inv_freq (and 31 more) is all zero"
-std::string sentence_of(const std::string& file, const std::vector<std::string>& names,
-                        const std::string& judgement) {
-  const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
-  return fmt::format("{}: {}{} {}", file, names.front(), more, judgement);
-}
-
 void check_shard(const path& file, const ModelSpec& model, const Add& add) {
   InputFile input(file.string());
   const auto start = read_safetensors_start(input);
@@ -105,17 +83,24 @@ void check_shard(const path& file, const ModelSpec& model, const Add& add) {
   Judged judged;
   std::size_t count = 0;
   for (const SafetensorsTensor& tensor : start->header.tensors) {
-    const auto dtype = dtype_of(tensor.type);
-    if (!tensor.name.ends_with("inv_freq") || !dtype || tensor.size_in_bytes() == 0) continue;
+    constexpr std::array types = {std::pair("F32", DType::f32), std::pair("F16", DType::f16),
+                                  std::pair("BF16", DType::bf16)};
+    const auto type = std::ranges::find_if(
+        types, [&](const auto& each) { return each.first == tensor.type.name; });
+    if (!tensor.name.ends_with("inv_freq") || type == types.end() || tensor.size_in_bytes() == 0)
+      continue;
     if (tensor.size_in_bytes() > 4 * most_frequencies || ++count > most_tensors) continue;
-    FloatArray array{.dtype = *dtype, .shape = {}, .data = {}};
+    FloatArray array{.dtype = type->second, .shape = {}, .data = {}};
     array.data.resize(tensor.size_in_bytes());
     if (input.read_at(start->bytes.size() + tensor.begin, array.data) != array.data.size())
       continue;
     if (const auto found = judge(array, model)) judged[*found].push_back(tensor.name);
   }
   for (const auto& [found, names] : judged)
-    add(found.first, sentence_of(file.filename().string(), names, found.second));
+    add(found.first,
+        fmt::format("{}: {}{} {}", file.filename().string(), names.front(),
+                    names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "",
+                    found.second));
 }
 
 void check_other_config(const path& file, const ModelSpec& model, const Add& add) {

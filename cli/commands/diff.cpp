@@ -34,10 +34,10 @@ bool changes_a_file(const ResolveOptions& options) {
          std::ranges::any_of(options.overrides, is_merged);
 }
 
-ModelDifference compare_two(const DiffOptions& options) {
+ModelDifference compare_two(const DiffOptions& options, const std::string& with) {
   ResolveOptions resolving = options.model.resolving;
   const DumpSide one = read_side(options.model.config, resolving, options.layer_type);
-  const DumpSide other = read_side(*options.other, resolving, options.layer_type);
+  const DumpSide other = read_side(with, resolving, options.layer_type);
   require(!changes_a_file(resolving),
           "--overrides is for a config.json, --flags for a GGUF file, and neither side is one");
   for (const DumpSide* side : {&one, &other})
@@ -47,20 +47,13 @@ ModelDifference compare_two(const DiffOptions& options) {
       compare_models(*one.model, *other.model, {.context_tokens = resolving.context_tokens}));
 }
 
+// Without OTHER, compares the config after --overrides or --flags with the unchanged config.
 Comparison compare_files(const DiffOptions& options) {
-  check_standard_input({options.model.config, *options.other});
-  return comparison_of(
-      {std::string(input_name(options.model.config)), std::string(input_name(*options.other))},
-      compare_two(options));
-}
-
-// Compares the config after --overrides or --flags with the unchanged config.
-Comparison compare_changed(const DiffOptions& options) {
-  DiffOptions twice = options;
-  twice.other = options.model.config;
-  check_standard_input({options.model.config, *twice.other});
+  const std::string other = options.other.value_or(options.model.config);
+  check_standard_input({options.model.config, other});
   const std::string name(input_name(options.model.config));
-  return comparison_of({name + " (changed)", name}, compare_two(twice));
+  return comparison_of({options.other ? name : name + " (changed)", std::string(input_name(other))},
+                       compare_two(options, other));
 }
 
 Answer run(const DiffOptions& options, OutputForm form) {
@@ -68,8 +61,7 @@ Answer run(const DiffOptions& options, OutputForm form) {
   require(!(options.other && options.between), "diff takes OTHER or --between, got both");
   require(options.other || options.between || is_changed,
           "diff needs another model, --between, --overrides or --flags, got none");
-  if (options.other) return answer_of(compare_files(options), options, form);
-  if (!options.between) return answer_of(compare_changed(options), options, form);
+  if (!options.between) return answer_of(compare_files(options), options, form);
   const Comparison comparison = compare_engines(options.model, *options.between);
   print_warnings("diff", comparison.readings.front().reading.model.warnings);
   return answer_of(comparison, options, form);

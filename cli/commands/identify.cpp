@@ -74,17 +74,6 @@ std::vector<std::string> notes_of_ids(const Arguments& a) {
   return notes;
 }
 
-// A note if a converter's order of rows explains another pairing.
-std::vector<std::string> notes_of_rows(const Arguments& a, const IdentifyOptions& options,
-                                       const Identification& found) {
-  if (!a.trace || found.verdict == Verdict::as_configured || !options.model ||
-      !options.model->gguf || options.model->gguf->rows != ProjectionRows::permuted)
-    return {};
-  return {
-      "the config is a GGUF file, whose converter reordered the rows of q and k: a trace of "
-      "Transformers has the checkpoint's order, and needs its config.json"};
-}
-
 struct HeadFiles {
   std::string before;
   std::string after;
@@ -230,7 +219,13 @@ Answer run(const Arguments& a, OutputForm form) {
   IdentifyAnswer answer =
       a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
   answer.notes = notes_of_ids(a);
-  std::ranges::move(notes_of_rows(a, options, answer.found), std::back_inserter(answer.notes));
+  const auto* const gguf = options.model && options.model->gguf ? &*options.model->gguf : nullptr;
+  // A converter's order of rows explains another pairing.
+  if (a.trace && answer.found.verdict != Verdict::as_configured && gguf != nullptr &&
+      gguf->rows == ProjectionRows::permuted)
+    answer.notes.emplace_back(
+        "the config is a GGUF file, whose converter reordered the rows of q and k: a trace of "
+        "Transformers has the checkpoint's order, and needs its config.json");
   if (a.other) answer.other = identify_other(a, options, answer);
   const ExitCode code = code_of(answer);
   if (form == OutputForm::json) return {printed(identification_json(answer)), code};

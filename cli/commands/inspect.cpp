@@ -52,16 +52,6 @@ std::vector<std::string> part_words(const InspectedPart& part) {
   return words;
 }
 
-std::string parts_text(const std::vector<InspectedPart>& parts) {
-  std::string text;
-  for (const InspectedPart& part : parts) {
-    text += fmt::format("\n{}, from {}:\n", to_string(part.info.part),
-                        printable(part.info.config_part));
-    for (const std::string& word : part_words(part)) text += fmt::format("  {}\n", word);
-  }
-  return text;
-}
-
 // Makes frequencies for --context, else for the trained context, else for one token.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions& resolving = options.resolving;
@@ -85,13 +75,6 @@ std::string line(std::string_view label, std::string_view text, std::string_view
   const std::string margin(fits ? 0 : label_width + 1, ' ');
   return fmt::format("  {:<{}}{}{}{}{}\n", label, label_width, text, fits ? "" : "\n", margin,
                      mark);
-}
-
-// A sentence after the label, broken into lines.
-std::string sentence_lines(std::string_view label, std::string_view sentence) {
-  constexpr std::size_t indent = label_width + 2;
-  return fmt::format("  {:<{}}{}", label, label_width,
-                     cli::wrapped(sentence, indent, indent + text_width).substr(indent));
 }
 
 // "a, b, c" after the label, broken into lines.
@@ -128,45 +111,31 @@ std::string layers_text(const ModelSpec& model) {
   return text;
 }
 
-// Which features of a token are sines and which are cosines.
-std::string features_text(const SinusoidalSpec& spec, std::size_t pairs) {
-  const std::int64_t cosines = spec.dim / 2;
-  if (spec.layout == SinusoidalLayout::interleaved)
-    return fmt::format("{} of each token: sines and cosines in turn", spec.dim);
-  const bool sines_first = spec.layout == SinusoidalLayout::sin_then_cos;
-  return fmt::format("{} of each token: {} {}, then {} {}", spec.dim, pairs,
-                     sines_first ? "sines" : "cosines", cosines, sines_first ? "cosines" : "sines");
-}
-
-std::string spacing_text(const SinusoidalSpec& spec, std::size_t pairs) {
-  const bool is_even = spec.spacing.get() == SinusoidalSpacing::even;
-  return fmt::format("{}: angles of position x base^(-{} / {}), k = 0 to {}",
-                     to_string(spec.spacing.get()), is_even ? "2k" : "k",
-                     is_even ? spec.dim : static_cast<std::int64_t>(pairs) - 1, pairs - 1);
-}
-
 std::string sinusoidal_text(const SinusoidalSpec& spec, const std::vector<ValueSource>& sources) {
   const Sinusoidal table = value_or_fail(make_sinusoidal(spec), "config");
   const std::size_t pairs = table.inv_freq.size();
   const auto mark = [&](std::string_view value) { return origin_mark(sources, {value}); };
-  std::string text = line("features", features_text(spec, pairs), mark("sinusoidal"));
+  const bool sines_first = spec.layout == SinusoidalLayout::sin_then_cos;
+  const std::string order =
+      spec.layout == SinusoidalLayout::interleaved
+          ? "sines and cosines in turn"
+          : fmt::format("{} {}, then {} {}", pairs, sines_first ? "sines" : "cosines", spec.dim / 2,
+                        sines_first ? "cosines" : "sines");
+  const bool is_even = spec.spacing.get() == SinusoidalSpacing::even;
+  std::string text =
+      line("features", fmt::format("{} of each token: {}", spec.dim, order), mark("sinusoidal"));
   text += line("base", fmt::format("{}", spec.base.get()), mark("sinusoidal"));
-  text += line("spacing", spacing_text(spec, pairs), mark("sinusoidal"));
+  text += line("spacing",
+               fmt::format("{}: angles of position x base^(-{} / {}), k = 0 to {}",
+                           to_string(spec.spacing.get()), is_even ? "2k" : "k",
+                           is_even ? spec.dim : static_cast<std::int64_t>(pairs) - 1, pairs - 1),
+               mark("sinusoidal"));
   text += line("wavelengths", wavelengths_text(table.inv_freq, "tokens"));
   if (spec.position_offset == 0) return text;
   return text + line("first position",
                      fmt::format("{}{}", spec.position_offset,
                                  spec.zero_position ? "; padding has zeros" : ""),
                      mark("position_offset"));
-}
-
-std::string encoder_text(const ModelEncoder& encoder) {
-  std::string text = line("sinusoidal", fmt::format("encoder layers 0-{}", encoder.layers - 1));
-  text += sinusoidal_text(encoder.sinusoidal, encoder.sources);
-  if (encoder.positions)
-    text += line("positions", fmt::format("{}", *encoder.positions),
-                 origin_mark(encoder.sources, {"positions"}));
-  return text;
 }
 
 std::string slopes_text(const Alibi& alibi, const std::vector<ValueSource>& sources) {
@@ -208,17 +177,6 @@ std::string added_text(const ModelSpec& model) {
   return "\n" + buckets_text(std::get<T5Bias>(*model.relative_bias), model.sources);
 }
 
-// The rule and its parameters, one per line.
-std::string rule_lines(const ModelRotary& rotary) {
-  const Scaling& scaling = rotary.spec.scaling;
-  std::string text = line("rule", rope_type(scaling), origin_mark(rotary.sources, {"rope_type"}));
-  for (const auto& [facts, value] : scaling_parameters(scaling)) {
-    text += line("", fmt::format("  {} = {}", facts.name, parameter_text(value)),
-                 origin_mark(rotary.sources, {facts.name}));
-  }
-  return text;
-}
-
 // The first and last pair, and six between them.
 std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
   const std::vector<std::int32_t>& axis_of_pair = frequencies.axes.of_pair;
@@ -240,15 +198,6 @@ std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64
   return text;
 }
 
-// "contexts of 1 to 4096 tokens".
-std::string contexts_text(const ContextRange& contexts) {
-  if (contexts.first == contexts.last)
-    return fmt::format("a context of {} tokens alone", contexts.first);
-  if (contexts.last == ContextRange{}.last)
-    return fmt::format("contexts of {} tokens and more", contexts.first);
-  return fmt::format("contexts of {} to {} tokens", contexts.first, contexts.last);
-}
-
 std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   const auto mark = [&](std::initializer_list<std::string_view> values) {
     return origin_mark(rotary.sources, values);
@@ -262,7 +211,11 @@ std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
                mark({"rotary_dim", "first_feature", "nope_head_dim"}));
   if (rotary.spec.axes) text += line("axes", axes_text(*rotary.spec.axes), mark({"axes"}));
   text += line("base", fmt::format("{}", rotary.spec.base.get()), mark({"base"}));
-  text += rule_lines(rotary);
+  const Scaling& scaling = rotary.spec.scaling;
+  text += line("rule", rope_type(scaling), mark({"rope_type"}));
+  for (const auto& [facts, value] : scaling_parameters(scaling))
+    text +=
+        line("", fmt::format("  {} = {}", facts.name, parameter_text(value)), mark({facts.name}));
   if (rotary.spec.numerics == Numerics::exact) return text;
   return text + line("numerics", numerics_text(rotary.spec), mark({"rounding"}));
 }
@@ -279,8 +232,13 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
                     origin_mark(model.sources, {"layer_types"}));
   }
   text += spec_lines(rotary, frequencies.window);
+  const auto& [first, last] = frequencies.contexts;
+  const std::string contexts = first == last ? fmt::format("a context of {} tokens alone", first)
+                               : last == ContextRange{}.last
+                                   ? fmt::format("contexts of {} tokens and more", first)
+                                   : fmt::format("contexts of {} to {} tokens", first, last);
   if (depends_on_context(rotary.spec.scaling))
-    text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
+    text += line("holds for", contexts + "; --context shows another");
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
   text += line("wavelengths", wavelengths_text(frequencies.inv_freq, unit_of(rotary.spec)));
   const bool is_tower = inspection.part != ModelPart::text && !trained;
@@ -306,15 +264,12 @@ std::string gguf_text(const GgufModel& gguf) {
                        ? fmt::format("the checkpoint's is {}: llama.cpp's converter permutes rows",
                                      to_string(*gguf.checkpoint_pairing))
                        : "and the checkpoint's: llama.cpp's converter keeps the order of rows");
-  for (const std::string& each : gguf.unstated) {
-    text += sentence_lines(&each == &gguf.unstated.front() ? "not in GGUF" : "", each);
-  }
+  constexpr std::size_t indent = label_width + 2;
+  for (const std::string& each : gguf.unstated)
+    text +=
+        fmt::format("  {:<{}}{}", &each == &gguf.unstated.front() ? "not in GGUF" : "", label_width,
+                    cli::wrapped(each, indent, indent + text_width).substr(indent));
   return "\n" + text;
-}
-
-std::string_view part_name(ModelPart part) {
-  if (part == ModelPart::text) return "language model";
-  return part == ModelPart::vision ? "vision tower" : "audio tower";
 }
 
 std::string text_of(const Inspection& inspection) {
@@ -322,17 +277,33 @@ std::string text_of(const Inspection& inspection) {
   std::string text = printable(summary_text(model)) + "\n";
   if (!model.config_part.empty())
     text += fmt::format("read from {}, the config of the {}\n", model.config_part,
-                        part_name(inspection.part));
+                        inspection.part == ModelPart::text     ? "language model"
+                        : inspection.part == ModelPart::vision ? "vision tower"
+                                                               : "audio tower");
   text += layers_text(model);
   text += added_text(model);
-  if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
-  if (model.dual_chunk) text += "\n" + line("position map", dual_chunk_text(*model.dual_chunk));
+  if (model.encoder) {
+    const auto& [encoding, layers, sinusoidal, positions, sources] = *model.encoder;
+    text += "\n" + line("sinusoidal", fmt::format("encoder layers 0-{}", layers - 1)) +
+            sinusoidal_text(sinusoidal, sources);
+    if (positions)
+      text += line("positions", fmt::format("{}", *positions), origin_mark(sources, {"positions"}));
+  }
+  if (const auto& map = model.dual_chunk)
+    text +=
+        "\n" + line("position map",
+                    fmt::format("dual chunk ({0} tokens, {1} local): other distances beyond {0}",
+                                map->chunk, map->local));
   if (model.softcap)
     text += "\n" + line("scores", fmt::format("capped: {0} tanh(score / {0})", *model.softcap),
                         origin_mark(model.sources, {"softcap"}));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   if (model.gguf) text += gguf_text(*model.gguf);
-  text += parts_text(inspection.parts);
+  for (const InspectedPart& part : inspection.parts) {
+    text += fmt::format("\n{}, from {}:\n", to_string(part.info.part),
+                        printable(part.info.config_part));
+    for (const std::string& word : part_words(part)) text += fmt::format("  {}\n", word);
+  }
   const std::string legend = marks_legend(text);
   const std::string_view file = model.gguf ? "file" : "config";
   return text + (legend.empty() ? "" : fmt::format("\nNot stated by the {}:\n{}", file, legend));

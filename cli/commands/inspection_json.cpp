@@ -10,14 +10,6 @@
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {
-
-Json scaling_json(const Scaling& scaling) {
-  Json json = Json::object();
-  for (const auto& [facts, value] : scaling_parameters(scaling))
-    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
-  return json;
-}
-
 namespace {
 
 Json sources_json(const std::vector<ValueSource>& sources) {
@@ -102,10 +94,6 @@ Json encoder_json(const ModelEncoder& encoder) {
   return json;
 }
 
-Json position_map_json(const DualChunk& map) {
-  return {{"map", "dual_chunk"}, {"chunk", map.chunk}, {"local", map.local}};
-}
-
 Json part_rotary_json(const ModelRotary& rotary) {
   const RotarySpec& spec = rotary.spec;
   return {{"layer_type", rotary.layer_type},
@@ -132,11 +120,6 @@ Json part_json(const InspectedPart& part) {
   return json;
 }
 
-std::string_view form_name(AlibiForm form) {
-  if (form == AlibiForm::symmetric) return "symmetric";
-  return form == AlibiForm::key_position ? "key_position" : "causal";
-}
-
 Json gguf_json(const GgufModel& gguf) {
   const auto& pairing = gguf.checkpoint_pairing;
   return {{"rope_type", gguf.rope_type},
@@ -146,6 +129,13 @@ Json gguf_json(const GgufModel& gguf) {
 }
 
 }  // namespace
+
+Json scaling_json(const Scaling& scaling) {
+  Json json = Json::object();
+  for (const auto& [facts, value] : scaling_parameters(scaling))
+    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
+  return json;
+}
 
 Json sinusoidal_members(const SinusoidalSpec& spec) {
   return {{"dim", spec.dim},
@@ -160,7 +150,9 @@ Json sinusoidal_members(const SinusoidalSpec& spec) {
 Json bias_members(const RelativeBias& bias) {
   if (const auto* const alibi = std::get_if<Alibi>(&bias)) {
     return {{"bias", "alibi"},
-            {"form", form_name(alibi->form)},
+            {"form", alibi->form == AlibiForm::symmetric      ? "symmetric"
+                     : alibi->form == AlibiForm::key_position ? "key_position"
+                                                              : "causal"},
             {"slopes", value_or_fail(alibi_slopes(*alibi), "config")}};
   }
   const auto& [buckets, table] = std::get<T5Bias>(bias);
@@ -177,6 +169,9 @@ Json inspection_json(const Inspection& inspection) {
   Json rotary = Json::array();
   for (std::size_t i = 0; i < model.rotary.size(); ++i)
     rotary.push_back(rotary_json(inspection, i));
+  Json map;
+  if (const auto& chunks = model.dual_chunk)
+    map = {{"map", "dual_chunk"}, {"chunk", chunks->chunk}, {"local", chunks->local}};
   return {{"schema_version", 1},
           {"model_type", text_or_null(model.model_type)},
           {"config_part", text_or_null(model.config_part)},
@@ -185,7 +180,7 @@ Json inspection_json(const Inspection& inspection) {
           {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
           {"sinusoidal", model.sinusoidal ? sinusoidal_members(*model.sinusoidal) : Json()},
           {"relative_bias", model.relative_bias ? bias_members(*model.relative_bias) : Json()},
-          {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
+          {"position_map", std::move(map)},
           {"softcap", model.softcap},
           {"gguf", model.gguf ? gguf_json(*model.gguf) : Json()},
           {"parts", json_array(inspection.parts, part_json)},

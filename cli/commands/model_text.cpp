@@ -29,12 +29,6 @@ std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
   return runs;
 }
 
-std::string kind_text(LayerEncoding encoding) {
-  constexpr std::array names = {"rotary",          "none (NoPE)", "linear biases", "T5's biases",
-                                "learned vectors", "sinusoidal",  "no attention"};
-  return names.at(static_cast<std::size_t>(encoding) - 1);
-}
-
 bool same_kind(const ModelLayer& one, const ModelLayer& other) {
   return one.encoding == other.encoding && one.query_temperature == other.query_temperature;
 }
@@ -92,11 +86,6 @@ std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens
 std::string plain(double number) {
   return number >= 1000 && number < 1e12 ? fmt::format("{:.0f}", number)
                                          : fmt::format("{:.4g}", number);
-}
-
-std::string dual_chunk_text(const DualChunk& map) {
-  return fmt::format("dual chunk ({} tokens, {} local): other distances beyond {}", map.chunk,
-                     map.local, map.chunk);
 }
 
 std::string_view arrangement_text(AxisArrangement arrangement) noexcept {
@@ -184,11 +173,13 @@ std::vector<LayerGroup> layer_groups(const ModelSpec& model) {
     const auto is_same = [&](const ModelLayer& kind) { return same_kind(kind, layer); };
     if (std::ranges::none_of(kinds, is_same)) kinds.push_back(layer);
   }
+  constexpr std::array names = {"rotary",          "none (NoPE)", "linear biases", "T5's biases",
+                                "learned vectors", "sinusoidal",  "no attention"};
   std::vector<LayerGroup> groups;
   for (const ModelLayer& kind : kinds) {
     auto runs = runs_of(model, [&](const ModelLayer& layer) { return same_kind(kind, layer); });
     groups.push_back({.encoding = kind.encoding,
-                      .kind = kind_text(kind.encoding),
+                      .kind = names.at(static_cast<std::size_t>(kind.encoding) - 1),
                       .runs = std::move(runs),
                       .temperature = temperature_text(kind.query_temperature)});
   }

@@ -31,9 +31,6 @@ namespace rotary::cli {
 // At least four digits, with an exponent only for very large or small numbers.
 [[nodiscard]] std::string plain(double number);
 
-// "dual chunk: other distances beyond 262144 tokens, chunks of 262144 and 8192 local".
-[[nodiscard]] std::string dual_chunk_text(const DualChunk& map);
-
 // "all 128 turn".
 [[nodiscard]] std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim);
 

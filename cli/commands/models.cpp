@@ -52,11 +52,6 @@ Value<Action> action() {
           }};
 }
 
-const ModelCard& card_named(const std::string& name) {
-  if (const ModelCard* card = find_model_card(name)) return *card;
-  fail_usage("no model card is called '{}'{}", name, near_card_names_text(name));
-}
-
 std::optional<std::int64_t> trained_context(const ModelSpec& model) {
   std::optional<std::int64_t> longest;
   for (const ModelRotary& rotary : model.rotary)
@@ -112,14 +107,6 @@ TextRow card_cells(const Json& card) {
           or_dash(fmt::format("{}", fmt::join(bases, ", "))),
           or_dash(fmt::format("{}", fmt::join(rules, ", "))),
           layers == 0 ? "-" : dumped(layers)};
-}
-
-std::string cards_text(const Json& cards) {
-  std::vector<TextRow> rows;
-  for (const Json& card : cards) rows.push_back(card_cells(card));
-  return text_table(
-      {left("name"), left("model_type"), {"context"}, {"base"}, left("rope_type"), {"layers"}},
-      rows);
 }
 
 std::string encoding_text(const FamilyInfo& family) {
@@ -185,16 +172,14 @@ Json rule_json(const DialectRule* rule) {
           {"source", rule->source}};
 }
 
-std::string versions_text(const DialectRule& rule) {
-  if (rule.last == EngineVersion{}) return "all";
-  if (rule.first == rule.last) return release_text(rule.first);
-  return fmt::format("{} to {}", release_text(rule.first), release_text(rule.last));
-}
-
 std::string rules_text(const std::vector<const DialectRule*>& rules) {
   std::vector<TextRow> rows;
   for (const DialectRule* rule : rules)
-    rows.push_back({std::string(to_string(rule->engine)), versions_text(*rule),
+    rows.push_back({std::string(to_string(rule->engine)),
+                    rule->last == EngineVersion{} ? "all"
+                    : rule->first == rule->last   ? release_text(rule->first)
+                                                : fmt::format("{} to {}", release_text(rule->first),
+                                                              release_text(rule->last)),
                     std::string(to_string(rule->evidence)), std::string(rule->name),
                     std::string(rule->sentence)});
   return text_table({left("engine"), left("versions"), left("known"), left("rule"), left("")},
@@ -239,25 +224,33 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
   require(arguments.text || !(is_show || action == Action::search),
           "`rotary models {0}` needs {1}: rotary models {0} {1}", is_show ? "show" : "search",
           is_show ? "NAME" : "TEXT");
+  const std::string text = arguments.text.value_or("");
   if (action == Action::families) {
-    const std::vector<FamilyInfo> families = families_with(arguments.text.value_or(""));
+    const std::vector<FamilyInfo> families = families_with(text);
     if (form == OutputForm::text) return families_text(families);
     return printed({{"schema_version", 1}, {"families", json_array(families, family_json)}});
   }
   if (action == Action::rules) {
-    const std::vector<const DialectRule*> rules = rules_with(arguments.text.value_or(""));
+    const std::vector<const DialectRule*> rules = rules_with(text);
     if (form == OutputForm::text) return rules_text(rules);
     return printed({{"schema_version", 1}, {"rules", json_array(rules, rule_json)}});
   }
   const std::vector<const ModelCard*> cards =
-      is_show ? std::vector{&card_named(*arguments.text)} : cards_with(arguments.text.value_or(""));
+      is_show ? std::vector{find_model_card(text)} : cards_with(text);
+  if (is_show && cards.front() == nullptr)
+    fail_usage("no model card is called '{}'{}", text, near_card_names_text(text));
   if (cards.empty())
-    print_warnings(
-        "models", std::vector{fmt::format("no card has '{}' in its name, model_type or source{}",
-                                          *arguments.text, near_card_names_text(*arguments.text))});
+    print_warnings("models",
+                   std::vector{fmt::format("no card has '{}' in its name, model_type or source{}",
+                                           text, near_card_names_text(text))});
   if (form == OutputForm::text && is_show) return std::string(cards.front()->json);
   Json models = json_array(cards, [&](const ModelCard* card) { return card_json(*card, action); });
-  if (form == OutputForm::text) return cards_text(models);
+  std::vector<TextRow> rows;
+  for (const Json& card : models) rows.push_back(card_cells(card));
+  if (form == OutputForm::text)
+    return text_table(
+        {left("name"), left("model_type"), {"context"}, {"base"}, left("rope_type"), {"layers"}},
+        rows);
   return printed({{"schema_version", 1}, {"models", std::move(models)}});
 }
 

@@ -85,15 +85,6 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   return checkpoint;
 }
 
-// Names the new pairing, and says if the config has it.
-std::string advice_of(const Permutation& permutation, const ModelSpec& model) {
-  const bool agrees = std::ranges::all_of(model.rotary, [&](const ModelRotary& rotary) {
-    return order_of(rotary.spec) == permutation.to;
-  });
-  return fmt::format("Rotate these weights with the pairing {}{}.\n", to_string(permutation.to),
-                     agrees ? ", as the config says" : "; the config still says the other");
-}
-
 std::string text_of(const Permutation& permutation, const Arguments& arguments,
                     const ModelSpec& model) {
   std::string text =
@@ -106,7 +97,12 @@ std::string text_of(const Permutation& permutation, const Arguments& arguments,
   text += fmt::format("  {} other {} as they were\n\n{}: written\n", permutation.copied_tensors,
                       permutation.copied_tensors == 1 ? "tensor" : "tensors",
                       printable(*arguments.out));
-  return text + advice_of(permutation, model);
+  const bool agrees = std::ranges::all_of(model.rotary, [&](const ModelRotary& rotary) {
+    return order_of(rotary.spec) == permutation.to;
+  });
+  return text + fmt::format("Rotate these weights with the pairing {}{}.\n",
+                            to_string(permutation.to),
+                            agrees ? ", as the config says" : "; the config still says the other");
 }
 
 Json json_of(const Permutation& permutation) {

@@ -192,16 +192,6 @@ Json number_json(const Answer& answer, double number) {
   return answer.has_fractions() ? Json(number) : Json(static_cast<std::int64_t>(number));
 }
 
-Json ids_json(const Answer& answer) {
-  Json ids = Json::array();
-  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
-    Json& row = ids.emplace_back(Json::array());
-    for (std::int64_t token = 0; token < answer.tokens; ++token)
-      row.push_back(number_json(answer, answer.id(axis, token)));
-  }
-  return ids;
-}
-
 Json json_of(const Arguments& arguments, const Answer& answer) {
   Json groups = Json::array();
   for (std::size_t group = 0; group < answer.options.size(); ++group) {
@@ -220,7 +210,12 @@ Json json_of(const Arguments& arguments, const Answer& answer) {
                {"next_position", number_json(answer, answer.next())},
                {"goes_backwards", !backwards_text(answer).empty()},
                {"output", arguments.output.path}};
-  if (!arguments.output.path) json["ids"] = ids_json(answer);
+  if (arguments.output.path) return json;
+  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
+    Json& row = json["ids"].emplace_back(Json::array());
+    for (std::int64_t token = 0; token < answer.tokens; ++token)
+      row.push_back(number_json(answer, answer.id(axis, token)));
+  }
   return json;
 }
 

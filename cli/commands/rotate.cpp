@@ -73,16 +73,6 @@ std::vector<Job> read_jobs(const Arguments& arguments) {
   return jobs;
 }
 
-void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
-  std::vector<StreamedFile> files;
-  files.reserve(jobs.size());
-  for (const Job& job : jobs)
-    files.push_back({.path = job.output, .fill = [&job](const Write& write) {
-                       write_npy(job.tensor.array.view(), write);
-                     }});
-  write_files(files, overwrite);
-}
-
 // The contents of the summary.
 struct Done {
   const Arguments& arguments;
@@ -181,16 +171,6 @@ void check_head(const Job& job, const ModelRotary& rotary) {
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 
-// Tensors without elements may claim any number of tokens. Sets that number to 0, so that no rows
-// are made.
-bool forget_tokens_without_elements(std::vector<Job>& jobs) {
-  const bool has_elements =
-      std::ranges::any_of(jobs, [](const Job& job) { return !job.tensor.array.data.empty(); });
-  for (Job& job : jobs)
-    if (!has_elements) job.tensor.extents.tokens = 0;
-  return !has_elements;
-}
-
 std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const ConfigFile config =
@@ -212,7 +192,11 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   Positions positions = places.of(tensor.extents, arguments.layout, frequencies.axes.count);
-  if (forget_tokens_without_elements(jobs)) positions = ConsecutivePositions{};
+  // Tensors without elements may claim any number of tokens. No rows are made for those.
+  if (std::ranges::all_of(jobs, [](const Job& job) { return job.tensor.array.data.empty(); })) {
+    for (Job& job : jobs) job.tensor.extents.tokens = 0;
+    positions = ConsecutivePositions{};
+  }
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, positions, {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
@@ -224,7 +208,12 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const Done done{arguments, jobs, places, frequencies, model.rotary[chosen].spec};
   // Made before any file is written, because it may run out of memory.
   std::string summary = form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
-  write_outputs(jobs, arguments.overwrite());
+  std::vector<StreamedFile> files;
+  for (const Job& job : jobs)
+    files.push_back({.path = job.output, .fill = [&job](const Write& write) {
+                       write_npy(job.tensor.array.view(), write);
+                     }});
+  write_files(files, arguments.overwrite());
   return summary;
 }
 

@@ -21,21 +21,20 @@ std::string line(std::string_view label, std::string_view text) {
   return fmt::format("  {:<14}{}", label, wrapped(text, indent, 88).substr(indent));
 }
 
-std::string change_text(const StretchedRotary& change) {
-  std::string text = fmt::format("{} of {} pairs; neighbours' angles by up to {:.3g} radians",
-                                 change.changed_pairs, change.pairs, change.largest_angle_change);
-  if (std::abs(change.score_factor - 1) > 1e-12)
-    text += fmt::format("; scores grow by {:.4g}", change.score_factor);
-  return change.layer_type ? fmt::format("{}: {}", *change.layer_type, text) : text;
-}
-
 std::string candidate_text(const StretchCandidate& candidate) {
   std::string text = fmt::format("\n{}\n", candidate.rule);
   if (!candidate.published.empty()) text += line("published", printable(candidate.published));
   // One line, ready to copy.
   text += fmt::format("  {:<14}{}\n", "config.json", printable(dumped(candidate.settings)));
   if (candidate.refusal) return text + line("refused", printable(*candidate.refusal));
-  for (const StretchedRotary& each : candidate.rotary) text += line("changes", change_text(each));
+  for (const StretchedRotary& each : candidate.rotary) {
+    std::string change = each.layer_type ? fmt::format("{}: ", *each.layer_type) : "";
+    change += fmt::format("{} of {} pairs; neighbours' angles by up to {:.3g} radians",
+                          each.changed_pairs, each.pairs, each.largest_angle_change);
+    if (std::abs(each.score_factor - 1) > 1e-12)
+      change += fmt::format("; scores grow by {:.4g}", each.score_factor);
+    text += line("changes", change);
+  }
   text += line("fine-tuning", candidate.fine_tuning);
   for (const StretchedEngine& each : candidate.engines) {
     const bool has_flags = !each.flags.empty();

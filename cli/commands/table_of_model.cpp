@@ -6,8 +6,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/npz/npz.hpp"
 #include "rotary/frequencies.hpp"
-#include "rotary/rotations.hpp"
-
 namespace rotary::cli {
 namespace {
 
@@ -103,15 +101,6 @@ std::string text_of(const Table& table) {
                     });
 }
 
-// Numbers for one axis, else lists of coordinates.
-Json positions_json(const Coordinates& positions) {
-  if (positions.axes == 1) return positions.numbers;
-  Json tokens = Json::array();
-  for (std::size_t token = 0; token < positions.tokens(); ++token)
-    tokens.push_back(positions.of(token));
-  return tokens;
-}
-
 // [tokens][columns].
 Json rows_json(const std::vector<float>& numbers, std::int64_t columns) {
   Json rows = Json::array();
@@ -131,7 +120,12 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
                {"shape", table.shape()},
                {"output", arguments.output.path}};
   if (!arguments.output.path) {
-    json["positions"] = positions_json(table.positions);
+    json["positions"] = table.positions.numbers;
+    if (table.positions.axes > 1) {  // the coordinates of each token
+      json["positions"] = Json::array();
+      for (std::size_t token = 0; token < table.positions.tokens(); ++token)
+        json["positions"].push_back(table.positions.of(token));
+    }
     json["cos"] = rows_json(table.cos, table.columns);
     json["sin"] = rows_json(table.sin, table.columns);
   }

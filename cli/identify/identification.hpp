@@ -34,6 +34,9 @@ struct IdentifyAnswer {
   std::optional<OtherProgram> other = {};  // for --other
 };
 
+// "base 500000 -> 10000", or the cause's name if no field differs.
+[[nodiscard]] std::string fields_text(const Cause& cause);
+
 // Requires numbers that are not bit-identical.
 [[nodiscard]] Parting parting_of(const Identification& one, const Identification& other);
 

@@ -39,12 +39,7 @@ std::string_view headline(const Identification& found) {
 }
 
 std::string change_text(const Cause& cause) {
-  std::vector<std::string> changes;
-  for (const FieldDifference& field : cause.fields)
-    changes.push_back(fmt::format("{} {} -> {}", field.field, field.one, field.other));
-  if (changes.empty()) changes.emplace_back(cause.hypothesis->name);
-  const std::string rule = cause.rule.empty() ? "" : fmt::format("{}: ", cause.rule);
-  return rule + fmt::format("{}", fmt::join(changes, ", "));
+  return (cause.rule.empty() ? "" : fmt::format("{}: ", cause.rule)) + fields_text(cause);
 }
 
 std::string causes_text(const Explanation& explanation) {
@@ -59,14 +54,6 @@ std::string_view arithmetic_words(FoundArithmetic arithmetic) {
   if (arithmetic == FoundArithmetic::float32_angles) return "angles in float32";
   return arithmetic == FoundArithmetic::rounded_rows ? "angles in float32, cos and sin rounded"
                                                      : "angles in float32, every step rounded";
-}
-
-std::string fit_text(const Explanation& explanation, double tolerance) {
-  return fmt::format(
-      "residual {:.2g} (rounding explains {:.2g}), {:.1f} % of the bits equal, "
-      "arithmetic: {}",
-      explanation.residual, tolerance, 100 * explanation.bit_equal,
-      arithmetic_words(explanation.arithmetic));
 }
 
 std::string best_text(const Identification& found) {
@@ -86,7 +73,11 @@ std::string best_text(const Identification& found) {
   }
   if (found.verdict == Verdict::described && best.spec)
     text += fmt::format("\n  {}\n", value_or_fail(to_json(*best.spec)));
-  return text + fmt::format("\n  {}\n", fit_text(best, found.tolerance));
+  return text + fmt::format(
+                    "\n  residual {:.2g} (rounding explains {:.2g}), {:.1f} % of the bits equal, "
+                    "arithmetic: {}\n",
+                    best.residual, found.tolerance, 100 * best.bit_equal,
+                    arithmetic_words(best.arithmetic));
 }
 
 std::string separation_text(const Explanation& explanation) {
@@ -116,17 +107,6 @@ std::string ties_text(const Identification& found) {
                             rest == 1 ? " fits" : "s fit");
 }
 
-// Reports the lengths of pairs, which a rotation keeps.
-std::string lengths_text(const Identification& found) {
-  constexpr double most_rounding = 10;
-  if (!found.structure || found.structure->deviation <= most_rounding * found.tolerance) return "";
-  return wrapped(
-      fmt::format("Lengths within pairs changed by {:.2g}: something other than a rotation stands "
-                  "between the dumps (QK-norm?), or they are not of the same tokens.",
-                  found.structure->deviation),
-      2, text_width);
-}
-
 std::string closest_text(const Identification& found) {
   constexpr double far = 0.5;  // half of the input's size is unexplained
   std::string text;
@@ -135,12 +115,19 @@ std::string closest_text(const Identification& found) {
     text += fmt::format("  {:<52} residual {:.2g}\n", causes_text(each), each.residual);
   }
   text = text.empty() ? "\nNothing came close.\n" : "\nWhat came closest:\n" + text;
-  return text + lengths_text(found) +
-         wrapped(
-             "Next: make sure that both dumps are of the same tokens, heads and layer; "
-             "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
-             "position 0; and look at the structure below, which needs no hypothesis.",
-             2, text_width);
+  constexpr double most_rounding = 10;  // a rotation keeps the lengths of pairs
+  if (found.structure && found.structure->deviation > most_rounding * found.tolerance)
+    text += wrapped(
+        fmt::format(
+            "Lengths within pairs changed by {:.2g}: something other than a rotation stands "
+            "between the dumps (QK-norm?), or they are not of the same tokens.",
+            found.structure->deviation),
+        2, text_width);
+  return text + wrapped(
+                    "Next: make sure that both dumps are of the same tokens, heads and layer; "
+                    "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
+                    "position 0; and look at the structure below, which needs no hypothesis.",
+                    2, text_width);
 }
 
 std::string structure_text(const FoundStructure& structure) {
@@ -197,6 +184,14 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
 }
 
 }  // namespace
+
+std::string fields_text(const Cause& cause) {
+  std::vector<std::string> changes;
+  for (const FieldDifference& field : cause.fields)
+    changes.push_back(fmt::format("{} {} -> {}", field.field, field.one, field.other));
+  return changes.empty() ? std::string(cause.hypothesis->name)
+                         : fmt::format("{}", fmt::join(changes, ", "));
+}
 
 Parting parting_of(const Identification& one, const Identification& other) {
   if (one.tied == 0 || other.tied == 0) return Parting::unknown;
