@@ -197,20 +197,17 @@ struct Lists {
   std::int64_t units = 1;
 };
 
-std::int64_t units_of(const std::string& name, const std::string& text) {
-  constexpr std::int64_t most_units = 4096;
-  const std::int64_t units = parse_int64(option_of(name), text);
-  require(units >= 1 && units <= most_units, "{} must be from 1 to {}, got {}", option_of(name),
-          most_units, units);
-  return units;
-}
-
 Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
   Lists lists;
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
     const std::string name(facts.name);
-    if constexpr (std::is_same_v<Member, std::int64_t>)
-      lists.units = member = units_of(name, settings.required(name, facts.meaning));
+    if constexpr (std::is_same_v<Member, std::int64_t>) {
+      constexpr std::int64_t most_units = 4096;
+      member = parse_int64(option_of(name), settings.required(name, facts.meaning));
+      require(member >= 1 && member <= most_units, "{} must be from 1 to {}, got {}",
+              option_of(name), most_units, member);
+      lists.units = member;
+    }
     if constexpr (std::is_same_v<Member, std::vector<double>>)
       lists.of_names.emplace_back(name, &member);
   });

@@ -105,15 +105,6 @@ std::string full_name(const CLI::App& app) {
   return full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-// CLI11 would accept `rotary bench --tokens 1 attention` and lose the option.
-void check_options_before(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_parent()->get_options()) {
-    if (option->count() == 0) continue;
-    fail_usage("options of {} must stand after its name, got {} before it", app.get_name(),
-               option->get_name());
-  }
-}
-
 // CLI11's own message would only say that an argument was not expected.
 void check_first_argument(Arguments arguments) {
   const bool given = arguments.size() > 1;
@@ -167,16 +158,6 @@ std::string choices_text(const CLI::App& app) {
   return "";
 }
 
-Call help_of(const std::string& name) {
-  return {.run = [name](OutputForm) { return help_text(facts_named(name)); },
-          .form = OutputForm::text};
-}
-
-std::string version_text() {
-  return fmt::format("rotary " ROTARY_VERSION_STRING "\ninstruction sets here, best first: {}\n",
-                     fmt::join(supported_instruction_sets(), ", "));
-}
-
 }  // namespace
 
 std::vector<CommandFacts> all_command_facts() {
@@ -212,9 +193,16 @@ Call read_command_line(Arguments arguments) {
   try {
     table.root().parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
-    return help_of(full_name(chosen_app(table.root())));
+    return {.run = [name = full_name(chosen_app(table.root()))](
+                       OutputForm) { return help_text(facts_named(name)); },
+            .form = OutputForm::text};
   } catch (const CLI::CallForVersion&) {
-    return {.run = [](OutputForm) { return version_text(); }, .form = OutputForm::text};
+    const auto version = [](OutputForm) -> std::string {
+      return fmt::format("rotary " ROTARY_VERSION_STRING
+                         "\ninstruction sets here, best first: {}\n",
+                         fmt::join(supported_instruction_sets(), ", "));
+    };
+    return {.run = version, .form = OutputForm::text};
   } catch (const CLI::ExtrasError&) {
     throw Failure(ExitCode::usage, unexpected_text(table.root()));
   } catch (const CLI::ArgumentMismatch& error) {
@@ -229,7 +217,10 @@ Call read_command_line(Arguments arguments) {
   }
   for (const auto& [command, app, parser, run] : table.declared()) {
     if (!app->parsed()) continue;
-    check_options_before(*app);
+    // CLI11 would accept `rotary bench --tokens 1 attention` and lose the option.
+    for (const CLI::Option* option : app->get_parent()->get_options())
+      require(option->count() == 0, "options of {} must stand after its name, got {} before it",
+              app->get_name(), option->get_name());
     parser->read();
     return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};
   }

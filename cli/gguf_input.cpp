@@ -20,13 +20,6 @@ std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::
   return static_cast<InputFile*>(context)->read_at(offset, {bytes, count});
 }
 
-// Finds a key by its ending: a file has keys of one architecture only.
-const GgufKey* find_by_ending(const GgufMetadata& metadata, std::string_view ending) {
-  const auto found = std::ranges::find_if(
-      metadata.keys, [&](const GgufKey& key) { return key.name.ends_with(ending); });
-  return found == metadata.keys.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::optional<GgufMetadata> read_gguf_file(const std::string& path) {
@@ -51,9 +44,11 @@ ConfigFile gguf_config(GgufMetadata metadata) {
                                 std::pair("num_key_value_heads", ".attention.head_count_kv")};
   Json sizes = Json::object();
   for (const auto& [name, ending] : names) {
-    const GgufKey* const key = find_by_ending(metadata, ending);
-    const auto* const size = key == nullptr ? nullptr : std::get_if<std::int64_t>(&key->value);
-    if (size != nullptr) sizes[name] = *size;
+    // A file has keys of one architecture only.
+    const auto key = std::ranges::find_if(
+        metadata.keys, [end = ending](const GgufKey& each) { return each.name.ends_with(end); });
+    if (key == metadata.keys.end()) continue;
+    if (const auto* const size = std::get_if<std::int64_t>(&key->value)) sizes[name] = *size;
   }
   return {.json = sizes.dump(), .gguf = std::move(metadata)};
 }

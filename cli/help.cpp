@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <vector>
 
 #include "apps/failure.hpp"
+#include "cli/arguments.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/version.hpp"
 
@@ -58,14 +58,6 @@ std::string list_text(std::string_view heading, std::span<const OptionFacts> opt
     const bool long_only = option.names.front().starts_with("--");
     text += entry(options_column, (long_only ? "    " : "") + form_of(option), option.help);
   }
-  return text;
-}
-
-std::string commands_text(const CommandFacts& command) {
-  if (command.commands.empty()) return "";
-  std::string text = "\nCommands:\n";
-  for (const Command* each : command.commands)
-    text += entry(commands_column, each->name, each->summary);
   return text;
 }
 
@@ -120,43 +112,26 @@ std::string cell(std::string_view text) {
   return result;
 }
 
-std::string markdown_table(std::span<const OptionFacts> options) {
-  std::string text = "| | |\n|---|---|\n";
-  for (const OptionFacts& option : options) {
-    text += fmt::format("| `{}` | {} |\n", cell(form_of(option)), cell(option.help));
-  }
-  return text + '\n';
-}
-
-// The lines without their indent.
-std::string plain_lines(std::string_view indented) {
-  std::string lines;
-  while (!indented.empty()) {
-    const std::size_t end = std::min(indented.find('\n'), indented.size() - 1) + 1;
-    lines += indented.substr(2, end - 2);
-    indented.remove_prefix(end);
-  }
-  return lines;
-}
-
 std::string command_markdown(const CommandFacts& command) {
+  std::string examples;  // without their indent
+  for (std::string_view rest = command.examples; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    examples += rest.substr(2, end - 2);
+    rest.remove_prefix(end);
+  }
   std::string text = fmt::format("## `{}`\n\n{}.\n\n```\n{}```\n\n`{}`\n\n", command.name,
-                                 command.summary, plain_lines(command.examples), usage_of(command));
+                                 command.summary, examples, usage_of(command));
   std::vector<OptionFacts> options = command.arguments;
   std::ranges::remove_copy_if(
       command.options, std::back_inserter(options), [](const OptionFacts& option) {
         return option.names.back() == "--help" || option.names.back() == "--json" ||
                option.names.back() == "--color";
       });
-  return text + (options.empty() ? "" : markdown_table(options));
-}
-
-// Has only the names; manual pages have the meanings.
-std::string exit_codes_text() {
-  std::vector<std::string> codes;
-  for (const ExitCodeFacts& each : exit_codes)
-    codes.push_back(fmt::format("{} {}", static_cast<int>(each.code), each.name));
-  return "\nExit codes:\n" + wrapped(fmt::format("{}", fmt::join(codes, ", ")), 2, 80);
+  if (options.empty()) return text;
+  text += "| | |\n|---|---|\n";
+  for (const OptionFacts& option : options)
+    text += fmt::format("| `{}` | {} |\n", cell(form_of(option)), cell(option.help));
+  return text + '\n';
 }
 
 }  // namespace
@@ -164,10 +139,17 @@ std::string exit_codes_text() {
 std::string help_text(const CommandFacts& command) {
   std::string text = fmt::format("Examples:\n{}\n{}.\n\nUsage:\n  {}\n", command.examples,
                                  command.summary, usage_of(command));
-  text += list_text("Arguments", command.arguments) + commands_text(command);
+  text += list_text("Arguments", command.arguments);
+  if (!command.commands.empty()) text += "\nCommands:\n";
+  for (const Command* each : command.commands)
+    text += entry(commands_column, each->name, each->summary);
   text += list_text("Options", command.options);
   if (!is_tool(command)) return text;
-  return text + exit_codes_text();
+  // Only the names: manual pages have the meanings.
+  const auto code = [](const ExitCodeFacts& each) {
+    return fmt::format("{} {}", static_cast<int>(each.code), each.name);
+  };
+  return text + "\nExit codes:\n" + wrapped(names_text(exit_codes, code), 2, text_width);
 }
 
 std::string manual_page(const CommandFacts& command) {

@@ -22,11 +22,6 @@
 namespace rotary::cli {
 namespace {
 
-// Looks for --json without the parser, whose failure may have to be reported.
-bool wants_json(Arguments arguments) {
-  return std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
-}
-
 // Returns the failure's exit code, even if writing to standard output fails, too.
 int report(Arguments arguments, const Failure& failure) {
   const std::string name = title(arguments);
@@ -37,7 +32,9 @@ int report(Arguments arguments, const Failure& failure) {
     text += "This is a bug in rotary, or the machine is out of memory.\n";
   write_standard_error(text);
   try {
-    if (!wants_json(arguments)) return static_cast<int>(failure.exit_code());
+    // Without the parser, whose failure may have to be reported.
+    if (std::ranges::find(arguments, std::string_view("--json")) == arguments.end())
+      return static_cast<int>(failure.exit_code());
     write_standard_output(printed({{"schema_version", 1},
                                    {"error",
                                     {{"code", to_string(failure.exit_code())},

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -26,9 +25,8 @@ constexpr std::uint64_t most_config_bytes = std::uint64_t{16} << 20;
 
 std::string layer_types_text(const ModelSpec& model) {
   std::vector<std::string> names;
-  for (const ModelRotary& rotary : model.rotary) {
+  for (const ModelRotary& rotary : model.rotary)
     if (rotary.layer_type) names.push_back(*rotary.layer_type);
-  }
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -43,14 +41,6 @@ std::size_t rotary_of_layer(const ModelSpec& model, std::int64_t layer) {
        to_string(chosen.encoding));
 }
 
-std::size_t rotary_of_type(const ModelSpec& model, const std::string& layer_type) {
-  for (std::size_t i = 0; i < model.rotary.size(); ++i) {
-    if (model.rotary[i].layer_type == layer_type) return i;
-  }
-  fail_usage("--layer-type must be one that the config names ({}), got '{}'",
-             layer_types_text(model), layer_type);
-}
-
 bool is_file_or_folder(const std::string& path) {
   std::error_code error;
   return path == "-" || std::filesystem::symlink_status(path, error).type() !=
@@ -62,20 +52,6 @@ const ModelCard* card_meant(const std::string& text) {
   if (const ModelCard* card = find_model_card(text)) return card;
   // If the organisation is an existing folder, the text is a path.
   return is_file_or_folder(text.substr(0, text.find('/'))) ? nullptr : find_card_of_id(text);
-}
-
-// "ORGANISATION/NAME", as on the Hub.
-bool may_be_id(std::string_view text) {
-  return std::ranges::count(text, '/') == 1 && !text.starts_with('.') && !text.starts_with('/') &&
-         !text.ends_with('/') && !text.ends_with(".json");
-}
-
-[[noreturn]] void fail_without_file(const std::string& text) {
-  fail_unknown_card(text, !may_be_id(text)
-                              ? ""
-                              : fmt::format("; `curl -LO https://huggingface.co/{}/resolve/main/"
-                                            "config.json` fetches the config of a model of the Hub",
-                                            text));
 }
 
 // A folder's config.json, else the params.json of checkpoints from Meta and Mistral.
@@ -143,7 +119,17 @@ bool names_config(const std::string& path_or_card) {
 
 ConfigFile read_config(const std::string& path_or_card) {
   if (const ModelCard* card = card_meant(path_or_card)) return {.json = std::string(card->json)};
-  if (!is_file_or_folder(path_or_card)) fail_without_file(path_or_card);
+  const bool may_be_id =  // "ORGANISATION/NAME", as on the Hub
+      std::ranges::count(path_or_card, '/') == 1 && !path_or_card.starts_with('.') &&
+      !path_or_card.starts_with('/') && !path_or_card.ends_with('/') &&
+      !path_or_card.ends_with(".json");
+  if (!is_file_or_folder(path_or_card))
+    fail_unknown_card(path_or_card,
+                      !may_be_id
+                          ? ""
+                          : fmt::format("; `curl -LO https://huggingface.co/{}/resolve/main/"
+                                        "config.json` fetches the config of a model of the Hub",
+                                        path_or_card));
   const std::string path = file_in(path_or_card);
   refuse_safetensors(path);
   if (auto metadata = read_gguf_file(path)) return gguf_config(*std::move(metadata));
@@ -185,7 +171,14 @@ DialectReading reading_of(const ConfigFile& config, const std::string& path_or_c
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
   require(!choice.layer || !choice.layer_type, "--layer and --layer-type exclude each other");
   if (choice.layer) return rotary_of_layer(model, *choice.layer);
-  if (choice.layer_type) return rotary_of_type(model, *choice.layer_type);
+  if (choice.layer_type) {
+    const auto chosen =
+        std::ranges::find(model.rotary, choice.layer_type, &ModelRotary::layer_type);
+    require(chosen != model.rotary.end(),
+            "--layer-type must be one that the config names ({}), got '{}'",
+            layer_types_text(model), *choice.layer_type);
+    return static_cast<std::size_t>(chosen - model.rotary.begin());
+  }
   if (model.rotary.empty()) fail(ExitCode::unsupported, "the model has no rotary embedding");
   require(model.rotary.size() == 1,
           "the model has {} rotary embeddings: choose one with --layer-type ({})",

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <string_view>
 
 #include "apps/failure.hpp"
 #include "apps/files.hpp"
@@ -32,11 +31,6 @@ std::pair<std::string, std::string> parse_sides(std::string_view option, std::st
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-ConfigOverride parse_setting(std::string_view option, std::string_view text) {
-  auto [key, value] = parse_sides(option, text, "KEY=VALUE, such as rope_theta=500000");
-  return {.key = std::move(key), .value = std::move(value)};
-}
-
 // The old key stays beside the new one.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
@@ -44,16 +38,6 @@ ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
           "{} must be KEY=NAME, where KEY is a name and NAME may be a path, got '{}'", option,
           text);
   return {.key = from.substr(0, from.rfind('.') + 1) + key, .value = {}, .from = std::move(from)};
-}
-
-// A member of a JSON object. The value is text unless it is JSON.
-std::string member_text(const ConfigOverride& setting) {
-  const std::string& key = setting.key;
-  const std::string& value = setting.value;
-  const bool is_json = !parse_json(value).is_discarded();
-  require(is_json || value.find_first_of("{[\"") != 0, "--set {} must be valid JSON, got '{}'", key,
-          value);
-  return fmt::format("{}:{}", Json(key).dump(), is_json ? value : Json(value).dump());
 }
 
 // Reads flags of llama.cpp, each with its value: "--rope-scaling yarn -c 131072".
@@ -128,7 +112,12 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
                     });
 }
 
-Value<ConfigOverride> setting() { return {.name = "", .read = parse_setting}; }
+Value<ConfigOverride> setting() {
+  return {.name = "", .read = [](std::string_view option, std::string_view text) {
+            auto [key, value] = parse_sides(option, text, "KEY=VALUE, such as rope_theta=500000");
+            return ConfigOverride{.key = std::move(key), .value = std::move(value)};
+          }};
+}
 
 ModelSpec model_of_settings(const ModelOptions& options) {
   std::vector<ConfigOverride> settings = options.resolving.overrides;
@@ -147,7 +136,12 @@ ModelSpec model_of_settings(const ModelOptions& options) {
   for (const ConfigOverride& setting : settings) {
     require(setting.from.empty(), "--key is for a config; {} takes --set {}=VALUE", options.config,
             setting.key);
-    members.push_back(member_text(setting));
+    // The value is text unless it is JSON.
+    const bool is_json = !parse_json(setting.value).is_discarded();
+    require(is_json || setting.value.find_first_of("{[\"") != 0,
+            "--set {} must be valid JSON, got '{}'", setting.key, setting.value);
+    members.push_back(fmt::format("{}:{}", Json(setting.key).dump(),
+                                  is_json ? setting.value : Json(setting.value).dump()));
   }
   const auto spec = parse_rotary_spec(fmt::format("{{{}}}", fmt::join(members, ",")));
   if (!spec) fail_usage("{} by --set: {}", options.config, spec.error().message);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "apps/failure.hpp"
-#include "cli/arguments.hpp"
 #include "cli/tensor_input.hpp"
 #include "cli/text_table.hpp"
 #include "rotary/positions.hpp"
@@ -30,23 +29,6 @@ constexpr std::array<Known, 6> known = {{
     {general, transformer_sinusoidal},
 }};
 
-void read_general(SinusoidalSpec& spec, const SinusoidalOptions& options) {
-  require(options.layout && options.spacing,
-          "sinusoidal needs --layout (interleaved, sin_then_cos or cos_then_sin) and --spacing "
-          "(even or ends)");
-  spec.layout = *options.layout;
-  spec.spacing = *options.spacing;
-}
-
-void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
-  require(!options.offset,
-          "--offset is not for fairseq, whose positions begin at --padding-idx + 1");
-  require(options.padding_idx.has_value(),
-          "fairseq needs --padding-idx N, the id of its padding token (1 in most models): its "
-          "positions begin behind it");
-  spec = fairseq_sinusoidal(spec.dim, *options.padding_idx);
-}
-
 }  // namespace
 
 std::vector<std::string_view> sinusoidal_names() {
@@ -64,8 +46,21 @@ SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptio
           "--layout and --spacing are for sinusoidal: {} has its own", name);
   require(name == padded || !options.padding_idx, "--padding-idx is for fairseq: {} has no padding",
           name);
-  if (name == general) read_general(spec, options);
-  if (name == padded) read_padded(spec, options);
+  if (name == general) {
+    require(options.layout && options.spacing,
+            "sinusoidal needs --layout (interleaved, sin_then_cos or cos_then_sin) and --spacing "
+            "(even or ends)");
+    spec.layout = *options.layout;
+    spec.spacing = *options.spacing;
+  }
+  if (name == padded) {
+    require(!options.offset,
+            "--offset is not for fairseq, whose positions begin at --padding-idx + 1");
+    require(options.padding_idx.has_value(),
+            "fairseq needs --padding-idx N, the id of its padding token (1 in most models): its "
+            "positions begin behind it");
+    spec = fairseq_sinusoidal(dim, *options.padding_idx);
+  }
   if (options.base) spec.base = *options.base;
   if (options.offset) spec.position_offset = *options.offset;
   return spec;

@@ -27,13 +27,6 @@ std::string_view axes_text(Layout layout) {
                                 : "[batch, heads, tokens, features]";
 }
 
-Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
-  if (layout == Layout::thd) return {.tokens = shape[0], .heads = shape[1], .features = shape[2]};
-  const std::size_t tokens = layout == Layout::bthd ? 1 : 2;
-  return {
-      .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
-}
-
 // Which dimensions of a positions array precede its tokens.
 struct PositionsForm {
   bool has_axes = false;  // coordinates, before batch rows
@@ -167,7 +160,12 @@ Tensor read_tensor(std::string_view option, const std::string& path, const Tenso
           "{} must have the shape {} of --layout, got {}", option, axes_text(layout),
           shape_text(tensor.array.shape));
   tensor.dtype = dtype_of(option, tensor.array.type, form.dtype);
-  tensor.extents = extents_of(tensor.array.shape, layout);
+  const std::vector<std::int64_t>& shape = tensor.array.shape;
+  const std::size_t batch = layout == Layout::thd ? 0 : 1;  // dimensions before the others
+  tensor.extents = {.batch = batch == 0 ? 1 : shape[0],
+                    .tokens = shape[layout == Layout::bhtd ? 2 : batch],
+                    .heads = shape[layout == Layout::bhtd ? 1 : batch + 1],
+                    .features = shape.back()};
   tensor.strides =
       layout == Layout::bhtd ? strides_bhtd(tensor.extents) : strides_bthd(tensor.extents);
   return tensor;

@@ -28,11 +28,6 @@ std::string fields_text(const std::vector<FieldDifference>& fields, const Sides&
       {left("  field"), left(printable(sides.one)), left(printable(sides.other)), left("")}, rows);
 }
 
-std::string share_of_turn(double radians) {
-  if (radians >= std::numbers::pi) return "half a turn, or more";
-  return fmt::format("{:.4g} radians", radians);
-}
-
 std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
   if (!rows.first_position) {
     return fmt::format("  rows agree within 2^-8 at each of the {} positions\n", context_tokens);
@@ -44,7 +39,10 @@ std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
   } else if (!rows.pairs.empty()) {
     text += fmt::format("  pairs                  {}\n", runs_text(rows.pairs));
     text += fmt::format("  largest angle error    {}, of pair {}\n",
-                        share_of_turn(rows.largest_angle_error), rows.largest_angle_pair);
+                        rows.largest_angle_error >= std::numbers::pi
+                            ? "half a turn, or more"
+                            : fmt::format("{:.4g} radians", rows.largest_angle_error),
+                        rows.largest_angle_pair);
   }
   if (rows.largest_score_change) {
     text += fmt::format("  scores                 of unit vectors change by up to {:.4g}\n",
@@ -55,15 +53,13 @@ std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
                             rows.least_correlation_distance);
 }
 
-std::string embedding_title(const RotaryDifference& pair) {
-  if (pair.layers.empty()) return "\nrotary embedding";
-  return fmt::format("\nrotary embedding of {} {}", pair.layers.size() == 1 ? "layer" : "layers",
-                     runs_text(pair.layers));
-}
-
 std::string embedding_text(const RotaryDifference& pair, const Sides& sides,
                            std::int64_t context_tokens) {
-  std::string text = embedding_title(pair) + "\n" + fields_text(pair.fields, sides);
+  std::string text = "\nrotary embedding";
+  if (!pair.layers.empty())
+    text += fmt::format(" of {} {}", pair.layers.size() == 1 ? "layer" : "layers",
+                        runs_text(pair.layers));
+  text += "\n" + fields_text(pair.fields, sides);
   if (pair.not_comparable) return text + fmt::format("  {}\n", *pair.not_comparable);
   text += rows_text(pair.rows, context_tokens);
   if (!pair.after_longer_call) return text;

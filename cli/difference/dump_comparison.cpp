@@ -66,18 +66,6 @@ ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
   return model;
 }
 
-namespace {
-
-// Returns the options with this file's --overrides or --flags, and removes them from `options`.
-ResolveOptions take_options(const ConfigFile& config, ResolveOptions& options) {
-  ResolveOptions own = options;
-  std::erase_if(own.overrides, config.gguf ? is_merged : is_flag);
-  std::erase_if(options.overrides, config.gguf ? is_flag : is_merged);
-  return own;
-}
-
-}  // namespace
-
 DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                    const std::optional<std::string>& layer_type) {
   DumpSide side{.model = {}, .dump = {}, .layer_type = layer_type};
@@ -86,7 +74,10 @@ DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
     return side;
   }
   const ConfigFile config = read_config(path_or_card);
-  side.model = model_of(config, path_or_card, take_options(config, options));
+  ResolveOptions own = options;
+  std::erase_if(own.overrides, config.gguf ? is_merged : is_flag);
+  std::erase_if(options.overrides, config.gguf ? is_flag : is_merged);
+  side.model = model_of(config, path_or_card, own);
   return side;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares one config in two engines.
-#include <fmt/format.h>
-
 #include "apps/failure.hpp"
 #include "cli/difference/difference.hpp"
 #include "cli/model_input.hpp"

@@ -21,10 +21,6 @@ Complex at(const RowsTable& table, std::int64_t position, std::size_t pair) {
   return {table.cos[i], table.sin[i]};
 }
 
-double apart(Complex one, Complex other) {
-  return larger(std::abs(one.real() - other.real()), std::abs(one.imag() - other.imag()));
-}
-
 // Angles are relative to the first row.
 class TableComparison {
  public:
@@ -47,7 +43,8 @@ class TableComparison {
     for (std::size_t i = 0; i < differs_.size(); ++i) {
       const Complex mine = at(one_, position, i);
       const Complex theirs = at(other_, position, i);
-      const double distance = apart(mine, theirs);
+      const double distance =
+          larger(std::abs(mine.real() - theirs.real()), std::abs(mine.imag() - theirs.imag()));
       farthest = larger(farthest, distance);
       if (distance > row_tolerance) differs_[i] = true;
       const Complex score = mine * std::conj(at(one_, 0, i));

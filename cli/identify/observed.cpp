@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/identify/observed.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include <algorithm>
 #include <tuple>
 
 #include "apps/failure.hpp"
@@ -27,12 +25,6 @@ HeadsLayout layout_named(std::string_view name, const std::vector<std::int64_t>&
     stride *= shape[i];
   }
   return layout;
-}
-
-std::size_t product(const std::vector<std::int64_t>& shape, std::size_t from, std::size_t to) {
-  std::size_t elements = 1;
-  for (std::size_t i = from; i < to; ++i) elements *= static_cast<std::size_t>(shape[i]);
-  return elements;
 }
 
 }  // namespace
@@ -83,9 +75,10 @@ Identification identify_tables(const FloatArray& cosines, const FloatArray& sine
           "--cos and --sin must have one shape and dtype, got {} and {}", shape_text(cosines.shape),
           shape_text(sines.shape));
   const auto& shape = cosines.shape;
-  require(shape.size() >= 2 && product(shape, 0, shape.size() - 2) == 1,
-          "--cos must have the shape [tokens, pairs], with axes of 1 in front, got {}",
-          shape_text(shape));
+  require(
+      shape.size() >= 2 && std::count(shape.begin(), shape.end() - 2, 1) == std::ssize(shape) - 2,
+      "--cos must have the shape [tokens, pairs], with axes of 1 in front, got {}",
+      shape_text(shape));
   const auto same = [&](std::size_t one, std::size_t other) {
     return cosines.at(one) == cosines.at(other) && sines.at(one) == sines.at(other);
   };

@@ -5,8 +5,6 @@
 #include <zip.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 

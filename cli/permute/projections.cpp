@@ -75,10 +75,6 @@ constexpr std::array<std::string_view, 10> other_parts = {
     "vision", "visual", "image",   "vit",        "audio",
     "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // A tensor of queries or keys, as its name says.
 struct Found {
   Rows rows = Rows::query;
@@ -95,10 +91,6 @@ std::optional<Rows> rows_of(std::string_view module, std::string_view model_type
   return std::nullopt;
 }
 
-bool is_fused_name(std::string_view module) {
-  return std::ranges::count(fused_modules, module, &FusedModule::name) > 0;
-}
-
 std::optional<Found> find(std::string_view name, std::string_view model_type) {
   Found found;
   std::optional<Rows> rows;
@@ -108,14 +100,14 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
     rest.remove_prefix(part.size() + 1);
     const auto begins = [&](std::string_view other) { return part.starts_with(other); };
     if (std::ranges::any_of(other_parts, begins)) return std::nullopt;
-    if (is_number(part) && !found.layer && !rows) {
-      std::size_t layer = 0;
-      const auto end = part.data() + part.size();
-      if (std::from_chars(part.data(), end, layer).ec == std::errc()) found.layer = layer;
-    }
+    std::size_t layer = 0;
+    const auto* const end = part.data() + part.size();
+    const bool is_number =
+        std::from_chars(part.data(), end, layer) == std::from_chars_result{end, {}};
+    if (is_number && !found.layer && !rows) found.layer = layer;
     if (rows) continue;
     rows = rows_of(part, model_type);
-    if (!rows && is_fused_name(part)) {
+    if (!rows && std::ranges::count(fused_modules, part, &FusedModule::name) > 0) {
       fail(ExitCode::unsupported,
            "'{}' holds queries, keys and values in an order that is not known for the family {}; "
            "split it into q_proj and k_proj first",

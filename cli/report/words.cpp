@@ -223,21 +223,16 @@ std::string encoding_sentence(LayerEncoding encoding) {
   return {};
 }
 
-namespace {
-
-std::vector<explain::ConfigKey> keys_of(const NamedModel& named) {
-  const ResolveOptions& options = named.options;
-  if (!named.file.gguf) return explain::keys_of_config(named.file.json, options);
-  return explain::keys_of_gguf(
-      *named.file.gguf, {.context_tokens = options.context_tokens, .numerics = options.numerics});
-}
-
-}  // namespace
-
 Json key_rows(const NamedModel& named) {
   Json rows = Json::array();
   try {
-    for (const auto& key : keys_of(named)) {
+    const ResolveOptions& options = named.options;
+    const auto keys =
+        named.file.gguf
+            ? explain::keys_of_gguf(*named.file.gguf, {.context_tokens = options.context_tokens,
+                                                       .numerics = options.numerics})
+            : explain::keys_of_config(named.file.json, options);
+    for (const explain::ConfigKey& key : keys) {
       if (key.use == explain::KeyUse::unread) continue;
       const auto effect_json = [](const explain::KeyEffect& effect) {
         return Json{{"change", effect.change}, {"results", effect.results}};
