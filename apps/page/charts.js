@@ -37,13 +37,6 @@ function shownMarks(chart) {
   });
 }
 
-function listMarks(panel) {
-  const named = shownMarks(panel.chart).filter((mark) => mark.label);
-  panel.marks.hidden = named.length === 0;
-  panel.marks.replaceChildren(...named.map((mark) =>
-    element("li", {}, sample(mark), mark.label)));
-}
-
 function pointsOf(series, view) {
   const points = [];
   series.x.forEach((x, index) => {
@@ -72,36 +65,27 @@ function datasetsOf(series, look, view) {
     Object.assign(line, { showLine: false, pointRadius: 3, pointStyle: look.points });
   }
   if (series.style !== "band") return [line];
-  return bandOf(line, pointsOf({ ...series, y: series.lower }, view));
-}
-
-// The fill between a line and the lower points.
-function bandOf(line, lower) {
+  const lower = pointsOf({ ...series, y: series.lower }, view);
   const edge = { ...line, borderWidth: 0 };
   const ground = `${line.borderColor}40`;
   return [{ ...edge, column: `${line.column}, upper`, backgroundColor: ground, fill: "+1" },
     { ...edge, column: `${line.column}, lower`, label: "", data: lower }];
 }
 
-function scaleOptions(axis, limits) {
+function scaleOptions(axis) {
   const logarithmic = axis.scale === "logarithmic";
   return {
     type: axis.scale,
-    min: limits.from,
-    max: limits.to,
+    min: axis.from,
+    max: axis.to,
     title: { display: true, text: axis.label, color: themeColour("text") },
     grid: { color: themeColour("grid"), borderColor: themeColour("line") },
-    // An axis with named values has ticks only there.
-    afterBuildTicks(scale) {
-      if (axis.at) scale.ticks = axis.at.map((value) => ({ value }));
-    },
     ticks: {
       color: themeColour("quiet"),
       maxRotation: 0,
       includeBounds: false,
       autoSkipPadding: 12,
       callback(value) {
-        if (axis.ticks?.length) return axis.ticks[value] ?? "";
         // Over two or more powers of ten, only these have ticks.
         const power = Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6);
         if (logarithmic && !power && this.max > 100 * this.min) return "";
@@ -134,15 +118,14 @@ function chartOptions(xLabel) {
 // is opened.
 function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
-  const heading = element("h3", {}, title);
   const table = element("details", {}, element("summary", {}, "The numbers as a table"));
-  const legend = makeLegend(title);
+  const legend = element("fieldset", { class: "legend" });
   const marks = element("ul", { class: "marks" });
-  const card = element("article", { class: "panel" }, heading);
+  const card = element("article", { class: "panel" }, element("h3", {}, title));
   if (caption !== "") card.append(element("p", { class: "caption" }, caption));
-  card.append(element("div", { class: `canvas ${classes}` }, canvas), legend.box, marks, table);
+  card.append(element("div", { class: `canvas ${classes}` }, canvas), legend, marks, table);
   const panel = {
-    card, canvas, table, legend, marks, title, caption, heading,
+    card, canvas, table, legend, marks, title, caption,
     chart: null, filled: null, chosen: new Map(), legendKey: "",
   };
   table.addEventListener("toggle", () => fillTable(panel));
@@ -157,7 +140,7 @@ function drawPanel(panel, content) {
       type: "line",
       data: { datasets: [] },
       options: chartOptions(() => panel.content.x.label),
-      plugins: [markPlugin, ...(panel.plugins ?? [])],
+      plugins: [markPlugin],
     });
   }
   const { chart } = panel;
@@ -166,10 +149,7 @@ function drawPanel(panel, content) {
     dash: mark.dash ?? markDashes[index % markDashes.length],
     colour: mark.colour ?? themeColour("quiet"),
   }));
-  chart.options.scales = {
-    x: scaleOptions(content.x, content.x),
-    y: scaleOptions(content.y, content.y),
-  };
+  chart.options.scales = { x: scaleOptions(content.x), y: scaleOptions(content.y) };
   drawLegend(panel, () => drawLines(panel));
   drawLines(panel);
 }
@@ -182,7 +162,10 @@ function drawLines(panel) {
   const entries = visibleEntries(panel);
   panel.chart.data.datasets = entries.flatMap((entry) => entry.datasets);
   panel.chart.update("none");
-  listMarks(panel);
+  const named = shownMarks(panel.chart).filter((mark) => mark.label);
+  panel.marks.hidden = named.length === 0;
+  panel.marks.replaceChildren(...named.map((mark) =>
+    element("li", {}, sample(mark), mark.label)));
   const shown = entries.map((entry) => entry.name).join("; ") || "nothing";
   panel.canvas.setAttribute("aria-label",
     `${panel.title}. ${panel.caption} Shown: ${shown}. The numbers are in the table below.`);

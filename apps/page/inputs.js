@@ -8,7 +8,7 @@ function controls(legend, ...children) {
     element("legend", {}, legend), ...children);
 }
 
-// A group whose legend is hidden, because its labels are clear enough on sight.
+// A group with a hidden legend: on sight its labels are enough.
 function labelledControls(legend, ...children) {
   const made = controls(legend, ...children);
   made.firstElementChild.className = "visually-hidden";
@@ -22,12 +22,12 @@ function whenChanged(input, act) {
 }
 
 // Radio buttons for one of several values. options: [value, label] each.
-function choice(name, legend, options, chosen, act) {
-  const buttons = options.map(([value, label], index) => {
-    const button = element("input", { type: "radio", name, id: `${name}-${index}`, value });
+function choices(name, options, chosen, act) {
+  return options.map(([value, label], index) => {
+    const id = `${name}-${isObject(value) ? index : value}`;
+    const button = element("input", { type: "radio", name, id, value });
     button.checked = value === chosen;
     button.addEventListener("input", () => act(value));
     return element("label", { for: button.id }, button, label);
   });
-  return controls(legend, ...buttons);
 }

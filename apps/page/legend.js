@@ -3,20 +3,16 @@
 // tells which are shown.
 "use strict";
 
-function makeLegend(title) {
-  return { box: element("fieldset", { class: "legend" }), title };
-}
-
 // Redraws the legend only if it changed, so that it keeps the focus.
 function drawLegend(panel, redraw) {
   const { entries } = panel.content;
   const key = JSON.stringify(entries.map(({ name, look }) => [name, look]));
   if (key === panel.legendKey) return;
-  const { box, title } = panel.legend;
+  const box = panel.legend;
   box.hidden = entries.length < 2;
   panel.legendKey = key;
   box.replaceChildren(
-    element("legend", { class: "visually-hidden" }, `Lines of ${title}`),
+    element("legend", { class: "visually-hidden" }, `Lines of ${panel.title}`),
     ...entries.map((entry) => legendItem(panel, entry, redraw)));
 }
 

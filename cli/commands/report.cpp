@@ -120,7 +120,7 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
                 {"same", comparison.agreement == Agreement::same},
                 {"sentences", comparison_sentences(comparison)}};
       });
-  std::string page = page::page_with(page::report_page(), printed(contents));
+  std::string page = page::page_with(printed(contents));
   const Json summary = summary_of(arguments, contents, page.size());
   arguments.output.write(page);
   return form == OutputForm::json ? printed(summary) : text_of(summary);

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"
@@ -58,15 +57,6 @@ std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std
   });
   for (std::int64_t tokens = first_context; tokens <= last; tokens *= 2) contexts.insert(tokens);
   return {contexts.begin(), contexts.end()};
-}
-
-// The longest context in a config, else a common length.
-std::int64_t usual_context(const std::vector<NamedModel>& models) {
-  std::int64_t longest = 0;
-  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string&) {
-    longest = std::max(longest, rotary.trained_context_tokens.value_or(0));
-  });
-  return longest > 0 ? longest : 8192;
 }
 
 // Calls use() for the embedding at each context, once for contexts with the same frequencies.
@@ -124,13 +114,6 @@ constexpr std::array of_rotary = {Choice{"context", "wavelengths"}, Choice{"scal
 // Patches have neither a distance in tokens nor a context.
 constexpr std::array of_patches = {Choice{"axes", "axes"}, Choice{"accuracy", "numerics"}};
 
-std::vector<Choice> choices_of(const RotarySpec& spec) {
-  if (begins_anew_on_axes(spec)) return {of_patches.begin(), of_patches.end()};
-  std::vector<Choice> choices(of_rotary.begin(), of_rotary.end());
-  if (spec.axes) choices.push_back({"axes", "axes"});
-  return choices;
-}
-
 // Figures of an encoding that does not rotate. They show usual or example numbers of its kind, not
 // those of the model.
 Json figures_of_kind(LayerEncoding kind) {
@@ -158,7 +141,9 @@ Json range_json(ContextRange contexts, const std::vector<double>& inv_freq, Json
 Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
                const std::vector<std::int64_t>& contexts) {
   Json ranges = Json::array();
-  const std::vector<Choice> choices = choices_of(rotary.spec);
+  std::vector<Choice> choices(of_rotary.begin(), of_rotary.end());
+  if (rotary.spec.axes) choices.push_back({"axes", "axes"});
+  if (begins_anew_on_axes(rotary.spec)) choices.assign(of_patches.begin(), of_patches.end());
   for_each_range(rotary, subject.name, contexts, [&](Frequencies frequencies) {
     subject.frequencies = std::move(frequencies);
     const auto figure = [&](const Choice& choice) { return placed_figure(choice, {subject}); };
@@ -273,9 +258,28 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
 
 }  // namespace
 
+// The page before its data, and after (embed.cmake).
+std::array<std::string_view, 2> page_parts() noexcept;
+
+std::string page_with(std::string_view json) {
+  const auto [before, after] = page_parts();
+  std::string page(before);
+  page.reserve(page.size() + json.size() + after.size());
+  // JSON has '<', '>' and '&' only in strings, where a \u escape means the same.
+  for (const char c : json)
+    page += c == '<' || c == '>' || c == '&' ? fmt::format("\\u{:04x}", static_cast<unsigned>(c))
+                                             : std::string(1, c);
+  return page.append(after);
+}
+
 Json make_contents(const std::vector<NamedModel>& models,
                    std::optional<std::int64_t> context_tokens) {
-  const std::int64_t context = context_tokens.value_or(usual_context(models));
+  std::int64_t longest = 0;  // in a config
+  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string&) {
+    longest = std::max(longest, rotary.trained_context_tokens.value_or(0));
+  });
+  constexpr std::int64_t common = 8192;
+  const std::int64_t context = context_tokens.value_or(longest > 0 ? longest : common);
   const std::vector<std::int64_t> contexts = contexts_of(models, context);
   check_size(models, contexts);
   Json subjects = Json::array();

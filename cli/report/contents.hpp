@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a report: its pieces, and the JSON document for its script, about configs and the
+// The page of a report, and the JSON document for its script, about configs and the
 // encodings of their layers.
 #pragma once
 
@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/json.hpp"
-#include "apps/page/page.hpp"
 #include "cli/model_input.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
@@ -42,8 +42,9 @@ struct NamedModel {
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,
                                  std::optional<std::int64_t> context_tokens);
 
-// Defined by apps/page/embed.cmake.
-[[nodiscard]] PagePieces report_page() noexcept;
+// The page with this document as its data: one HTML file with its style, scripts and chart library.
+// Characters that HTML could read as markup are escaped as in JSON.
+[[nodiscard]] std::string page_with(std::string_view json);
 
 // Defined in words.cpp. Rows (label, value, meaning) of the table of fields, for the layers that
 // use model.rotary[index] or an encoding that does not rotate.

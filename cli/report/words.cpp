@@ -101,15 +101,6 @@ void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequ
       "the others never show all of their angles within it");
 }
 
-std::string first_sentence(const ModelSpec& model, std::size_t index) {
-  const std::string layers = layers_with_rotary(model, index);
-  const auto& type = model.rotary[index].layer_type;
-  return fmt::format(
-      "Rotary embedding (RoPE) rotates each query and each key by angles that grow with its "
-      "position{}{}{}. Values are not rotated.",
-      layers.empty() ? "" : ", in ", layers, type ? fmt::format(" ({})", *type) : "");
-}
-
 std::string axes_sentence(const Axes& axes) {
   std::string shares;
   for (std::size_t axis = 0; axis < axes.pairs.size(); ++axis)
@@ -120,15 +111,6 @@ std::string axes_sentence(const Axes& axes) {
                                     : "";
   return fmt::format("A position has {} coordinates: {}, {}.{}", axes.pairs.size(), shares,
                      arrangement_text(axes.arrangement), text);
-}
-
-// Replaces the sentence for a spec without a rule, which describes one axis.
-std::string exponents_sentence(AxisExponents exponents) {
-  if (exponents == AxisExponents::own)
-    return "Each coordinate has frequencies of its own: of its m pairs, pair k turns by "
-           "base^(-k/m) radians a step.";
-  return "Of d features that turn, the frequencies base^(-2i/d) go to the n coordinates in turn: "
-         "coordinate a has those of i = a, a + n, a + 2n, ....";
 }
 
 std::string rule_sentence(const Scaling& scaling) {
@@ -176,8 +158,13 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
                                           const Frequencies& frequencies) {
   const ModelRotary& rotary = model.rotary[index];
   const RotarySpec& spec = rotary.spec;
+  const std::string layers = layers_with_rotary(model, index);
   std::vector<std::string> sentences = {
-      first_sentence(model, index),
+      fmt::format(
+          "Rotary embedding (RoPE) rotates each query and each key by angles that grow with its "
+          "position{}{}{}. Values are not rotated.",
+          layers.empty() ? "" : ", in ", layers,
+          rotary.layer_type ? fmt::format(" ({})", *rotary.layer_type) : ""),
       fmt::format("Features turn in {} pairs: {}. In a head, {}.", frequencies.window.pairs(),
                   pairing_text(frequencies.window),
                   window_text(frequencies.window, rotary.nope_head_dim)),
@@ -186,7 +173,13 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
   if (spec.axes) sentences.push_back(axes_sentence(*spec.axes));
   const bool has_rule = !std::holds_alternative<NoScaling>(spec.scaling);
   if (begins_anew_on_axes(spec)) {
-    sentences.push_back(exponents_sentence(spec.axes->exponents.get()));
+    // Replaces the sentence for a spec without a rule, which describes one axis.
+    sentences.emplace_back(
+        spec.axes->exponents.get() == AxisExponents::own
+            ? "Each coordinate has frequencies of its own: of its m pairs, pair k turns by "
+              "base^(-k/m) radians a step."
+            : "Of d features that turn, the frequencies base^(-2i/d) go to the n coordinates in "
+              "turn: coordinate a has those of i = a, a + n, a + 2n, ....");
     if (has_rule) sentences.push_back(rule_sentence(spec.scaling));
     return sentences;
   }

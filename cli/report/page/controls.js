@@ -24,12 +24,6 @@ function chosenSubjects(redraw) {
   return made;
 }
 
-function colourSwatches() {
-  for (const swatch of document.querySelectorAll(".swatch")) {
-    swatch.style.borderTopColor = paletteColour(Number(swatch.dataset.subject));
-  }
-}
-
 function slider(id, label, last, value) {
   const input = element("input", { type: "range", id, min: 0, max: last, step: 1 });
   input.value = value;
@@ -39,17 +33,22 @@ function slider(id, label, last, value) {
   return { input, output, made };
 }
 
-function contextControls(redraw) {
-  const first = Math.max(0, report.stops.indexOf(report.context));
-  const { input, output, made } = slider("context", "Length of the context",
-    report.stops.length - 1, first);
+// A slider over numbers of tokens, which sets state[id].
+function tokenSlider(id, label, stops, first, redraw) {
+  const { input, output, made } = slider(id, label, stops.length - 1, first);
   whenChanged(input, () => {
-    state.context = report.stops[Number(input.value)];
-    output.textContent = tokens(state.context);
-    input.setAttribute("aria-valuetext", tokens(state.context));
+    state[id] = stops[Number(input.value)];
+    output.textContent = tokens(state[id]);
+    input.setAttribute("aria-valuetext", output.textContent);
     redraw();
   });
-  return labelledControls("Context", made);
+  return made;
+}
+
+function contextControls(redraw) {
+  const first = Math.max(0, report.stops.indexOf(report.context));
+  return labelledControls("Context",
+    tokenSlider("context", "Length of the context", report.stops, first, redraw));
 }
 
 const lastSliderPosition = 512;
@@ -75,7 +74,8 @@ function positionControls(redraw) {
     }
     const nearest = Math.min(Math.max(Math.round(value), 0), lastPosition);
     input.value = nearest;  // the slider limits it to its range
-    set(nearest, nearest === value ? sliderNote(value)
+    const beyond = value > lastSliderPosition ? `The slider ends at ${lastSliderPosition}.` : "";
+    set(nearest, nearest === value ? beyond
       : `Positions are whole, from 0 to ${exactly(lastPosition)}: shown is ${exactly(nearest)}.`);
   });
   whenChanged(input, () => {
@@ -90,33 +90,18 @@ function exactly(number) {
   return number.toLocaleString("en");
 }
 
-function sliderNote(position) {
-  return position > lastSliderPosition ? `The slider ends at ${lastSliderPosition}.` : "";
-}
-
 function distanceControls(redraw) {
   const powers = distanceStops();
   // Above 300, where `rotary report` puts the peak of similarity.
   const usual = powers.findIndex((power) => power >= 512);
-  const { input, output, made } = slider("distance", "Distances up to", powers.length - 1,
-    usual < 0 ? powers.length - 1 : usual);
-  const choices = ["linear", "logarithmic"].map((scale) => {
-    const button = element("input",
-      { type: "radio", name: "distance-scale", id: `distance-${scale}`, value: scale });
-    button.checked = scale === state.distanceScale;
-    button.addEventListener("input", () => {
+  const made = tokenSlider("distance", "Distances up to", powers,
+    usual < 0 ? powers.length - 1 : usual, redraw);
+  const scales = choices("distance", [["linear", "linear"], ["logarithmic", "logarithmic"]],
+    state.distanceScale, (scale) => {
       state.distanceScale = scale;
       redraw();
     });
-    return element("label", { for: button.id }, button, scale);
-  });
-  whenChanged(input, () => {
-    state.distance = powers[Number(input.value)];
-    output.textContent = tokens(state.distance);
-    input.setAttribute("aria-valuetext", tokens(state.distance));
-    redraw();
-  });
-  return labelledControls("Distance", made, ...choices);
+  return labelledControls("Distance", made, ...scales);
 }
 
 // 16, 32, ..., up to the last point of the figures that the slider changes.

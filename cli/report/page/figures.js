@@ -103,12 +103,12 @@ function isUsual(panel, series, ordinal, encodings) {
     && (panel.series.length * encodings <= mostLines || ordinal < shown);
 }
 
-// Chart.js derives undefined from the data, but not null.
+// Chart.js takes an undefined range from the data, but not null.
 function limited(axis) {
   return { ...axis, from: axis.from ?? undefined, to: axis.to ?? undefined };
 }
 
-function contentOf(key, section, parts) {
+function contentOf(section, parts) {
   const [first] = parts;
   const x = limited(first.panel.x);
   const y = limited(first.panel.y);

@@ -53,10 +53,17 @@ function makeSection(section, place) {
     return { key, panel };
   });
   const drawMaps = section.id === "axes" ? makeMaps("axes", grid) : () => {};
-  const dial = section.dial ? makeDial(grid) : null;
+  const dial = section.dial ? makePanel("The pairs at this position",
+    "Each dot is a pair, the fastest on the outside, the slowest near the middle; at position 0 "
+    + "all lie on the line to the right.", "square") : null;
+  if (dial) grid.append(dial.card);
   const redraw = () => {
     if (!made.isConnected) return;
-    for (const { key, panel } of panels) drawOrHide(section.id, key, panel);
+    for (const { key, panel } of panels) {
+      const parts = partsOf(key);
+      panel.card.hidden = parts.length === 0;
+      if (parts.length > 0) drawPanel(panel, contentOf(section.id, parts));
+    }
     drawMaps();
     if (dial) drawPanel(dial, dialContent());
     if (section.id === "context") {
@@ -82,23 +89,11 @@ function panelTitle({ figure, panel, index }) {
   return `${title}: ${panel.x.scale === "logarithmic" ? "far away" : panel.y.label}`;
 }
 
-function makeDial(grid) {
-  const dial = makePanel("The pairs at this position",
-    "Each dot is a pair, the fastest on the outside, the slowest near the middle; at position 0 "
-    + "all lie on the line to the right.", "square");
-  grid.append(dial.card);
-  return dial;
-}
-
-function drawOrHide(section, key, panel) {
-  const parts = partsOf(key);
-  panel.card.hidden = parts.length === 0;
-  if (parts.length > 0) drawPanel(panel, contentOf(key, section, parts));
-}
-
 let redraws = [];
 function redrawAll() {
-  colourSwatches();
+  for (const swatch of document.querySelectorAll(".swatch")) {
+    swatch.style.borderTopColor = paletteColour(Number(swatch.dataset.subject));
+  }
   for (const redraw of redraws) redraw();
 }
 

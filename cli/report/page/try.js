@@ -127,8 +127,8 @@ function writeTry(section) {
     begin();
   };
   if (subjects.length > 1) {
-    section.append(choice("try-subject", "Encoding", subjects.map((each) => [each, each.name]),
-      subjects[0], choose));
+    section.append(controls("Encoding", ...choices("try-subject",
+      subjects.map((each) => [each, each.name]), subjects[0], choose)));
   }
   section.append(place, status,
     element("div", { class: "panels" }, ...triedPictures.map(({ panel }) => panel.card)));

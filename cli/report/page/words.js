@@ -4,8 +4,8 @@
 "use strict";
 
 function writeWarnings(section) {
-  const warnings = report.configs.flatMap((config) => config.warnings.map((warning) =>
-    element("p", { class: "warning" }, element("strong", {}, `${config.name}: `), warning)));
+  const warnings = report.configs.flatMap(({ name, warnings: all }) => all.map((warning) =>
+    element("p", { class: "warning" }, element("strong", {}, `${name}: `), warning)));
   if (warnings.length === 0) section.remove();
   else section.append(...warnings);
 }
