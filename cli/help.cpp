@@ -92,16 +92,6 @@ std::string hyphenated(std::string name) {
   return name;
 }
 
-std::string see_also(const CommandFacts& command) {
-  std::string pages;
-  if (!is_tool(command)) pages = ".BR rotary (1)";
-  for (const Command* each : command.commands) {
-    pages += fmt::format("{}.BR {} (1)", pages.empty() ? "" : ",\n",
-                         roff(hyphenated(command.name)) + "\\-" + roff(each->name));
-  }
-  return ".SH SEE ALSO\n" + pages + "\n";
-}
-
 // Escapes bars, which end cells, and < and >, which begin HTML.
 std::string cell(std::string_view text) {
   std::string result;
@@ -168,7 +158,14 @@ std::string manual_page(const CommandFacts& command) {
   for (const ExitCodeFacts& each : exit_codes) {
     text += fmt::format(".TP\n.B {}\n{}\n", static_cast<int>(each.code), roff(each.meaning));
   }
-  return text + see_also(command);
+  text += ".SH SEE ALSO\n";
+  if (!is_tool(command)) text += ".BR rotary (1)";
+  for (std::string_view between = is_tool(command) ? "" : ",\n";
+       const Command* each : command.commands) {
+    text += fmt::format("{}.BR {} (1)", between, roff(name) + "\\-" + roff(each->name));
+    between = ",\n";
+  }
+  return text + "\n";
 }
 
 std::string reference_markdown(std::span<const CommandFacts> commands) {

@@ -115,17 +115,13 @@ std::string shape_text(const bench::HeadShape& shape) {
                      shape.query_heads == 0 ? "key " : "", shape.head_dim);
 }
 
-std::string goal_text(const Json& goal) {
-  if (goal.is_null()) return "";
-  return fmt::format("{}<= {:<4} {}", goal.at("unit") == "ratio" ? "" : "ns ",
-                     goal.at("at_most").get<double>(), verdict_text(goal));
-}
-
 // Three significant digits, without an exponent.
 std::string cell_text(const std::string& key, const Json& value) {
-  if (key == "goal") return goal_text(value);
   if (key == "spread") return noise_text(value);
-  if (value.is_null()) return "-";
+  if (value.is_null()) return key == "goal" ? "" : "-";
+  if (key == "goal")
+    return fmt::format("{}<= {:<4} {}", value.at("unit") == "ratio" ? "" : "ns ",
+                       value.at("at_most").get<double>(), verdict_text(value));
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return dumped(value);
   const auto number = value.get<double>();

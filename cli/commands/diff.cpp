@@ -17,14 +17,12 @@ struct DiffOptions {
   bool allow_unknown = false;
 };
 
-ExitCode code_of(Agreement agreement, const DiffOptions& options) {
-  if (agreement == Agreement::different) return ExitCode::check_failed;
-  const bool is_unknown = agreement == Agreement::unknown && !options.allow_unknown;
-  return is_unknown ? ExitCode::unknown : ExitCode::ok;
-}
-
 Answer answer_of(const Comparison& comparison, const DiffOptions& options, OutputForm form) {
-  const ExitCode code = code_of(comparison.agreement, options);
+  const Agreement agreement = comparison.agreement;
+  const bool is_unknown = agreement == Agreement::unknown && !options.allow_unknown;
+  const ExitCode code = agreement == Agreement::different ? ExitCode::check_failed
+                        : is_unknown                      ? ExitCode::unknown
+                                                          : ExitCode::ok;
   if (form == OutputForm::text) return {comparison_text(comparison), code};
   return {printed(comparison_json(comparison)), code};
 }

@@ -125,15 +125,6 @@ Done add_rows(const Arguments& arguments) {
   return done;
 }
 
-std::string text_of(const Arguments& arguments, const Done& done) {
-  if (done.rows) return rows_text(*done.rows);
-  return fmt::format(
-      "{}: {} {}\n{}\n", printable(*arguments.output.path), shape_text(done.shape),
-      to_string(done.dtype),
-      done.spec ? sinusoidal_text(*done.spec)
-                : fmt::format("table {}, offset {}", printable(*arguments.table), done.offset));
-}
-
 Json json_of(const Arguments& arguments, const Done& done) {
   Json json = {{"schema_version", 1},
                {"encoding", done.spec ? "sinusoidal" : "learned"},
@@ -154,10 +145,16 @@ Json json_of(const Arguments& arguments, const Done& done) {
 std::string run_encode(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Done done = arguments.x ? add_rows(arguments) : rows_alone(arguments);
-  return form == OutputForm::json ? printed(json_of(arguments, done)) : text_of(arguments, done);
+  if (form == OutputForm::json) return printed(json_of(arguments, done));
+  if (done.rows) return rows_text(*done.rows);
+  return fmt::format(
+      "{}: {} {}\n{}\n", printable(*arguments.output.path), shape_text(done.shape),
+      to_string(done.dtype),
+      done.spec ? sinusoidal_text(*done.spec)
+                : fmt::format("table {}, offset {}", printable(*arguments.table), done.offset));
 }
 
-void declare_encoding(OptionParser& parser, Arguments& arguments) {
+void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--like NAME", arguments.like,
              fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
                          "differs)",
@@ -167,10 +164,6 @@ void declare_encoding(OptionParser& parser, Arguments& arguments) {
   parser.add("--offset N", arguments.sinusoidal.offset, integer(),
              "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
              "RoBERTa's (0)");
-}
-
-void declare(OptionParser& parser, Arguments& arguments) {
-  declare_encoding(parser, arguments);
   parser.add("--x FILE", arguments.x,
              "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
              "for standard input");

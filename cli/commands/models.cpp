@@ -52,13 +52,6 @@ Value<Action> action() {
           }};
 }
 
-std::optional<std::int64_t> trained_context(const ModelSpec& model) {
-  std::optional<std::int64_t> longest;
-  for (const ModelRotary& rotary : model.rotary)
-    longest = std::max(longest, rotary.trained_context_tokens);
-  return longest;
-}
-
 void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
@@ -71,7 +64,10 @@ Json card_json(const ModelCard& card, Action action) {
     std::vector<std::string> encodings;  // each once, in order of the first layer
     for (const ModelLayer& layer : model->layers)
       add_once(encodings, std::string(to_string(layer.encoding)));
-    json.update({{"trained_context_tokens", trained_context(*model)},
+    std::optional<std::int64_t> longest;
+    for (const ModelRotary& rotary : model->rotary)
+      longest = std::max(longest, rotary.trained_context_tokens);
+    json.update({{"trained_context_tokens", longest},
                  {"layers", model->layers.size()},
                  {"encodings", encodings},
                  {"rotary", json_array(model->rotary, [](const ModelRotary& rotary) -> Json {

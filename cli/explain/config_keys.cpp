@@ -20,38 +20,13 @@ using Names = std::span<const std::string>;
 
 constexpr std::string_view a_config = "a config";
 
-Json& member_of(Json& config, const Path& path) {
-  Json* place = &config;
-  for (const std::string& part : path) place = &(*place)[part];
-  return *place;
-}
-
-// Applies a change to the config as resolve() does.
-void set_key(Json& config, const ConfigOverride& change) {
-  Json value = parse_json_in_order(change.value);
-  if (value.is_discarded()) value = change.value;
-  if (!change.from.empty()) {
-    const auto from = pointer_to(change.from);
-    Json& object = config[from.parent_pointer()];
-    value = object[from.back()];
-    object.erase(from.back());
-  }
-  config[pointer_to(change.key)] = std::move(value);
-}
-
-ResolveOptions without_overrides(ResolveOptions options) {
-  options.overrides.clear();
-  return options;
-}
-
 class Experiment {
  public:
-  // The config has the overrides already.
-  Experiment(Json config, const ResolveOptions& options)
+  Experiment(Json config, ResolveOptions options)
       : config_(std::move(config)),
-        options_(without_overrides(options)),
+        options_(std::move(options)),
         baseline_(a_config, value_or_fail(resolve(dumped(config_), options_)),
-                  options.context_tokens) {}
+                  options_.context_tokens) {}
 
   [[nodiscard]] const Json& config() const { return config_; }
 
@@ -82,7 +57,9 @@ class Experiment {
   template <class Change>
   [[nodiscard]] Trial changed(const Path& path, Change change) const {
     Json config = config_;
-    change(member_of(config, path));
+    Json* place = &config;
+    for (const std::string& part : path) place = &(*place)[part];
+    change(*place);
     return baseline_.compare(resolve(dumped(config), options_));
   }
 
@@ -246,8 +223,20 @@ std::string meaning_of_parameter(std::string_view name) {
 std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOptions& options) {
   check_limit(a_config, most_bytes, json.size());
   Json config = ordered_config(json);
-  for (const ConfigOverride& change : options.overrides) set_key(config, change);
-  const Experiment experiment(std::move(config), options);
+  for (const ConfigOverride& change : options.overrides) {  // as resolve() does
+    Json value = parse_json_in_order(change.value);
+    if (value.is_discarded()) value = change.value;
+    if (!change.from.empty()) {
+      const auto from = pointer_to(change.from);
+      Json& object = config[from.parent_pointer()];
+      value = object[from.back()];
+      object.erase(from.back());
+    }
+    config[pointer_to(change.key)] = std::move(value);
+  }
+  ResolveOptions others = options;
+  others.overrides.clear();
+  const Experiment experiment(std::move(config), std::move(others));
   std::vector<ConfigKey> keys;
   Path path;
   visit(experiment, path, experiment.config(), keys);

@@ -80,13 +80,6 @@ std::string best_text(const Identification& found) {
                     arithmetic_words(best.arithmetic));
 }
 
-std::string separation_text(const Explanation& explanation) {
-  if (explanation.separating_position)
-    return fmt::format("dump a token at p >= {}", *explanation.separating_position);
-  if (explanation.separating_grid) return "dump tokens of an image: coordinates that differ";
-  return "the same at every position up to 2^20";
-}
-
 // Lists explanations that fit as well as the first one.
 std::string ties_text(const Identification& found) {
   const auto others = std::span(found.explanations).subspan(1, found.tied - 1);
@@ -97,7 +90,11 @@ std::string ties_text(const Identification& found) {
   for (const Explanation& each : others) {
     const bool has_more_causes = each.causes.size() > std::max<std::size_t>(least, 1);
     if (!is_listed(each) || has_more_causes || shown == most_lines) break;
-    text += fmt::format("  {:<52} {}\n", causes_text(each), separation_text(each));
+    const std::string dump =
+        each.separating_position ? fmt::format("dump a token at p >= {}", *each.separating_position)
+        : each.separating_grid   ? "dump tokens of an image: coordinates that differ"
+                                 : "the same at every position up to 2^20";
+    text += fmt::format("  {:<52} {}\n", causes_text(each), dump);
     ++shown;
   }
   if (shown > 0) text = "\nThese numbers cannot tell it from:\n" + text;
@@ -128,15 +125,6 @@ std::string closest_text(const Identification& found) {
                     "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
                     "position 0; and look at the structure below, which needs no hypothesis.",
                     2, text_width);
-}
-
-std::string structure_text(const FoundStructure& structure) {
-  if (!structure.rotated) return "nothing turns";
-  return fmt::format(
-      "{} of {} features turn from feature {} on; {}; attention factor {:.6g}; lengths agree "
-      "within {:.2g}",
-      structure.window.rotary_dim, structure.window.head_dim, structure.window.first_feature,
-      pairing_text(structure.window), structure.attention_factor, structure.deviation);
 }
 
 // Names the rounded steps, if the bits tell.
@@ -213,10 +201,17 @@ std::string identification_text(const IdentifyAnswer& answer) {
   if (found.tied > 1) text += ties_text(found);
   if (found.tied == 0 && !found.explanations.empty()) text += closest_text(found);
   text += "\n";
-  if (found.structure)
-    text +=
-        wrapped(fmt::format("structure, from lengths alone: {}", structure_text(*found.structure)),
-                0, text_width);
+  if (const auto& structure = found.structure) {
+    const HeadWindow& window = structure->window;
+    const std::string turning = fmt::format(
+        "{} of {} features turn from feature {} on; {}; attention factor {:.6g}; lengths agree "
+        "within {:.2g}",
+        window.rotary_dim, window.head_dim, window.first_feature, pairing_text(window),
+        structure->attention_factor, structure->deviation);
+    text += wrapped("structure, from lengths alone: " +
+                        (structure->rotated ? turning : std::string("nothing turns")),
+                    0, text_width);
+  }
   if (found.first_position)
     text += fmt::format("first position: {} (found)\n", *found.first_position);
   if (found.positions) text += positions_text(*found.positions, found.dtype);

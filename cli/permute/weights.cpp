@@ -212,15 +212,6 @@ void copy_file(const Checkpoint& checkpoint, const WeightFile& file, Pairing to,
   copy.flush();
 }
 
-// Checks that the written file's data have the size in its header.
-void read_back(const WeightFile& file, const std::string& written) {
-  if (is_index(file.path)) return;
-  InputFile output(written);
-  const auto start = read_safetensors_start(output);
-  if (start) return;
-  fail(ExitCode::io, "{}: read back before it takes its name, {}", file.out, start.error().message);
-}
-
 }  // namespace
 
 std::vector<std::size_t> row_order(const HeadWindow& window, std::size_t first_row, Pairing to) {
@@ -264,13 +255,20 @@ void permute(const Checkpoint& checkpoint, const Permutation& permutation, Overw
   Progress progress("rotary permute", static_cast<std::int64_t>(bytes));
   std::vector<StreamedFile> outputs;
   for (const WeightFile& file : permutation.files) {
-    outputs.push_back({.path = file.out,
-                       .fill =
-                           [&](const auto& write) {
-                             Copy copy(file, write, progress);
-                             copy_file(checkpoint, file, permutation.to, copy);
-                           },
-                       .check = [&file](const auto& written) { read_back(file, written); }});
+    outputs.push_back(
+        {.path = file.out,
+         .fill =
+             [&](const auto& write) {
+               Copy copy(file, write, progress);
+               copy_file(checkpoint, file, permutation.to, copy);
+             },
+         .check = [&file](const std::string& written) {  // the data have the header's size
+           if (is_index(file.path)) return;
+           InputFile output(written);
+           if (const auto start = read_safetensors_start(output); !start)
+             fail(ExitCode::io, "{}: read back before it takes its name, {}", file.out,
+                  start.error().message);
+         }});
   }
   write_files(outputs, overwrite);
 }

@@ -131,18 +131,6 @@ HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
   return map;
 }
 
-Panel panel_of(const Grid& grid, const View& view) {
-  HeatMap map = scores_of(grid, view.pairs);
-  const auto middle = static_cast<double>(grid.middle());
-  return {.title = view.title,
-          .x = Axis{"column"},
-          .y = Axis{"row"},
-          .series = {{.style = Style::points, .color = 7, .x = {middle}, .y = {middle}}},
-          .map = std::move(map),
-          .aspect = Aspect::equal,
-          .y_direction = YDirection::down};
-}
-
 View view_of_pair(const Grid& grid, std::size_t pair) {
   const std::int32_t axis = grid.frequencies.axes.of_pair[pair];
   return {.title = fmt::format("pair {}: {}, a turn in {:.3g} patches", pair, grid.name_of(axis),
@@ -204,7 +192,16 @@ Figure axes(const Request& request) {
           range,
       .panels = {pairs_and_axes(grid)},
       .columns = 2};
-  for (const View& view : views_of(grid)) figure.panels.push_back(panel_of(grid, view));
+  const auto middle = static_cast<double>(grid.middle());
+  for (const View& view : views_of(grid))
+    figure.panels.push_back(
+        {.title = view.title,
+         .x = Axis{"column"},
+         .y = Axis{"row"},
+         .series = {{.style = Style::points, .color = 7, .x = {middle}, .y = {middle}}},
+         .map = scores_of(grid, view.pairs),
+         .aspect = Aspect::equal,
+         .y_direction = YDirection::down});
   return figure;
 }
 

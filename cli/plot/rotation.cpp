@@ -69,17 +69,6 @@ std::size_t slower_pair(const Frequencies& frequencies, double times) {
   return pair;
 }
 
-// The fastest pair whose angle at `last` is at most 0.8 of a quarter turn, so that its second
-// feature visibly rises all the way; else the slowest.
-std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
-  constexpr double most = 0.8 * quarter;
-  const auto found = std::ranges::find_if(frequencies.inv_freq, [&](double frequency) {
-    return std::abs(frequency) * static_cast<double>(last) <= most;
-  });
-  const auto pair = static_cast<std::size_t>(found - frequencies.inv_freq.begin());
-  return std::min(pair, frequencies.inv_freq.size() - 1);
-}
-
 // Rules with the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, factor 8.
 std::vector<Subject> usual_rules() {
   constexpr std::int64_t tokens = 4096;
@@ -170,7 +159,14 @@ Figure fast_slow(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const Integers at = evenly(request.last.value_or(120), 240);
   const std::size_t fast = slower_pair(frequencies, 2);
-  const std::size_t slow = rising_pair(frequencies, at.back());
+  // The fastest pair whose angle at the last position is at most 0.8 of a quarter turn, so that its
+  // second feature visibly rises all the way; else the slowest.
+  const auto rises = [&](double frequency) {
+    return std::abs(frequency) * static_cast<double>(at.back()) <= 0.8 * quarter;
+  };
+  const auto rising = std::ranges::find_if(frequencies.inv_freq, rises);
+  const std::size_t slow = std::min(static_cast<std::size_t>(rising - frequencies.inv_freq.begin()),
+                                    frequencies.inv_freq.size() - 1);
   const double turned = std::abs(frequencies.inv_freq[slow]) * static_cast<double>(at.back());
   Panel panel{.x = Axis{fmt::format("pair {}, first feature", fast), Scale::linear, -1, 1},
               .y = Axis{fmt::format("pair {}, second feature", fast), Scale::linear, -1, 1},
