@@ -44,9 +44,10 @@ std::vector<Evidence> learned_like_sinusoidal() {
   const double learned = mean_cosine(untrained_table(1), 1);
   const double sinusoidal = mean_cosine(sinusoidal_table(), 1);
   return {
-      aside("mean cosine between the rows of adjacent positions, 512 x 512: a table of normal "
-            "numbers (seed 1), as training begins with, and the sinusoidal one",
-            "what the two have in common is not there before training", sinusoidal - learned > 0.9,
+      aside("mean cosine of neighbouring rows in two tables, 512 x 512: normal numbers (seed 1), "
+            "with which training starts, and sinusoidal",
+            "before training only the sinusoidal table has neighbours that are alike",
+            sinusoidal - learned > 0.9,
             {{"learned, untrained", learned, about(0, 0.01)},
              {"sinusoidal", sinusoidal, about(249.1 / 256, 0.0005)}})};
 }
@@ -60,11 +61,11 @@ std::vector<Evidence> independent_positions() {
     return dot(row_of(table, 0), row_of(table, row));
   };
   return {as_claimed(
-              "rows of a learned table as training begins: normal, 512 x 512, seed 2",
+              "a learned table before training: 512 x 512 normal numbers (seed 2)",
               "adjacent rows have a mean cosine of at most 0.05", std::abs(learned) <= independent,
               {{"mean cosine of adjacent rows", learned, about(0, 0.01)},
                {"mean cosine 100 apart", mean_cosine(untrained_table(2), 100), about(0, 0.01)}}),
-          beyond("rows of the sinusoidal table, 512 features: products with row 0",
+          beyond("the sinusoidal table of 512 features; the products are those of row 0",
                  "adjacent rows have a mean cosine of at most 0.05",
                  std::abs(sinusoidal) <= independent,
                  {{"mean cosine of adjacent rows", sinusoidal, about(249.1 / 256, 0.0005)},
@@ -109,7 +110,7 @@ std::vector<Evidence> centred() {
       as_claimed(
           "2048 positions from 0 to 40,933,859, evenly spaced: 670 times the longest wavelength",
           "the mean of all elements is within 0.01 of 0", std::abs(far_mean) <= centred_within,
-          {{"mean of these", far_mean, about(0, centred_within)}})};
+          {{"mean", far_mean, about(0, centred_within)}})};
 }
 
 constexpr std::int64_t heads = 8;
@@ -133,14 +134,15 @@ std::vector<Evidence> t5_any_length() {
     told_far += bucket(2 * distance, t5_decoder) > bucket(distance, t5_decoder) ? 1 : 0;
   const auto farthest =
       static_cast<double>(bucket(std::numeric_limits<std::int64_t>::max(), t5_decoder));
-  return {as_claimed("T5's 32 buckets to 128, causal, distances below the last bucket",
+  return {as_claimed("T5 with 32 causal buckets up to distance 128: distances below the last "
+                     "bucket",
                      "a key twice as far away is in another bucket", blurred_near == 0,
-                     {{"distances for which it is not", blurred_near, exactly(0)}}),
-          beyond("the same from the last bucket on, up to 2^62",
+                     {{"distances not told from twice as far", blurred_near, exactly(0)}}),
+          beyond("the same buckets: distances from the last bucket on, up to 2^62",
                  "a key twice as far away is in another bucket", told_far > 0,
-                 {{"distances for which it is", told_far, exactly(0)},
+                 {{"distances told from twice as far", told_far, exactly(0)},
                   {"first distance of the last bucket", static_cast<double>(last), exactly(113)},
-                  {"the same of an encoder, on either side",
+                  {"that of an encoder, on either side",
                    static_cast<double>(first_of_last_bucket(t5_encoder)), exactly(91)}}),
           aside("a distance of 2^63 - 1", "every distance has a bucket, so no length is an error",
                 farthest == 31, {{"bucket", farthest, exactly(31)}})};
@@ -225,17 +227,17 @@ std::vector<Evidence> t5_slow() {
   const double inside_short = extra_bytes_per_score(t5.bias, 512);
   const double inside_long = extra_bytes_per_score(t5.bias, 8192);
   return {as_claimed("the bias of every pair in a tensor [heads, tokens, tokens] of float32",
-                     "what a score costs beside itself does not shrink as sequences grow",
+                     "the memory for each score does not shrink as sequences grow",
                      pairs_long >= pairs_short / 2,
                      {{"bytes for each score, 512 tokens", pairs_short, exactly(4)},
                       {"bytes for each score, 8192 tokens", pairs_long, exactly(4)}}),
-          beyond("the bias inside attend(), 8 heads, causal: memory with it less without it",
-                 "what a score costs beside itself does not shrink as sequences grow",
+          beyond("the bias inside attend(), 8 causal heads: the memory that it adds to a call",
+                 "the memory for each score does not shrink as sequences grow",
                  inside_long >= inside_short / 2,
                  {{"bytes for each score, 512 tokens", inside_short, {0, 0.1}},
                   {"bytes for each score, 8192 tokens", inside_long, {0, 0.001}}}),
-          aside("biases of all pairs of 128 tokens beside those of their 255 distances",
-                "2 N - 1 numbers for each head are all that N tokens need", differing == 0,
+          aside("biases of all pairs of 128 tokens against those of their 255 distances",
+                "N tokens need only 2 N - 1 numbers for each head", differing == 0,
                 {{"biases that differ", differing, exactly(0)}})};
 }
 
@@ -270,13 +272,13 @@ std::vector<Evidence> relative_breaks_cache() {
   const std::vector<float> few = attended_with_alibi(qkv, 64);
   const double difference = largest_difference(few, attended_with_alibi(qkv, 96));
   constexpr double rounding = 1e-5;  // 2^-24 of each of 128 float32 sums in another order: 8e-6
-  return {as_claimed("biases among 64 tokens, alone and with 32 appended",
+  return {as_claimed("biases between 64 tokens, before and after 32 are appended",
                      "some of the earlier tokens' numbers change", t5 + alibi > 0,
                      {{"T5, biases changed", t5, exactly(0)},
                       {"ALiBi, biases changed", alibi, exactly(0)}}),
-          as_claimed("causal attention with ALiBi over the same keys and values, which have no "
-                     "position in them: the rows of 64 tokens, alone and with 32 appended (seed 5)",
-                     "they change by more than float32 rounds", difference > rounding,
+          as_claimed("outputs of causal attention with ALiBi for 64 tokens, before and after 32 "
+                     "are appended (seed 5); keys and values hold no position",
+                     "they change by more than the rounding of float32", difference > rounding,
                      {{"largest change", difference, {0, rounding}}})};
 }
 
@@ -287,8 +289,8 @@ std::vector<Claim> encoding_claims() {
   return {
       {1, "learned-like-sinusoidal",
        "a learned position table and the sinusoidal one do equally well", needs_training,
-       "rotary-lab trains both; what was published agrees up to the trained length, and beyond it "
-       "a learned table has no rows",
+       "rotary-lab trains both. Published results agree up to the trained length; beyond it a "
+       "learned table has no rows",
        learned_like_sinusoidal,
        Publications{{"English-German translation: BLEU 25.7 learned, 25.8 sinusoidal",
                      "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
@@ -302,33 +304,33 @@ std::vector<Claim> encoding_claims() {
        "nearly equal",
        independent_positions},
       {20, "centred", "sinusoidal encodings are centred at 0", holds_only_if,
-       "positions go on for many times the longest wavelength, 60,611 tokens of 512 features; "
-       "within a model's reach the cosines have not turned yet",
+       "positions go on for many times the longest wavelength (60,611 tokens for 512 features). "
+       "Within a model's context the slowest cosines stay near 1",
        centred},
       {3, "t5-any-length", "T5's relative bias extends to sequences of any length", holds_only_if,
-       "distances stay below 113 (91 on either side in an encoder): all farther ones share one "
-       "bucket; whether a model needs more, training decides",
+       "distances stay below 113 (91 on either side in an encoder). All longer ones share one "
+       "bucket; only training shows whether a model needs more",
        t5_any_length,
        Publications{{"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 "
                      "(the best), 61.4 at 11512",
                      "Press et al. 2022, arXiv 2108.12409"}},
        Experiments{"e1-causal-lm"}},
       {4, "t5-slow", "T5's bias makes attention slow on long sequences", holds_only_if,
-       "an implementation forms the bias of every pair of tokens; by distance, inside attention, "
-       "it costs next to nothing (`rotary bench attention` times it)",
+       "an implementation forms the bias of every pair of tokens. Computed by distance inside "
+       "attention, it costs almost nothing (`rotary bench attention` times it)",
        t5_slow,
        Publications{
            {"words per second in training on 3072 tokens: T5 4.3k, sinusoidal 15.3k, rotary 11.5k",
             "Press et al. 2022, arXiv 2108.12409, table 1"},
-           {"time beside no encoding at 4096 tokens: 1.68 in eager PyTorch, buckets and embedding "
-            "in each call; 0.99 inside attend()",
+           {"time relative to no encoding at 4096 tokens: 1.68 in eager PyTorch, with buckets "
+            "and embedding in each call; 0.99 inside attend()",
             "docs/performance.md"}}},
       {5, "relative-breaks-cache",
-       "relative encodings change earlier tokens with each token that is appended, so they do not "
-       "go with a KV cache",
+       "relative encodings change earlier tokens when tokens are appended, so a KV cache does "
+       "not work with them",
        fails,
-       "keys and values have no position in them, and the bias of two tokens does not depend on "
-       "how many there are; it is true of dynamic NTK and LongRoPE (claim 6)",
+       "keys and values hold no position, and the bias of two tokens does not depend on the "
+       "number of tokens. It is true of dynamic NTK and LongRoPE (claim 6)",
        relative_breaks_cache},
   };
 }

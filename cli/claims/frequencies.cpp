@@ -84,8 +84,8 @@ Evidence stays_below(Setting setting, const std::vector<ChosenPairs>& cases) {
   }
   return judged(
       setting,
-      "q = k of 128 features, base 10000, all weight in some pairs: the highest score, of "
-      "1 at distance 0, after it first was below a half, within 4096 tokens",
+      "q = k of 128 features, base 10000, all weight in some pairs, score 1 at distance 0: the "
+      "highest score within 4096 tokens after the first one below a half",
       "it stays below a half", std::move(numbers),
       [](const Number& number) { return number.value < 0.5; });
 }
@@ -109,10 +109,10 @@ std::vector<Evidence> fast_near_slow_far() {
                                        {"pair 32, in 628", 32, 1, 1},
                                        {"pairs 0 to 7", 0, 8, 0.790905},
                                        {"all 64 pairs", 0, 64, 0.546172}}),
-          aside("the same: the first distance whose score is below a half",
-                "it is a sixth of a turn, so a slower pair does reach farther",
+          aside("one pair with all weight: the first distance whose score is below a half",
+                "it is a sixth of the pair's turn, so slower pairs reach farther",
                 std::ranges::is_sorted(reaches, {}, &Number::value), reaches),
-          aside("the slowest pair, 63", "it attends far, and near just as much",
+          aside("the slowest pair, 63", "its scores far away and near are about equal",
                 slowest[1] - slowest[1000] < 0.01,
                 {{"score at 1 token", slowest[1], about(1, 1e-6)},
                  {"score at 1000 tokens", slowest[1000], about(0.993340, 1e-6)}})};
@@ -137,9 +137,9 @@ std::vector<Evidence> no_parameters() {
           .data = table.data(), .dtype = DType::f64, .rows = 32, .features = 12, .row_stride = 12}};
   return {as_claimed("frequencies of heads of 64, 128 and 256 features, base 1e4 and 5e5, against "
                      "base^(-2i/d)",
-                     "two numbers of the config, head_dim and base, are all there is",
+                     "head_dim and base of the config determine every frequency",
                      largest <= 0x1p-50, {{"largest relative difference", largest, {0, 0x1p-50}}}),
-          aside("T5's bias of 12 heads", "other encodings have numbers that are learned",
+          aside("T5's bias of 12 heads", "other encodings have learned numbers",
                 parameter_count(t5) > 0,
                 {{"learned numbers of T5's bias", static_cast<double>(parameter_count(t5)),
                   exactly(384)}})};
@@ -166,8 +166,8 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
     hold.push_back(numbers.back().value == static_cast<double>(distances));
   }
   return {
-      "q = k, 128 features: the first distance at which the cosine, the mean of cos(r inv_freq), "
-      "is negative (or all that are in use)",
+      "q = k, 128 features: the first distance r with a negative cosine, the mean of cos(r "
+      "inv_freq); if there is none, the number of distances in use",
       "it is positive at every distance in use", setting, holds_for(setting, hold, std::identity()),
       numbers};
 }
@@ -182,8 +182,8 @@ std::vector<Evidence> larger_base() {
                                          {"base 1e4, a window of 1024", 1e4, 1024, 1024}}),
           positive_in_use(Setting::unmet, {{"base 1e4, 4096 tokens", 1e4, 4096, 1707},
                                            {"base 5e5, 32,768 tokens", 5e5, 32768, 18438}}),
-          aside("what a larger base leaves, and how large it has to be",
-                "bumps stay about as high as they were", rise > 0.2,
+          aside("a larger base: the bumps that remain, and the base that a context needs",
+                "bumps stay about as high", rise > 0.2,
                 {{"largest rise within 1000 tokens, base 5e5", rise, about(0.2209, 5e-4)},
                  {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
 }
@@ -227,11 +227,11 @@ std::vector<Evidence> any_length() {
     off_circle = std::max(off_circle, std::abs(length - 1));
   }
   return {
-      as_claimed("128 features, base 10000, trained on 4096 tokens, used on 8192: pairs with a "
-                 "wavelength beyond 4096, whose angles go where they never were",
+      as_claimed("128 features, base 10000, trained on 4096 tokens and used on 8192: pairs with "
+                 "a wavelength above 4096, which come to new angles",
                  "no pair meets an angle that training did not show", new_angles == 0,
                  {{"pairs with new angles, of 64", new_angles, exactly(18)}}),
-      as_claimed("cos and sin of float32 angles (Transformers) beside the exact ones, the largest "
+      as_claimed("cos and sin of float32 angles (Transformers) against the exact ones: largest "
                  "difference over 200 positions",
                  "at most 1e-3", at_131k.value <= 1e-3,
                  {float_rows("from 4096", 4096), at_131k, float_rows("from 1,048,576", 1 << 20)}),
@@ -246,30 +246,30 @@ std::vector<Claim> frequency_claims() {
   return {
       {11, "slow-pairs", "the first pair turns fastest, the last one slowest, at about 1/base",
        holds_only_if,
-       "\"about\" covers a factor of base^(2/d): the last pair has base^(-1 + 2/d), 33 % more than "
-       "1/base of 64 features, 15 % of 128",
+       "\"about\" allows a factor of base^(2/d): the last pair turns by base^(-1 + 2/d), 33 % "
+       "more than 1/base for 64 features and 15 % more for 128",
        slow_pairs},
       {25, "fast-near-slow-far",
-       "a token whose weight lies in fast pairs attends near, one whose weight lies in slow pairs "
+       "a token with its weight in fast pairs attends near, one with its weight in slow pairs "
        "attends far",
        holds_only_if,
-       "a turn is longer than 1.2 times the context, or the weight lies evenly in the fast or in "
-       "the "
-       "slow half: a fast pair comes round, and scores at 710 tokens as at 0; a slow one attends "
-       "near as well as far",
+       "a turn is longer than 1.2 times the context, or the weight is spread evenly over the "
+       "fast or the slow half. A fast pair comes round: it scores the same at 710 tokens as at "
+       "0. A slow one attends near as well as far",
        fast_near_slow_far,
-       Publications{{"Gemma 7B attends by position with the fastest pairs, and in general "
-                     "prefers the slowest ones by far",
+       Publications{{"Gemma 7B attends by position with its fastest pairs, and uses the slowest "
+                     "ones most",
                      "Barbero et al. 2024, arXiv 2410.06205"}}},
       {17, "no-parameters", "rotary embedding has no learned parameters", holds,
-       "the frequencies follow from head_dim and base; LongRoPE's lists are searched on data, and "
-       "nothing says that a model needs no training to read positions",
+       "head_dim and base determine the frequencies. LongRoPE's lists come from a search on "
+       "data, and a model may still need training to read positions",
        no_parameters},
       {15, "larger-base",
        "a larger base, or local attention, keeps similarity from dying out and rising again",
        holds_only_if,
-       "the base grows with the context, or windows end before the first zero: of 128 features 1e4 "
-       "serves 1,707 tokens and 5e5 18,438; bumps stay, and quality needs training",
+       "the base grows with the context, or windows end before the first zero. With 128 features "
+       "base 1e4 serves 1,707 tokens and 5e5 serves 18,438. Bumps stay, and only training shows "
+       "quality",
        larger_base,
        Publications{{"the base has to grow as 0.0424 L^1.628 with the context L",
                      "Men et al. 2024, arXiv 2405.14591"}}},

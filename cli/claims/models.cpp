@@ -92,13 +92,13 @@ std::vector<Evidence> linear_attention() {
   const Weights many = weights_of(512);
   const Weights most = weights_of(2048);
   return {
-      as_claimed("64 normal q, k and v of 64 features, elu + 1, bidirectional (seed 19): the "
-                 "result at positions 0 to 63 and at 1000 to 1063, features turned in the "
-                 "numerator alone (RoFormer, equation 19)",
-                 "only differences of positions count", turned <= rounding,
+      as_claimed("linear attention over 64 normal q, k and v of 64 features, elu + 1, "
+                 "bidirectional (seed 19), at positions 0 to 63 and 1000 to 1063; features turn "
+                 "in the numerator alone (RoFormer, equation 19)",
+                 "the result depends on differences of positions alone", turned <= rounding,
                  {{"largest difference", turned, {0, rounding}}}),
       beyond("the same with q and k turned before the feature map",
-             "only differences of positions count", before <= rounding,
+             "the result depends on differences of positions alone", before <= rounding,
              {{"largest difference", before, {0.01, 10}}}),
       aside("weights of equation 19 over 64, 512 and 2048 tokens",
             "the price: weights turn negative, and rows no longer sum to 1",
@@ -121,10 +121,10 @@ std::vector<Evidence> kept_gradients() {
                     rows_at(plain_frequencies(), 5000), {.direction = Direction::transpose}));
   const double ratio = std::sqrt(dot(passed, passed) / dot(gradient, gradient));
   return {
-      aside("length of a gradient of 128 features through the rotation at position 5000, divided "
+      aside("length of a gradient of 128 features after the rotation at position 5000, divided "
             "by its length before (seed 18)",
-            "a rotation neither lets gradients grow nor vanish, which is all that its "
-            "orthogonality says about training",
+            "a rotation keeps the length of gradients; its orthogonality says no more about "
+            "training",
             std::abs(ratio - 1) <= 1e-14, {{"ratio of lengths", ratio, about(1, 1e-14)}})};
 }
 
@@ -141,11 +141,11 @@ std::vector<Evidence> used_by() {
   const double llama = rotating_share("llama-3.1-8b");
   const double mistral = rotating_share("mistral-7b-v0.1");
   return {
-      as_claimed("share of the layers that rotate, of the configs llama-3.1-8b and mistral-7b-v0.1 "
+      as_claimed("share of layers that rotate in the configs llama-3.1-8b and mistral-7b-v0.1 "
                  "(`rotary models show NAME`)",
-                 "every layer does", llama == 1 && mistral == 1,
+                 "every layer rotates", llama == 1 && mistral == 1,
                  {{"llama-3.1-8b", llama, exactly(1)}, {"mistral-7b-v0.1", mistral, exactly(1)}}),
-      aside("the same of bert-base-multilingual", "not every model does",
+      aside("the same share in bert-base-multilingual", "not every model rotates",
             rotating_share("bert-base-multilingual") == 0,
             {{"bert-base-multilingual", rotating_share("bert-base-multilingual"), exactly(0)}})};
 }
@@ -156,16 +156,16 @@ std::vector<Claim> model_claims() {
   using enum Verdict;
   return {
       {19, "linear-attention", "rotary embedding works with linear attention", holds_only_if,
-       "features are turned after the feature map and in the numerator alone; weights then turn "
-       "negative and their sums shrink as the context grows",
+       "features turn after the feature map, and in the numerator alone. Some weights then "
+       "become negative, and their sums shrink as the context grows",
        linear_attention,
        Publications{{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 "
                      "and 1.21 at 97k (read off the figure)",
                      "Su et al. 2021, arXiv 2104.09864, figure 3"}},
        Experiments{"e5-linear-attention"}},
       {18, "convergence", "rotary embedding trains faster", needs_training,
-       "rotary-lab trains it; published losses are lower at equal steps in language models, and "
-       "equal where both were trained to the end",
+       "rotary-lab trains it. Published losses of language models are lower at equal steps, and "
+       "equal at the end of training",
        kept_gradients,
        Publications{{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 "
                      "learned; 1.4 billion, 8k steps: 2.173, 2.223, 2.240",
@@ -177,22 +177,23 @@ std::vector<Claim> model_claims() {
                      "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
        Experiments{"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
       {26, "stable", "rotary embedding makes training more stable", needs_training,
-       "rotary-lab trains at several learning rates; a rotation passes gradients on as long as "
-       "they "
-       "were, and bounds no score: models that rotate have diverged",
+       "rotary-lab trains at several learning rates. A rotation keeps the length of gradients "
+       "but bounds no score: models that rotate have diverged",
        kept_gradients,
        Publications{{"PaLM, which rotates: the loss of the largest model spiked about 20 times, "
                      "in spite of clipped gradients",
                      "Chowdhery et al. 2022, arXiv 2204.02311, 5.1"},
-                    {"small models that rotate diverge at high learning rates, where scores grow; "
-                     "norms of q and k are what helps",
+                    {"small models that rotate diverge at high learning rates, where scores "
+                     "grow; normalising q and k helps",
                      "Wortsman et al. 2023, arXiv 2309.14322, 3.1"},
-                    {"orthogonality ensures stability while positions are encoded: said, and not "
-                     "measured",
+                    {"orthogonality ensures stability while positions are encoded (stated, not "
+                     "measured)",
                      "Su et al. 2021, arXiv 2104.09864, 3.2.2"}},
        Experiments{"e1-learning-rates", "e1-stability"}},
       {21, "used-by", "PaLM, Llama and Mistral use rotary embedding", holds,
-       "as their configs say; PaLM, which has no public config, by its paper", used_by,
+       "the configs of Llama and Mistral say so, and the paper of PaLM, which has no public "
+       "config",
+       used_by,
        Publications{{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},
   };
 }

@@ -46,7 +46,7 @@ Evidence keys_when_appending(Setting setting, std::vector<Number> numbers) {
   return judged(setting,
                 "share of the elements of 256 rotated keys that change when the context grows from "
                 "4096 to 8192 tokens (128 features, seed 6)",
-                "none changes", std::move(numbers),
+                "no element changes", std::move(numbers),
                 [](const Number& number) { return number.value == 0; });
 }
 
@@ -168,18 +168,18 @@ std::vector<Evidence> same_distance() {
   const auto [early, late] = weights_at_one_distance();
   return {as_claimed("random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
                      "131072, 2^20 and 2^31, in double (seed 7)",
-                     "the scores are equal within what double rounds", spread <= bound,
+                     "the scores are equal within the rounding of double", spread <= bound,
                      {{"largest difference", spread, {0, bound}}}),
           beyond("200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 angles "
                  "of Transformers (seed 8): difference from the exact score",
                  "the scores are equal within 1e-4", at_131k <= 1e-4,
                  {{"at 131,072 tokens", at_131k, {1.3e-3, 3.3e-3}},
                   {"at 1,048,576 tokens", at_1m, {8e-3, 2.8e-2}}}),
-          beyond("attention weights of the same q and k 7 tokens apart, as 16th and as 256th token "
-                 "(seed 9)",
+          beyond("attention weights of equal q and k, 7 tokens apart; the query is token 16 or "
+                 "token 255 (seed 9)",
                  "the weights are equal within 1 %", std::abs(late / early - 1) <= 0.01,
-                 {{"weight, 16th token", early, {0, 1}},
-                  {"weight of the 256th / of the 16th", late / early, {0, 0.5}}})};
+                 {{"weight for token 16", early, {0, 1}},
+                  {"weight for token 255 / for token 16", late / early, {0, 0.5}}})};
 }
 
 double norm_ratio(const Rotations& rotations) {
@@ -198,7 +198,7 @@ Evidence norms(Setting setting, std::vector<Number> numbers) {
   return judged(setting,
                 "length of a vector of 128 features after rotating it to position 5000, divided by "
                 "its length before, in double (seed 10)",
-                "1 within 1e-14", std::move(numbers),
+                "the ratio is 1 within 1e-14", std::move(numbers),
                 [](const Number& number) { return std::abs(number.value - 1) <= rounding; });
 }
 
@@ -227,15 +227,14 @@ std::vector<Claim> rotary_claims() {
   return {
       {6, "cache-stable",
        "rotated keys of earlier tokens stay as they are when tokens are appended", holds_only_if,
-       "frequencies do not depend on the length of the context; dynamic NTK's and LongRoPE's do, "
-       "so cached keys become wrong when it grows (shift() corrects them)",
+       "frequencies do not depend on the length of the context. Those of dynamic NTK and "
+       "LongRoPE do, so cached keys become wrong when it grows (shift() corrects them)",
        cache_stable,
-       Publications{{"keys are to be cached before rotary embedding where frequencies change",
+       Publications{{"keys must be cached before rotary embedding if frequencies change",
                      "Peng et al. 2023, YaRN, arXiv 2309.00071"}}},
-      {7, "same-distance",
-       "two tokens at one distance have the same dot product, whatever their positions are",
+      {7, "same-distance", "two tokens at one distance have the same dot product at all positions",
        holds_only_if,
-       "q and k are the same and angles are exact; the error of float32 angles grows with the "
+       "q and k stay the same and angles are exact. The error of float32 angles grows with the "
        "position, and an attention weight depends on all other keys",
        same_distance},
       {8, "norm", "rotary embedding keeps the length of q and k", holds_only_if,

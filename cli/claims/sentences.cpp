@@ -235,8 +235,8 @@ Evidence another_sentence() {
   const Given other = given(exclamation, encoding, 0);
   const double scores = std::abs(one.difference() - other.difference());
   return aside(
-      "RoPE, 'You know Warriors beat Celtics ?' beside 'Warriors beat Celtics , that is "
-      "great !': what 'Warriors' gives to 'Celtics'",
+      "RoPE, 'You know Warriors beat Celtics ?' and 'Warriors beat Celtics , that is great !': "
+      "the score and the weight of 'Celtics' for the query 'Warriors'",
       "scores are the same in both sentences, weights are not: softmax divides by the "
       "other words",
       scores <= rounding && std::abs(one.celtics / other.celtics - 1) > 0.01,
@@ -295,8 +295,8 @@ std::vector<Claim> sentence_claims() {
        "still get attention",
        clip_is_a_window},
       {24, "relative-matters",
-       "absolute positions matter less than relative ones: two words score alike wherever their "
-       "sentence stands",
+       "absolute positions matter less than relative ones: two words have the same score "
+       "wherever their sentence is",
        holds_only_if,
        "the encoding is relative; scores of learned and sinusoidal positions change with every "
        "move, and FIRE's beyond its threshold; only training shows whether this helps a model",

@@ -44,7 +44,7 @@ Evidence bound_of_roformer(const Frequencies& frequencies) {
     return plot::decay_bound({rows.cos<double>(0, 0), rows.sin<double>(0, 0)});
   };
   return aside("RoFormer's bound B(r), 128 features, base 10000 (its figure 2)",
-               "an upper bound, which rises as well as falls and does not go to 0",
+               "it is an upper bound that rises and falls, and does not go to 0",
                bound(51) > bound(50) && bound(246) > bound(236),
                {{"B(0)", bound(0), about(32.5, 1e-9)},
                 {"B(8)", bound(8), about(19.8174, 5e-5)},
@@ -72,7 +72,7 @@ std::vector<Evidence> decay() {
     ahead.push_back(aligned[static_cast<std::size_t>(std::abs(r - 100))]);
   const auto peak = static_cast<double>(std::ranges::max_element(ahead) - ahead.begin());
   const std::string octaves =
-      "means over distances of 1, 2 to 3, 4 to 7, ..., 512 to 1023 fall each time";
+      "means over distances of 1, 2 to 3, 4 to 7, ..., 512 to 1023 fall at each step";
   return {
       as_claimed("q = k, all pairs of equal length, 128 features: cosine of the two", octaves,
                  falls(trend),
@@ -83,10 +83,10 @@ std::vector<Evidence> decay() {
              falls(aligned),
              {{"largest rise", largest_rise(std::span(aligned).first(1001)), about(0.2544, 5e-4)}}),
       beyond("1000 random q and k, scores / sqrt(d) of deviation 1 (seed 11)",
-             "means at 1, 2, 4, ..., 512 tokens fall each time", falls(random),
+             "means at 1, 2, 4, ..., 512 tokens fall at each step", falls(random),
              {{"mean at 1", random.front(), about(0, 0.13)},
               {"mean at 512", random.back(), about(0, 0.13)}}),
-      beyond("a k that is q turned on by 100 tokens", octaves, falls(octave_means(ahead)),
+      beyond("k is q turned by 100 tokens", octaves, falls(octave_means(ahead)),
              {{"distance of the highest score", peak, exactly(100)}}),
       bound_of_roformer(frequencies)};
 }
@@ -115,7 +115,7 @@ Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
 Evidence closer_in(std::string computed, const std::vector<Number>& shares) {
   constexpr double hardly_ever = 0.1;
   const auto seldom = [](const Number& share) { return share.value < hardly_ever; };
-  return as_claimed(std::move(computed), "fewer than 1 in 10, in some of these",
+  return as_claimed(std::move(computed), "the share is below 1 in 10 in some case",
                     std::ranges::any_of(shares, seldom), shares);
 }
 
@@ -140,10 +140,10 @@ std::vector<Evidence> high_dimension() {
   of_all.push_back({"512 features, distance 10",
                     closer_after(10, random_pairs(12, 512, 5000)).share,
                     about(0.5, 2 * four_deviations_of_20k)});
-  return {closer_in("20000 random q and k (5000 of 512 features), one of them turned by a distance "
-                    "(seed 12): share of the pairs whose score is higher then",
+  return {closer_in("20000 random q and k (5000 of 512 features), q turned by a distance (seed "
+                    "12): share of pairs with a higher score afterwards",
                     of_all),
-          closer_in("the same of the pairs whose score was negative", of_negative)};
+          closer_in("the same for pairs with a negative score before", of_negative)};
 }
 
 // cases: number of features, expected rise.
@@ -158,8 +158,9 @@ Evidence rises_within_1000(Setting setting,
   }
   return judged(setting,
                 "cosine of q = k against the distance, 0 to 1000, base 10000: how far it rises "
-                "above what it had fallen to",
-                "by at most 0.01", numbers, [](const Number& rise) { return rise.value <= 0.01; });
+                "above its lowest earlier value",
+                "it rises by at most 0.01", numbers,
+                [](const Number& rise) { return rise.value <= 0.01; });
 }
 
 std::vector<Evidence> bumps() {
@@ -227,7 +228,7 @@ Evidence first_zeros() {
   const double of_128 = first(128, 2000);
   const double of_4096 = first(4096, 6000);
   return aside("q = k, base 10000: the first distance whose cosine is negative",
-               "it comes long before the base, the sooner the fewer features there are",
+               "it is far below the base, and smaller with fewer features",
                of_64 < of_128 && of_128 < of_4096 && of_4096 < usual_base,
                {{"64 features", of_64, exactly(725)},
                 {"128 features", of_128, exactly(1707)},
@@ -258,8 +259,8 @@ std::vector<Evidence> rises_again() {
            {"middle of its window", middle(least), about(15394, 60)},
            {"largest mean after it", *most, about(0.0293, 5e-4)},
            {"middle of that window", middle(most), about(46224, 60)}}),
-      beyond("2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean of the "
-             "second of these windows less that of the first",
+      beyond("2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean over the "
+             "second of these windows minus the mean over the first",
              "it rises by more than 0.05 beyond the base", random > rises_by,
              {{"mean rise", random, about(0, rises_by)}}),
       first_zeros()};
@@ -330,26 +331,26 @@ std::vector<Claim> similarity_claims() {
   return {
       {9, "decay", "nearby tokens get higher weights: attention falls with the distance",
        holds_only_if,
-       "q and k point the same way, and as a trend over wide ranges: of random q and k the mean is "
-       "0 at every distance, and for any distance some k scores highest",
+       "q and k point the same way, as a trend over wide ranges. The mean score of random q and "
+       "k is 0 at every distance, and for any distance some k scores highest there",
        decay,
-       Publications{{"for any query and any distance there is a key whose score is highest there; "
-                     "of normal q and k the expected score is 0 at every distance",
+       Publications{{"for any query and any distance some key has its highest score there; the "
+                     "expected score of normal q and k is 0 at every distance",
                      "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
                     {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
       {10, "high-dimension", "in high dimension a rotation hardly ever brings two vectors closer",
        fails,
-       "it brings half of all pairs closer in any dimension, since each pair of features turns in "
-       "a plane of its own, and more than half of those that began far apart",
+       "it brings half of all pairs closer in any dimension, because each pair of features turns "
+       "in its own plane, and more than half of those with a negative score before",
        high_dimension},
       {12, "bumps", "the similarity curve has bumps in theory and is well behaved in practice",
        holds_only_if,
-       "\"practice\" divides exponents by d_model, say 4096, instead of the head's 64 to 256 "
-       "features, which no model does: of a head the bumps stay",
+       "\"practice\" divides exponents by d_model, say 4096, in place of the head's 64 to 256 "
+       "features. No model does so, and with the features of a head the bumps stay",
        bumps},
       {13, "rises-again", "beyond the base similarity rises again", holds_only_if,
-       "q and k point the same way and ripples are averaged out, from about 1.5 times the base on; "
-       "of random q and k there is nothing to rise",
+       "q and k point the same way and ripples are averaged out, from about 1.5 times the base "
+       "on. The mean score of random q and k stays 0",
        rises_again},
       {14, "clipped-angle", "clipping the angles makes similarity fall strictly with the distance",
        holds_only_if,
