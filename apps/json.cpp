@@ -8,8 +8,6 @@
 #include <cstdint>
 
 #include "apps/printable.hpp"
-#include "apps/utf8.hpp"
-
 namespace rotary::cli {
 namespace {
 
@@ -81,21 +79,9 @@ double rounded_to_digits(double number, int significant_digits) {
 }
 
 std::string printed(const Json& document) {
-  const std::string dumped = document.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string text;
-  text.reserve(dumped.size() + 1);
-  for (std::string_view rest = dumped; !rest.empty();) {
-    const std::size_t plain = plain_ascii_length(rest);
-    text += rest.substr(0, plain);
-    rest.remove_prefix(plain);
-    if (rest.empty()) break;
-    // Other characters occur only in strings, where an escape means the same.
-    const std::string_view sequence = rest.substr(0, utf8_sequence_length(rest));
-    const char32_t code_point = code_point_of(sequence);
-    text += is_obeyed(code_point) ? json_escape(code_point) : std::string(sequence);
-    rest.remove_prefix(sequence.size());
-  }
-  return text + '\n';
+  // Obeyed characters occur only in strings, where an escape means the same.
+  return escaped(document.dump(-1, ' ', false, Json::error_handler_t::replace), {}, json_escape) +
+         '\n';
 }
 
 }  // namespace rotary::cli

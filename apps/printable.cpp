@@ -28,7 +28,20 @@ constexpr std::array<CodePoints, 24> obeyed = {{
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0001, 0xE0001}, {0xE0020, 0xE007F},
 }};
 
-std::string shown(std::string_view text, std::string_view kept) {
+std::string text_escape(char32_t code_point) {
+  const auto number = static_cast<std::uint32_t>(code_point);
+  return number <= 0xFFFF ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
+}
+
+}  // namespace
+
+bool is_obeyed(char32_t code_point) noexcept {
+  if ((code_point & 0xFFFE) == 0xFFFE) return true;
+  const auto* const range = std::ranges::lower_bound(obeyed, code_point, {}, &CodePoints::last);
+  return range != obeyed.end() && range->first <= code_point;
+}
+
+std::string escaped(std::string_view text, std::string_view kept, std::string (*escape)(char32_t)) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
@@ -40,27 +53,16 @@ std::string shown(std::string_view text, std::string_view kept) {
     const std::string_view sequence = text.substr(0, std::max<std::size_t>(length, 1));
     if (length == 0)
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(sequence[0]));
-    else if (kept.find(sequence) != std::string_view::npos || !is_obeyed(code_point_of(sequence)))
-      result += sequence;
-    else if (const auto number = static_cast<std::uint32_t>(code_point_of(sequence));
-             number <= 0xFFFF)
-      result += fmt::format("\\u{:04x}", number);
+    else if (kept.find(sequence) == std::string_view::npos && is_obeyed(code_point_of(sequence)))
+      result += escape(code_point_of(sequence));
     else
-      result += fmt::format("\\U{:08x}", number);
+      result += sequence;
     text.remove_prefix(sequence.size());
   }
   return result;
 }
 
-}  // namespace
-
-bool is_obeyed(char32_t code_point) noexcept {
-  if ((code_point & 0xFFFE) == 0xFFFE) return true;
-  const auto* const range = std::ranges::lower_bound(obeyed, code_point, {}, &CodePoints::last);
-  return range != obeyed.end() && range->first <= code_point;
-}
-
-std::string printable(std::string_view text) { return shown(text, {}); }
+std::string printable(std::string_view text) { return escaped(text, {}, text_escape); }
 
 std::string shown_name(std::string_view name) {
   constexpr std::size_t longest = 80;
@@ -77,6 +79,6 @@ std::string shown_message(std::string_view message) {
                      message.substr(end));
 }
 
-std::string printable_lines(std::string_view text) { return shown(text, "\n"); }
+std::string printable_lines(std::string_view text) { return escaped(text, "\n", text_escape); }
 
 }  // namespace rotary::cli

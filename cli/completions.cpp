@@ -143,19 +143,6 @@ std::string zsh_script(std::span<const CommandFacts> commands,
       names, fmt::join(cards, " "), cases);
 }
 
-std::string fish_option(std::string_view condition, const OptionFacts& option) {
-  std::string line = fmt::format("complete -c rotary -n '{}'", condition);
-  for (const std::string& name : option.names) {
-    line += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
-                                   : fmt::format(" -s {}", name.substr(1));
-  }
-  if (!option.value.empty()) line += " -r";
-  if (const std::string choices = choices_of(option); !choices.empty()) {
-    line += fmt::format(" -f -a '{}'", choices);
-  }
-  return line + fmt::format(" -d '{}'\n", single_quoted(option.help));
-}
-
 std::string fish_script(std::span<const CommandFacts> commands,
                         std::span<const std::string_view> cards) {
   std::string text;
@@ -169,7 +156,16 @@ std::string fish_script(std::span<const CommandFacts> commands,
       text += fmt::format("complete -c rotary -n '{}' -f -a {} -d '{}'\n", condition, each->name,
                           single_quoted(each->summary));
     }
-    for (const OptionFacts& option : command.options) text += fish_option(condition, option);
+    for (const OptionFacts& option : command.options) {
+      text += fmt::format("complete -c rotary -n '{}'", condition);
+      for (const std::string& each : option.names)
+        text += each.starts_with("--") ? fmt::format(" -l {}", each.substr(2))
+                                       : fmt::format(" -s {}", each.substr(1));
+      if (!option.value.empty()) text += " -r";
+      if (const std::string choices = choices_of(option); !choices.empty())
+        text += fmt::format(" -f -a '{}'", choices);
+      text += fmt::format(" -d '{}'\n", single_quoted(option.help));
+    }
     if (takes_config(command)) {
       text += fmt::format("complete -c rotary -n '{}' -a '{}'\n", condition, fmt::join(cards, " "));
     }

@@ -30,17 +30,6 @@ std::string layer_types_text(const ModelSpec& model) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::size_t rotary_of_layer(const ModelSpec& model, std::int64_t layer) {
-  require(!model.layers.empty(),
-          "--layer needs a config with num_hidden_layers, and this one has none");
-  require(layer >= 0 && std::cmp_less(layer, model.layers.size()),
-          "--layer must be one of 0 to {}, got {}", model.layers.size() - 1, layer);
-  const ModelLayer& chosen = model.layers[static_cast<std::size_t>(layer)];
-  if (chosen.encoding == LayerEncoding::rotary) return chosen.rotary;
-  fail(ExitCode::unsupported, "layer {} has no rotary embedding: {}", layer,
-       to_string(chosen.encoding));
-}
-
 bool is_file_or_folder(const std::string& path) {
   std::error_code error;
   return path == "-" || std::filesystem::symlink_status(path, error).type() !=
@@ -170,7 +159,16 @@ DialectReading reading_of(const ConfigFile& config, const std::string& path_or_c
 
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
   require(!choice.layer || !choice.layer_type, "--layer and --layer-type exclude each other");
-  if (choice.layer) return rotary_of_layer(model, *choice.layer);
+  if (choice.layer) {
+    require(!model.layers.empty(),
+            "--layer needs a config with num_hidden_layers, and this one has none");
+    require(*choice.layer >= 0 && std::cmp_less(*choice.layer, model.layers.size()),
+            "--layer must be one of 0 to {}, got {}", model.layers.size() - 1, *choice.layer);
+    const ModelLayer& chosen = model.layers[static_cast<std::size_t>(*choice.layer)];
+    if (chosen.encoding == LayerEncoding::rotary) return chosen.rotary;
+    fail(ExitCode::unsupported, "layer {} has no rotary embedding: {}", *choice.layer,
+         to_string(chosen.encoding));
+  }
   if (choice.layer_type) {
     const auto chosen =
         std::ranges::find(model.rotary, choice.layer_type, &ModelRotary::layer_type);

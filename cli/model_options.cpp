@@ -119,6 +119,10 @@ Value<ConfigOverride> setting() {
           }};
 }
 
+bool is_rope(const ModelOptions& options) {
+  return options.config == rope_name && !names_config(options.config);
+}
+
 ModelSpec model_of_settings(const ModelOptions& options) {
   std::vector<ConfigOverride> settings = options.resolving.overrides;
   require(!settings.empty(), "{} takes its numbers by --set: head_dim, base and pairing at least",

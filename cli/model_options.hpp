@@ -33,6 +33,9 @@ void declare_model_options(OptionParser& parser, ModelOptions& options);
 inline constexpr std::string_view rope_name = "rope";
 inline constexpr std::string_view xpos_name = "xpos";
 
+// True for the name rope, unless a file has it.
+[[nodiscard]] bool is_rope(const ModelOptions& options);
+
 // Makes a spec from --set alone (rotary/spec_json.hpp). options.config is its name.
 [[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
 

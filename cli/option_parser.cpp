@@ -39,9 +39,9 @@ DeclaredOption OptionParser::add_stored(const std::string& form, std::string hel
   return DeclaredOption(*option);
 }
 
-void OptionParser::add(std::string_view form, bool& target, std::string help) {
+void OptionParser::add_flag(std::string_view form, std::string help, std::function<void()> store) {
   const CLI::Option* flag = app_->add_flag(std::string(form))->description(std::move(help));
-  stores_.emplace_back(flag, [&target](const auto&, const auto&) { target = true; });
+  stores_.emplace_back(flag, [set = std::move(store)](const auto&, const auto&) { set(); });
 }
 
 void OptionParser::replace_help(const std::string& name, std::string help) {

@@ -64,7 +64,10 @@ class OptionParser {
   DeclaredOption add(std::string_view form, Target& target, std::string help) {
     return add(form, target, Value<std::string>{.name = "", .read = as_it_is}, std::move(help));
   }
-  void add(std::string_view form, bool& target, std::string help);
+  void add(std::string_view form, bool& target, std::string help) {
+    add_flag(form, std::move(help), [&target] { target = true; });
+  }
+  void add_flag(std::string_view form, std::string help, std::function<void()> store);
 
   // Passes its values on one by one, in the order of all options on the command line.
   enum class Repeats { no, yes };

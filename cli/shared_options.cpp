@@ -17,30 +17,31 @@ void OutputOption::check(std::initializer_list<std::string_view> endings) const 
   const auto ends = [this](std::string_view ending) { return path->ends_with(ending); };
   require(endings.size() == 0 || std::ranges::any_of(endings, ends),
           "--out must end in {}, got '{}'", fmt::join(endings, " or "), *path);
-  check_outputs(std::span(&*path, 1), overwrite());
+  check_outputs(std::span(&*path, 1), overwrite);
 }
 
 void OutputOption::write(std::string_view bytes) const {
   if (!path) return;
   const StreamedFile file{.path = *path, .fill = [bytes](const Write& write) { write(bytes); }};
-  write_files(std::span(&file, 1), overwrite());
+  write_files(std::span(&file, 1), overwrite);
 }
 
 void OutputOption::write(const NpyView& array) const {
   if (!path) return;
   const StreamedFile file{.path = *path,
                           .fill = [&](const Write& write) { write_npy(array, write); }};
-  write_files(std::span(&file, 1), overwrite());
+  write_files(std::span(&file, 1), overwrite);
 }
 
 DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help) {
-  declare_force(parser, output.force);
+  declare_force(parser, output.overwrite);
   parser.only({"--force"}, "--out", {"--out"});
   return parser.add("-o,--out FILE", output.path, std::move(help));
 }
 
-void declare_force(OptionParser& parser, bool& force) {
-  parser.add("--force", force, "replace an output that exists");
+void declare_force(OptionParser& parser, Overwrite& overwrite) {
+  parser.add_flag("--force", "replace an output that exists",
+                  [&overwrite] { overwrite = Overwrite::allow; });
 }
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type) {

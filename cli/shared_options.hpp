@@ -18,11 +18,7 @@ namespace rotary::cli {
 // --out and --force, for commands that write at most one file.
 struct OutputOption {
   std::optional<std::string> path;
-  bool force = false;
-
-  [[nodiscard]] Overwrite overwrite() const noexcept {
-    return force ? Overwrite::allow : Overwrite::refuse;
-  }
+  Overwrite overwrite = Overwrite::refuse;
   // Fails if the file could not be written or does not end in one of the endings (if any).
   void check(std::initializer_list<std::string_view> endings = {}) const;
   // Does nothing without --out.
@@ -31,7 +27,7 @@ struct OutputOption {
 };
 
 DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help);
-void declare_force(OptionParser& parser, bool& force);
+void declare_force(OptionParser& parser, Overwrite& overwrite);
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type);
 

@@ -43,21 +43,17 @@ struct Arguments {
   BenchOptions common;
 };
 
-bench::AttentionHeads shape_of(const Arguments& arguments) {
+// Without --tokens and --decode, the usual sizes of prefill and decode.
+std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   const std::int64_t heads = arguments.heads;
   const std::int64_t key_heads = arguments.kv_heads.value_or(heads);
   require(key_heads <= heads, "--kv-heads must be in [1, {}], got {}", heads, key_heads);
   require(heads % key_heads == 0, "--heads must be a multiple of --kv-heads, got {} and {}", heads,
           key_heads);
-  return {.heads = heads,
-          .key_heads = key_heads,
-          .head_dim = arguments.head_dim,
-          .dtype = arguments.dtype};
-}
-
-// Without --tokens and --decode, the usual sizes of prefill and decode.
-std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
-  AttentionGroup like{.shape = shape_of(arguments),
+  AttentionGroup like{.shape = {.heads = heads,
+                                .key_heads = key_heads,
+                                .head_dim = arguments.head_dim,
+                                .dtype = arguments.dtype},
                       .encodings = {&bench::bench_encodings().front()}};
   // Each encoding once. The first is "none", the baseline.
   for (const BenchEncoding* const encoding : arguments.encodings)
@@ -102,18 +98,6 @@ void check_memory(const std::vector<AttentionGroup>& groups, std::int64_t limit)
             "the tensors and what verifies them must fit in {} MiB (--memory, or half of what is "
             "free), got {} MiB for {} of {} tokens",
             limit >> 20, needed >> 20, to_string(group.step), group.tokens);
-  }
-}
-
-void refuse_wrong(const bench::GroupMeasurement& group) {
-  for (const bench::AttentionMeasurement& line : group.lines) {
-    const bench::AttentionVerification& found = line.verification;
-    if (found.wrong == 0) continue;
-    fail(ExitCode::check_failed,
-         "{}: every element must be within its bound, got {} of {} beyond it; the largest error is "
-         "{:.4g} times its bound, at query {}, head {}, feature {}; it was not timed",
-         describe(line.line), found.wrong, found.elements, found.worst, found.worst_query,
-         found.worst_head, found.worst_feature);
   }
 }
 
@@ -262,7 +246,16 @@ Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
                                }});
     const std::string subject = fmt::format("{} of {} tokens", to_string(group.step), group.tokens);
     const GroupMeasurement found = value_or_fail(std::move(measurement), subject);
-    refuse_wrong(found);
+    for (const AttentionMeasurement& line : found.lines) {
+      const bench::AttentionVerification& errors = line.verification;
+      if (errors.wrong == 0) continue;
+      fail(ExitCode::check_failed,
+           "{}: every element must be within its bound, got {} of {} beyond it; the largest error "
+           "is "
+           "{:.4g} times its bound, at query {}, head {}, feature {}; it was not timed",
+           describe(line.line), errors.wrong, errors.elements, errors.worst, errors.worst_query,
+           errors.worst_head, errors.worst_feature);
+    }
     return group_json(found);
   });
 }

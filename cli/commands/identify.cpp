@@ -205,14 +205,6 @@ IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options)
       .found = identify_tables(cosines, sines, options), .layout = {}, .config = a.model.config};
 }
 
-ExitCode code_of(const IdentifyAnswer& answer) {
-  const Verdict verdict = answer.found.verdict;
-  const Parting parting = answer.other ? answer.other->parting : Parting::none;
-  if (verdict == Verdict::another_cause || parting == Parting::more) return ExitCode::check_failed;
-  const bool is_unexplained = verdict == Verdict::unexplained || parting == Parting::unknown;
-  return is_unexplained ? ExitCode::unexplained : ExitCode::ok;
-}
-
 Answer run(const Arguments& a, OutputForm form) {
   check_arguments(a);
   const IdentifyOptions options = options_of(a);
@@ -227,7 +219,13 @@ Answer run(const Arguments& a, OutputForm form) {
         "the config is a GGUF file, whose converter reordered the rows of q and k: a trace of "
         "Transformers has the checkpoint's order, and needs its config.json");
   if (a.other) answer.other = identify_other(a, options, answer);
-  const ExitCode code = code_of(answer);
+  const Verdict verdict = answer.found.verdict;
+  const Parting parting = answer.other ? answer.other->parting : Parting::none;
+  const bool is_wrong = verdict == Verdict::another_cause || parting == Parting::more;
+  const bool is_unexplained = verdict == Verdict::unexplained || parting == Parting::unknown;
+  const ExitCode code = is_wrong         ? ExitCode::check_failed
+                        : is_unexplained ? ExitCode::unexplained
+                                         : ExitCode::ok;
   if (form == OutputForm::json) return {printed(identification_json(answer)), code};
   return {identification_text(answer), code};
 }

@@ -20,22 +20,6 @@ constexpr std::size_t label_width = 18;
 constexpr std::size_t text_width = 64;  // after the label
 constexpr std::size_t line_width = 88;
 
-// Resolved without options such as --set, which are for the language model.
-std::vector<InspectedPart> other_parts(const std::string& config) {
-  std::vector<InspectedPart> parts;
-  const auto found = model_parts(config);
-  for (std::size_t i = 1; found && i < found->size(); ++i) {
-    InspectedPart part{.info = (*found)[i]};
-    auto model = resolve(config, {.part = part.info.part});
-    if (model)
-      part.model = *std::move(model);
-    else
-      part.error = model.error().message;
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
 // The summary of a tower, a line each: "heads of 80 features, half, base 10000".
 std::vector<std::string> part_words(const InspectedPart& part) {
   if (!part.model) return {"not described: " + printable(part.error)};
@@ -59,7 +43,18 @@ Inspection inspect(const ModelOptions& options) {
   Inspection found{.model = model_of(config, options.config, resolving),
                    .context_tokens = resolving.context_tokens,
                    .part = resolving.part};
-  if (!options.names_part && !config.gguf) found.parts = other_parts(config.json);
+  // The other parts are resolved without options such as --set, which are for the language model.
+  if (!options.names_part && !config.gguf) {
+    const auto parts = model_parts(config.json);
+    for (std::size_t i = 1; parts && i < parts->size(); ++i) {
+      InspectedPart& part = found.parts.emplace_back(InspectedPart{.info = (*parts)[i]});
+      auto model = resolve(config.json, {.part = part.info.part});
+      if (model)
+        part.model = *std::move(model);
+      else
+        part.error = model.error().message;
+    }
+  }
   for (const ModelRotary& rotary : found.model.rotary) {
     const auto context =
         found.context_tokens ? found.context_tokens : rotary.trained_context_tokens;

@@ -19,12 +19,9 @@ struct Arguments {
   std::optional<Pairing> from, to;
   HeadCounts heads;
   std::vector<ConfigOverride> settings;
-  bool force = false;
+  Overwrite overwrite = Overwrite::refuse;
 
   [[nodiscard]] bool is_index() const { return weights.ends_with(".json"); }
-  [[nodiscard]] Overwrite overwrite() const noexcept {
-    return force ? Overwrite::allow : Overwrite::refuse;
-  }
 };
 
 // The two orders of rows. A model with pairing interleaved_to_half has its rows in the interleaved
@@ -140,8 +137,8 @@ std::string run_permute(const Arguments& arguments, OutputForm form) {
   if (arguments.is_index()) folder.emplace(*arguments.out);
   std::vector<std::string> outputs;
   for (const WeightFile& file : permutation.files) outputs.push_back(file.out);
-  check_outputs(outputs, arguments.overwrite());
-  permute(checkpoint, permutation, arguments.overwrite());
+  check_outputs(outputs, arguments.overwrite);
+  permute(checkpoint, permutation, arguments.overwrite);
   return form == OutputForm::json ? printed(json_of(permutation))
                                   : text_of(permutation, arguments, checkpoint.model);
 }
@@ -166,7 +163,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
              "heads of keys, for fused weights (as the config says)");
   parser.add("-o,--out PATH", arguments.out,
              "the file to write; for an index, the folder of the files");
-  declare_force(parser, arguments.force);
+  declare_force(parser, arguments.overwrite);
 }
 
 }  // namespace

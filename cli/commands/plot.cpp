@@ -112,7 +112,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("NAME", arguments.maker, one_by(&plot::FigureMaker::name, plot::figure_makers()),
              "which figure: --list says what there is");
   declare_request(parser, arguments.request);
-  declare_force(parser, arguments.output.force);
+  declare_force(parser, arguments.output.overwrite);
   parser.add("-o,--out FILE", arguments.output.path, "the picture, .svg or .png (NAME.svg)");
   parser.add("--theme", arguments.theme,
              one_named<plot::Theme>({{"light", plot::Theme::light}, {"dark", plot::Theme::dark}}),

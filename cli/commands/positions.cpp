@@ -20,19 +20,6 @@ struct Arguments {
   bool list = false;
 };
 
-MRopeConvention convention_of(const Arguments& arguments) {
-  const std::string& name = arguments.convention;
-  require(!name.empty(), "--as is required: how the model counts, such as qwen2.5-vl (--list)");
-  const auto named = m_rope_convention(name);
-  MRopeConvention convention =
-      named ? *named : choose_by(&MRopeConvention::name, "--as", name, m_rope_conventions());
-  convention.merge = arguments.merge.value_or(convention.merge);
-  convention.temporal_merge = arguments.temporal_merge.value_or(convention.temporal_merge);
-  convention.ids_per_second = arguments.ids_per_second.value_or(convention.ids_per_second);
-  convention.ids_per_chunk = arguments.ids_per_chunk.value_or(convention.ids_per_chunk);
-  return convention;
-}
-
 struct TokenRange {
   std::int64_t first = 0, end = 0;
 };
@@ -61,7 +48,16 @@ Answer make_answer(const Arguments& arguments) {
   require(!arguments.prompt.groups.empty(),
           "a prompt is required: --text N, --image ROWSxCOLUMNS, --video FRAMESxROWSxCOLUMNS@S, in "
           "its order");
-  Answer answer{.convention = convention_of(arguments), .options = arguments.prompt.options};
+  const std::string& name = arguments.convention;
+  require(!name.empty(), "--as is required: how the model counts, such as qwen2.5-vl (--list)");
+  const auto named = m_rope_convention(name);
+  MRopeConvention convention =
+      named ? *named : choose_by(&MRopeConvention::name, "--as", name, m_rope_conventions());
+  convention.merge = arguments.merge.value_or(convention.merge);
+  convention.temporal_merge = arguments.temporal_merge.value_or(convention.temporal_merge);
+  convention.ids_per_second = arguments.ids_per_second.value_or(convention.ids_per_second);
+  convention.ids_per_chunk = arguments.ids_per_chunk.value_or(convention.ids_per_chunk);
+  Answer answer{.convention = convention, .options = arguments.prompt.options};
   answer.tokens = value_or_fail(m_rope_token_count(arguments.prompt.groups, answer.convention));
   check_grids(arguments.prompt, answer.convention);
   check_printed_tokens(answer.tokens, arguments.output);
@@ -124,17 +120,6 @@ std::pair<double, double> range_of(const Answer& answer, std::int64_t axis,
   return std::visit(range, answer.ids);
 }
 
-TextRow line_of(const Answer& answer, const TokenRange& tokens, std::string group) {
-  TextRow line = {
-      range_text(static_cast<double>(tokens.first), static_cast<double>(tokens.end - 1)),
-      std::move(group)};
-  for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
-    const auto [lowest, highest] = range_of(answer, axis, tokens);
-    line.push_back(range_text(lowest, highest));
-  }
-  return line;
-}
-
 void add_lines(std::vector<TextRow>& lines, const Answer& answer, std::size_t group) {
   const TokenRange tokens = answer.tokens_of(group);
   const PromptOption& option = answer.options[group];
@@ -150,7 +135,13 @@ void add_lines(std::vector<TextRow>& lines, const Answer& answer, std::size_t gr
       i = parts.size() - 2;
       continue;
     }
-    lines.push_back(line_of(answer, parts[i], i == 0 ? name : ""));
+    const auto [first, end] = parts[i];
+    TextRow& line = lines.emplace_back(TextRow{
+        range_text(static_cast<double>(first), static_cast<double>(end - 1)), i == 0 ? name : ""});
+    for (std::int64_t axis = 0; axis < answer.convention.axes; ++axis) {
+      const auto [lowest, highest] = range_of(answer, axis, parts[i]);
+      line.push_back(range_text(lowest, highest));
+    }
   }
 }
 

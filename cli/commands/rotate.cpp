@@ -26,9 +26,7 @@ struct Arguments {
   std::optional<std::int64_t> first_position;
   std::optional<DType> dtype;
   LayerChoice layer;
-  bool force = false;
-
-  [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
+  Overwrite overwrite = Overwrite::refuse;
 };
 
 struct Job {
@@ -38,10 +36,6 @@ struct Job {
   Tensor tensor;
 };
 
-bool is_rope(const Arguments& arguments) {
-  return arguments.model.config == rope_name && !names_config(arguments.model.config);
-}
-
 // The checks that need no file.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
@@ -49,7 +43,7 @@ void check_arguments(const Arguments& arguments) {
   std::vector<std::string> outputs;
   if (arguments.out_q) outputs.push_back(*arguments.out_q);
   if (arguments.out_k) outputs.push_back(*arguments.out_k);
-  check_outputs(outputs, arguments.overwrite());
+  check_outputs(outputs, arguments.overwrite);
 }
 
 std::vector<Job> read_jobs(const Arguments& arguments) {
@@ -174,8 +168,8 @@ void check_head(const Job& job, const ModelRotary& rotary) {
 std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const ConfigFile config =
-      is_rope(arguments) ? ConfigFile{.json = "{}"} : read_config(arguments.model.config);
-  ModelSpec model = is_rope(arguments)
+      is_rope(arguments.model) ? ConfigFile{.json = "{}"} : read_config(arguments.model.config);
+  ModelSpec model = is_rope(arguments.model)
                         ? model_of_settings(arguments.model)
                         : model_of(config, arguments.model.config, arguments.model.resolving);
   print_warnings("rotate", model.warnings);
@@ -213,7 +207,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
     files.push_back({.path = job.output, .fill = [&job](const Write& write) {
                        write_npy(job.tensor.array.view(), write);
                      }});
-  write_files(files, arguments.overwrite());
+  write_files(files, arguments.overwrite);
   return summary;
 }
 
@@ -226,7 +220,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--k FILE", arguments.k, "keys: an NPY file");
   parser.add("--out-q FILE", arguments.out_q, "rotated queries");
   parser.add("--out-k FILE", arguments.out_k, "rotated keys");
-  declare_force(parser, arguments.force);
+  declare_force(parser, arguments.overwrite);
   parser
       .add("--layout", arguments.layout, one_of(all_layouts),
            "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
@@ -255,7 +249,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.together("--k", "--out-k");
   parser.exclusive("--first-position", "--positions");
   parser.only({"--part", "--layer", "--layer-type"}, "a config",
-              [&arguments] { return !is_rope(arguments); });
+              [&arguments] { return !is_rope(arguments.model); });
 }
 
 }  // namespace

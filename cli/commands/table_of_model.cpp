@@ -133,21 +133,6 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
   return json;
 }
 
-// Names the model's other encoding and the command that shows it.
-[[noreturn]] void fail_without_rotary(const ModelSpec& model) {
-  std::string reason = "the model has no rotary embedding";
-  if (!model.layers.empty()) {
-    const LayerEncoding encoding = model.layers.front().encoding;
-    reason += fmt::format(": its first layer has {}", to_string(encoding));
-    if (encoding == LayerEncoding::alibi) reason += " (`rotary table alibi`)";
-    if (encoding == LayerEncoding::t5_bias) reason += " (`rotary table t5`)";
-    if (encoding == LayerEncoding::sinusoidal)
-      reason += " (`rotary table transformer`, `whisper`, ...)";
-    if (encoding == LayerEncoding::learned) reason += " (`rotary encode --table`)";
-  }
-  throw Failure(ExitCode::unsupported, reason);
-}
-
 }  // namespace
 
 std::string table_of_model(const TableArguments& arguments, OutputForm form) {
@@ -155,7 +140,19 @@ std::string table_of_model(const TableArguments& arguments, OutputForm form) {
   const ModelSpec model = names_config(arguments.name()) ? read_model(arguments.model)
                                                          : model_of_settings(arguments.model);
   print_warnings("table", model.warnings);
-  if (model.rotary.empty()) fail_without_rotary(model);
+  if (model.rotary.empty()) {
+    std::string reason = "the model has no rotary embedding";
+    const auto encoding =
+        model.layers.empty() ? LayerEncoding::none : model.layers.front().encoding;
+    if (!model.layers.empty())
+      reason += fmt::format(": its first layer has {}", to_string(encoding));
+    if (encoding == LayerEncoding::alibi) reason += " (`rotary table alibi`)";
+    if (encoding == LayerEncoding::t5_bias) reason += " (`rotary table t5`)";
+    if (encoding == LayerEncoding::sinusoidal)
+      reason += " (`rotary table transformer`, `whisper`, ...)";
+    if (encoding == LayerEncoding::learned) reason += " (`rotary encode --table`)";
+    throw Failure(ExitCode::unsupported, reason);
+  }
   const Table table = make_table(arguments, model);
   const auto& path = arguments.output.path;
   if (path) arguments.output.write(file_of(table, *path));

@@ -52,38 +52,21 @@ struct OpenSafetensors {
       : file(path), start(value_or_fail(read_safetensors_start(file), path)) {}
 };
 
-[[noreturn]] void fail_name(std::string_view option, const FileAndName& wanted,
-                            std::span<const std::string> names) {
+// The index of the wanted array.
+std::size_t chosen(std::string_view option, const FileAndName& wanted,
+                   const std::vector<std::string>& names) {
+  if (wanted.name.empty() && names.size() == 1) return 0;
+  const auto found = std::ranges::find(names, wanted.name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   constexpr std::size_t most_shown = 20;
   std::vector<std::string> shown;
-  for (const auto& name : names.first(std::min<std::size_t>(names.size(), most_shown)))
+  for (const auto& name : std::span(names).first(std::min<std::size_t>(names.size(), most_shown)))
     shown.push_back(shown_name(name));
   fail_usage(
       "{} must name one of the arrays of {}, such as {}:{}, got '{}'; it has {}{}", option,
       wanted.path, wanted.path, shown.empty() ? "NAME" : shown.front(), wanted.name,
       fmt::join(shown, ", "),
       names.size() > most_shown ? fmt::format(" and {} more", names.size() - most_shown) : "");
-}
-
-// The index of the wanted array.
-std::size_t chosen(std::string_view option, const FileAndName& wanted,
-                   const std::vector<std::string>& names) {
-  if (wanted.name.empty() && names.size() == 1) return 0;
-  const auto found = std::ranges::find(names, wanted.name);
-  if (found == names.end()) fail_name(option, wanted, names);
-  return static_cast<std::size_t>(found - names.begin());
-}
-
-NpyType type_of(const SafetensorsTensor& tensor, std::string_view option) {
-  const std::string_view name = tensor.type.name;
-  if (name == "F32") return NpyType::f32;
-  if (name == "F64") return NpyType::f64;
-  if (name == "F16") return NpyType::f16;
-  if (name == "BF16") return NpyType::u16;
-  if (name == "I64") return NpyType::i64;
-  if (name == "I32") return NpyType::i32;
-  fail(ExitCode::unsupported, "{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
-       option, shown_name(tensor.name), name);
 }
 
 std::vector<std::string> names_of(const SafetensorsHeader& header) {
@@ -98,7 +81,15 @@ NamedArray read_safetensors(std::string_view option, const FileAndName& wanted,
   const OpenSafetensors opened(wanted.path);
   const SafetensorsHeader& header = opened.start.header;
   const SafetensorsTensor& tensor = header.tensors[chosen(option, wanted, names_of(header))];
-  NamedArray named{.array = {.type = type_of(tensor, option), .shape = {}, .data = {}},
+  constexpr std::array types = {std::pair("F32", NpyType::f32), std::pair("F64", NpyType::f64),
+                                std::pair("F16", NpyType::f16), std::pair("BF16", NpyType::u16),
+                                std::pair("I64", NpyType::i64), std::pair("I32", NpyType::i32)};
+  const auto* const type =
+      std::ranges::find_if(types, [&](const auto& each) { return each.first == tensor.type.name; });
+  if (type == types.end())
+    fail(ExitCode::unsupported, "{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
+         option, shown_name(tensor.name), tensor.type.name);
+  NamedArray named{.array = {.type = type->second, .shape = {}, .data = {}},
                    .is_bf16 = tensor.type.name == "BF16"};
   for (const std::uint64_t extent : tensor.shape)
     named.array.shape.push_back(static_cast<std::int64_t>(extent));

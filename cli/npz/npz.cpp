@@ -22,14 +22,12 @@ constexpr std::uint16_t dos_time = 0;
   fail(ExitCode::internal, "libzip cannot {}: {}", what, why);
 }
 
-struct ArchiveDiscarder {
-  void operator()(zip_t* archive) const noexcept { zip_discard(archive); }
+template <auto close>
+struct Closer {
+  void operator()(auto* handle) const noexcept { static_cast<void>(close(handle)); }
 };
-struct SourceFreer {
-  void operator()(zip_source_t* source) const noexcept { zip_source_free(source); }
-};
-using Archive = std::unique_ptr<zip_t, ArchiveDiscarder>;
-using Source = std::unique_ptr<zip_source_t, SourceFreer>;
+using Archive = std::unique_ptr<zip_t, Closer<zip_discard>>;
+using Source = std::unique_ptr<zip_source_t, Closer<zip_source_free>>;
 
 void add_entry(zip_t* archive, const NpzEntry& entry) {
   const std::string name = entry.name + ".npy";
@@ -64,10 +62,6 @@ void refuse_zip64(const InputFile& file, std::uint64_t size, const std::string& 
   }
 }
 
-struct EntryCloser {
-  void operator()(zip_file_t* file) const noexcept { static_cast<void>(zip_fclose(file)); }
-};
-
 // Unpacks an entry and ignores the size that the directory announces.
 class EntryStream : public ByteStream {
  public:
@@ -96,7 +90,7 @@ class EntryStream : public ByteStream {
   [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return {}; }
 
  private:
-  std::unique_ptr<zip_file_t, EntryCloser> file_;
+  std::unique_ptr<zip_file_t, Closer<zip_fclose>> file_;
   std::uint64_t left_;
   const std::string& name_;
 };
@@ -143,7 +137,7 @@ NpzFile::NpzFile(const std::string& path) : path_(path) {
     zip_error_init_with_code(&error, code);
     fail_archive(path, zip_error_strerror(&error));
   }
-  archive_.reset(archive, ArchiveDiscarder());
+  archive_.reset(archive, Closer<zip_discard>());
   const zip_int64_t count = zip_get_num_entries(archive, 0);
   if (count > most_entries) fail_archive(path, fmt::format("{} entries", count));
   for (zip_int64_t i = 0; i < count; ++i) {

@@ -193,15 +193,17 @@ Figure axes(const Request& request) {
       .panels = {pairs_and_axes(grid)},
       .columns = 2};
   const auto middle = static_cast<double>(grid.middle());
-  for (const View& view : views_of(grid))
+  for (const View& view : views_of(grid)) {
+    HeatMap map = scores_of(grid, view.pairs);
     figure.panels.push_back(
         {.title = view.title,
          .x = Axis{"column"},
          .y = Axis{"row"},
          .series = {{.style = Style::points, .color = 7, .x = {middle}, .y = {middle}}},
-         .map = scores_of(grid, view.pairs),
+         .map = std::move(map),
          .aspect = Aspect::equal,
          .y_direction = YDirection::down});
+  }
   return figure;
 }
 

@@ -22,10 +22,6 @@ constexpr std::size_t most_configs = 6;  // more lines would look too similar
 constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
 constexpr std::int64_t most_features = 4096;  // some figures compute each pair 200,000 times
 
-bool is_rope(const ModelOptions& options) {
-  return options.config == rope_name && !names_config(options.config);
-}
-
 // A model, and the config's hidden size, which a ModelSpec does not have.
 struct Model {
   ModelSpec spec = {};

@@ -163,18 +163,6 @@ StretchedRotary change_of(const ModelRotary& before, const ModelRotary& after,
   return change;
 }
 
-void judge(const Problem& problem, StretchCandidate& candidate) {
-  const auto stretched = resolve(problem.file.json, options_with(problem, candidate.settings));
-  if (!stretched) {
-    candidate.refusal = stretched.error().message;
-    return;
-  }
-  for (std::size_t i = 0; i < stretched->rotary.size(); ++i)
-    candidate.rotary.push_back(
-        change_of(problem.model.rotary[i], stretched->rotary[i], problem.tokens));
-  candidate.engines = engines_of(problem, candidate, *stretched);
-}
-
 // Fine-tuning in the papers of the rules: arXiv 2309.00071 (YaRN), 2306.15595 (linear).
 constexpr std::string_view of_yarn =
     "not needed at factors near 2 to 4; its paper fine-tunes 400 steps for 16";
@@ -304,7 +292,16 @@ Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
         rule, candidate ? "allows a larger factor" : "has no factor to raise");
     if (candidate) stretch.candidates.push_back(*std::move(candidate));
   }
-  for (StretchCandidate& each : stretch.candidates) judge(problem, each);
+  for (StretchCandidate& each : stretch.candidates) {
+    const auto stretched = resolve(problem.file.json, options_with(problem, each.settings));
+    if (!stretched) {
+      each.refusal = stretched.error().message;
+      continue;
+    }
+    for (std::size_t i = 0; i < stretched->rotary.size(); ++i)
+      each.rotary.push_back(change_of(problem.model.rotary[i], stretched->rotary[i], tokens));
+    each.engines = engines_of(problem, each, *stretched);
+  }
   return stretch;
 }
 
