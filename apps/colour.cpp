@@ -54,11 +54,6 @@ std::string coloured_line(std::string_view line) {
   return result;
 }
 
-bool is_set(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
 }  // namespace
 
 void choose_colour(ColourChoice choice) noexcept { colour_choice = choice; }
@@ -66,7 +61,8 @@ void choose_colour(ColourChoice choice) noexcept { colour_choice = choice; }
 bool has_colour(int descriptor) noexcept {
   if (colour_choice != ColourChoice::automatic) return colour_choice == ColourChoice::always;
   const char* const terminal = std::getenv("TERM");
-  return ::isatty(descriptor) == 1 && !is_set("NO_COLOR") &&
+  const char* const no_color = std::getenv("NO_COLOR");
+  return ::isatty(descriptor) == 1 && (no_color == nullptr || *no_color == '\0') &&
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 

@@ -213,14 +213,6 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
   }
 }
 
-void write_files(std::span<const OutputFile> files, Overwrite overwrite) {
-  std::vector<StreamedFile> streamed;
-  for (const OutputFile& file : files)
-    streamed.push_back(
-        {.path = file.path, .fill = [&file](const auto& write) { write(file.bytes); }});
-  write_files(streamed, overwrite);
-}
-
 void write_files(std::span<const StreamedFile> files, Overwrite overwrite) {
   const RemovalBySignals removal;
   std::list<PartialFile> partial;

@@ -48,14 +48,9 @@ class InputFile : public ByteStream {
 
 enum class Overwrite { refuse, allow };
 
-struct OutputFile {
-  std::string path;
-  std::string bytes;
-};
-
 using Write = std::function<void(std::string_view)>;
 
-// A file that may exceed the memory: fill() writes it in pieces.
+// fill() may write the file in pieces, because it may exceed the memory.
 struct StreamedFile {
   std::string path;
   std::function<void(const Write& write)> fill;
@@ -68,7 +63,6 @@ struct StreamedFile {
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 // A replaced file keeps its permissions and, if allowed, its owner. Does not call fsync.
-void write_files(std::span<const OutputFile> files, Overwrite overwrite);
 void write_files(std::span<const StreamedFile> files, Overwrite overwrite);
 
 }  // namespace rotary::cli

@@ -236,24 +236,6 @@ Result<std::size_t> read_header_size(ByteStream& file) {
   return size;
 }
 
-Result<NpyArray> read_header(ByteStream& file) {
-  const auto size = read_header_size(file);
-  if (!size) return size.error();
-  std::string header(std::min<std::uint64_t>(*size, file.bytes_left().value_or(*size)), '\0');
-  header.resize(read_into(header, file));
-  if (header.size() == *size) return parse_header(header);
-  return bad_header("must have the {} bytes it announces, got {}", *size, header.size());
-}
-
-Result<std::uint64_t> data_bytes(const NpyArray& array) {
-  const auto elements = elements_of(array.shape);
-  if (!elements || *elements > INT64_MAX / size_in_bytes(array.type)) {
-    return malformed("the shape must describe fewer than 2^63 bytes, got {}",
-                     shape_text(array.shape));
-  }
-  return std::ranges::count(array.shape, 0) > 0 ? 0 : *elements * size_in_bytes(array.type);
-}
-
 // Memory grows with the data read, because the announced size may be wrong.
 Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted,
                      const NpyLimit& limit) {
@@ -320,11 +302,21 @@ std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape) {
 }
 
 Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit) {
-  auto array = read_header(file);
+  const auto size = read_header_size(file);
+  if (!size) return size.error();
+  std::string header(std::min<std::uint64_t>(*size, file.bytes_left().value_or(*size)), '\0');
+  header.resize(read_into(header, file));
+  if (header.size() != *size)
+    return bad_header("must have the {} bytes it announces, got {}", *size, header.size());
+  auto array = parse_header(header);
   if (!array) return array;
-  const auto bytes = data_bytes(*array);
-  if (!bytes) return bytes.error();
-  Status read = read_elements(file, *array, *bytes, limit);
+  const auto elements = elements_of(array->shape);
+  if (!elements || *elements > INT64_MAX / size_in_bytes(array->type))
+    return malformed("the shape must describe fewer than 2^63 bytes, got {}",
+                     shape_text(array->shape));
+  const bool is_empty = std::ranges::count(array->shape, 0) > 0;
+  Status read =
+      read_elements(file, *array, is_empty ? 0 : *elements * size_in_bytes(array->type), limit);
   if (!read) return std::move(read).error();
   return array;
 }

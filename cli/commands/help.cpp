@@ -38,11 +38,12 @@ Json json_of(const CommandFacts& command) {
 }
 
 std::string write_pages(const std::string& folder) {
-  std::vector<OutputFile> files;
+  std::vector<StreamedFile> files;
   for (const CommandFacts& command : all_command_facts()) {
     std::string page = command.name;
     std::ranges::replace(page, ' ', '-');
-    files.push_back({.path = fmt::format("{}/{}.1", folder, page), .bytes = manual_page(command)});
+    files.push_back({.path = fmt::format("{}/{}.1", folder, page),
+                     .fill = [text = manual_page(command)](const Write& write) { write(text); }});
   }
   write_files(files, Overwrite::allow);
   return fmt::format("{}: {} manual pages\n", folder, files.size());

@@ -57,7 +57,8 @@ ScratchFolder::~ScratchFolder() {
 }
 
 std::string ScratchFolder::write(std::string_view name, std::string bytes) const {
-  const std::array files = {cli::OutputFile{.path = *this / name, .bytes = std::move(bytes)}};
+  const std::array files = {cli::StreamedFile{
+      .path = *this / name, .fill = [&bytes](const cli::Write& write) { write(bytes); }}};
   cli::write_files(files, cli::Overwrite::allow);
   return *this / name;
 }
