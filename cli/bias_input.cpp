@@ -64,7 +64,6 @@ class BiasSettings {
                heads, values.size());
   }
 
-  // Refuses a setting that the encoding did not read.
   void check_all_used(std::string_view name) const {
     for (const auto& [key, value] : given_) {
       require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
@@ -91,7 +90,6 @@ T5Buckets t5_buckets(BiasSettings& settings) {
                   .read(option_of("rounding"), settings.text("rounding").value_or("transformers"))};
 }
 
-// The array must be f32 or f64, of any shape.
 std::vector<double> numbers_of(const NpyArray& array) {
   require(array.type == NpyType::f32 || array.type == NpyType::f64,
           "--parameters must have the type '<f4' or '<f8', got '{}'", descr_of(array.type));

@@ -69,20 +69,17 @@ int run_and_report(Arguments arguments) {
   }
 }
 
-// Called in place of abort() if memory runs out in a noexcept function.
-[[noreturn]] void end_as_a_failure() noexcept {
-  Made::remove_all();
-  static_cast<void>(write_all(
-      STDERR_FILENO, "rotary: this is a bug in rotary, or the machine is out of memory\n"));
-  std::_Exit(static_cast<int>(ExitCode::internal));
-}
-
 }  // namespace
 }  // namespace rotary::cli
 
 int main(int argument_count, char** arguments) {
   using namespace rotary::cli;
-  std::set_terminate(end_as_a_failure);
+  std::set_terminate([] {  // in place of abort(), if memory runs out in a noexcept function
+    Made::remove_all();
+    static_cast<void>(write_all(
+        STDERR_FILENO, "rotary: this is a bug in rotary, or the machine is out of memory\n"));
+    std::_Exit(static_cast<int>(ExitCode::internal));
+  });
   if (!reserve_standard_descriptors()) return static_cast<int>(ExitCode::io);
   try {
     return run_and_report({arguments, static_cast<std::size_t>(argument_count)});

@@ -126,10 +126,7 @@ struct Finding {
 // Claim n has index n - 1.
 [[nodiscard]] std::span<const Claim> all_claims();
 
-// The verdicts and conditions of all findings.
 [[nodiscard]] std::string overview_text(std::span<const Finding> findings);
-
-// The findings, each with its evidence.
 [[nodiscard]] std::string evidence_text(std::span<const Finding> findings);
 
 // In the form of docs/schema/claims.schema.json.

@@ -64,7 +64,6 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return frequencies_of(rope(head_dim, base));
 }
 
-// cos and sin in double.
 [[nodiscard]] inline Rotations rows_at(const Frequencies& frequencies, const Positions& positions) {
   return value_or_fail(make_rotations(frequencies, positions, {.rows = RowDType::f64}));
 }

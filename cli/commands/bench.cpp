@@ -37,10 +37,8 @@ std::string_view text_in(const Json& object, const char* key) {
 struct Arguments {
   bench::Wish wish;
   BenchOptions common;
-  bool full = false;
 };
 
-// Describes a line, without its result.
 Json facts_of(const bench::Line& line) {
   const bench::Operation& operation = *line.operation;
   const bench::HeadShape& shape = operation.shape;
@@ -170,9 +168,7 @@ std::string bench_text(const Json& report) {
 }
 
 std::string run_bench(const Arguments& arguments, OutputForm form) {
-  bench::Wish wish = arguments.wish;
-  if (arguments.full) wish.set = bench::LineSet::full;
-  const std::vector<bench::Line> lines = bench::lines_of(wish);
+  const std::vector<bench::Line> lines = bench::lines_of(arguments.wish);
   const std::int64_t memory_limit = arguments.common.memory_limit();
   Json report = arguments.common.begin_report();
   const bench::Caches caches = bench::this_machine().caches;
@@ -217,9 +213,10 @@ void declare(OptionParser& parser, Arguments& arguments) {
              "of half, interleaved, interleaved_to_half");
   parser.add("--threads LIST", wish.threads, list_of(integer({1, most_threads})),
              "numbers of threads, of rotary::threads");
-  parser.add("--full", arguments.full,
-             "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
-             "threads: some minutes");
+  parser.add_flag("--full",
+                  "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
+                  "threads: some minutes",
+                  [&wish] { wish.set = bench::LineSet::full; });
   declare_bench_options(parser, arguments.common);
 }
 

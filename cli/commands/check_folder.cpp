@@ -38,10 +38,8 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
       identify_frequencies(seen, 1, {.model = model, .rotary = rotary, .context_tokens = 1});
   if (!found || found->verdict != Verdict::another_cause)
     return "is neither the config's nor a known mistake of it";
-  std::vector<std::string> causes;
-  for (const Cause& cause : found->explanations.front().causes)
-    causes.push_back(fields_text(cause));
-  return fmt::format("is not the config's: {}", fmt::join(causes, "; and "));
+  return "is not the config's: " +
+         names_text(found->explanations.front().causes, fields_text, "; and ");
 }
 
 // Empty if one of the model's embeddings has these frequencies.

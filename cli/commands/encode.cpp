@@ -96,7 +96,6 @@ ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
           .row_stride = table.extents.features};
 }
 
-// Adds rows to the embeddings of --x.
 Done add_rows(const Arguments& arguments) {
   const std::optional<DType> dtype = arguments.dtype;
   TokenPlaces places = read_places(arguments.first_position, arguments.positions);

@@ -27,7 +27,6 @@ struct Arguments {
   [[nodiscard]] bool has_heads() const { return trace || before || ours; }
 };
 
-// Requires exactly one kind of input.
 void check_arguments(const Arguments& a) {
   const auto kinds =
       std::ranges::count(std::array{a.trace.has_value(), a.before.has_value(), a.ours.has_value(),

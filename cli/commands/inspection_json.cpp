@@ -85,15 +85,6 @@ Json layer_json(const ModelLayer& layer) {
   return json;
 }
 
-Json encoder_json(const ModelEncoder& encoder) {
-  Json json = sinusoidal_members(encoder.sinusoidal);
-  json["encoding"] = to_string(encoder.encoding);
-  json["layers"] = encoder.layers;
-  json["positions"] = encoder.positions;
-  json["sources"] = sources_json(encoder.sources);
-  return json;
-}
-
 Json part_rotary_json(const ModelRotary& rotary) {
   const RotarySpec& spec = rotary.spec;
   return {{"layer_type", rotary.layer_type},
@@ -169,6 +160,14 @@ Json inspection_json(const Inspection& inspection) {
   Json rotary = Json::array();
   for (std::size_t i = 0; i < model.rotary.size(); ++i)
     rotary.push_back(rotary_json(inspection, i));
+  Json encoder;
+  if (const auto& own = model.encoder) {
+    encoder = sinusoidal_members(own->sinusoidal);
+    encoder.update({{"encoding", to_string(own->encoding)},
+                    {"layers", own->layers},
+                    {"positions", own->positions},
+                    {"sources", sources_json(own->sources)}});
+  }
   Json map;
   if (const auto& chunks = model.dual_chunk)
     map = {{"map", "dual_chunk"}, {"chunk", chunks->chunk}, {"local", chunks->local}};
@@ -177,7 +176,7 @@ Json inspection_json(const Inspection& inspection) {
           {"config_part", text_or_null(model.config_part)},
           {"rotary", std::move(rotary)},
           {"layers", json_array(model.layers, layer_json)},
-          {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
+          {"encoder", std::move(encoder)},
           {"sinusoidal", model.sinusoidal ? sinusoidal_members(*model.sinusoidal) : Json()},
           {"relative_bias", model.relative_bias ? bias_members(*model.relative_bias) : Json()},
           {"position_map", std::move(map)},

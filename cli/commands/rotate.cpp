@@ -67,7 +67,6 @@ std::vector<Job> read_jobs(const Arguments& arguments) {
   return jobs;
 }
 
-// The contents of the summary.
 struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;

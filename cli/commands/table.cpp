@@ -221,21 +221,6 @@ std::string run_table(const TableArguments& arguments, OutputForm form) {
   return kind == Kind::bias ? table_of_bias(arguments, form) : table_of_window(arguments, form);
 }
 
-void declare_model(OptionParser& parser, TableArguments& arguments) {
-  parser.add("--form", arguments.form, one_by(&NamedForm::first, forms),
-             "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
-             "each feature, as Transformers builds them; complex: cos + i sin");
-  declare_layer_type(parser, arguments.layer_type);
-  parser.add("--role", arguments.role, one_of(std::array{Role::query, Role::key}),
-             "of xpos: whose rows");
-  declare_model_options(parser, arguments.model);
-  parser.replace_help(
-      "--set", fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
-                           "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
-                           config_settings_help, bias_settings_help()));
-}
-
-// Says which options apply to which kinds of encodings.
 void declare_uses(OptionParser& parser, const TableArguments& a) {
   const auto only = [&](OptionParser::Names options, unsigned kinds, std::string_view more = "") {
     parser.only(options, kinds_text(kinds) + std::string(more),
@@ -273,7 +258,17 @@ void declare(OptionParser& parser, TableArguments& arguments) {
              "coordinates, between slashes: 0/3/5 is a token, 0/0:4/0:6 a grid, row by row");
   parser.add("--distances P", arguments.distances, positions(),
              "of a relative encoding, key - query, likewise: -8:9");
-  declare_model(parser, arguments);
+  parser.add("--form", arguments.form, one_by(&NamedForm::first, forms),
+             "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
+             "each feature, as Transformers builds them; complex: cos + i sin");
+  declare_layer_type(parser, arguments.layer_type);
+  parser.add("--role", arguments.role, one_of(std::array{Role::query, Role::key}),
+             "of xpos: whose rows");
+  declare_model_options(parser, arguments.model);
+  parser.replace_help(
+      "--set", fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
+                           "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
+                           config_settings_help, bias_settings_help()));
   parser.add("--dim D", arguments.dim, integer(), "features of a sinusoidal encoding");
   declare_sinusoidal_options(parser, arguments.sinusoidal);
   parser.add("--offset N", arguments.sinusoidal.offset, integer(),

@@ -16,7 +16,6 @@
 
 namespace rotary::cli {
 
-// The names of the two sides in text.
 struct Sides {
   std::string one;
   std::string other;

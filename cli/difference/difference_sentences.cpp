@@ -36,16 +36,6 @@ std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) 
          score_words(rows);
 }
 
-std::string embedding_words(const RotaryDifference& pair, std::int64_t context_tokens) {
-  const std::string where =
-      pair.layers.empty() ? "In all layers " : fmt::format("In layers {} ", runs_text(pair.layers));
-  if (pair.not_comparable) return fmt::format("{}there are {}.", where, *pair.not_comparable);
-  const std::string text = where + rows_words(pair.rows, context_tokens);
-  if (!pair.after_longer_call) return text;
-  return text + " In a short call after one of the whole context " +
-         rows_words(*pair.after_longer_call, context_tokens);
-}
-
 }  // namespace
 
 std::vector<std::string> comparison_sentences(const Comparison& comparison) {
@@ -63,8 +53,17 @@ std::vector<std::string> comparison_sentences(const Comparison& comparison) {
       sentences.push_back(fmt::format("Not known: {}.", reading.evidence.sentence));
   }
   if (!comparison.difference) return sentences;
-  for (const RotaryDifference& pair : comparison.difference->rotary)
-    sentences.push_back(embedding_words(pair, comparison.difference->context_tokens));
+  const std::int64_t tokens = comparison.difference->context_tokens;
+  for (const RotaryDifference& pair : comparison.difference->rotary) {
+    std::string& text = sentences.emplace_back(
+        pair.layers.empty() ? "In all layers "
+                            : fmt::format("In layers {} ", runs_text(pair.layers)));
+    text += pair.not_comparable ? fmt::format("there are {}.", *pair.not_comparable)
+                                : rows_words(pair.rows, tokens);
+    if (pair.after_longer_call && !pair.not_comparable)
+      text += " In a short call after one of the whole context " +
+              rows_words(*pair.after_longer_call, tokens);
+  }
   return sentences;
 }
 

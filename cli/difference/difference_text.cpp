@@ -53,20 +53,6 @@ std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
                             rows.least_correlation_distance);
 }
 
-std::string embedding_text(const RotaryDifference& pair, const Sides& sides,
-                           std::int64_t context_tokens) {
-  std::string text = "\nrotary embedding";
-  if (!pair.layers.empty())
-    text += fmt::format(" of {} {}", pair.layers.size() == 1 ? "layer" : "layers",
-                        runs_text(pair.layers));
-  text += "\n" + fields_text(pair.fields, sides);
-  if (pair.not_comparable) return text + fmt::format("  {}\n", *pair.not_comparable);
-  text += rows_text(pair.rows, context_tokens);
-  if (!pair.after_longer_call) return text;
-  const std::string after = rows_text(*pair.after_longer_call, context_tokens);
-  return text + "  a short call after one of the whole context:\n" + after;
-}
-
 std::string reading_text(const EngineReading& each) {
   const auto& [dialect, reading] = each;
   std::string text = fmt::format("\n{}:", value_or_fail(to_string(dialect)));
@@ -139,8 +125,18 @@ std::string comparison_text(const Comparison& comparison) {
   for (const EngineReading& each : comparison.readings) text += reading_text(each);
   if (!difference) return text;
   if (!difference->fields.empty()) text += "\n" + fields_text(difference->fields, sides);
-  for (const RotaryDifference& pair : difference->rotary)
-    text += embedding_text(pair, sides, difference->context_tokens);
+  for (const RotaryDifference& pair : difference->rotary) {
+    text += "\nrotary embedding";
+    if (!pair.layers.empty())
+      text += fmt::format(" of {} {}", pair.layers.size() == 1 ? "layer" : "layers",
+                          runs_text(pair.layers));
+    text += "\n" + fields_text(pair.fields, sides) +
+            (pair.not_comparable ? fmt::format("  {}\n", *pair.not_comparable)
+                                 : rows_text(pair.rows, difference->context_tokens));
+    if (pair.after_longer_call && !pair.not_comparable)
+      text += "  a short call after one of the whole context:\n" +
+              rows_text(*pair.after_longer_call, difference->context_tokens);
+  }
   return text;
 }
 

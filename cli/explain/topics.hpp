@@ -69,17 +69,11 @@ struct Numbers {
 inline constexpr double example_values[] = {0.5, -1, 1.5, 2};
 inline constexpr std::int64_t example_position = 3;
 
-// One head's rotation in five steps.
 [[nodiscard]] std::string explain_rotation(const Numbers& numbers, OutputForm form);
-// The forms: matrix, complex numbers, element by element, rotate_half; when they are equal.
 [[nodiscard]] std::string explain_forms(const Numbers& numbers, OutputForm form);
-// From the requirements of a position encoding to the rotation, each step with numbers.
 [[nodiscard]] std::string explain_derivation(const Numbers& numbers, OutputForm form);
-// Equal distances give equal scores; norms stay.
 [[nodiscard]] std::string explain_relative(const Numbers& numbers, OutputForm form);
-// Common mistakes, and which checks find them.
 [[nodiscard]] std::string explain_mistakes(const Numbers& numbers, OutputForm form);
-// The example that many texts print, as printed and corrected.
 [[nodiscard]] std::string explain_example(OutputForm form);
 
 // base^(-exponent(i)) for each pair i, times the attention factor of the numbers.
@@ -137,7 +131,6 @@ struct FormInput {
 // "q = [...] at position 3", "k = ...", "d = 4 features, interleaved pairing, base 10000".
 [[nodiscard]] std::string query_text(const Numbers& numbers);
 [[nodiscard]] std::string spec_text(const Numbers& numbers);
-// The lines of the query, of the key and of the numbers.
 [[nodiscard]] std::string pair_text(const Numbers& numbers);
 
 // The start of a topic's JSON: schema_version, topic and the query; document_of_pair adds the key.

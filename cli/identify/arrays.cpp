@@ -22,8 +22,6 @@
 namespace rotary::cli {
 namespace {
 
-constexpr std::array endings = {std::string_view(".npz"), std::string_view(".safetensors")};
-
 // An array from any file, in the form of an .npy file; bf16 as u16.
 struct NamedArray {
   NpyArray array;
@@ -34,15 +32,6 @@ struct FileAndName {
   std::string path;
   std::string name;  // empty if the file has one array
 };
-
-FileAndName split_name(const std::string& path) {
-  for (const std::string_view ending : endings) {
-    const std::size_t at = path.rfind(fmt::format("{}:", ending));
-    if (at == std::string::npos) continue;
-    return {path.substr(0, at + ending.size()), path.substr(at + ending.size() + 1)};
-  }
-  return {path, ""};
-}
 
 struct OpenSafetensors {
   InputFile file;
@@ -106,7 +95,13 @@ NamedArray read_safetensors(std::string_view option, const FileAndName& wanted,
 }
 
 NamedArray read_named(std::string_view option, const std::string& path, const NpyLimit& limit) {
-  const FileAndName wanted = split_name(path);
+  FileAndName wanted{path, ""};
+  for (const std::string_view ending : {".npz", ".safetensors"}) {
+    const std::size_t at = path.rfind(fmt::format("{}:", ending));
+    if (at == std::string::npos) continue;
+    wanted = {path.substr(0, at + ending.size()), path.substr(at + ending.size() + 1)};
+    break;
+  }
   if (wanted.path.ends_with(".safetensors")) return read_safetensors(option, wanted, limit);
   if (!wanted.path.ends_with(".npz"))
     return {.array = read_npy_file(wanted.path, limit), .is_bf16 = false};

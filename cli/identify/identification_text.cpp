@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "apps/failure.hpp"
 #include "apps/printable.hpp"
+#include "cli/arguments.hpp"
 #include "cli/identify/identification.hpp"
 #include "cli/model_input.hpp"
 #include "cli/text_table.hpp"
@@ -44,9 +43,7 @@ std::string change_text(const Cause& cause) {
 
 std::string causes_text(const Explanation& explanation) {
   if (explanation.causes.empty()) return "as configured";
-  std::vector<std::string> causes;
-  for (const Cause& cause : explanation.causes) causes.push_back(change_text(cause));
-  return printable(fmt::format("{}", fmt::join(causes, "; and ")));
+  return printable(names_text(explanation.causes, change_text, "; and "));
 }
 
 std::string_view arithmetic_words(FoundArithmetic arithmetic) {
@@ -174,11 +171,10 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
 }  // namespace
 
 std::string fields_text(const Cause& cause) {
-  std::vector<std::string> changes;
-  for (const FieldDifference& field : cause.fields)
-    changes.push_back(fmt::format("{} {} -> {}", field.field, field.one, field.other));
-  return changes.empty() ? std::string(cause.hypothesis->name)
-                         : fmt::format("{}", fmt::join(changes, ", "));
+  const std::string changes = names_text(cause.fields, [](const FieldDifference& field) {
+    return fmt::format("{} {} -> {}", field.field, field.one, field.other);
+  });
+  return changes.empty() ? std::string(cause.hypothesis->name) : changes;
 }
 
 Parting parting_of(const Identification& one, const Identification& other) {

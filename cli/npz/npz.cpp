@@ -29,20 +29,6 @@ struct Closer {
 using Archive = std::unique_ptr<zip_t, Closer<zip_discard>>;
 using Source = std::unique_ptr<zip_source_t, Closer<zip_source_free>>;
 
-void add_entry(zip_t* archive, const NpzEntry& entry) {
-  const std::string name = entry.name + ".npy";
-  Source data(zip_source_buffer(archive, entry.npy.data(), entry.npy.size(), 0));
-  if (!data) fail_zip("hold " + name, zip_strerror(archive));
-  const zip_int64_t index = zip_file_add(archive, name.c_str(), data.get(), ZIP_FL_ENC_UTF_8);
-  if (index < 0) fail_zip("add " + name, zip_strerror(archive));
-  static_cast<void>(data.release());  // the archive owns it now
-  const auto entry_index = static_cast<zip_uint64_t>(index);
-  if (zip_set_file_compression(archive, entry_index, ZIP_CM_STORE, 0) != 0 ||
-      zip_file_set_dostime(archive, entry_index, dos_time, dos_date, 0) != 0) {
-    fail_zip("describe " + name, zip_strerror(archive));
-  }
-}
-
 constexpr zip_int64_t most_entries = 64;
 constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin shrink by at most 10
 constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
@@ -120,7 +106,19 @@ std::string write_npz(std::span<const NpzEntry> entries) {
   Archive archive(zip_open_from_source(memory.get(), ZIP_CREATE | ZIP_TRUNCATE, &error));
   if (!archive) fail_zip("make an archive", zip_error_strerror(&error));
   zip_source_keep(memory.get());  // closing the archive releases one reference
-  for (const NpzEntry& entry : entries) add_entry(archive.get(), entry);
+  for (const auto& [array, npy] : entries) {
+    const std::string name = array + ".npy";
+    Source data(zip_source_buffer(archive.get(), npy.data(), npy.size(), 0));
+    if (!data) fail_zip("hold " + name, zip_strerror(archive.get()));
+    const zip_int64_t added =
+        zip_file_add(archive.get(), name.c_str(), data.get(), ZIP_FL_ENC_UTF_8);
+    if (added < 0) fail_zip("add " + name, zip_strerror(archive.get()));
+    static_cast<void>(data.release());  // the archive owns it now
+    const auto index = static_cast<zip_uint64_t>(added);
+    if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_dostime(archive.get(), index, dos_time, dos_date, 0) != 0)
+      fail_zip("describe " + name, zip_strerror(archive.get()));
+  }
   if (zip_close(archive.get()) != 0) fail_zip("write the archive", zip_strerror(archive.get()));
   static_cast<void>(archive.release());
   return bytes_of(memory.get());

@@ -13,7 +13,6 @@
 
 namespace rotary::cli {
 
-// The input and output paths of a file.
 struct WeightFile {
   std::string path;
   std::string out;

@@ -2,16 +2,10 @@
 // Positions on several axes: scores in a grid of patches, and the wavelengths of each axis.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numbers>
 #include <numeric>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "apps/failure.hpp"
 #include "cli/plot/makers.hpp"

@@ -7,10 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "cli/plot/layout.hpp"
 

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"

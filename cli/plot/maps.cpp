@@ -2,11 +2,7 @@
 // Heat maps: tables of positions, and attention weights.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"

@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <numbers>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"

@@ -6,14 +6,10 @@
 // a random key.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <numbers>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"

@@ -3,11 +3,7 @@
 // sinusoidal vectors.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "apps/failure.hpp"

@@ -178,15 +178,6 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
-// The page computes frequencies from it. null if each axis has its own frequencies.
-Json formula_json(const RotarySpec& spec, const HeadWindow& window) {
-  if (begins_anew_on_axes(spec)) return {};
-  return {{"base", spec.base.get()},
-          {"rotary_dim", window.rotary_dim},
-          {"rope_type", rope_type(spec.scaling)},
-          {"parameters", scaling_json(spec.scaling)}};
-}
-
 // A model's entry in configs. Adds its encodings to the subjects.
 Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_context,
                  const std::vector<std::int64_t>& contexts, Json& subjects) {
@@ -206,12 +197,18 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
                                 .frequencies = frequencies,
                                 .trained_context_tokens = rotary.trained_context_tokens,
                                 .hidden_size = hidden_size_of(named.file.json, named.options)};
+    Json formula;  // the page computes frequencies from it
+    if (!begins_anew_on_axes(rotary.spec))
+      formula = {{"base", rotary.spec.base.get()},
+                 {"rotary_dim", frequencies.window.rotary_dim},
+                 {"rope_type", rope_type(rotary.spec.scaling)},
+                 {"parameters", scaling_json(rotary.spec.scaling)}};
     subjects.push_back({{"name", name},
                         {"kind", to_string(LayerEncoding::rotary)},
                         {"trained_context_tokens", rotary.trained_context_tokens},
                         {"of_patches", begins_anew_on_axes(rotary.spec)},
                         {"fields", rotary_fields(model, i, frequencies)},
-                        {"formula", formula_json(rotary.spec, frequencies.window)},
+                        {"formula", std::move(formula)},
                         {"ranges", ranges_of(rotary, subject, contexts)}});
   }
   for (const LayerEncoding kind : other_kinds(model)) {
