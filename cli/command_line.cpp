@@ -76,8 +76,7 @@ class Parser {
 };
 
 OptionFacts facts_of(const CLI::Option& option) {
-  OptionFacts facts{.names = {},
-                    .value = option.get_type_size() == 0 ? "" : option.get_type_name(),
+  OptionFacts facts{.value = option.get_type_size() == 0 ? "" : option.get_type_name(),
                     .help = option.get_description(),
                     .required = option.get_required(),
                     .repeated = option.get_items_expected_max() > 1};
@@ -91,8 +90,6 @@ CommandFacts facts_of(const std::string& name, const CLI::App& app, const Comman
   CommandFacts facts{.name = name,
                      .summary = command.summary,
                      .examples = command.examples,
-                     .arguments = {},
-                     .options = {},
                      .commands = {command.commands.begin(), command.commands.end()}};
   for (const CLI::Option* option : app.get_options()) {
     (option->get_positional() ? facts.arguments : facts.options).push_back(facts_of(*option));

@@ -15,8 +15,8 @@ namespace rotary::cli {
 using Arguments = std::span<const char* const>;
 
 struct OptionFacts {
-  std::vector<std::string> names;  // "-o", "--out"; a positional argument has "CONFIG"
-  std::string value;               // "FILE"; "light|dark" for a choice; empty for a flag
+  std::vector<std::string> names = {};  // "-o", "--out"; a positional argument has "CONFIG"
+  std::string value;                    // "FILE"; "light|dark" for a choice; empty for a flag
   std::string help;
   bool required = false;
   bool repeated = false;
@@ -26,8 +26,8 @@ struct CommandFacts {
   std::string name;  // "rotary", "rotary bench attention"
   std::string_view summary;
   std::string_view examples;
-  std::vector<OptionFacts> arguments;
-  std::vector<OptionFacts> options;
+  std::vector<OptionFacts> arguments = {};
+  std::vector<OptionFacts> options = {};
   std::vector<const Command*> commands;  // subcommands
 };
 

@@ -51,8 +51,8 @@ struct ConfigFile {
 
 // A layer's index, or the config's name for a kind of layer, or neither.
 struct LayerChoice {
-  std::optional<std::int64_t> layer;
-  std::optional<std::string> layer_type;
+  std::optional<std::int64_t> layer = {};
+  std::optional<std::string> layer_type = {};
 };
 
 // An index into model.rotary. Fails as wrong usage, with the names, if the choice is unknown or

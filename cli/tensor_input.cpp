@@ -27,34 +27,6 @@ std::string_view axes_text(Layout layout) {
                                 : "[batch, heads, tokens, features]";
 }
 
-// Which dimensions of a positions array precede its tokens.
-struct PositionsForm {
-  bool has_axes = false;  // coordinates, before batch rows
-  bool has_batch = false;
-};
-
-// array: [tokens] or [batch, tokens], possibly with a first dimension for axes.
-template <class Number>
-Positions positions_of_elements(const NpyArray& array, const PositionsForm& form) {
-  const std::int64_t tokens = array.shape.back();  // correct also without batch rows
-  TokenArray<Number> positions{.data = array.elements<Number>().data(), .tokens = tokens};
-  if (form.has_batch) {
-    positions.batch = array.shape[array.shape.size() - 2];
-    positions.batch_stride = tokens;
-  }
-  if (form.has_axes) {
-    positions.axes = array.shape.front();
-    positions.axis_stride = positions.batch * tokens;
-  }
-  return positions;
-}
-
-// If positions have several coordinates, these are the first of two dimensions.
-PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
-  const bool has_axes = axes > 1 && shape.size() >= 2;
-  return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};
-}
-
 std::string positions_shapes_text(const Extents& extents, Layout layout, std::int64_t axes) {
   const bool is_batched = layout != Layout::thd;
   const std::int64_t batch = extents.batch;
@@ -74,19 +46,32 @@ std::string positions_shapes_text(const Extents& extents, Layout layout, std::in
 Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout,
                          std::int64_t axes) {
   const std::vector<std::int64_t>& shape = array.shape;
-  const PositionsForm form = positions_form(shape, axes);
-  const std::size_t dimensions = 1U + (form.has_axes ? 1U : 0U) + (form.has_batch ? 1U : 0U);
-  const auto fits_batch = [&](std::int64_t rows) {
-    return layout != Layout::thd && (rows == extents.batch || rows == 1);
-  };
+  const bool has_axes = axes > 1 && shape.size() >= 2;  // coordinates, before batch rows
+  const bool has_batch = shape.size() == (has_axes ? 3U : 2U);
+  const std::size_t dimensions = 1U + (has_axes ? 1U : 0U) + (has_batch ? 1U : 0U);
+  const std::int64_t batch = has_batch ? shape[dimensions - 2] : 1;
+  const bool fits_batch =
+      !has_batch || (layout != Layout::thd && (batch == extents.batch || batch == 1));
   require(shape.size() == dimensions && shape.back() == extents.tokens &&
-              (!form.has_axes || shape.front() == axes) &&
-              (!form.has_batch || fits_batch(shape[dimensions - 2])),
+              (!has_axes || shape.front() == axes) && fits_batch,
           "--positions must have the shape {}, got {}",
           positions_shapes_text(extents, layout, axes), shape_text(shape));
-  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array, form);
-  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array, form);
-  if (array.type == NpyType::f64) return positions_of_elements<double>(array, form);
+  const auto view = [&](auto elements) -> Positions {
+    TokenArray<std::remove_const_t<typename decltype(elements)::element_type>> positions{
+        .data = elements.data(), .tokens = extents.tokens};
+    if (has_batch) {
+      positions.batch = batch;
+      positions.batch_stride = extents.tokens;
+    }
+    if (has_axes) {
+      positions.axes = axes;
+      positions.axis_stride = batch * extents.tokens;
+    }
+    return positions;
+  };
+  if (array.type == NpyType::i32) return view(array.elements<std::int32_t>());
+  if (array.type == NpyType::i64) return view(array.elements<std::int64_t>());
+  if (array.type == NpyType::f64) return view(array.elements<double>());
   fail_usage("--positions must be int32, int64 or float64 ('<i4', '<i8', '<f8'), got '{}'",
              descr_of(array.type));
 }

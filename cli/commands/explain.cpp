@@ -88,8 +88,7 @@ explain::Numbers with_config(const Arguments& arguments) {
   const ResolveOptions& resolving = arguments.model.resolving;
   const ModelSpec model = model_of(config, arguments.model.config, resolving);
   print_warnings("explain", model.warnings);
-  const std::size_t chosen =
-      choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
+  const std::size_t chosen = choose_rotary(model, {.layer_type = arguments.layer_type});
   const RotarySpec& spec = model.rotary[chosen].spec;
   require(spec.head_dim <= static_cast<std::int64_t>(most_values),
           "head_dim must be at most {} to be explained, got {}", most_values, spec.head_dim);

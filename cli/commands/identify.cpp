@@ -187,7 +187,6 @@ IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options)
   if (a.inv_freq) {
     const FloatArray frequencies = read_floats("--inv-freq", *a.inv_freq, {}, most_pairs);
     return {.found = value_or_fail(identify_frequencies(frequencies.doubles(), 1, options)),
-            .layout = {},
             .config = a.model.config};
   }
   const FloatArray cosines = read_floats("--cos", *a.cos, a.dtype, most_observed);
@@ -200,8 +199,7 @@ IdentifyAnswer identify_table_files(const Arguments& a, IdentifyOptions options)
     const std::int64_t tokens = cosines.shape.size() < 2 ? 0 : *(cosines.shape.end() - 2);
     options.positions = ConsecutivePositions{.first = *a.first_position, .tokens = tokens};
   }
-  return {
-      .found = identify_tables(cosines, sines, options), .layout = {}, .config = a.model.config};
+  return {.found = identify_tables(cosines, sines, options), .config = a.model.config};
 }
 
 Answer run(const Arguments& a, OutputForm form) {

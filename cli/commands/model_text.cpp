@@ -18,15 +18,10 @@ namespace {
 // "0-2" and "4": the ranges of layers that match.
 template <class Matches>
 std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
-  std::vector<std::string> runs;
-  for (std::size_t first = 0; first < model.layers.size(); ++first) {
-    if (!matches(model.layers[first])) continue;
-    std::size_t last = first;
-    while (last + 1 < model.layers.size() && matches(model.layers[last + 1])) ++last;
-    runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
-    first = last;
-  }
-  return runs;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < model.layers.size(); ++i)
+    if (matches(model.layers[i])) numbers.push_back(static_cast<std::int64_t>(i));
+  return number_runs(numbers);
 }
 
 bool same_kind(const ModelLayer& one, const ModelLayer& other) {
@@ -62,6 +57,18 @@ constexpr std::array marks = {
     Mark{Origin::rule, "rule", "computed from other keys, or the scaling rule's default"}};
 
 }  // namespace
+
+std::vector<std::string> number_runs(std::span<const std::int64_t> numbers) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    runs.push_back(end == i + 1 ? fmt::format("{}", numbers[i])
+                                : fmt::format("{}-{}", numbers[i], numbers[end - 1]));
+    i = end;
+  }
+  return runs;
+}
 
 std::string summary_text(const ModelSpec& model) {
   std::string text = model.model_type.empty() ? "model of unknown type" : model.model_type;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,6 +16,9 @@
 #include "rotary/scaling.hpp"
 
 namespace rotary::cli {
+
+// "0-3" and "5".
+[[nodiscard]] std::vector<std::string> number_runs(std::span<const std::int64_t> numbers);
 
 // "llama, 32 layers, one rotary embedding". The model_type is the config's text, not escaped:
 // callers use printable().

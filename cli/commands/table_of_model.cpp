@@ -36,8 +36,7 @@ void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form
 }
 
 Table make_table(const TableArguments& arguments, const ModelSpec& model) {
-  const std::size_t chosen =
-      choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
+  const std::size_t chosen = choose_rotary(model, {.layer_type = arguments.layer_type});
   const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
   const HeadWindow& window = frequencies.window;
   const Form form = arguments.form.second;

@@ -29,9 +29,9 @@ struct EngineReading {
 
 struct Comparison {
   Sides sides;
-  std::optional<ModelDifference> difference;  // empty if an engine refuses the model
+  std::optional<ModelDifference> difference = {};  // empty if an engine refuses the model
   Agreement agreement = Agreement::unknown;
-  std::vector<EngineReading> readings;  // of two engines; empty if two models were compared
+  std::vector<EngineReading> readings = {};  // of two engines; empty if two models were compared
 };
 
 [[nodiscard]] Comparison comparison_of(Sides sides, ModelDifference difference);

@@ -12,6 +12,7 @@
 
 #include "apps/failure.hpp"
 #include "apps/printable.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/difference/difference.hpp"
 #include "cli/text_table.hpp"
 
@@ -98,15 +99,7 @@ std::string summary_text(const ModelDifference& difference) {
 }  // namespace
 
 std::string runs_text(std::span<const std::int64_t> numbers) {
-  std::vector<std::string> runs;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    runs.push_back(end == i + 1 ? fmt::format("{}", numbers[i])
-                                : fmt::format("{}-{}", numbers[i], numbers[end - 1]));
-    i = end;
-  }
-  return fmt::format("{}", fmt::join(runs, ", "));
+  return fmt::format("{}", fmt::join(number_runs(numbers), ", "));
 }
 
 std::string_view agreement_text(Agreement agreement) {

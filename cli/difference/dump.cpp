@@ -61,7 +61,7 @@ void keep_pairs_once(RowsTable& rows) {
 RowsTable rows_of_shape(const std::vector<std::int64_t>& shape, const std::string& name) {
   require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0,
           "{} must have the shape [tokens, pairs], got {}", name, shape_text(shape));
-  return {.tokens = shape[0], .pairs = shape[1], .cos = {}, .sin = {}};
+  return {.tokens = shape[0], .pairs = shape[1]};
 }
 
 Dump dump_of_npy(const NpyArray& array, const std::string& path) {

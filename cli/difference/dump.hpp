@@ -16,8 +16,8 @@ namespace rotary::cli {
 struct RowsTable {
   std::int64_t tokens = 0;
   std::int64_t pairs = 0;
-  std::vector<double> cos;  // [tokens][pairs], times A
-  std::vector<double> sin;
+  std::vector<double> cos = {};  // [tokens][pairs], times A
+  std::vector<double> sin = {};
 };
 
 struct Dump {

@@ -12,8 +12,7 @@ namespace {
 
 const ModelRotary* chosen_rotary(const DumpSide& side) {
   if (!side.model) return nullptr;
-  const std::size_t index =
-      choose_rotary(*side.model, {.layer = {}, .layer_type = side.layer_type});
+  const std::size_t index = choose_rotary(*side.model, {.layer_type = side.layer_type});
   return &side.model->rotary[index];
 }
 
@@ -68,7 +67,7 @@ ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
 
 DumpSide read_side(const std::string& path_or_card, ResolveOptions& options,
                    const std::optional<std::string>& layer_type) {
-  DumpSide side{.model = {}, .dump = {}, .layer_type = layer_type};
+  DumpSide side{.layer_type = layer_type};
   if (names_dump(path_or_card)) {
     side.dump = read_dump(path_or_card);
     return side;
@@ -93,11 +92,9 @@ ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
   if (!has_rows(other)) made = rows_like(one.dump->rows, other, context_tokens);
   const RowsTable& rows = has_rows(one) ? one.dump->rows : *made;
   const RowsTable& other_rows = has_rows(other) ? other.dump->rows : *made;
-  ModelDifference found{.context_tokens = std::min<std::int64_t>(rows.tokens, other_rows.tokens),
-                        .fields = {},
-                        .rotary = {}};
-  found.rotary.push_back({});
-  found.rotary.front().rows = compare_tables(rows, other_rows);
+  ModelDifference found;
+  found.context_tokens = std::min<std::int64_t>(rows.tokens, other_rows.tokens);
+  found.rotary.emplace_back().rows = compare_tables(rows, other_rows);
   return found;
 }
 

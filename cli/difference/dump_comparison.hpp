@@ -15,9 +15,9 @@ namespace rotary::cli {
 
 // One side of a comparison: a model or a dump.
 struct DumpSide {
-  std::optional<ModelSpec> model;
-  std::optional<Dump> dump;
-  std::optional<std::string> layer_type;  // chooses an embedding of the model
+  std::optional<ModelSpec> model = {};
+  std::optional<Dump> dump = {};
+  std::optional<std::string> layer_type = {};  // chooses an embedding of the model
 };
 
 // --overrides and --flags apply to the first file of their kind and are then removed from

@@ -11,8 +11,7 @@ Comparison compare_engines(const ModelOptions& options, const std::string& names
   require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
           "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
   const ResolveOptions& resolving = options.resolving;
-  Comparison comparison{
-      .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
+  Comparison comparison{.sides = {names.substr(0, comma), names.substr(comma + 1)}};
   const ConfigFile config = read_config(options.config);
   for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
     const Dialect dialect = value_or_fail(parse_dialect(name), "--between");
@@ -29,10 +28,7 @@ Comparison compare_engines(const ModelOptions& options, const std::string& names
 
 Comparison comparison_of(Sides sides, ModelDifference difference) {
   const Agreement agreement = difference.differs() ? Agreement::different : Agreement::same;
-  return {.sides = std::move(sides),
-          .difference = std::move(difference),
-          .agreement = agreement,
-          .readings = {}};
+  return {.sides = std::move(sides), .difference = std::move(difference), .agreement = agreement};
 }
 
 }  // namespace rotary::cli

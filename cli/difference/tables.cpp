@@ -83,10 +83,7 @@ class TableComparison {
 }  // namespace
 
 RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens) {
-  RowsTable table{.tokens = tokens,
-                  .pairs = static_cast<std::int64_t>(frequencies.turns.size()),
-                  .cos = {},
-                  .sin = {}};
+  RowsTable table{.tokens = tokens, .pairs = std::ssize(frequencies.turns)};
   for (std::int64_t p = 0; p < tokens; ++p) {
     for (const std::uint64_t turns : frequencies.turns) {
       const auto phase = static_cast<std::int64_t>(turns * static_cast<std::uint64_t>(p));

@@ -26,8 +26,8 @@ struct OtherProgram {
 
 struct IdentifyAnswer {
   Identification found;
-  std::string layout;  // layout of heads: "bthd", …; empty for tables
-  std::string config;  // as given; empty: none
+  std::string layout = {};  // layout of heads: "bthd", …; empty for tables
+  std::string config;       // as given; empty: none
   // Another layout, in which the numbers fit the config; empty: none.
   std::string right_layout = {};
   std::vector<std::string> notes = {};     // further facts from a TRACE

@@ -22,50 +22,35 @@ constexpr std::size_t most_configs = 6;  // more lines would look too similar
 constexpr NpyLimit most_cells{.elements = std::uint64_t{1} << 20};
 constexpr std::int64_t most_features = 4096;  // some figures compute each pair 200,000 times
 
-// A model, and the config's hidden size, which a ModelSpec does not have.
-struct Model {
-  ModelSpec spec = {};
-  std::optional<std::int64_t> hidden_size = {};
-};
-
-Subject subject_from(const Model& of, std::size_t index, const ModelOptions& options) {
-  const ModelSpec& model = of.spec;
-  const ModelRotary& rotary = model.rotary[index];
-  if (rotary.spec.xpos) {
-    fail(ExitCode::unsupported,
-         "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
-  }
-  require(rotary.spec.head_dim <= most_features,
-          "{}: a figure must be about a head of at most {} features, got {}",
-          input_name(options.config), most_features, rotary.spec.head_dim);
-  Subject subject{
-      .name = is_rope(options) ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
-      .spec = rotary.spec,
-      .frequencies = frequencies_of(model, index, options),
-      .trained_context_tokens = rotary.trained_context_tokens,
-      .hidden_size = of.hidden_size};
-  if (model.rotary.size() > 1) subject.name += fmt::format(" ({})", printable(*rotary.layer_type));
-  return subject;
-}
-
 void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
                   const RequestOptions& options, const ModelOptions& of_config) {
-  Model model;
-  if (is_rope(of_config)) {
-    model.spec = model_of_settings(of_config);
-  } else {
-    const ConfigFile config = read_config(of_config.config);
-    model = {.spec = model_of(config, of_config.config, of_config.resolving),
-             .hidden_size = hidden_size_of(config.json, of_config.resolving)};
-  }
-  print_warnings("plot", model.spec.warnings);
+  const bool is_unnamed = is_rope(of_config);
+  const ConfigFile config = is_unnamed ? ConfigFile{.json = "{}"} : read_config(of_config.config);
+  const ModelSpec model = is_unnamed ? model_of_settings(of_config)
+                                     : model_of(config, of_config.config, of_config.resolving);
+  print_warnings("plot", model.warnings);
   const bool takes_one =
-      maker.subjects == Subjects::one || options.layer_type || model.spec.rotary.empty();
+      maker.subjects == Subjects::one || options.layer_type || model.rotary.empty();
   const std::size_t first =
-      takes_one ? choose_rotary(model.spec, {.layer = {}, .layer_type = options.layer_type}) : 0;
-  const std::size_t end = takes_one ? first + 1 : model.spec.rotary.size();
-  for (std::size_t index = first; index < end; ++index)
-    subjects.push_back(subject_from(model, index, of_config));
+      takes_one ? choose_rotary(model, {.layer_type = options.layer_type}) : 0;
+  const std::size_t end = takes_one ? first + 1 : model.rotary.size();
+  for (std::size_t index = first; index < end; ++index) {
+    const ModelRotary& rotary = model.rotary[index];
+    if (rotary.spec.xpos)
+      fail(ExitCode::unsupported,
+           "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
+    require(rotary.spec.head_dim <= most_features,
+            "{}: a figure must be about a head of at most {} features, got {}",
+            input_name(of_config.config), most_features, rotary.spec.head_dim);
+    Subject& subject = subjects.emplace_back(Subject{
+        .name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : printable(of_config.config),
+        .spec = rotary.spec,
+        .frequencies = frequencies_of(model, index, of_config),
+        .trained_context_tokens = rotary.trained_context_tokens,
+        .hidden_size = hidden_size_of(config.json, of_config.resolving)});
+    if (model.rotary.size() > 1)
+      subject.name += fmt::format(" ({})", printable(*rotary.layer_type));
+  }
 }
 
 HeatMap read_table(const std::string& path) {

@@ -42,9 +42,9 @@ constexpr std::array advice = {
 struct Problem {
   const ModelOptions& options;
   ConfigFile file;
-  ModelSpec model;
-  Json part;         // the language model's config
-  std::size_t main;  // the embedding with the longest trained context
+  ModelSpec model = {};
+  Json part = {};        // the language model's config
+  std::size_t main = 0;  // the embedding with the longest trained context
   std::int64_t tokens;
 
   [[nodiscard]] const RotarySpec& spec() const { return model.rotary[main].spec; }
@@ -215,7 +215,7 @@ StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   Json settings = is_inside ? Json{{parameters_key, dictionary_with(problem, {{path, base}})}}
                             : Json{{path, base}};
   settings["max_position_embeddings"] = problem.tokens;
-  return {.rule = "ntk", .fine_tuning = of_ntk, .published = "", .settings = std::move(settings)};
+  return {.rule = "ntk", .fine_tuning = of_ntk, .settings = std::move(settings)};
 }
 
 // With YaRN, the model was trained on factor times its original context.
@@ -228,12 +228,7 @@ std::int64_t trained_tokens(const ModelRotary& rotary) {
 }
 
 Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
-  Problem problem{.options = options,
-                  .file = read_config(options.config),
-                  .model = {},
-                  .part = {},
-                  .main = 0,
-                  .tokens = tokens};
+  Problem problem{.options = options, .file = read_config(options.config), .tokens = tokens};
   require(!problem.file.gguf, "stretch needs a config.json, and {} is a GGUF file", options.config);
   problem.model = model_of(problem.file, options.config, options.resolving);
   if (problem.model.rotary.empty())
@@ -256,7 +251,6 @@ std::optional<StretchCandidate> own_rule(const Problem& problem, double ratio) {
   const Json members = {{"factor", factor * ratio}};
   return StretchCandidate{.rule = rule,
                           .fine_tuning = of_own_rule,
-                          .published = "",
                           .settings = {{own_key(problem), dictionary_with(problem, members)}}};
 }
 
@@ -277,12 +271,10 @@ Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
     stretch.candidates = {yarn_candidate(problem, stretch.trained_tokens),
                           {.rule = "dynamic",
                            .fine_tuning = of_dynamic,
-                           .published = "",
                            .settings = rule_members(problem, "dynamic", ratio)},
                           ntk_candidate(problem, ratio),
                           {.rule = "linear",
                            .fine_tuning = of_linear,
-                           .published = "",
                            .settings = rule_members(problem, "linear", ratio)}};
   } else {
     const std::string_view rule = rope_type(problem.spec().scaling);

@@ -32,7 +32,7 @@ struct StretchedEngine {
 struct StretchCandidate {
   std::string_view rule;                    // "yarn", "ntk", ...
   std::string_view fine_tuning;             // which fine-tuning it needs
-  std::string published;                    // the model cards that publish it; empty: none
+  std::string published = {};               // the model cards that publish it; empty: none
   Json settings;                            // members to set in config.json
   std::optional<std::string> refusal = {};  // why the config refuses it
   std::vector<StretchedRotary> rotary = {};
