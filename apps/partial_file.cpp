@@ -38,7 +38,7 @@ std::string random_name_beside(const std::string& target) {
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
 
-// With a POSIX access control list, the mode alone would give other permissions.
+// The mode alone would give other permissions than a POSIX access control list.
 void copy_access_list(const std::string& from, int to) noexcept {
   constexpr const char* name = "system.posix_acl_access";
   std::array<char, 4096> list{};

@@ -31,7 +31,7 @@ std::pair<std::string, std::string> parse_sides(std::string_view option, std::st
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-// The old key stays beside the new one.
+// The config then has both keys.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,

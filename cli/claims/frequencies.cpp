@@ -21,7 +21,7 @@ struct SlowestPair {
   Scaling scaling;
   std::int64_t head_dim;
   double inv_freq;    // expected, as printed with five digits
-  double wavelength;  // tokens, likewise
+  double wavelength;  // expected, in tokens
 };
 
 Evidence slowest_pairs(Setting setting, const std::vector<SlowestPair>& cases) {

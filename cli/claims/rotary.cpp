@@ -141,7 +141,7 @@ std::array<double, 2> weights_at_one_distance() {
   q = rotated(std::move(q), rotations);
   k = rotated(std::move(k), rotations);
 
-  // With the identity as values, attention returns the matrix of weights.
+  // If the values are the identity, attention returns the matrix of weights.
   const std::vector<float> values = identity(tokens);
   std::vector<float> weights(values.size());
   const auto view = [](auto& of) {

@@ -42,18 +42,6 @@ Matrix pooled(const Matrix& rows) {
   return sum;
 }
 
-// The rows of `from` in the order of `to`. Equal words keep their order.
-Matrix reordered(const Matrix& rows, Words from, const Words& to) {
-  Matrix moved;
-  for (const std::string& word : to) {
-    const auto place = std::ranges::find(from, word);
-    const auto row = rows.begin() + (place - from.begin()) * word_features;
-    moved.insert(moved.end(), row, row + word_features);
-    place->clear();  // taken
-  }
-  return moved;
-}
-
 struct Orders {
   std::string_view one, other;
 };
@@ -63,9 +51,16 @@ constexpr Orders dog{"the dog chases the pig", "the pig chases the dog"};
 // The largest change of a word's output between the two orders.
 double changed(const Orders& orders, const WordEncoding& encoding, const AttentionMask& mask) {
   const Words one = words_in(orders.one);
-  const Words other = words_in(orders.other);
-  return largest_difference(outputs(one, encoding, mask),
-                            reordered(outputs(other, encoding, mask), other, one));
+  Words other = words_in(orders.other);
+  const Matrix rows = outputs(other, encoding, mask);
+  Matrix reordered;  // in the order of the first; equal words keep theirs
+  for (const std::string& word : one) {
+    const auto place = std::ranges::find(other, word);
+    const auto row = rows.begin() + (place - other.begin()) * word_features;
+    reordered.insert(reordered.end(), row, row + word_features);
+    place->clear();  // taken
+  }
+  return largest_difference(outputs(one, encoding, mask), reordered);
 }
 
 double changed_mean(const Orders& orders, const AttentionMask& mask) {

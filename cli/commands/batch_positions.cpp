@@ -88,14 +88,6 @@ std::string range_text(std::int64_t first, std::int64_t count) {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{} to {}", first, first + count - 1);
 }
 
-std::string text_of(const std::vector<Call>& calls) {
-  std::vector<TextRow> rows;
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    for (const Run& run : runs_of(calls[i], calls.size() > 1 ? fmt::format("chunk {}, ", i) : ""))
-      rows.push_back({run.name, range_text(run.token, run.count), range_text(run.id, run.count)});
-  return text_table({left("of"), left("tokens"), left("ids")}, rows);
-}
-
 Json json_of(const std::vector<Call>& calls, const OutputOption& output) {
   Json ids = Json::array();
   for (const Call& call : calls)
@@ -197,7 +189,11 @@ Answer run_batch(const BatchOptions& options, const OutputOption& output, Output
     return fmt::format("{}: [{}] i64\n", printable(*output.path),
                        first.lengths.empty() ? fmt::format("{}, {}", shape[0], shape[1])
                                              : fmt::format("{}", shape[1]));
-  return text_of(calls);
+  std::vector<TextRow> rows;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    for (const auto& run : runs_of(calls[i], calls.size() > 1 ? fmt::format("chunk {}, ", i) : ""))
+      rows.push_back({run.name, range_text(run.token, run.count), range_text(run.id, run.count)});
+  return text_table({left("of"), left("tokens"), left("ids")}, rows);
 }
 
 }  // namespace rotary::cli

@@ -77,7 +77,7 @@ inline constexpr std::array<const Command*, 20> all_commands = {
     &trace_command,   &stretch_command, &bench_command,     &help_command,    &completions_command,
 };
 
-// Checks the files beside a config: frequencies in shards, other configs, the tokenizer's length.
+// Checks the other files of a checkpoint: frequencies in shards, configs, the tokenizer's length.
 
 enum class Severity { warning, unsupported, error };
 

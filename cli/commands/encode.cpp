@@ -35,20 +35,6 @@ struct Arguments {
   [[nodiscard]] SinusoidalName name() const { return {.option = "--like", .name = *like}; }
 };
 
-// The checks of the arguments that need no file.
-void check_arguments(const Arguments& a) {
-  require(a.like || a.table, "one of --like and --table is required");
-  require(!a.like || !a.table,
-          "--like and --table exclude each other: encode twice to add both encodings");
-  require(!a.table || a.x, "--table needs --x, the embeddings to which its rows are added");
-  require(!a.x || a.output.path, "--x and --out must be given together");
-  require(!a.x || !a.dim, "--dim is that of --x where embeddings are given");
-  require(a.x || (a.dim && a.positions),
-          "--dim and --positions are required for the rows alone, --x to add them");
-  check_standard_input({a.x, a.table, a.x ? a.positions : std::nullopt});
-  a.output.check({".npy"});
-}
-
 // The parts of the answer. `rows` is filled only if rows are printed.
 struct Done {
   std::optional<SinusoidalSpec> spec = {};
@@ -142,7 +128,17 @@ Json json_of(const Arguments& arguments, const Done& done) {
 }
 
 std::string run_encode(const Arguments& arguments, OutputForm form) {
-  check_arguments(arguments);
+  const Arguments& a = arguments;
+  require(a.like || a.table, "one of --like and --table is required");
+  require(!a.like || !a.table,
+          "--like and --table exclude each other: encode twice to add both encodings");
+  require(!a.table || a.x, "--table needs --x, the embeddings to which its rows are added");
+  require(!a.x || a.output.path, "--x and --out must be given together");
+  require(!a.x || !a.dim, "--dim is that of --x where embeddings are given");
+  require(a.x || (a.dim && a.positions),
+          "--dim and --positions are required for the rows alone, --x to add them");
+  check_standard_input({a.x, a.table, a.x ? a.positions : std::nullopt});
+  a.output.check({".npy"});
   const Done done = arguments.x ? add_rows(arguments) : rows_alone(arguments);
   if (form == OutputForm::json) return printed(json_of(arguments, done));
   if (done.rows) return rows_text(*done.rows);

@@ -37,20 +37,18 @@ Json json_of(const CommandFacts& command) {
            json_array(command.commands, [](const Command* each) { return Json(each->name); })}};
 }
 
-std::string write_pages(const std::string& folder) {
-  std::vector<StreamedFile> files;
-  for (const CommandFacts& command : all_command_facts()) {
-    std::string page = command.name;
-    std::ranges::replace(page, ' ', '-');
-    files.push_back({.path = fmt::format("{}/{}.1", folder, page),
-                     .fill = [text = manual_page(command)](const Write& write) { write(text); }});
-  }
-  write_files(files, Overwrite::allow);
-  return fmt::format("{}: {} manual pages\n", folder, files.size());
-}
-
 std::string run_help(Asked& asked, OutputForm output) {
-  if (asked.pages) return write_pages(*asked.pages);
+  if (asked.pages) {
+    std::vector<StreamedFile> files;
+    for (const CommandFacts& command : all_command_facts()) {
+      std::string page = command.name;
+      std::ranges::replace(page, ' ', '-');
+      files.push_back({.path = fmt::format("{}/{}.1", *asked.pages, page),
+                       .fill = [text = manual_page(command)](const Write& write) { write(text); }});
+    }
+    write_files(files, Overwrite::allow);
+    return fmt::format("{}: {} manual pages\n", *asked.pages, files.size());
+  }
   if (asked.form == HelpForm::markdown) return reference_markdown(all_command_facts());
   asked.command.insert(asked.command.begin(), "rotary");
   const CommandFacts facts = facts_named(fmt::format("{}", fmt::join(asked.command, " ")));

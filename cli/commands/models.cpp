@@ -34,7 +34,7 @@ std::vector<const ModelCard*> cards_with(std::string_view part) {
   return found;
 }
 
-// Also suggests cards, because an unknown action is often part of a card's name.
+// The refusal suggests cards, because an unknown action is often part of a card's name.
 Value<Action> action() {
   auto named = one_named<Action>({{"search", Action::search},
                                   {"show", Action::show},

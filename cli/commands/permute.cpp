@@ -28,7 +28,7 @@ struct Arguments {
 // order.
 constexpr std::array orders = {Pairing::half, Pairing::interleaved};
 
-// --config, else config.json beside the weights.
+// --config, else the config.json in the folder of the weights.
 std::string config_of(const Arguments& arguments) {
   if (arguments.config) return *arguments.config;
   std::string beside = (fs::path(arguments.weights).parent_path() / "config.json").string();

@@ -170,15 +170,6 @@ std::string summary(const Answer& answer) {
                      number_text(answer.delta), number_text(answer.next()), backwards_text(answer));
 }
 
-std::string text_of(const Answer& answer) {
-  std::vector<Column> columns = {left("tokens"), left("group")};
-  for (const IdAxis counted : axes_of(answer)) columns.push_back(left(axis_name(counted)));
-  std::vector<TextRow> lines;
-  for (std::size_t group = 0; group < answer.options.size(); ++group)
-    add_lines(lines, answer, group);
-  return text_table(columns, lines) + summary(answer);
-}
-
 Json number_json(const Answer& answer, double number) {
   return answer.has_fractions() ? Json(number) : Json(static_cast<std::int64_t>(number));
 }
@@ -233,7 +224,14 @@ cli::Answer run_positions(const Arguments& arguments, OutputForm form) {
   const auto bytes_of = [](const auto& ids) { return std::as_bytes(std::span(ids.numbers)); };
   arguments.output.write({type, shape, std::visit(bytes_of, answer.ids)});
   if (form == OutputForm::json) return printed(json_of(arguments, answer));
-  if (!arguments.output.path) return text_of(answer);
+  if (!arguments.output.path) {
+    std::vector<Column> columns = {left("tokens"), left("group")};
+    for (const IdAxis counted : axes_of(answer)) columns.push_back(left(axis_name(counted)));
+    std::vector<TextRow> lines;
+    for (std::size_t group = 0; group < answer.options.size(); ++group)
+      add_lines(lines, answer, group);
+    return text_table(columns, lines) + summary(answer);
+  }
   return fmt::format("{}: [{}, {}] {}\n{}", printable(*arguments.output.path),
                      answer.convention.axes, answer.tokens, answer.has_fractions() ? "f64" : "i64",
                      summary(answer));

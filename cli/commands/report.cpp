@@ -94,20 +94,6 @@ Json summary_of(const Arguments& arguments, const Json& contents, std::size_t by
           {"warnings", warnings}};
 }
 
-std::string text_of(const Json& summary) {
-  std::string text =
-      fmt::format("{}: {} kB\n", printable(summary.at("output").get_ref<const std::string&>()),
-                  (summary.at("bytes").get<std::size_t>() + 999) / 1000);
-  for (const Json& encoding : summary.at("encodings")) {
-    const auto figures = encoding.at("figures").get<std::vector<std::string>>();
-    text +=
-        fmt::format("  {}: {}{}\n", printable(encoding.at("name").get_ref<const std::string&>()),
-                    encoding.at("kind").get_ref<const std::string&>(),
-                    figures.empty() ? "" : fmt::format("; {}", fmt::join(figures, ", ")));
-  }
-  return text;
-}
-
 std::string run_report(const Arguments& arguments, OutputForm form) {
   check(arguments);
   const std::vector<page::NamedModel> models = read_models(arguments);
@@ -123,7 +109,17 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   std::string page = page::page_with(printed(contents));
   const Json summary = summary_of(arguments, contents, page.size());
   arguments.output.write(page);
-  return form == OutputForm::json ? printed(summary) : text_of(summary);
+  if (form == OutputForm::json) return printed(summary);
+  std::string text = fmt::format("{}: {} kB\n", printable(arguments.output.path.value_or("")),
+                                 (page.size() + 999) / 1000);
+  for (const Json& encoding : summary.at("encodings")) {
+    const auto figures = encoding.at("figures").get<std::vector<std::string>>();
+    text +=
+        fmt::format("  {}: {}{}\n", printable(encoding.at("name").get_ref<const std::string&>()),
+                    encoding.at("kind").get_ref<const std::string&>(),
+                    figures.empty() ? "" : fmt::format("; {}", fmt::join(figures, ", ")));
+  }
+  return text;
 }
 
 void declare(OptionParser& parser, Arguments& arguments) {

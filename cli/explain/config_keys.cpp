@@ -94,17 +94,6 @@ std::optional<Json> another_value(const Json& value) {
   return {};
 }
 
-// Requires a key that is read.
-ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
-  const Trial without =
-      experiment.without(Path(path.begin(), path.end() - 1), std::span(&path.back(), 1));
-  ConfigKey key = judged_key(fmt::format("{}", fmt::join(path, ".")), value, without);
-  const std::optional<Json> other = another_value(value);
-  if (other && shows_other_value(key))
-    key.other = {.value = *other, .outcome = experiment.with(path, *other).outcome};
-  return key;
-}
-
 // Adds a key for each member, or for the members of an object that is read.
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
@@ -122,7 +111,13 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
     } else if (value.is_object() && !value.empty()) {
       visit(experiment, path, value, keys);
     } else {
-      keys.push_back(key_at(experiment, path, value));
+      const Path around(path.begin(), path.end() - 1);
+      ConfigKey& key =
+          keys.emplace_back(judged_key(fmt::format("{}", fmt::join(path, ".")), value,
+                                       experiment.without(around, std::span(&path.back(), 1))));
+      const std::optional<Json> other = another_value(value);
+      if (other && shows_other_value(key))
+        key.other = {.value = *other, .outcome = experiment.with(path, *other).outcome};
     }
     path.pop_back();
   }

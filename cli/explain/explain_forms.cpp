@@ -40,16 +40,6 @@ Json element_form(const FormInput& input, const Vector& x, Elements elements) {
           {"result", by_elements_in_order(input, x, elements)}};
 }
 
-// Applies the other pairing to the same weights, and the order that would correct it.
-Json other_pairing(const FormInput& input, const Vector& x, const Vector& right) {
-  const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
-  const Vector result = by_elements(input, x, own_elements(other));
-  return {{"pairing", to_string(other)},
-          {"result", result},
-          {"largest_difference", largest_difference(result, right)},
-          {"order_of_half", order_of_half(x.size())}};
-}
-
 // A bound on the difference of rotate() from the forms: its own error bound for float32, plus the
 // rounding of x to float32 (2 units for a pair). Empty where rotate() has no bound: numerics must
 // be exact, and each pair's length 0 or in [2^-100, 2^100].
@@ -92,7 +82,13 @@ Json forms_document(const Numbers& numbers, const FormInput& input, const Vector
   json["library_result_f32"] = library;
   json["library_deviation"] = deviation;
   json["library_bound"] = most;
-  json["other_pairing"] = other_pairing(input, x, right);
+  // The other pairing with the same weights, and the order that would correct it.
+  const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
+  const Vector result = by_elements(input, x, own_elements(other));
+  json["other_pairing"] = {{"pairing", to_string(other)},
+                           {"result", result},
+                           {"largest_difference", largest_difference(result, right)},
+                           {"order_of_half", order_of_half(x.size())}};
   return json;
 }
 

@@ -146,20 +146,6 @@ Json table_of(const Vector& values, Json rows) {
   return {{"values", values}, {"rows", rows}};
 }
 
-// The rows as printed (sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30, cos 0.3 = 0.96), then the
-// correct ones.
-Json table_of_four() {
-  const Vector values(std::begin(example_values), std::end(example_values));
-  const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::interleaved};
-  const Frequencies wrong =
-      value_or_fail(make_frequencies(window, {1, std::pow(example_base, -1.0 / 4)}, 1));
-  return table_of(
-      values,
-      Json::array({row_of("as_printed", "as it is printed", wrong, {-0.355, 1.06, 0.84, 2.37}),
-                   row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly", wrong,
-                          turned(values, wrong, example_position))}));
-}
-
 std::string rows_text(const Json& table) {
   std::string text;
   for (const Json& row : table["rows"]) {
@@ -191,7 +177,16 @@ std::string example_text(const Json& four, const Json& eight) {
 }  // namespace
 
 std::string explain_example(OutputForm form) {
-  const Json four = table_of_four();
+  // As printed (sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30, cos 0.3 = 0.96), then exactly.
+  const Vector values(std::begin(example_values), std::end(example_values));
+  const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::interleaved};
+  const Frequencies wrong =
+      value_or_fail(make_frequencies(window, {1, std::pow(example_base, -1.0 / 4)}, 1));
+  const Json four = table_of(
+      values,
+      Json::array({row_of("as_printed", "as it is printed", wrong, {-0.355, 1.06, 0.84, 2.37}),
+                   row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly", wrong,
+                          turned(values, wrong, example_position))}));
   const Json eight = table_of({0.5, -1, 1.5, 2, -0.25, 3, 1, -2}, Json::array());
   if (form == OutputForm::text) return example_text(four, eight);
   return printed({{"schema_version", 1},

@@ -49,7 +49,7 @@ struct IntegerArray {
 // The shape must be [tokens], [batch, tokens] or [axes, batch, tokens].
 [[nodiscard]] PositionIds position_ids(const IntegerArray& array);
 
-// Which columns of a table [rows][width] have each pair once. The table may have pairs twice.
+// The columns of a table [rows][width] that have each pair once, if it may have pairs twice.
 struct PairColumns {
   std::size_t pairs;
   std::size_t stride = 1;  // between neighbouring pairs

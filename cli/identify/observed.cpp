@@ -8,26 +8,6 @@
 #include "cli/arguments.hpp"
 
 namespace rotary::cli {
-namespace {
-
-HeadsLayout layout_named(std::string_view name, const std::vector<std::int64_t>& shape) {
-  HeadsLayout layout{.name = name, .extents = {.tokens = 1, .heads = 1}, .strides = {}};
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    const auto set = [&](std::int64_t& extent, std::int64_t& step) {
-      extent = shape[i];
-      step = stride;
-    };
-    if (name[i] == 'b') set(layout.extents.batch, layout.strides.batch);
-    if (name[i] == 't') set(layout.extents.tokens, layout.strides.token);
-    if (name[i] == 'h') set(layout.extents.heads, layout.strides.head);
-    if (name[i] == 'd') set(layout.extents.features, layout.strides.feature);
-    stride *= shape[i];
-  }
-  return layout;
-}
-
-}  // namespace
 
 std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
                                     std::optional<std::string_view> name,
@@ -40,7 +20,19 @@ std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
     if (name ? each != *name : each.size() != shape.size()) continue;
     require(each.size() == shape.size(), "--before must have the axes of --layout {}, got {}", each,
             shape_text(shape));
-    const HeadsLayout layout = layout_named(each, shape);
+    HeadsLayout layout{.name = each, .extents = {.tokens = 1, .heads = 1}, .strides = {}};
+    std::int64_t stride = 1;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const auto set = [&](std::int64_t& extent, std::int64_t& step) {
+        extent = shape[i];
+        step = stride;
+      };
+      if (each[i] == 'b') set(layout.extents.batch, layout.strides.batch);
+      if (each[i] == 't') set(layout.extents.tokens, layout.strides.token);
+      if (each[i] == 'h') set(layout.extents.heads, layout.strides.head);
+      if (each[i] == 'd') set(layout.extents.features, layout.strides.feature);
+      stride *= shape[i];
+    }
     if (name || !tokens || layout.extents.tokens == *tokens) layouts.push_back(layout);
   }
   require(!layouts.empty(), "an axis of {} must have the {} tokens of --positions",

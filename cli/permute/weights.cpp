@@ -46,71 +46,27 @@ TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor
        shown_name(tensor.name), count, tensor.type.name, tensor.size_in_bytes());
 }
 
-class Plan {
- public:
-  Plan(const Checkpoint& checkpoint, Pairing to) : checkpoint_(checkpoint) {
-    permutation_.from = to == Pairing::half ? Pairing::interleaved : Pairing::half;
-    permutation_.to = to;
+// Index into `permuted` by name, heads and rows of a head.
+using Places = std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t>;
+
+void count(const TensorRows& rows, std::string_view name, Permutation& permutation,
+           Places& places) {
+  const auto is_head = [](const RowGroup& group) { return group.spec != nullptr; };
+  const auto head = std::ranges::find_if(rows.groups, is_head);
+  if (head == rows.groups.end()) {
+    ++permutation.copied_tensors;
+    return;
   }
-
-  // Adds a safetensors file and returns its header.
-  SafetensorsHeader add(WeightFile file) {
-    InputFile input(file.path);
-    SafetensorsStart start = value_or_fail(read_safetensors_start(input), file.path);
-    for (const SafetensorsTensor& tensor : start.header.tensors) {
-      count(tensor);
-      file.data_bytes += tensor.size_in_bytes();
-    }
-    permutation_.files.push_back(std::move(file));
-    return std::move(start.header);
-  }
-
-  void add_index(WeightFile file) { permutation_.files.push_back(std::move(file)); }
-
-  [[nodiscard]] Permutation take() { return std::move(permutation_); }
-
- private:
-  void count(const SafetensorsTensor& tensor) {
-    const TensorRows rows = rows_of(checkpoint_, tensor);
-    const auto is_head = [](const RowGroup& group) { return group.spec != nullptr; };
-    const auto head = std::ranges::find_if(rows.groups, is_head);
-    if (head == rows.groups.end()) {
-      ++permutation_.copied_tensors;
-      return;
-    }
-    PermutedTensors counted{.name = name_without_layer(tensor.name),
-                            .tensors = 1,
-                            .heads = rows.times * head->heads,
-                            .head_dim = head->rows};
-    const auto [known, is_new] = places_.try_emplace(
-        {counted.name, counted.heads, counted.head_dim}, permutation_.permuted.size());
-    if (is_new)
-      permutation_.permuted.push_back(std::move(counted));
-    else
-      ++permutation_.permuted[known->second].tensors;
-  }
-
-  const Checkpoint& checkpoint_;
-  Permutation permutation_;
-  // Index into `permuted` by name, heads and rows of a head.
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places_;
-};
-
-void plan_index(const std::string& path, const std::string& out, Plan& plan) {
-  const fs::path folder = fs::path(path).parent_path();
-  for (const auto& [file, tensors] : parse_weight_index(read_file(path, most_index_bytes), path)) {
-    const std::string shard = (folder / file).string();
-    const SafetensorsHeader header =
-        plan.add({.path = shard, .out = (fs::path(out) / file).string()});
-    std::set<std::string_view> found;
-    for (const SafetensorsTensor& tensor : header.tensors) found.insert(tensor.name);
-    for (const std::string& tensor : tensors) {
-      if (found.contains(tensor)) continue;
-      fail(ExitCode::malformed_input, "{}: must have the tensor '{}' that the index names", shard,
-           shown_name(tensor));
-    }
-  }
-  plan.add_index({.path = path, .out = (fs::path(out) / fs::path(path).filename()).string()});
+  PermutedTensors counted{.name = name_without_layer(name),
+                          .tensors = 1,
+                          .heads = rows.times * head->heads,
+                          .head_dim = head->rows};
+  const auto [known, is_new] = places.try_emplace({counted.name, counted.heads, counted.head_dim},
+                                                  permutation.permuted.size());
+  if (is_new)
+    permutation.permuted.push_back(std::move(counted));
+  else
+    ++permutation.permuted[known->second].tensors;
 }
 
 bool is_index(const std::string& path) { return path.ends_with(".json"); }
@@ -234,12 +190,36 @@ std::vector<std::size_t> row_order(const HeadWindow& window, std::size_t first_r
 
 Permutation plan_permutation(const Checkpoint& checkpoint, const std::string& path,
                              const std::string& out, Pairing to) {
-  Plan plan(checkpoint, to);
-  if (is_index(path))
-    plan_index(path, out, plan);
-  else
-    plan.add({.path = path, .out = out});
-  Permutation permutation = plan.take();
+  Permutation permutation{.from = to == Pairing::half ? Pairing::interleaved : Pairing::half,
+                          .to = to};
+  Places places;
+  const auto add = [&](WeightFile file) {
+    InputFile input(file.path);
+    SafetensorsStart start = value_or_fail(read_safetensors_start(input), file.path);
+    for (const SafetensorsTensor& tensor : start.header.tensors) {
+      count(rows_of(checkpoint, tensor), tensor.name, permutation, places);
+      file.data_bytes += tensor.size_in_bytes();
+    }
+    permutation.files.push_back(std::move(file));
+    return std::move(start.header);
+  };
+  if (is_index(path)) {
+    const auto files = parse_weight_index(read_file(path, most_index_bytes), path);
+    for (const auto& [file, tensors] : files) {
+      const std::string shard = (fs::path(path).parent_path() / file).string();
+      const auto header = add({.path = shard, .out = (fs::path(out) / file).string()});
+      std::set<std::string_view> found;
+      for (const SafetensorsTensor& tensor : header.tensors) found.insert(tensor.name);
+      for (const std::string& tensor : tensors)
+        if (!found.contains(tensor))
+          fail(ExitCode::malformed_input, "{}: must have the tensor '{}' that the index names",
+               shard, shown_name(tensor));
+    }
+    permutation.files.push_back(
+        {.path = path, .out = (fs::path(out) / fs::path(path).filename()).string()});
+  } else {
+    add({.path = path, .out = out});
+  }
   if (permutation.permuted.empty()) {
     fail(ExitCode::unsupported,
          "{}: no tensor of queries or keys that rotate was found (q_proj, k_proj, wq, wk, "

@@ -30,9 +30,9 @@ struct PermutedTensors {
 struct Permutation {
   Pairing from = Pairing::half;
   Pairing to = Pairing::interleaved;
-  std::vector<PermutedTensors> permuted;
+  std::vector<PermutedTensors> permuted = {};
   std::int64_t copied_tensors = 0;
-  std::vector<WeightFile> files;
+  std::vector<WeightFile> files = {};
 };
 
 // Row i of a permuted head is row order[i] of the old head. Rows outside the window stay.

@@ -89,19 +89,6 @@ Panel pairs_and_axes(const Grid& grid) {
   return panel;
 }
 
-// The rotations for one row of patches, at positions relative to the query.
-Rotations turned_line(const Grid& grid, std::int64_t row) {
-  const Frequencies& all = grid.frequencies;
-  const Frequencies plain = value_or_fail(make_frequencies(all.window, all.inv_freq, 1, all.axes));
-  std::vector<double> at(static_cast<std::size_t>(all.axes.count * grid.side));
-  for (std::int64_t column = 0; column < grid.side; ++column) {
-    at[static_cast<std::size_t>(grid.row_axis * grid.side + column)] = grid.offset(row);
-    at[static_cast<std::size_t>(grid.column_axis * grid.side + column)] = grid.offset(column);
-  }
-  return value_or_fail(
-      make_rotations(plain, positions_of(at, 1, all.axes.count), {.rows = RowDType::f64}));
-}
-
 // Some pairs, and the title of their panel.
 struct View {
   std::string title;
@@ -113,8 +100,16 @@ struct View {
 HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
   const auto side = static_cast<std::size_t>(grid.side);
   HeatMap map{.rows = side, .columns = side, .label = "score"};
+  const Frequencies& all = grid.frequencies;
+  const Frequencies plain = value_or_fail(make_frequencies(all.window, all.inv_freq, 1, all.axes));
   for (std::int64_t row = 0; row < grid.side; ++row) {
-    const Rotations line = turned_line(grid, row);
+    std::vector<double> at(static_cast<std::size_t>(all.axes.count * grid.side));
+    for (std::int64_t column = 0; column < grid.side; ++column) {
+      at[static_cast<std::size_t>(grid.row_axis * grid.side + column)] = grid.offset(row);
+      at[static_cast<std::size_t>(grid.column_axis * grid.side + column)] = grid.offset(column);
+    }
+    const Rotations line = value_or_fail(
+        make_rotations(plain, positions_of(at, 1, all.axes.count), {.rows = RowDType::f64}));
     for (std::int64_t column = 0; column < grid.side; ++column) {
       double sum = 0;
       for (const std::size_t pair : pairs) sum += line.cos<double>(0, column)[pair];

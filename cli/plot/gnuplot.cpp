@@ -118,7 +118,7 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
               place.tick_offset, tick_places(axis, place.pixels, place.room), color);
 }
 
-// With eight colours, styles repeat after 56 series. The first dash is solid.
+// Eight colours and seven dashes repeat after 56 series. The first dash is solid.
 constexpr std::array<std::string_view, 7> dashes = {
     "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
 constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
@@ -195,17 +195,6 @@ std::string write_series(Script& script, const Panel& panel) {
                          series.name.empty() ? "notitle" : "title " + single_quoted(series.name));
   }
   return plots;
-}
-
-void write_legend(Script& script, const std::optional<Legend>& legend) {
-  if (!legend) return script.line("unset key");
-  // If a name is too wide for the picture, its beginning stays visible.
-  const bool fits = legend->width < script.layout.width;
-  script.line(
-      "set key at screen {:.4f}, {:.4f} {} top vertical maxrows {} reverse Left samplen 4 "
-      "textcolor rgb '{}'",
-      script.x(fits ? legend->center : 8), script.y(legend->top), fits ? "center" : "left",
-      legend->lines, script.colors.text);
 }
 
 void write_marks(Script& script, const Panel& panel) {
@@ -293,7 +282,17 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
               script.colors.text, script.picture == Picture::svg ? -0.8 : -0.3);
   write_axes(script, panel, plot);
   write_marks(script, panel);
-  write_legend(script, place.legend);
+  if (const auto& legend = place.legend) {
+    // If a name is too wide for the picture, its beginning stays visible.
+    const bool fits = legend->width < script.layout.width;
+    script.line(
+        "set key at screen {:.4f}, {:.4f} {} top vertical maxrows {} reverse Left samplen 4 "
+        "textcolor rgb '{}'",
+        script.x(fits ? legend->center : 8), script.y(legend->top), fits ? "center" : "left",
+        legend->lines, script.colors.text);
+  } else {
+    script.line("unset key");
+  }
   const std::string lines = write_series(script, panel);
   if (panel.map) write_map(script, *panel.map);
   script.line("{} grid", panel.map ? "unset" : "set");
@@ -301,20 +300,6 @@ void write_panel(Script& script, const Panel& panel, const Place& place) {
   if (!lines.empty()) plots += (plots.empty() ? "" : ", ") + lines;
   script.line("{} {}", panel.z ? "splot" : "plot", plots);
   if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors);
-}
-
-// The font is 14 pixels. For PNG that is 10.5 points, with twice the pixels for dense screens.
-void write_settings(Script& script) {
-  const auto& [picture, colors, layout, text] = script;
-  const bool is_svg = picture == Picture::svg;
-  const int times = is_svg ? 1 : 2;
-  script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",
-              is_svg ? "svg" : "pngcairo", times * layout.width, times * layout.height,
-              colors.background, is_svg ? "14" : "10.5",
-              is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 3");
-  script.line("set encoding utf8\nset border lw 0.8 lc rgb '{}'", colors.text);
-  script.line("set grid lc rgb '{}' lt 1 lw 0.7", colors.grid);
-  script.line("unset colorbox\nset xyplane at 0\nset view 72, 40, 1, 1.5");
 }
 
 }  // namespace
@@ -325,7 +310,16 @@ std::string gnuplot_script(const Figure& figure, const Drawing& drawing) {
   Script script{.picture = drawing.picture,
                 .colors = drawing.theme == Theme::dark ? dark : light,
                 .layout = layout_of(complete)};
-  write_settings(script);
+  // The font is 14 pixels. For PNG that is 10.5 points, with twice the pixels for dense screens.
+  const bool is_svg = drawing.picture == Picture::svg;
+  const int times = is_svg ? 1 : 2;
+  script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",
+              is_svg ? "svg" : "pngcairo", times * script.layout.width,
+              times * script.layout.height, script.colors.background, is_svg ? "14" : "10.5",
+              is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 3");
+  script.line("set encoding utf8\nset border lw 0.8 lc rgb '{}'", script.colors.text);
+  script.line("set grid lc rgb '{}' lt 1 lw 0.7", script.colors.grid);
+  script.line("unset colorbox\nset xyplane at 0\nset view 72, 40, 1, 1.5");
   script.line("set multiplot title {} textcolor rgb '{}'", single_quoted(figure.title),
               script.colors.text);
   for (std::size_t index = 0; index < complete.panels.size(); ++index)

@@ -53,19 +53,6 @@ void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
   }
 }
 
-HeatMap read_table(const std::string& path) {
-  const NpyArray array = read_npy_file(path, most_cells);
-  const auto& shape = array.shape;
-  require(shape.size() == 2 && !array.data.empty(),
-          "--table must be [positions, features] with numbers, got {}", shape_text(shape));
-  require(array.type == NpyType::f32 || array.type == NpyType::f64,
-          "--table must be of f32 or f64, got {}", descr_of(array.type));
-  return {.rows = static_cast<std::size_t>(shape[0]),
-          .columns = static_cast<std::size_t>(shape[1]),
-          .values = array.doubles(),
-          .colors = HeatMap::Colors::diverging};
-}
-
 }  // namespace
 
 Request read_request(const FigureMaker& maker, const RequestOptions& options) {
@@ -88,7 +75,17 @@ Request read_request(const FigureMaker& maker, const RequestOptions& options) {
   std::istringstream words(options.words.value_or(""));
   for (std::string word; std::getline(words, word, ' ');)
     if (!word.empty()) request.words.push_back(printable(word));
-  if (options.table) request.learned = read_table(*options.table);
+  if (!options.table) return request;
+  const NpyArray array = read_npy_file(*options.table, most_cells);
+  const auto& shape = array.shape;
+  require(shape.size() == 2 && !array.data.empty(),
+          "--table must be [positions, features] with numbers, got {}", shape_text(shape));
+  require(array.type == NpyType::f32 || array.type == NpyType::f64,
+          "--table must be of f32 or f64, got {}", descr_of(array.type));
+  request.learned = HeatMap{.rows = static_cast<std::size_t>(shape[0]),
+                            .columns = static_cast<std::size_t>(shape[1]),
+                            .values = array.doubles(),
+                            .colors = HeatMap::Colors::diverging};
   return request;
 }
 

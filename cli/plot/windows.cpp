@@ -18,23 +18,6 @@ double row_of(std::int64_t distance, const ShawWindow& window) {
   return static_cast<double>(value_or_fail(shaw_row(distance, window)));
 }
 
-Panel window_matrix(std::int64_t tokens, const ShawWindow& window) {
-  HeatMap map{.rows = static_cast<std::size_t>(tokens),
-              .columns = static_cast<std::size_t>(tokens),
-              .label = "row of the table",
-              .highest = static_cast<double>(window.rows() - 1)};
-  for (std::int64_t query = 0; query < tokens; ++query) {
-    for (std::int64_t key = 0; key < tokens; ++key)
-      map.values.push_back(row_of(key - query, window));
-  }
-  return {.title = fmt::format("{} queries and keys", tokens),
-          .x = Axis{.label = "key"},
-          .y = Axis{.label = "query"},
-          .map = std::move(map),
-          .aspect = Aspect::equal,
-          .y_direction = YDirection::down};
-}
-
 // y(distance) from -last to last.
 template <class Function>
 Series by_distance(std::string_view name, Style style, std::int64_t last, Function y) {
@@ -69,13 +52,27 @@ Figure shaw(const Request& request) {
   for (const std::int64_t end : {-reach, reach}) {
     steps.marks.push_back({.at = static_cast<double>(end), .label = fmt::format("clip {}", end)});
   }
+  const std::int64_t tokens = last + 1;
+  HeatMap map{.rows = static_cast<std::size_t>(tokens),
+              .columns = static_cast<std::size_t>(tokens),
+              .label = "row of the table",
+              .highest = static_cast<double>(window.rows() - 1)};
+  for (std::int64_t query = 0; query < tokens; ++query)
+    for (std::int64_t key = 0; key < tokens; ++key)
+      map.values.push_back(row_of(key - query, window));
+  Panel matrix{.title = fmt::format("{} queries and keys", tokens),
+               .x = Axis{.label = "key"},
+               .y = Axis{.label = "query"},
+               .map = std::move(map),
+               .aspect = Aspect::equal,
+               .y_direction = YDirection::down};
   return {
       .title = fmt::format("Shaw's window, clipped at {} tokens", reach),
       .caption =
           "Each distance within the window has a learned vector of its own. All farther "
           "distances share the vector of the window's end. They are attended to all the same: only "
           "a mask hides them.",
-      .panels = {window_matrix(last + 1, window), std::move(steps)},
+      .panels = {std::move(matrix), std::move(steps)},
       .columns = 2};
 }
 

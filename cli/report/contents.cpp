@@ -72,21 +72,6 @@ void for_each_range(const ModelRotary& rotary, const std::string& name,
   }
 }
 
-// Called before the first figure is made.
-void check_size(const std::vector<NamedModel>& models, const std::vector<std::int64_t>& contexts) {
-  std::size_t pairs = 0;
-  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string& name) {
-    for_each_range(rotary, name, contexts, [&](const Frequencies& frequencies) {
-      pairs += frequencies.inv_freq.size();
-      require(pairs <= most_pairs,
-              "a report must be about at most {} pairs of features that turn, over its "
-              "configs, their layer types and the contexts with frequencies of their own, "
-              "got {} or more",
-              most_pairs, pairs);
-    });
-  });
-}
-
 constexpr std::int64_t last_distance = 1000;  // tokens
 
 struct Choice {
@@ -278,7 +263,17 @@ Json make_contents(const std::vector<NamedModel>& models,
   constexpr std::int64_t common = 8192;
   const std::int64_t context = context_tokens.value_or(longest > 0 ? longest : common);
   const std::vector<std::int64_t> contexts = contexts_of(models, context);
-  check_size(models, contexts);
+  std::size_t pairs = 0;
+  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string& name) {
+    for_each_range(rotary, name, contexts, [&](const Frequencies& frequencies) {
+      pairs += frequencies.inv_freq.size();
+      require(pairs <= most_pairs,
+              "a report must be about at most {} pairs of features that turn, over its "
+              "configs, their layer types and the contexts with frequencies of their own, "
+              "got {} or more",
+              most_pairs, pairs);
+    });
+  });
   Json subjects = Json::array();
   Json configs = json_array(models, [&](const NamedModel& named) {
     return config_json(named, context_tokens, contexts, subjects);

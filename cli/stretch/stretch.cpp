@@ -218,7 +218,7 @@ StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   return {.rule = "ntk", .fine_tuning = of_ntk, .settings = std::move(settings)};
 }
 
-// With YaRN, the model was trained on factor times its original context.
+// A model with YaRN was trained on factor times its original context.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const std::int64_t stated = rotary.trained_context_tokens.value_or(0);
   const auto* const yarn = std::get_if<YarnScaling>(&rotary.spec.scaling);

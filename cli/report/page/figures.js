@@ -65,8 +65,7 @@ function marksOf(parts) {
   return [...marks.values()];
 }
 
-// With several encodings, the colour tells encodings apart, otherwise series. Dashes and points
-// repeat it.
+// A colour marks an encoding if there are several, else a series. Dashes and points repeat that.
 function lookOf(subject, series, ordinal) {
   const single = report.subjects.length === 1;
   return {
@@ -95,8 +94,8 @@ function entriesOf(parts, x) {
 
 const mostLines = 6;  // more lines are hard to follow in a chart
 
-// With several encodings in a chart, guides are hidden at first. Of many lines only the first two
-// of each encoding are shown (or one), because the caption is about these.
+// A chart of several encodings hides guides at first. If it has many lines, it shows the first two
+// of each encoding (or one), which its caption is about.
 function isUsual(panel, series, ordinal, encodings) {
   const shown = encodings * 2 <= mostLines ? 2 : 1;
   return series.style !== "dashed"

@@ -59,7 +59,7 @@ function ratioSlider(id, label, values, member, least, most) {
   return made;
 }
 
-// Also restores the config's values.
+// Makes the sliders, which begin with the config's values.
 function triedControls(formula) {
   tried = structuredClone(formula);
   const { base, parameters, rope_type: rule } = tried;
