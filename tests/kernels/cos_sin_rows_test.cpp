@@ -51,56 +51,35 @@ void expect_rotates_alike(const Rotations& a, const Rotations& b) {
   EXPECT_EQ(by_a.all_bits(), by_b.all_bits());
 }
 
-// cos and sin [tokens, rotary_dim], one for each feature: Transformers' cat(freqs, freqs).
-TEST(CosSinRows, HaveTheBitsOfTransformersTables) {
-  const Rotations own = own_rows(Pairing::half);
-  std::vector<float> cos;
-  std::vector<float> sin;
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    for (int half = 0; half < 2; ++half) {
-      cos.insert(cos.end(), own.cos(0, t).begin(), own.cos(0, t).end());
-      sin.insert(sin.end(), own.sin(0, t).begin(), own.sin(0, t).end());
-    }
-  }
-  const Rotations read = from(Pairing::half, rows_at(cos.data(), sin.data()));
-  EXPECT_EQ(all_row_bits(read), all_row_bits(own));
-  expect_rotates_alike(read, own);
-}
-
-// vLLM's cos_sin_cache [max_position, rotary_dim], cos then sin; the tokens start inside it.
-TEST(CosSinRows, HaveTheBitsOfVllmsTables) {
-  const Rotations own = own_rows(Pairing::half);
+// Transformers' cat(freqs, freqs) has each token's values twice, GPT-J's repeat_interleave each
+// value twice. vLLM's cache has cos before sin; the tokens start inside it.
+TEST(CosSinRows, HaveTheBitsOfTheTablesOfEngines) {
   constexpr std::int64_t before = 3;
-  std::vector<float> cache(static_cast<std::size_t>(2 * pairs * before), 9.0F);
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    cache.insert(cache.end(), own.cos(0, t).begin(), own.cos(0, t).end());
-    cache.insert(cache.end(), own.sin(0, t).begin(), own.sin(0, t).end());
-  }
-  const float* const first = cache.data() + 2 * pairs * before;
-  const Rotations read = from(Pairing::half, rows_at(first, first + pairs));
-  EXPECT_EQ(all_row_bits(read), all_row_bits(own));
-  expect_rotates_alike(read, own);
-}
-
-// Each value twice, side by side: GPT-J's repeat_interleave, a pair stride of 2.
-TEST(CosSinRows, HaveTheBitsOfGptJsTables) {
-  const Rotations own = own_rows(Pairing::interleaved);
-  std::vector<float> cos;
-  std::vector<float> sin;
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      cos.insert(cos.end(), 2, own.cos(0, t)[i]);
-      sin.insert(sin.end(), 2, own.sin(0, t)[i]);
+  for (const Pairing pairing : test::order_keeping_pairings) {
+    const Rotations own = own_rows(pairing);
+    std::vector<float> all_twice[2];
+    std::vector<float> each_twice[2];
+    std::vector<float> cache(static_cast<std::size_t>(2 * pairs * before), 9.0F);
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      for (const int i : {0, 1}) {
+        const auto row = i == 0 ? own.cos(0, t) : own.sin(0, t);
+        for (int half = 0; half < 2; ++half)
+          all_twice[i].insert(all_twice[i].end(), row.begin(), row.end());
+        for (const float number : row) each_twice[i].insert(each_twice[i].end(), 2, number);
+        cache.insert(cache.end(), row.begin(), row.end());
+      }
+    }
+    const float* const first = cache.data() + 2 * pairs * before;
+    CosSinView of_gpt_j = rows_at(each_twice[0].data(), each_twice[1].data());
+    of_gpt_j.pair_stride = 2;
+    for (const CosSinView& view : {rows_at(all_twice[0].data(), all_twice[1].data()),
+                                   rows_at(first, first + pairs), of_gpt_j}) {
+      const Rotations read = from(pairing, view);
+      EXPECT_EQ(all_row_bits(read), all_row_bits(own));
+      EXPECT_EQ(read.attention_factor(), factor);
+      expect_rotates_alike(read, own);
     }
   }
-  const Rotations read = from(Pairing::interleaved, {.cos = cos.data(),
-                                                     .sin = sin.data(),
-                                                     .dtype = DType::f32,
-                                                     .tokens = tokens,
-                                                     .token_stride = 2 * pairs,
-                                                     .pair_stride = 2});
-  EXPECT_EQ(all_row_bits(read), all_row_bits(own));
-  expect_rotates_alike(read, own);
 }
 
 // Float32 rows of another engine at a large position: the angle, and so the rotated pair, is off by
@@ -182,23 +161,6 @@ TEST(CosSinRows, WidenExactly) {
       EXPECT_EQ(std::bit_cast<std::uint32_t>(upper.sin(0, t)[i]),
                 std::bit_cast<std::uint32_t>(sin[at]) & 0xFFFF0000);
     }
-  }
-}
-
-// Well-known binary16 numbers: 1, -1, 2^-24, the largest subnormal, 1/3.
-TEST(CosSinRows, WidenKnownBinary16Numbers) {
-  const HeadWindow window{
-      .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
-  const std::vector<std::uint16_t> cos = {0x3C00, 0xBC00, 0x0000, 0x8001, 0x3C00};
-  const std::vector<std::uint16_t> sin = {0x0001, 0x83FF, 0x3C00, 0xBC00, 0x3555};
-  const Rotations rows = test::value_of(make_rotations(
-      window,
-      {.cos = cos.data(), .sin = sin.data(), .dtype = DType::f16, .tokens = 4, .token_stride = 1}));
-  const std::vector<float> wanted_cos = {1, -1, 0, -0x1p-24F};
-  const std::vector<float> wanted_sin = {0x1p-24F, -0x1.FF8p-15F, 1, -1};
-  for (std::int64_t t = 0; t < 4; ++t) {
-    EXPECT_EQ(rows.cos(0, t)[0], wanted_cos[static_cast<std::size_t>(t)]);
-    EXPECT_EQ(rows.sin(0, t)[0], wanted_sin[static_cast<std::size_t>(t)]);
   }
 }
 
@@ -300,23 +262,6 @@ TEST(CosSinRows, HaveThePaddingOfOwnRows) {
       Pairing::half, rows_at(own.cos(0, 0).data(), own.sin(0, 0).data(), 2 * own.lane_stride()));
   const auto bytes = static_cast<std::size_t>(tokens * 2 * own.lane_stride()) * sizeof(float);
   EXPECT_TRUE(std::equal(own.data(), own.data() + bytes, read.data()));
-}
-
-TEST(CosSinRows, ReportTheirShapeAndWindow) {
-  const Rotations own = own_rows(Pairing::interleaved);
-  const Rotations read = from(Pairing::interleaved, {.cos = own.cos(0, 0).data(),
-                                                     .sin = own.sin(0, 0).data(),
-                                                     .dtype = DType::f32,
-                                                     .batch = 2,
-                                                     .tokens = 2,
-                                                     .batch_stride = 2 * own.lane_stride(),
-                                                     .token_stride = 2 * own.lane_stride()});
-  EXPECT_EQ(read.window().first_feature, 3);
-  EXPECT_EQ(read.window().pairing.get(), Pairing::interleaved);
-  EXPECT_EQ(read.attention_factor(), factor);
-  EXPECT_EQ(read.batch(), 2);
-  EXPECT_EQ(read.tokens(), 2);
-  EXPECT_EQ(read.row_dtype(), RowDType::f32);
 }
 
 }  // namespace

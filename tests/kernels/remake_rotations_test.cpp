@@ -3,7 +3,6 @@
 // error.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "support/cases.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
+#include "support/rows.hpp"
 
 namespace rotary {
 namespace {
@@ -22,35 +22,14 @@ HeadWindow window_of(std::int64_t rotary_dim) {
           .pairing = Pairing::interleaved};
 }
 
-// Real: the row type.
-template <class Real>
-void expect_same_rows(const Rotations& got, const Rotations& wanted) {
-  for (std::int64_t b = 0; b < wanted.batch(); ++b) {
-    for (std::int64_t t = 0; t < wanted.tokens(); ++t) {
-      ASSERT_FALSE(wanted.cos<Real>(b, t).empty());
-      EXPECT_TRUE(std::ranges::equal(got.cos<Real>(b, t), wanted.cos<Real>(b, t)))
-          << b << ", " << t;
-      EXPECT_TRUE(std::ranges::equal(got.sin<Real>(b, t), wanted.sin<Real>(b, t)))
-          << b << ", " << t;
-    }
-  }
-}
-
 void expect_same(const Rotations& got, const Rotations& wanted) {
-  EXPECT_EQ(got.window().head_dim, wanted.window().head_dim);
-  EXPECT_EQ(got.window().rotary_dim, wanted.window().rotary_dim);
-  EXPECT_EQ(got.window().first_feature, wanted.window().first_feature);
-  EXPECT_EQ(got.window().pairing.get(), wanted.window().pairing.get());
+  EXPECT_EQ(got.window(), wanted.window());
   EXPECT_EQ(got.attention_factor(), wanted.attention_factor());
   EXPECT_EQ(got.lane_stride(), wanted.lane_stride());
   ASSERT_EQ(got.batch(), wanted.batch());
   ASSERT_EQ(got.tokens(), wanted.tokens());
   ASSERT_EQ(got.row_dtype(), wanted.row_dtype());
-  if (wanted.row_dtype() == RowDType::f64) {
-    expect_same_rows<double>(got, wanted);
-  } else {
-    expect_same_rows<float>(got, wanted);
-  }
+  EXPECT_EQ(test::all_row_bits(got), test::all_row_bits(wanted));
 }
 
 TEST(RemakeRotations, EqualsMakeRotationsForAnyPreviousContent) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin against MPFR, within their published bounds, at positions over all of int64.
+// Rows of cos and sin against MPFR, within their published bounds, at integers over all of int64
+// and at positions between integers. Positions with the same value have rows with the same bits.
 #include "rotary/rotations.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "support/cases.hpp"
-#include "support/oracle.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
 #include "support/rows.hpp"
@@ -19,14 +19,22 @@
 namespace rotary {
 namespace {
 
+using test::all_row_bits;
 using test::row_bits;
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-constexpr HeadWindow whole_head{
-    .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
 
-std::vector<std::int64_t> remarkable_positions() {
+HeadWindow window_of(std::size_t pairs, Pairing pairing = Pairing::half) {
+  const auto rotary_dim = static_cast<std::int64_t>(2 * pairs);
+  return {.head_dim = rotary_dim, .rotary_dim = rotary_dim, .first_feature = 0, .pairing = pairing};
+}
+
+Frequencies frequencies_of(const std::vector<double>& inv_freq, double attention_factor) {
+  return test::value_of(make_frequencies(window_of(inv_freq.size()), inv_freq, attention_factor));
+}
+
+std::vector<std::int64_t> remarkable_integers() {
   std::vector<std::int64_t> positions = {0,      1,      -1,         7,       8191,
                                          131071, lowest, lowest + 1, highest, highest - 1};
   for (const std::int64_t power : {24, 31, 32, 40, 53, 62}) {
@@ -43,48 +51,92 @@ std::vector<std::int64_t> remarkable_positions() {
   return positions;
 }
 
+// Every binade whose doubles have fractions, and its last numbers.
+std::vector<double> remarkable_fractions() {
+  std::vector<double> positions = {0.5,
+                                   0.25,
+                                   1e-300,
+                                   std::numeric_limits<double>::denorm_min(),
+                                   0.1,
+                                   std::nextafter(1.0, 0.0),
+                                   std::nextafter(1.0, 2.0),
+                                   8191.75,
+                                   131071.3,
+                                   0x1p31 + 0.5,
+                                   0x1p51 + 0.5,
+                                   0x1p52 - 0.5,
+                                   0x1p52 + 1};
+  for (int power = -80; power < 52; power += 4) positions.push_back(std::ldexp(1.7, power));
+  test::Random random(51);
+  for (int i = 0; i < 64; ++i) positions.push_back(std::abs(random.magnitude(-70, 51)));
+  const std::size_t ahead = positions.size();
+  for (std::size_t i = 0; i < ahead; ++i) positions.push_back(-positions[i]);
+  return positions;
+}
+
+template <class Number>
 void expect_rows_within_bound(const Frequencies& frequencies,
-                              const std::vector<std::int64_t>& positions) {
+                              const std::vector<Number>& positions) {
   for (const RowDType rows : test::all_row_dtypes) {
-    ASSERT_TRUE(test::rows_within_bound(frequencies, positions_of(std::span(positions)), rows));
+    ASSERT_TRUE(test::rows_within_bound(frequencies, positions_of(positions), rows));
   }
 }
 
 TEST(Rotations, StayWithinTheBoundAtEveryPosition) {
   for (const double factor : {1.0, 1.3465735902799727, 0.1, 7.5}) {
-    expect_rows_within_bound(test::frequencies_of(whole_head, factor), remarkable_positions());
+    const Frequencies frequencies = test::frequencies_of(window_of(64), factor);
+    expect_rows_within_bound(frequencies, remarkable_integers());
+    expect_rows_within_bound(frequencies, remarkable_fractions());
   }
+}
+
+// Numbers whose step is many turns or a tiny part of one, thirds of a turn, and random numbers.
+std::vector<double> hostile_frequencies() {
+  std::vector<double> inv_freq = {0,
+                                  std::numeric_limits<double>::denorm_min(),
+                                  0x1p-200,
+                                  0x1p-70,
+                                  0x1p-64,
+                                  0x1.fffffffffffffp-52,
+                                  1,
+                                  0x1.921fb54442d18p+2,  // the double nearest to 2 pi
+                                  3,
+                                  0x1.fffffffffffffp+20,
+                                  0x1p39,
+                                  0x1.23456789abcdfp39,
+                                  0x1.fffffffffffffp+39};
+  test::Random random(2);
+  for (int i = 0; i < 51; ++i) inv_freq.push_back(std::abs(random.magnitude(-60, 39)));
+  return inv_freq;
+}
+
+std::vector<double> negated(std::vector<double> numbers) {
+  for (double& number : numbers) number = -number;
+  return numbers;
 }
 
 TEST(Rotations, StayWithinTheBoundForHostileFrequencies) {
-  std::vector<double> inv_freq = {0,        std::numeric_limits<double>::denorm_min(),
-                                  0x1p-200, 0x1p-70,
-                                  0x1p-64,  0x1.fffffffffffffp-52,
-                                  1,        0x1.921fb54442d18p+2,  // the double nearest to 2 pi
-                                  3,        0x1.fffffffffffffp+20,
-                                  0x1p39,   0x1.fffffffffffffp+39};
-  const HeadWindow window{.head_dim = static_cast<std::int64_t>(2 * inv_freq.size()),
-                          .rotary_dim = static_cast<std::int64_t>(2 * inv_freq.size()),
-                          .first_feature = 0,
-                          .pairing = Pairing::interleaved};
-  expect_rows_within_bound(test::value_of(make_frequencies(window, inv_freq, 1)),
-                           remarkable_positions());
+  for (const auto& inv_freq : {hostile_frequencies(), negated(hostile_frequencies())}) {
+    for (const double factor : {1.0, 1.25}) {
+      const Frequencies frequencies = frequencies_of(inv_freq, factor);
+      expect_rows_within_bound(frequencies, remarkable_integers());
+      expect_rows_within_bound(frequencies, remarkable_fractions());
+    }
+  }
 }
 
-TEST(Rotations, StayWithinTheBoundForRandomFrequencies) {
-  test::Random random(2);
-  std::vector<double> inv_freq(64);
-  for (double& frequency : inv_freq) {
-    frequency = std::ldexp(1 + random.unit(), static_cast<int>(random.integer(-40, 20)));
+// Pairs are computed in blocks: none is left out, and padding is not a pair.
+TEST(Rotations, StayWithinTheBoundForAnyNumberOfPairs) {
+  for (const std::size_t pairs : {1U, 2U, 15U, 16U, 17U, 63U, 64U, 65U, 80U, 128U, 129U}) {
+    expect_rows_within_bound(test::frequencies_of(window_of(pairs, Pairing::interleaved), 1.25),
+                             std::vector<double>{0.5, -77.125, 1e9 + 0.1});
   }
-  expect_rows_within_bound(test::value_of(make_frequencies(whole_head, inv_freq, 1.25)),
-                           remarkable_positions());
 }
 
 // Long sequences from every alignment. Their positions may share evaluations, which must not change
 // bits.
 TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
-  const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
+  const Frequencies frequencies = test::frequencies_of(window_of(64), 1.25);
   for (const std::int64_t first :
        {std::int64_t{-37}, std::int64_t{8187}, std::int64_t{131070}, (std::int64_t{1} << 31) - 21,
         (std::int64_t{1} << 40) + 3, highest - 49, lowest}) {
@@ -100,16 +152,6 @@ TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
         EXPECT_EQ(row_bits(run, 0, t), row_bits(test::rotations_of(frequencies, one, rows), 0, 0));
       }
     }
-  }
-}
-
-TEST(Rotations, EqualTheAttentionFactorAtPositionZero) {
-  const Frequencies frequencies = test::frequencies_of(whole_head, 1.5);
-  const Rotations rotations =
-      test::rotations_of(frequencies, ConsecutivePositions{.first = 0, .tokens = 1});
-  for (std::size_t i = 0; i < 64; ++i) {
-    EXPECT_EQ(rotations.cos(0, 0)[i], 1.5F);
-    EXPECT_EQ(rotations.sin(0, 0)[i], 0.0F);
   }
 }
 
@@ -131,7 +173,7 @@ TEST(Rotations, ReportTheirShapeAndWindow) {
 }
 
 TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
-  const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
+  const Frequencies frequencies = test::frequencies_of(window_of(64), 1.25);
   const Rotations consecutive =
       test::rotations_of(frequencies, ConsecutivePositions{.first = -3, .tokens = 8});
   // [batch 2][token 4] with a token stride of 3 and a batch stride of 16: positions -3 .. 4
@@ -156,75 +198,68 @@ TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
   }
 }
 
-TEST(Rotations, StayWithinTheBoundAtTheLastInt64) {
-  const Frequencies frequencies = test::frequencies_of(whole_head);
-  EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = highest - 2, .tokens = 3}));
-  EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = lowest, .tokens = 3}));
-  EXPECT_TRUE(make_rotations(frequencies, ConsecutivePositions{.first = highest, .tokens = 0}));
+TEST(Rotations, HaveTheIntegersBitsForDoublesThatAreIntegers) {
+  std::vector<double> doubles = {
+      0,      -0.0,    1,      -1,         8191,       8192,          8193,     131071,   -0x1p63,
+      0x1p62, -0x1p53, 0x1p53, 0x1p53 + 2, 0x1p52 + 1, 0x1p63 - 1024, -12345.0, -12344.0, -12343.0};
+  test::Random random(53);
+  for (int i = 0; i < 64; ++i) doubles.push_back(std::trunc(random.magnitude(0, 62)));
+  std::vector<std::int64_t> integers;
+  for (const double position : doubles) integers.push_back(static_cast<std::int64_t>(position));
+  const Positions as_doubles = positions_of(std::span<const double>(doubles));
+  const Positions as_integers = positions_of(std::span<const std::int64_t>(integers));
+  const Frequencies frequencies = test::frequencies_of(window_of(40), 1.25);
+  for (const RowDType rows : test::all_row_dtypes) {
+    EXPECT_EQ(all_row_bits(test::rotations_of(frequencies, as_doubles, rows)),
+              all_row_bits(test::rotations_of(frequencies, as_integers, rows)));
+  }
 }
 
-// Negative frequencies turn a pair by -φ: rows are within the usual bound, and the rotation is the
-// transpose of the positive one.
-
-using test::Tensor;
-
-HeadWindow window_of(std::size_t pairs, Pairing pairing = Pairing::half) {
-  const auto rotary_dim = static_cast<std::int64_t>(2 * pairs);
-  return {.head_dim = rotary_dim, .rotary_dim = rotary_dim, .first_feature = 0, .pairing = pairing};
+// Neighbours and strides change no bit of a row.
+TEST(Rotations, HaveTheSameBitsForDoublesBesideAnyNeighbours) {
+  const std::vector<double> positions = {7,    8,   8.5, 9,   10,           11.25, 11.25, 12,
+                                         -0.5, 0.5, 1.5, 2.5, 2147483648.5, 3,     4,     5};
+  const Frequencies frequencies = test::frequencies_of(window_of(40), 1.25);
+  for (const RowDType dtype : test::all_row_dtypes) {
+    const Rotations rotations =
+        test::rotations_of(frequencies, positions_of(std::span(positions)), dtype);
+    const Rotations batches =
+        test::rotations_of(frequencies, positions_of(std::span(positions), 2), dtype);
+    const Rotations reversed = test::rotations_of(
+        frequencies,
+        TokenArray<double>{.data = positions.data() + 15, .tokens = 16, .token_stride = -1}, dtype);
+    for (std::int64_t t = 0; t < 16; ++t) {
+      const auto alone = row_bits(
+          test::rotations_of(frequencies,
+                             TokenArray<double>{.data = positions.data() + t, .tokens = 1}, dtype),
+          0, 0);
+      EXPECT_EQ(row_bits(rotations, 0, t), alone) << positions[static_cast<std::size_t>(t)];
+      EXPECT_EQ(row_bits(batches, t / 8, t % 8), alone);
+      EXPECT_EQ(row_bits(reversed, 0, 15 - t), alone);
+    }
+  }
 }
 
-Frequencies frequencies_of(const std::vector<double>& inv_freq, double attention_factor) {
-  return test::value_of(make_frequencies(window_of(inv_freq.size()), inv_freq, attention_factor));
-}
-
-// Extreme numbers, thirds of a turn, and random ones.
-std::vector<double> negative_frequencies() {
-  std::vector<double> inv_freq = {-0.0,
-                                  -std::numeric_limits<double>::denorm_min(),
-                                  -0x1p-200,
-                                  -0x1p-64,
-                                  -0x1.fffffffffffffp-52,
-                                  -1,
-                                  1,
-                                  -0x1.921fb54442d18p+2,
-                                  -0x1.fffffffffffffp+20,
-                                  -0x1.23456789abcdfp39,
-                                  -0x1.fffffffffffffp+39};
-  test::Random random(91);
-  for (int i = 0; i < 53; ++i) inv_freq.push_back(-std::abs(random.magnitude(-60, 39)));
-  return inv_freq;
-}
-
-TEST(NegativeSense, RowsStayWithinTheBound) {
-  const std::vector<std::int64_t> integers = {0,
-                                              1,
-                                              -1,
-                                              15,
-                                              16,
-                                              17,
-                                              131071,
-                                              -131071,
-                                              (std::int64_t{1} << 40) + 3,
-                                              std::numeric_limits<std::int64_t>::max(),
-                                              std::numeric_limits<std::int64_t>::min()};
-  std::vector<double> doubles = {0.5, -0.5, 0.1, 131071.3, -8191.75, 0x1p31 + 0.5, 1e-300, -1e-9};
-  test::Random random(92);
-  for (int i = 0; i < 64; ++i) doubles.push_back(random.magnitude(-70, 51));
-  const std::vector<double> inv_freq = negative_frequencies();
-  for (const double factor : {1.0, 1.3465735902799727}) {
-    const Frequencies frequencies = frequencies_of(inv_freq, factor);
-    for (const RowDType rows : test::all_row_dtypes) {
-      EXPECT_TRUE(test::rows_within_bound(frequencies, positions_of(std::span(integers)), rows));
-      EXPECT_TRUE(test::rows_within_bound(frequencies, positions_of(std::span(doubles)), rows));
+TEST(RowsFloat64, RoundOnceToTheFloat32Rows) {
+  const auto positions = remarkable_integers();
+  const Positions given = positions_of(positions);
+  for (const double factor : {1.0, 1.3465735902799727, 0x1p-20, 0x1p20}) {
+    const Frequencies frequencies = test::frequencies_of(window_of(37), factor);
+    const Rotations wide = test::rotations_of(frequencies, given, RowDType::f64);
+    const Rotations narrow = test::rotations_of(frequencies, given, RowDType::f32);
+    for (std::int64_t t = 0; t < wide.tokens(); ++t) {
+      for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
+        ASSERT_EQ(static_cast<float>(wide.cos<double>(0, t)[i]), narrow.cos(0, t)[i]);
+        ASSERT_EQ(static_cast<float>(wide.sin<double>(0, t)[i]), narrow.sin(0, t)[i]);
+      }
     }
   }
 }
 
 // cos is bit-identical to the positive frequency's; sin has the opposite sign.
 TEST(NegativeSense, MirrorsThePositiveRows) {
-  std::vector<double> inv_freq = negative_frequencies();
-  const Frequencies negative = frequencies_of(inv_freq, 1.25);
-  for (double& frequency : inv_freq) frequency = -frequency;
+  const std::vector<double> inv_freq = hostile_frequencies();
+  const Frequencies negative = frequencies_of(negated(inv_freq), 1.25);
   const Frequencies positive = frequencies_of(inv_freq, 1.25);
   const std::vector<double> positions = {1, 2, 3, 40, 77.25, -6.5, 131071.3, -9e9};
   const Positions given = positions_of(std::span(positions));
@@ -235,31 +270,6 @@ TEST(NegativeSense, MirrorsThePositiveRows) {
       EXPECT_EQ(one.cos<double>(0, t)[i], other.cos<double>(0, t)[i]);
       EXPECT_EQ(one.sin<double>(0, t)[i], -other.sin<double>(0, t)[i]);
     }
-  }
-}
-
-TEST(NegativeSense, RotatesAsTheTransposeOfThePositive) {
-  const ConsecutivePositions positions{.first = 4090, .tokens = 20};
-  for (const Pairing pairing : test::order_keeping_pairings) {
-    RotarySpec spec{.head_dim = 74, .base = 10000.0, .pairing = pairing};
-    const Rotations transposed =
-        test::rotations_of(test::value_of(make_frequencies(spec)), positions);
-    spec.sense = Sense::negative;
-    const Frequencies frequencies = test::value_of(make_frequencies(spec));
-    const Rotations rotations = test::rotations_of(frequencies, positions);
-    const Tensor src =
-        test::random_tensor({.extents = {.tokens = 20, .heads = 3, .features = 74}}, 93);
-    Tensor dst = src;
-    test::require(rotate(dst.view(), src.view(), rotations));
-    EXPECT_TRUE(
-        test::Oracle(frequencies, positions).accepts(dst.view(), src.view(), Direction::forward));
-    Tensor wanted = src;
-    test::require(
-        rotate(wanted.view(), src.view(), transposed, {.direction = Direction::transpose}));
-    EXPECT_EQ(dst.all_bits(), wanted.all_bits());
-    Tensor forward = src;
-    test::require(rotate(forward.view(), src.view(), transposed));
-    EXPECT_NE(dst.all_bits(), forward.all_bits());
   }
 }
 
