@@ -143,18 +143,6 @@ TEST_F(AttentionGradient, EqualsCentralDifferencesUnderASoftcap) {
   }
 }
 
-TEST_F(AttentionGradient, EqualsCentralDifferencesInEveryNumber) {
-  const AttentionShape shape = test::attention_shapes[0];
-  set_up_case(shape, test::attention_masks()[1], test::attention_encodings(shape).back());
-  for (const Varied& varied : everything()) {
-    for (std::size_t i = 0; i < varied.numbers.size(); ++i) {
-      SCOPED_TRACE(varied.name + ' ' + std::to_string(i));
-      ASSERT_NO_FATAL_FAILURE(
-          expect_difference({varied.name, {varied.numbers[i]}, {varied.gradient[i]}}, 63));
-    }
-  }
-}
-
 TEST_F(AttentionGradient, IsEmptyForAbsentNumbersAndZeroForMaskedKeys) {
   const AttentionShape shape;
   set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());

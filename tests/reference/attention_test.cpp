@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference attention against known results: numbers worked out by hand, rows of a decode step,
-// single documents, extreme sizes and positions.
+// The reference attention against numbers worked out by hand, and on extreme sizes and positions.
+// tests/golden compares all its encodings and masks with torch.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -20,33 +20,10 @@ namespace {
 
 using test::AttentionShape;
 using test::EncodingSample;
-using test::MaskSample;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
-
-// Batch row b, tokens [first, first + tokens).
-Heads part_of(const Heads& heads, std::int64_t b, std::int64_t first, std::int64_t tokens) {
-  Heads part{heads.extents, {}};
-  part.extents.batch = 1;
-  part.extents.tokens = tokens;
-  const std::int64_t token = heads.extents.heads * heads.extents.features;
-  const double* begin = heads.values.data() + (b * heads.extents.tokens + first) * token;
-  part.values.assign(begin, begin + tokens * token);
-  return part;
-}
-
-AttentionInputs part_of(const AttentionInputs& inputs, std::int64_t b, std::int64_t first_query,
-                        std::int64_t queries) {
-  const std::int64_t keys = inputs.k.extents.tokens;
-  return {part_of(inputs.q, b, first_query, queries), part_of(inputs.k, b, 0, keys),
-          part_of(inputs.v, b, 0, keys)};
-}
-
-std::vector<double> row_of(const Heads& heads, std::int64_t b, std::int64_t token) {
-  return part_of(heads, b, token, 1).values;
-}
 
 bool all_finite(const std::vector<double>& values) {
   for (const double value : values) {
@@ -161,109 +138,6 @@ TEST(ReferenceAttention, MasksByDistantPositions) {
   EXPECT_EQ(seen({.right = half}, half, keys), "xxxx..");
   EXPECT_EQ(seen({.right = half + 1}, half, keys), "xxxxx.");
   EXPECT_EQ(seen({.left = far, .right = 1}, far - 2, keys), ".xxxxx");
-}
-
-// The cache holds the keys up to the query.
-TEST(ReferenceAttention, ADecodeStepEqualsItsRowOfOneCall) {
-  const AttentionShape shape{.queries = 6, .keys = 6};
-  const AttentionInputs inputs = test::random_inputs(shape, 3);
-  for (const Mask& mask :
-       {Mask{.order = Order::causal}, Mask{.order = Order::causal, .left = 1, .sinks = 1}}) {
-    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
-      SCOPED_TRACE(encoding.name);
-      const Attention given{.scale = 0.5, .mask = mask, .encoding = encoding.encoding};
-      const AttentionResult whole = attention(inputs, given);
-      for (std::int64_t b = 0; b < shape.batch; ++b) {
-        for (std::int64_t i = 0; i < shape.queries; ++i) {
-          AttentionInputs step = part_of(inputs, b, i, 1);
-          step.k = part_of(inputs.k, b, 0, i + 1);
-          step.v = part_of(inputs.v, b, 0, i + 1);
-          ASSERT_EQ(attention(step, given).out.values, row_of(whole.out, b, i)) << i;
-        }
-      }
-    }
-  }
-}
-
-// In packed masks, batch row 1 holds documents of 4 keys (3 with queries) and of 1 key.
-TEST(ReferenceAttention, PackedDocumentsEqualSingleDocuments) {
-  const AttentionShape shape;
-  const AttentionInputs inputs = test::random_inputs(shape, 4);
-  const AttentionInputs row = part_of(inputs, 1, 0, 4);
-  for (const MaskSample& mask : test::attention_masks()) {
-    if (mask.attention.mask.key_documents.empty()) continue;
-    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
-      SCOPED_TRACE(mask.name + ", " + encoding.name);
-      const Attention packed = test::with_encoding(mask, encoding);
-      const AttentionResult whole = attention(inputs, packed);
-      Attention alone{.scale = packed.scale, .mask = packed.mask, .encoding = packed.encoding};
-      alone.mask.query_documents.clear();
-      alone.mask.key_documents.clear();
-      alone.query_factors = {packed.query_factors.begin() + 4, packed.query_factors.begin() + 7};
-      const AttentionResult first = attention(
-          {part_of(row.q, 0, 0, 3), part_of(row.k, 0, 0, 4), part_of(row.v, 0, 0, 4)}, alone);
-      ASSERT_EQ(first.out.values, part_of(whole.out, 1, 0, 3).values);
-      alone.query_factors = {packed.query_factors[7]};
-      const AttentionResult second = attention(
-          {part_of(row.q, 0, 3, 1), part_of(row.k, 0, 4, 1), part_of(row.v, 0, 4, 1)}, alone);
-      ASSERT_EQ(second.out.values, row_of(whole.out, 1, 3));
-    }
-  }
-}
-
-// Keys 0, 2 and 3 of 5 at their positions; the values of the others must not be read.
-TEST(ReferenceAttention, PaddingEqualsLeavingTheKeysOut) {
-  const AttentionShape shape{.batch = 1};
-  for (const EncodingSample& encoding : test::attention_encodings(shape)) {
-    for (const Order order : {Order::bidirectional, Order::causal}) {
-      SCOPED_TRACE(encoding.name);
-      AttentionInputs inputs = test::random_inputs(shape, 5);
-      const auto padded_with = [&](double value) {
-        for (Heads* heads : {&inputs.k, &inputs.v}) {
-          const std::size_t token = size(heads->extents.heads * heads->extents.features);
-          for (const std::size_t key : {1U, 4U}) {
-            for (std::size_t f = 0; f < token; ++f) heads->values[key * token + f] = value;
-          }
-        }
-        return inputs;
-      };
-      AttentionInputs few = inputs;
-      for (const auto& [to, from] : {std::pair(&few.k, &inputs.k), {&few.v, &inputs.v}}) {
-        to->values = part_of(*from, 0, 0, 1).values;
-        const Heads others = part_of(*from, 0, 2, 2);
-        to->values.insert(to->values.end(), others.values.begin(), others.values.end());
-        to->extents.tokens = 3;
-      }
-      Attention given{.mask = {.order = order, .left = 2, .sinks = 1},
-                      .encoding = encoding.encoding,
-                      .query_positions = {1, 2, 3, 4}};
-      given.key_positions = {0, 2, 3};
-      const AttentionResult left_out = attention(few, given);
-      given.key_positions = {0, 1, 2, 3, 4};
-      given.mask.keys = {1, 0, 1, 1, 0};
-      for (const double garbage : {0.5, infinity, std::nan("")}) {
-        const AttentionResult padded = attention(padded_with(garbage), given);
-        ASSERT_EQ(padded.out.values, left_out.out.values);
-        ASSERT_EQ(padded.log_sum_exp, left_out.log_sum_exp);
-      }
-    }
-  }
-}
-
-TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
-  for (const AttentionShape& shape : test::attention_shapes) {
-    const AttentionInputs inputs = test::random_inputs(shape, 6);
-    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
-      const MaskSample mask = test::attention_masks()[5];
-      ASSERT_EQ(mask.name, "causal padding");  // query 0 of batch row 0 is at 1 and sees no key
-      const AttentionResult got = attention(inputs, test::with_encoding(mask, encoding));
-      for (const double value : row_of(got.out, 0, 0)) ASSERT_EQ(value, 0);
-      ASSERT_EQ(got.log_sum_exp[0], -infinity);
-      for (std::size_t j = 0; j < 5; ++j) ASSERT_EQ(got.weights[j], 0);
-      ASSERT_TRUE(std::isfinite(got.log_sum_exp[1]));
-      ASSERT_TRUE(all_finite(got.out.values) && all_finite(got.weights));
-    }
-  }
 }
 
 // A row of NaN must not count as a row of masked keys.
