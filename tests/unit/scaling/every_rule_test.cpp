@@ -82,6 +82,65 @@ TEST(EveryRule, AgreesWithTheReference) {
   });
 }
 
+// Parameters at the ends of their ranges, for many heads and bases.
+std::vector<Scaling> extremes() {
+  std::vector<Scaling> all = {NoScaling{}};
+  for (const double factor : {1.0, 4.0, 8.0, 0.5, 1e-6, 1e6, 3.3})
+    all.emplace_back(LinearScaling{.factor = factor});
+  for (const std::int64_t context : {1, 5, 4096, 32768, 1 << 30}) {
+    for (const YarnRamp ramp : {YarnRamp::whole_pairs, YarnRamp::fractional, YarnRamp::turns})
+      for (const double factor : {0.5, 4.0, 32.0})
+        all.emplace_back(
+            YarnScaling{.factor = factor, .original_context_tokens = context, .ramp = ramp});
+    // Without a high factor of its own nothing is blended, as in Llama 4 Scout.
+    for (const double high : {1.0, 4.0}) all.emplace_back(Llama3Scaling{32, 1, high, context});
+  }
+  for (const double beta_slow : {2.0, 16.0})  // 16: a ramp of no width
+    all.emplace_back(YarnScaling{
+        .factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = beta_slow});
+  for (const double fraction : {1e-9, 0.25, 0.3, 0.5, 0.99, 1.0})
+    for (const double factor : {0.5, 8.0})
+      all.emplace_back(ProportionalScaling{.turning_fraction = fraction, .factor = factor});
+  for (const double factor : {1.0, 8.0, 1e4}) {
+    all.emplace_back(MixedNtkScaling{.factor = factor});
+    for (const double mixed_b : {0.0, 0.625, 7.0})
+      all.emplace_back(MixedNtkScaling{.factor = factor, .mixed_b = mixed_b});
+  }
+  all.emplace_back(MixedNtkScaling{.factor = 0.25, .mixed_b = 0.625});
+  for (const double max_freq : {2.0, 256.0, 1e-9, 1e9})
+    all.emplace_back(PixelScaling{.max_freq = max_freq});
+  return all;
+}
+
+TEST(EveryRule, AgreesWithTheReferenceAtExtremes) {
+  for (const Scaling& each : extremes()) test::expect_as_reference_for_many_specs(each);
+  test::expect_as_reference(test::spec_with(1e300, 128, NoScaling{}));
+}
+
+// These rules need two pairs, or as many as they clip.
+TEST(EveryRule, AgreesWithTheReferenceFromTwoPairsOn) {
+  test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4);
+  for (const std::int64_t clipped : {1, 2, 3, 20, 64, 256})
+    for (const ClippedEdge edge : {ClippedEdge::cosine, ClippedEdge::hard})
+      test::expect_as_reference_for_many_specs(
+          ClippedScaling{.clipped_pairs = clipped, .edge = edge}, {}, 2 * clipped);
+  for (const std::int64_t tokens : {1, 50, 2048, 2049, 1 << 20, 1 << 30}) {
+    for (const double part : {0.0, 0.25, 1.0})
+      test::expect_as_reference_for_many_specs(
+          NtkByPartsScaling{.factor = 8,
+                            .original_context_tokens = tokens,
+                            .ntk_factor = part,
+                            .extrapolation_factor = 1 - part / 2},
+          {}, 4);
+    for (const double factor : {0.5, 1.0, 8.0, 1000.0})
+      test::expect_as_reference_for_many_specs(
+          DynamicNtkScaling{.factor = factor, .original_context_tokens = 2048}, tokens, 4);
+    if (tokens < 1 << 30)
+      test::expect_as_reference_for_many_specs(DoublingNtkScaling{.original_context_tokens = 2048},
+                                               tokens, 4);
+  }
+}
+
 TEST(EveryRule, HasItsName) {
   for (const std::string_view name : rope_types()) {
     EXPECT_EQ(rope_type(scaling_named(name).value()), name);

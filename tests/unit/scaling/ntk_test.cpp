@@ -47,21 +47,6 @@ using test::with;
 
 constexpr NtkByPartsScaling llama{.factor = 8, .original_context_tokens = 2048};
 
-TEST(NtkByPartsRule, AgreesWithTheReference) {
-  for (const double factor : {1.0, 2.0, 8.0, 64.0}) {
-    for (const std::int64_t original : {1, 50, 2048, 1 << 30}) {
-      for (const double part : {0.0, 0.25, 1.0}) {
-        test::expect_as_reference_for_many_specs(
-            NtkByPartsScaling{.factor = factor,
-                              .original_context_tokens = original,
-                              .ntk_factor = part,
-                              .extrapolation_factor = 1 - part / 2},
-            {}, 4);
-      }
-    }
-  }
-}
-
 // The part depends on the turns of a pair within 2048 tokens, here for 64 features.
 TEST(NtkByPartsRule, EachPartHasItsRule) {
   const auto got = test::frequencies_with(llama).inv_freq;
@@ -88,20 +73,8 @@ TEST(NtkByPartsRule, RefusesOnePairAndExtremeBases) {
                  {"base * factor^(d/(d-2)) finite and > 1", "0.001"});
 }
 
-// NTK-RoPE with fixed digits, plain and mixed.
-
-TEST(MixedNtkRule, AgreesWithTheReference) {
-  for (const double factor : {1.0, 2.0, 4.0, 8.0, 1e4}) {
-    for (const double mixed_b : {0.0, 0.1, 0.625, 1.0, 7.0}) {
-      test::expect_as_reference_for_many_specs(
-          MixedNtkScaling{.factor = factor, .mixed_b = mixed_b});
-    }
-    test::expect_as_reference_for_many_specs(MixedNtkScaling{.factor = factor});
-  }
-  test::expect_as_reference_for_many_specs(MixedNtkScaling{.factor = 0.25, .mixed_b = 0.625});
-}
-
-// Both forms stretch the last pair by the whole factor: (base f)^(-(d-2)/d) f^(-2/d) = ω / f.
+// NTK-RoPE with fixed digits, plain and mixed. Both forms stretch the last pair by the whole
+// factor: (base f)^(-(d-2)/d) f^(-2/d) = ω / f.
 TEST(MixedNtkRule, StretchesTheSlowestPairByTheFactor) {
   const double unscaled = test::frequencies_with(NoScaling{}).inv_freq.back();
   for (const MixedNtkScaling& rule :
@@ -126,12 +99,6 @@ constexpr DoublingNtkScaling qwen{.original_context_tokens = 2048};
 
 Frequencies in_context(std::int64_t context_tokens) {
   return test::frequencies_with(qwen, context_tokens);
-}
-
-TEST(DoublingNtkRule, AgreesWithTheReference) {
-  for (const std::int64_t context : {1, 2048, 2049, 5000, 1 << 20}) {
-    test::expect_as_reference_for_many_specs(qwen, context, 4);
-  }
 }
 
 // alpha of get_ntk_alpha in modeling_qwen.py, evaluated by Python.
@@ -162,20 +129,10 @@ TEST(DoublingNtkRule, RefusesAMissingContextAndExtremeBases) {
 
 // Dynamic NTK: a base that follows the length of the context, and HunYuan's fixed one of that name.
 
-using test::expect_as_reference_for_many_specs;
 using test::frequencies_with;
 using test::llama_with;
 
 constexpr DynamicNtkScaling vicuna{.factor = 4, .original_context_tokens = 2048};
-
-TEST(DynamicNtkRule, AgreesWithTheReference) {
-  for (const double factor : {0.5, 1.0, 2.0, 8.0, 1000.0}) {
-    for (const std::int64_t context : {1, 2048, 2049, 4096, 131072, 1 << 30}) {
-      expect_as_reference_for_many_specs(
-          DynamicNtkScaling{.factor = factor, .original_context_tokens = 2048}, context, 4);
-    }
-  }
-}
 
 TEST(DynamicNtkRule, ChangesNothingWithinTheOriginalContext) {
   const auto unscaled = frequencies_with(NoScaling{}).inv_freq;

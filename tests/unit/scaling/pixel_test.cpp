@@ -7,12 +7,6 @@
 namespace rotary {
 namespace {
 
-TEST(PixelRule, AgreesWithTheReference) {
-  for (const double max_freq : {2.0, 10.0, 256.0, 1e-9, 1e9}) {
-    test::expect_as_reference_for_many_specs(PixelScaling{.max_freq = max_freq});
-  }
-}
-
 // From half a turn between -1 and 0 to a quarter of max_freq turns, in equal steps.
 TEST(PixelRule, IsEvenlySpaced) {
   const auto got = test::frequencies_with(PixelScaling{.max_freq = 64}).inv_freq;
