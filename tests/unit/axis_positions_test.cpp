@@ -50,34 +50,6 @@ TEST(AxisPositions, CentredGridsCountFromTheCentre) {
   EXPECT_EQ(got.at(2, 19), 1);
 }
 
-TEST(AxisPositions, TextHasOnePositionOnAllAxes) {
-  const auto got = value_of(text_positions({.tokens = 3, .first = -1, .axes = 2}));
-  EXPECT_EQ(got, (AxisPositions<std::int64_t>{2, 3, {-1, 0, 1, -1, 0, 1}}));
-  EXPECT_EQ(value_of(text_positions({})).numbers.size(), 0U);
-}
-
-TEST(AxisPositions, ViewHasTheStridesOfTheNumbers) {
-  const auto got = value_of(grid_positions({.rows = 2, .columns = 3}));
-  const auto view = got.view();
-  for (std::int64_t axis = 0; axis < view.axes; ++axis)
-    for (std::int64_t token = 0; token < view.tokens; ++token)
-      EXPECT_EQ(view.data[axis * view.axis_stride + token * view.token_stride],
-                got.at(axis, token));
-}
-
-TEST(AxisPositions, TheLastRegionVariesFastest) {
-  const std::array<AxisRegion, 3> regions = {{{2, 0, 1}, {3, 10, 12}, {2, 20, 21}}};
-  const auto got = value_of(region_positions(regions));
-  ASSERT_EQ(got.tokens, 12);
-  for (std::int64_t token = 0; token < 12; ++token) {
-    const std::int64_t outer = token / 6;
-    const std::int64_t middle = token / 2 % 3;
-    EXPECT_EQ(got.at(0, token), static_cast<double>(outer));
-    EXPECT_EQ(got.at(1, token), static_cast<double>(10 + middle));
-    EXPECT_EQ(got.at(2, token), static_cast<double>(20 + token % 2));
-  }
-}
-
 // area / patches may underflow and lose its digits; the side of a patch, a quotient of two roots,
 // does not.
 TEST(AxisPositions, ASubnormalAreaKeepsItsDigits) {

@@ -70,26 +70,6 @@ TEST(Families, EachResolves) {
   }
 }
 
-// default_theta of the config classes of Transformers 5 (c49429ed), where it is not 10000.
-TEST(Families, HaveTheBasesOfTheirClasses) {
-  const std::map<std::string_view, double> wanted = {
-      {"apertus", 12e6},      {"bitnet", 5e5},        {"cohere", 5e5},      {"csm", 5e5},
-      {"ernie4_5", 5e5},      {"ernie4_5_moe", 5e5},  {"flex_olmo", 5e5},   {"llama4_text", 5e5},
-      {"olmo3", 5e5},         {"cwm", 1e6},           {"lfm2", 1e6},        {"lfm2_moe", 1e6},
-      {"minimax", 1e6},       {"mixtral", 1e6},       {"phimoe", 1e6},      {"solar_open", 1e6},
-      {"minimax_m2", 5e6},    {"longcat_flash", 1e7}, {"gpt_oss", 150000},  {"smollm3", 2e6},
-      {"hy_v3", 11158840},    {"helium", 1e5},        {"nomic_bert", 1000}, {"gemma3_text", 1e6},
-      {"modernbert", 160000}, {"gpt_neox", 10000},    {"llama", 10000},     {"mistral", 10000}};
-  std::size_t found = 0;
-  for (const FamilyInfo& family : families()) {
-    const auto row = wanted.find(family.model_type);
-    if (row == wanted.end()) continue;
-    ++found;
-    EXPECT_EQ(family.base, row->second) << family.model_type;
-  }
-  EXPECT_EQ(found, wanted.size());
-}
-
 // The pairings of families for which a rule of thumb fails.
 TEST(Families, HaveThePairingsOfTheirClasses) {
   const std::map<std::string_view, Pairing> wanted = {

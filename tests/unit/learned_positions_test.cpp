@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "rotary/absolute.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
@@ -21,26 +20,14 @@
 namespace rotary {
 namespace {
 
-using test::HeadIndex;
 using test::refused;
 using test::table_of;
 using test::Tensor;
 using test::tokens_of;
 
-Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, std::uint64_t seed,
-                    test::Layout layout = test::Layout::bthd) {
-  return moved_to(
-      layout,
-      test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), seed));
-}
-
-// Expects `exact`, rounded once. A double holds the sum of three numbers of at most 24 bits whose
-// sizes differ by a factor below 2^30.
-void expect_sum(const Tensor& got, const HeadIndex& at, std::int64_t feature, double exact) {
-  const DType dtype = got.view().dtype;
-  const double slack = dtype == DType::f64 ? 0x1p-51 * std::abs(exact) + 0x1p-50 : 0;
-  ASSERT_LE(std::abs(got.at(at, feature) - exact), half_ulp(dtype, exact) + slack)
-      << "batch " << at.batch << " token " << at.token << " feature " << feature;
+Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, std::uint64_t seed) {
+  const auto shape = test::tokens_shape(dtype, {.tokens = rows, .features = features});
+  return test::random_tensor(shape, seed);
 }
 
 struct AddLearnedCall {
@@ -89,16 +76,6 @@ TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
          {"dst and positions must share no element"});
 }
 
-TEST(LearnedPositions, NoTokensNeedNoRows) {
-  const ConstTableView none{.data = nullptr, .dtype = DType::f32, .rows = 0, .features = 4};
-  TokensView empty{.data = nullptr, .dtype = DType::f32, .extents = {.features = 4}};
-  EXPECT_TRUE(add_learned(empty, empty, {none, {ConsecutivePositions{0, 0}}}).ok());
-  empty.extents = {.batch = 0, .tokens = 3, .features = 4};
-  EXPECT_TRUE(add_learned(empty, empty, {none, {ConsecutivePositions{0, 3}}}).ok());
-  TableView gradient{.data = nullptr, .dtype = DType::f32, .rows = 0, .features = 4};
-  EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
-}
-
 // Counts beyond any memory: tokens without elements take no time, and consecutive or repeated
 // indices are not read one by one.
 TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
@@ -120,32 +97,6 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
           {"got index 1 and offset -2 for batch 0, token 0"});
   view.extents = {.batch = most, .tokens = 0, .features = 0};
   EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
-}
-
-// BERT: token, segment and position; the padding id is read like any other.
-TEST(SumEmbeddings, EqualsBertsSum) {
-  const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
-  const std::vector<std::int32_t> segments = {0, 0, 1, 0, 1, 1};
-  for (const DType dtype : test::all_dtypes) {
-    Tensor words = random_table(dtype, 10, 70, 1, test::Layout::padded);
-    Tensor kinds = random_table(dtype, 2, 70, 2);
-    Tensor places = random_table(dtype, 512, 70, 3, test::Layout::heads_last);
-    const std::array lookups = {
-        Lookup{table_of(words), {.indices = positions_of(ids, 2), .padding_row = 0}},
-        Lookup{table_of(kinds), {.indices = positions_of(segments, 2)}},
-        Lookup{table_of(places), {.indices = ConsecutivePositions{0, 3}}}};
-    Tensor dst(test::tokens_shape(dtype, {.batch = 2, .tokens = 3, .features = 70}));
-    test::require(sum_embeddings(tokens_of(dst), lookups));
-    test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
-      const auto token = static_cast<std::size_t>(3 * at.batch + at.token);
-      const double exact = words.at({.token = ids[token]}, f) +
-                           kinds.at({.token = segments[token]}, f) +
-                           places.at({.token = at.token}, f);
-      expect_sum(dst, at, f, exact);
-    });
-    test::require(sum_embeddings(tokens_of(dst), {}));
-    EXPECT_EQ(dst.at({.batch = 1}, 5), 0);
-  }
 }
 
 // Sums that would look like ties if rounded to float32 first, and special values.

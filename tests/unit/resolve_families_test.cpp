@@ -106,27 +106,6 @@ TEST(ResolveFamilies, AStatedHeadDimReplacesTheQuotient) {
   EXPECT_EQ(resolved_rotary(R"({"model_type": "llama", "head_dim": 80})").head_dim, 80);
 }
 
-// The class of llama, mistral and qwen2 ignores the fraction for rope_type default; the scaled
-// rules honour it.
-TEST(ResolveFamilies, LlamaReadsTheFractionOnlyForScaledRules) {
-  const ModelSpec plain = resolved(llama_with(R"("partial_rotary_factor": 0.5)"));
-  EXPECT_EQ(plain.rotary.front().spec.rotary_dim.value_or(64), 64);
-  EXPECT_TRUE(warns(plain, "partial_rotary_factor"));
-
-  const ModelSpec scaled = resolved(llama_with(
-      R"("partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2})"));
-  EXPECT_EQ(scaled.rotary.front().spec.rotary_dim, 32);
-  EXPECT_FALSE(warns(scaled, "partial_rotary_factor"));
-  EXPECT_FALSE(warns(resolved(llama_with(R"("partial_rotary_factor": 1.0)")), "partial"));
-}
-
-TEST(ResolveFamilies, FractionsRoundDownAsTransformersDoes) {
-  EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": 192, "partial_rotary_factor": 0.334,
-      "rope_scaling": {"rope_type": "linear", "factor": 2})"))
-                .rotary_dim,
-            64);
-}
-
 TEST(ResolveFamilies, AnUnknownFamilyNeedsAPairing) {
   const std::string_view config =
       R"({"model_type": "frontier", "head_dim": 64, "rope_theta": 20000, "num_hidden_layers": 3})";

@@ -215,6 +215,7 @@ TEST(LayerKinds, LayersThatLookAtAnImageDoNotRotate) {
   EXPECT_EQ(
       layers_of(resolved(model_with("mllama_text_model", R"("cross_attention_layers": [1, 3])"))),
       "R0 N R0 N");
+  EXPECT_EQ(layers_of(resolved(model_with("mllama_text_model"))), "R0 R0 R0 N");
 }
 
 TEST(LayerKinds, HybridModelsRotateIfTheirKeysSaySo) {

@@ -44,18 +44,6 @@ TEST(ResolveLayers, EachLayerTypeHasItsOwnRotaryEmbedding) {
   EXPECT_EQ(full.trained_context_tokens, 4096);
 }
 
-TEST(ResolveLayers, CrossAttentionOfMllamaDoesNotRotate) {
-  constexpr std::string_view config =
-      R"({"model_type": "mllama_text_model", "hidden_size": 256, "num_attention_heads": 4,
-          "num_hidden_layers": 5, "max_position_embeddings": 4096)";
-  const ModelSpec listed = resolved(std::string(config) + R"(, "cross_attention_layers": [1]})");
-  const ModelSpec usual = resolved(std::string(config) + "}");
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(listed.layers[i].encoding == LayerEncoding::none, i == 1);
-    EXPECT_EQ(usual.layers[i].encoding == LayerEncoding::none, i == 3);
-  }
-}
-
 TEST(ResolveLayers, LayerTypesWithAFlatDictionaryShareIt) {
   const ModelSpec model = resolved(
       llama_with(R"("layer_types": ["sliding_attention", "full_attention"], "rope_theta": 20000)"));
@@ -107,14 +95,6 @@ TEST(ResolveLayers, AMissingCountGivesNoListAndAWarning) {
   EXPECT_EQ(model.rotary.size(), 1U);
   EXPECT_TRUE(warns(model, "num_hidden_layers"));
   EXPECT_FALSE(model.rotary.front().trained_context_tokens.has_value());
-}
-
-TEST(ResolveLayers, AnAbsurdCountIsRefused) {
-  for (const std::string_view count : {"0", "-1", "1000000000000", "9007199254740993", "1e300"}) {
-    test::malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": )" +
-                        std::string(count) + "}",
-                    {"num_hidden_layers", "got"});
-  }
 }
 
 std::optional<Origin> origin_of_softcap(const ModelSpec& model) {

@@ -46,6 +46,7 @@ TEST(ResolveRefusals, AnUnknownKeyOfARuleIsNamed) {
                 {"rope_scaling.attn_factor", "yarn"});
   not_supported(scaled(R"("rope_type": "default", "factor": 2)"),
                 {"rope_scaling.factor", "default"});
+  not_supported(scaled(R"("factor": 2)"), {"rope_scaling.factor", "rope_type is absent"});
   not_supported(scaled(R"("rope_type": "default", "mrope_section": [16, 24, 24])"),
                 {"mrope_section"});
 }
@@ -173,8 +174,11 @@ TEST(ResolveRefusals, AValueOutOfBoundsIsNamed) {
     malformed(llama_with(member("head_dim", head_dim)), {"head_dim must be in 2..", head_dim});
   }
   malformed(llama_with(R"("head_dim": 63)"), {"rotary_dim must be even", "got 63"});
-  malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": 1000000000000})",
-            {"num_hidden_layers must be in 1..100000", "got 1000000000000"});
+  for (const std::string_view count : {"0", "-1", "1000000000000", "9007199254740993", "1e300"}) {
+    malformed(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": )" +
+                  std::string(count) + "}",
+              {"num_hidden_layers", "got"});
+  }
   malformed(R"({"model_type": "gptj", "n_embd": 128, "n_head": 2, "rotary_dim": 128})",
             {"rotary_dim", "64", "got 128"});
   for (const std::string_view fraction : {"0", "-0.5", "1.5"}) {

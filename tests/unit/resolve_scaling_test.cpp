@@ -69,14 +69,6 @@ TEST(ResolveScaling, TheOldNameReplacesTheNewWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_scaling"));
 }
 
-TEST(ResolveScaling, Llama3sParametersAreRead) {
-  constexpr std::string_view members =
-      R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-         "original_max_position_embeddings": 2048)";
-  EXPECT_EQ(scaling_of(members), Scaling(Llama3Scaling{8, 1, 4, 2048}));
-  EXPECT_TRUE(resolved(scaled(members)).warnings.empty());
-}
-
 TEST(ResolveScaling, YarnHasDefaults) {
   const Scaling scaling =
       scaling_of(R"("rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 2048)");

@@ -144,20 +144,6 @@ TEST(Sources, NameThePartOfAConfig) {
             "text_config");
 }
 
-// As llava-hf/llava-1.5-7b-hf is on the Hub.
-TEST(Sources, NameTheClassOfASparseLlava) {
-  const ModelSpec model = resolved(
-      R"({"model_type": "llava", "text_config": {"model_type": "llama",
-          "max_position_embeddings": 4096}})");
-  EXPECT_EQ(model.layers.size(), 32U);
-  EXPECT_EQ(model.rotary.front().spec.head_dim, 128);
-  expect_sources(model.rotary.front().sources,
-                 {{"head_dim", "class_default hidden_size / num_attention_heads"}});
-  expect_sources(model.sources, {{"layers", "class_default num_hidden_layers"}});
-  malformed(R"({"model_type": "llama", "num_hidden_layers": 2})",
-            {"hidden_size and num_attention_heads"});
-}
-
 TEST(Sources, NameTheKeysOfWhispersEncoder) {
   const ModelSpec model = resolved(
       R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 2})");

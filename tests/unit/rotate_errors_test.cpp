@@ -191,23 +191,5 @@ TEST_F(RotateErrors, SizesThatOverflowAreRefused) {
   refuse(c.src.strides.token = highest, {"src", "2^62", "9223372036854775807"});
 }
 
-// The stride of an axis with one element is never used.
-TEST_F(RotateErrors, StrideOfAnExtentOfOneDoesNotMatter) {
-  c.dst.extents = c.src.extents = {.batch = 1, .tokens = 1, .heads = 1, .features = 16};
-  c.rotations = rotations_with(1, 1);
-  for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head}) {
-    for (const std::int64_t stride :
-         {std::int64_t{0}, std::int64_t{1}, highest, std::numeric_limits<std::int64_t>::min()}) {
-      const Strides good = c.dst.strides;
-      c.dst.strides.*axis = stride;
-      c.src.strides.*axis = -1 - stride;
-      EXPECT_TRUE(rotate(c.dst, c.src, c.rotations)) << stride;
-      EXPECT_TRUE(
-          rotate_qk(c.dst, HeadsView{nullptr, DType::f32, {1, 1, 0, 16}, good}, c.rotations));
-      c.dst.strides = c.src.strides = good;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace rotary

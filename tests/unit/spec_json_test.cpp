@@ -147,27 +147,6 @@ TEST(SpecJson, TheExamplesOfTheHeaderAreRead) {
   EXPECT_EQ(scaling_of(R"({"rope_type": "ntk", "alpha": 8})"), Scaling(NtkScaling{.alpha = 8}));
 }
 
-TEST(SpecJson, EachRuleIsRead) {
-  EXPECT_EQ(scaling_of(R"({"rope_type": "default"})"), Scaling(NoScaling{}));
-  EXPECT_EQ(scaling_of(R"({"rope_type": "yarn", "factor": 4, "mscale": 0.5, "mscale_all_dim": 0.75,
-      "original_max_position_embeddings": 4096, "beta_fast": 24, "beta_slow": 2,
-      "attention_factor": 1.25, "truncate": false, "finetuned": true})"),
-            Scaling(YarnScaling{.factor = 4,
-                                .original_context_tokens = 4096,
-                                .beta_fast = 24,
-                                .beta_slow = 2,
-                                .ramp = YarnRamp::fractional,
-                                .attention_factor = 1.25,
-                                .mscale = 0.5,
-                                .mscale_all_dim = 0.75}));
-  EXPECT_EQ(scaling_of(R"({"rope_type": "yarn", "factor": 4,
-      "original_max_position_embeddings": 4096})"),
-            Scaling(YarnScaling{.factor = 4, .original_context_tokens = 4096}));
-  EXPECT_EQ(scaling_of(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
-      "high_freq_factor": 4, "original_max_position_embeddings": 8192})"),
-            Scaling(Llama3Scaling{8, 1, 4, 8192}));
-}
-
 // A new rule has its form in a spec, or this fails.
 TEST(SpecJson, EveryRuleHasAForm) {
   for (const std::string_view name : rope_types()) {

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "reference/angle.hpp"
@@ -45,17 +43,6 @@ TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(failure.error().message, some_error.message);
 }
 
-TEST(Result, MovesAMoveOnlyValue) {
-  Result<std::unique_ptr<int>> value = std::make_unique<int>(3);
-  const std::unique_ptr<int> moved = *std::move(value);
-  EXPECT_EQ(*moved, 3);
-}
-
-TEST(Result, MayHoldZero) {
-  const Result<int> zero = 0;
-  EXPECT_TRUE(zero.has_value());
-}
-
 constexpr Extents extents{.batch = 2, .tokens = 3, .heads = 5, .features = 7};
 
 TEST(TensorView, ContiguousStridesFollowTheOrderOfAxes) {
@@ -81,14 +68,6 @@ TEST(TensorView, TypesHaveNames) {
   EXPECT_EQ(to_string(static_cast<DType>(5)), "unknown");
 }
 
-TEST(TensorView, AWritableViewIsAlsoAReadOnlyOne) {
-  float value = 0;
-  const HeadsView writable{&value, DType::f32, extents, strides_bthd(extents)};
-  const ConstHeadsView readable = writable;
-  EXPECT_EQ(readable.data, &value);
-  EXPECT_EQ(readable, (ConstHeadsView{&value, DType::f32, extents, strides_bthd(extents)}));
-}
-
 TEST(Positions, SpansGiveContiguousPositions) {
   const std::vector<std::int32_t> six(6);
   const auto one_row = positions_of(std::span(six));
@@ -104,21 +83,6 @@ TEST(Positions, SpansGiveContiguousPositions) {
 
 // The parts of make_frequencies beside the rules: the window, explicit lists, turns. The rules have
 // their tests in scaling/.
-
-TEST(Frequencies, DependOnlyOnTheRotatedPart) {
-  const RotarySpec partial{.head_dim = 96,
-                           .rotary_dim = 24,
-                           .first_feature = 8,
-                           .base = 10000.0,
-                           .pairing = Pairing::half};
-  const auto got = test::value_of(make_frequencies(partial));
-  EXPECT_EQ(
-      got.inv_freq,
-      test::value_of(make_frequencies({.head_dim = 24, .base = 10000.0, .pairing = Pairing::half}))
-          .inv_freq);
-  EXPECT_EQ(got.window.first_feature, 8);
-  EXPECT_EQ(got.window.head_dim, 96);
-}
 
 TEST(Frequencies, ExplicitListIsKept) {
   const HeadWindow window{

@@ -35,12 +35,6 @@ std::string yarn_with(std::string_view members) {
                     std::string(members) + "}");
 }
 
-// The exponent of pair i is 2i/d, not i/d.
-TEST(Traps, ExponentsCountFeatures) {
-  const Frequencies got = frequencies_of(resolved_rotary(llama_with("")));
-  EXPECT_DOUBLE_EQ(got.inv_freq[1], std::pow(10000.0, -2.0 / 64));
-}
-
 // d is rotary_dim: not the head, not hidden_size / heads, which is 7168 / 128 = 56 in DeepSeek-V3.
 TEST(Traps, TheDenominatorIsRotaryDim) {
   const Frequencies partial =
@@ -54,11 +48,6 @@ TEST(Traps, TheDenominatorIsRotaryDim) {
   EXPECT_EQ(latent.head_dim, 64);
   latent.pairing = Pairing::interleaved;
   EXPECT_DOUBLE_EQ(frequencies_of(latent).inv_freq[1], std::pow(10000.0, -2.0 / 64));
-}
-
-// The first pair is number 0: RoFormer's paper counts from 1 and subtracts it again.
-TEST(Traps, TheFirstPairTurnsOneRadianPerToken) {
-  EXPECT_EQ(frequencies_of(resolved_rotary(llama_with(""))).inv_freq[0], 1);
 }
 
 // Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original: 1 for the
@@ -143,46 +132,6 @@ TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   EXPECT_EQ(resolved_rotary(model_with("glm4_moe", half)).rotary_dim, 32);
 }
 
-// A null head_dim makes Transformers 5 fail for yarn; it means hidden_size / heads.
-TEST(Traps, HeadDimMayBeNull) {
-  EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": null, "rope_scaling": {"rope_type": "yarn",
-                "factor": 4, "original_max_position_embeddings": 1024})"))
-                .head_dim,
-            64);
-}
-
-// Dynamic NTK has no frequencies before the context length is known. Its original context is
-// max_position_embeddings, and each longer context has its own frequencies.
-TEST(Traps, DynamicNtkHasFrequenciesForEachLength) {
-  const RotarySpec spec =
-      resolved_rotary(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
-  EXPECT_EQ(std::get<DynamicNtkScaling>(spec.scaling).original_context_tokens, 4096);
-  test::refused(make_frequencies(spec), {"context_tokens must be given", "dynamic"});
-  const Frequencies within = test::value_of(make_frequencies(spec, 4096));
-  EXPECT_EQ(within.inv_freq, frequencies_of(resolved_rotary(llama_with(""))).inv_freq);
-  EXPECT_TRUE(rotate_alike(within, test::value_of(make_frequencies(spec, 7))));
-  const Frequencies beyond = test::value_of(make_frequencies(spec, 4097));
-  EXPECT_EQ(beyond.contexts, (ContextRange{.first = 4097, .last = 4097}));
-  EXPECT_FALSE(rotate_alike(within, beyond));
-  EXPECT_FALSE(rotate_alike(beyond, test::value_of(make_frequencies(spec, 4098))));
-}
-
-// LongRoPE changes its list at the original context. The factor on cos and sin applies to both.
-TEST(Traps, LongRopeHasTwoLists) {
-  const RotarySpec spec = resolved_rotary(
-      R"({"model_type": "phi3", "head_dim": 4, "max_position_embeddings": 131072,
-          "original_max_position_embeddings": 4096, "rope_theta": 10000, "num_hidden_layers": 2,
-          "rope_scaling": {"type": "su", "short_factor": [1, 2], "long_factor": [3, 4]}})");
-  test::refused(make_frequencies(spec), {"context_tokens must be given", "longrope"});
-  const Frequencies brief = test::value_of(make_frequencies(spec, 4096));
-  const Frequencies lengthy = test::value_of(make_frequencies(spec, 4097));
-  EXPECT_DOUBLE_EQ(brief.inv_freq[0], 1);
-  EXPECT_DOUBLE_EQ(lengthy.inv_freq[0], 1.0 / 3);
-  EXPECT_DOUBLE_EQ(brief.attention_factor, std::sqrt(1 + std::log(32.0) / std::log(4096.0)));
-  EXPECT_EQ(brief.attention_factor, lengthy.attention_factor);
-  EXPECT_FALSE(rotate_alike(brief, lengthy));
-}
-
 // These families hold the list of angles twice in a row, as Llama does, and read the first half.
 // Had they held each angle twice side by side, the first half would lack the slower frequencies.
 TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
@@ -237,19 +186,6 @@ TEST(Traps, NormsOfQueriesAndKeysChangeNoFrequencies) {
   const RotarySpec with = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": true)"));
   const RotarySpec without = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": false)"));
   EXPECT_EQ(frequencies_of(with).inv_freq, frequencies_of(without).inv_freq);
-}
-
-// GGUF and its readers take an absent type for linear, drop dynamic and do not read the betas; for
-// a config.json all three would be wrong.
-TEST(Traps, NothingOfTheDictionaryIsDropped) {
-  not_supported(llama_with(R"("rope_scaling": {"factor": 2})"),
-                {"rope_scaling.factor", "rope_type is absent"});
-  const auto dynamic = resolve(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
-  EXPECT_FALSE(dynamic && std::holds_alternative<NoScaling>(dynamic->rotary.front().spec.scaling));
-  const YarnScaling rule =
-      yarn_of(resolved_rotary(yarn_with(R"("beta_fast": 16, "beta_slow": 2)")));
-  EXPECT_EQ(rule.beta_fast, 16);
-  EXPECT_EQ(rule.beta_slow, 2);
 }
 
 }  // namespace
