@@ -196,27 +196,43 @@ ModelSpec model_with(const RotarySpec& spec) {
 }
 
 Identification identify_heads(const Heads& before, const Heads& after, const Coordinates& positions,
-                              const IdentifyOptions& options) {
-  const Extents extents{.tokens = before.tokens(), .heads = 1, .features = before.features};
-  const auto bytes_of = [&](const Heads& heads) {
+                              const IdentifyOptions& options, std::int64_t rows) {
+  const Extents extents{
+      .batch = rows, .tokens = before.tokens() / rows, .heads = 1, .features = before.features};
+  const auto stored = [](const Heads& heads) {
     const auto size = static_cast<std::size_t>(size_in_bytes(heads.dtype));
     std::vector<std::uint64_t> memory(heads.values.size() * size / 8 + 1);
     auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
-    for (std::size_t i = 0; i < heads.values.size(); ++i) {
-      const std::uint64_t bits = bits_of(heads.dtype, heads.values[i]);
-      std::memcpy(bytes + i * size, &bits, size);
-    }
+    for (std::size_t i = 0; i < heads.values.size(); ++i)
+      store(heads.dtype, bytes + i * size, heads.values[i]);
     return memory;
   };
-  const auto first = bytes_of(before);
-  const auto second = bytes_of(after);
+  const auto first = stored(before);
+  const auto second = stored(after);
   std::vector<std::int64_t> flat;
   for (const auto& axis : positions) flat.insert(flat.end(), axis.begin(), axis.end());
   IdentifyOptions all = options;
   if (!positions.empty())
-    all.positions = positions_of(flat, 1, static_cast<std::int64_t>(positions.size()));
+    all.positions = positions_of(flat, rows, static_cast<std::int64_t>(positions.size()));
   return value_of(identify({first.data(), before.dtype, extents, strides_bthd(extents)},
                            {second.data(), after.dtype, extents, strides_bthd(extents)}, all));
+}
+
+Identification identified(const Trial& trial, Random& random) {
+  const auto draw = [&] { return random_heads(8, trial.spec.head_dim, trial.dtype, random); };
+  FaultyRotation rotation{.spec = trial.spec};
+  for (const Planted& each : trial.planted) each.plant(rotation);
+  const Heads before = draw();
+  const Heads after = trial.unrelated ? draw() : rotated(before, rotation, trial.positions);
+  return identify_heads(before, after, trial.positions,
+                        {.model = model_with(trial.spec), .most_causes = trial.most_causes});
+}
+
+RotarySpec llama31() {
+  return {.head_dim = 128,
+          .base = 5e5,
+          .pairing = Pairing::half,
+          .scaling = Llama3Scaling{8, 1, 4, 8192}};
 }
 
 Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted) {
@@ -231,6 +247,11 @@ Outcome outcome_of(const Identification& found, const std::vector<Planted>& plan
 std::string Counts::text() const {
   return std::to_string(of[0]) + " named, " + std::to_string(of[1]) + " tied, " +
          std::to_string(of[2]) + " rejected, " + std::to_string(of[3]) + " wrong";
+}
+
+std::uint64_t given(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 void print(const std::string& text) {

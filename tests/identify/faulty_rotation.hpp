@@ -83,11 +83,27 @@ struct Planted {
 // once. The first plants nothing.
 [[nodiscard]] std::vector<Planted> single_mistakes(const RotarySpec& spec);
 
+// positions: [axes][rows * tokens].
 [[nodiscard]] Identification identify_heads(const Heads& before, const Heads& after,
                                             const Coordinates& positions,
-                                            const IdentifyOptions& options);
+                                            const IdentifyOptions& options, std::int64_t rows = 1);
 
 [[nodiscard]] ModelSpec model_with(const RotarySpec& spec);
+
+// Heads of tokens at these positions, rotated with mistakes planted in the configured spec.
+struct Trial {
+  RotarySpec spec;
+  std::vector<Planted> planted = {};
+  Coordinates positions = {};
+  DType dtype = DType::f32;
+  std::int64_t most_causes = 2;
+  bool unrelated = false;  // the heads after are no rotation of those before
+};
+
+[[nodiscard]] Identification identified(const Trial& trial, Random& random);
+
+// The embedding of Llama 3.1 8B.
+[[nodiscard]] RotarySpec llama31();
 
 enum class Outcome { named, tied, rejected, wrong };
 
@@ -100,6 +116,9 @@ struct Counts {
   int& operator[](Outcome outcome) { return of.at(static_cast<std::size_t>(outcome)); }
   [[nodiscard]] std::string text() const;
 };
+
+// The number that an environment variable gives.
+[[nodiscard]] std::uint64_t given(const char* variable, std::uint64_t otherwise);
 
 // Prints only if ROTARY_TEST_VERBOSE is set.
 void print(const std::string& text);

@@ -34,13 +34,6 @@ Coordinates grid_at(std::int64_t first) {
   return positions;
 }
 
-RotarySpec llama31() {
-  return {.head_dim = 128,
-          .base = 5e5,
-          .pairing = Pairing::half,
-          .scaling = Llama3Scaling{8, 1, 4, 8192}};
-}
-
 RotarySpec gpt_oss() {
   return {.head_dim = 64,
           .base = 1.5e5,
@@ -78,6 +71,16 @@ std::vector<Scene> scenes() {
 
 constexpr std::array dtypes = {DType::f32, DType::bf16, DType::f16};
 
+void expect_named(const Trial& trial, const Identification& found, Counts& counts) {
+  const Outcome outcome = outcome_of(found, trial.planted);
+  ++counts[outcome];
+  if (outcome == Outcome::named || outcome == Outcome::tied) return;
+  std::string mistakes;
+  for (const Planted& each : trial.planted)
+    mistakes += " " + std::string(each.hypothesis) + " " + each.found;
+  ADD_FAILURE() << to_string(trial.dtype) << mistakes << "\n" << shown(found);
+}
+
 TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
   Random random(1);
   std::size_t number = 0;
@@ -88,18 +91,9 @@ TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
       for (const Planted& planted : single_mistakes(scene.spec)) {
         // Formats alternate, except in the first scene.
         if (++number % 2 == 0 && scene.name != "llama 3.1 at 0") continue;
-        FaultyRotation rotation{.spec = scene.spec};
-        planted.plant(rotation);
-        const Heads before = random_heads(8, scene.spec.head_dim, dtype, random);
-        const Heads after = rotated(before, rotation, scene.positions);
-        const auto found = identify_heads(before, after, scene.positions,
-                                          {.model = model_with(scene.spec), .most_causes = 1});
-        const Outcome outcome = outcome_of(found, {planted});
-        ++counts[outcome];
-        EXPECT_TRUE(outcome == Outcome::named || outcome == Outcome::tied)
-            << scene.name << " " << to_string(dtype) << ": " << planted.hypothesis << " "
-            << planted.found << "\n"
-            << shown(found);
+        SCOPED_TRACE(scene.name);
+        const Trial trial{scene.spec, {planted}, scene.positions, dtype, 1};
+        expect_named(trial, identified(trial, random), counts);
       }
       print(scene.name + " " + std::string(to_string(dtype)) + ": " + counts.text());
     }
@@ -129,8 +123,8 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
   Random random(5);
   for (const std::int64_t first : {0, 1000}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      const Scene scene{"llama 3.1", llama31(), run_from(first)};
-      const auto all = single_mistakes(scene.spec);
+      SCOPED_TRACE(first);
+      const auto all = single_mistakes(llama31());
       const auto last = static_cast<std::int64_t>(all.size()) - 1;
       Counts counts;
       for (int drawn = 0; drawn < 20;) {
@@ -138,19 +132,8 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
         const Planted& other = all[static_cast<std::size_t>(random.integer(1, last))];
         if (!go_together(one, other)) continue;
         ++drawn;
-        FaultyRotation rotation{.spec = scene.spec};
-        one.plant(rotation);
-        other.plant(rotation);
-        const Heads before = random_heads(8, scene.spec.head_dim, dtype, random);
-        const Heads after = rotated(before, rotation, scene.positions);
-        const auto found =
-            identify_heads(before, after, scene.positions, {.model = model_with(scene.spec)});
-        const Outcome outcome = outcome_of(found, {one, other});
-        ++counts[outcome];
-        EXPECT_TRUE(outcome == Outcome::named || outcome == Outcome::tied)
-            << "at " << first << " " << to_string(dtype) << ": " << one.hypothesis << " "
-            << one.found << " and " << other.hypothesis << " " << other.found << "\n"
-            << shown(found);
+        const Trial trial{llama31(), {one, other}, run_from(first), dtype};
+        expect_named(trial, identified(trial, random), counts);
       }
       print("two at " + std::to_string(first) + " " + std::string(to_string(dtype)) + ": " +
             counts.text());
@@ -165,12 +148,11 @@ TEST(Planted, ATableForTheOtherPairingIsNamed) {
     for (const Pairing pairing : all_pairings) {
       const bool reads_alike = (pairing == Pairing::half) == (spec.pairing == Pairing::half);
       if (reads_alike) continue;
-      FaultyRotation rotation{.spec = spec, .other_table = true};
-      rotation.spec.pairing = pairing;
-      const Heads before = random_heads(8, spec.head_dim, DType::f32, random);
-      const Coordinates positions = run_from(200);
-      const auto found = identify_heads(before, rotated(before, rotation, positions), positions,
-                                        {.model = model_with(spec)});
+      const auto plant = [pairing](FaultyRotation& r) {
+        r.spec.pairing = pairing;
+        r.other_table = true;
+      };
+      const auto found = identified({spec, {{"", "", "", plant}}, run_from(200)}, random);
       ASSERT_GE(found.tied, 1U) << shown(found);
       ASSERT_EQ(found.explanations.front().causes.size(), 2U) << shown(found);
       EXPECT_EQ(found.explanations.front().causes[0].hypothesis->name, "pairing");

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "identify/faulty_rotation.hpp"
-#include "support/elements.hpp"
-#include "support/result.hpp"
 
 namespace rotary::test {
 namespace {
@@ -41,50 +39,26 @@ struct Batch {
 };
 
 struct Numbers {
-  DType dtype = DType::f32;
   Heads before = {};
   Heads after = {};
 };
 
-std::vector<std::uint64_t> stored(const Heads& heads) {
-  const auto size = static_cast<std::size_t>(size_in_bytes(heads.dtype));
-  std::vector<std::uint64_t> memory(heads.values.size() * size / 8 + 1);
-  for (std::size_t i = 0; i < heads.values.size(); ++i)
-    store(heads.dtype, reinterpret_cast<std::byte*>(memory.data()) + i * size, heads.values[i]);
-  return memory;
-}
-
 Numbers numbers_of(const RotarySpec& spec, const Batch& batch, DType dtype, Random& random) {
   const auto tokens = static_cast<std::int64_t>(batch.used.front().size());
-  Numbers numbers{.dtype = dtype, .before = random_heads(tokens, spec.head_dim, dtype, random)};
+  Numbers numbers{.before = random_heads(tokens, spec.head_dim, dtype, random)};
   numbers.after = rotated(numbers.before, {.spec = spec}, batch.used);
   return numbers;
 }
 
 Identification identified(const RotarySpec& spec, const Batch& batch, const Numbers& numbers) {
-  const auto all = static_cast<std::int64_t>(batch.used.front().size());
-  const Extents extents{
-      .batch = batch.rows, .tokens = all / batch.rows, .heads = 1, .features = spec.head_dim};
-  const auto before = stored(numbers.before);
-  const auto after = stored(numbers.after);
-  std::vector<std::int64_t> flat;
-  for (const auto& axis : batch.expected) flat.insert(flat.end(), axis.begin(), axis.end());
-  const auto axes = static_cast<std::int64_t>(batch.expected.size());
-  return value_of(
-      identify({before.data(), numbers.dtype, extents, strides_bthd(extents)},
-               {after.data(), numbers.dtype, extents, strides_bthd(extents)},
-               {.model = model_with(spec), .positions = positions_of(flat, batch.rows, axes)}));
+  return identify_heads(numbers.before, numbers.after, batch.expected, {.model = model_with(spec)},
+                        batch.rows);
 }
 
 std::string cause_of(const Identification& found) {
   if (found.tied == 0 || found.explanations.front().causes.empty())
     return std::string(to_string(found.verdict));
   return std::string(found.explanations.front().causes.front().hypothesis->name);
-}
-
-std::uint64_t seed() {
-  const char* const given = std::getenv("ROTARY_TEST_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261127;
 }
 
 // Rows of tokens with position errors that change at random tokens.
@@ -133,8 +107,9 @@ void count(const Batch& batch, const Identification& found, Reading& reading) {
 }
 
 TEST(Positions, EachTokenOfADrawnBatchIsReadOrHasAnAlias) {
-  std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed()));
-  Random random(seed());
+  const std::uint64_t seed = given("ROTARY_TEST_SEED", 20261127);
+  std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  Random random(seed);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t axes : {1, 2, 3}) {
       Reading reading;
