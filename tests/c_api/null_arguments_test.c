@@ -29,39 +29,29 @@ static void test_models(void) {
   CHECK_NULL(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 1, NULL), "out");
 }
 
-/* Checks the error text, then makes another call fail, so that the next check sees a new text. */
-static void check_text(const char* name) {
-  CHECK(strstr(rotary_last_error(), name) != NULL);
-  CHECK_NULL(rotary_force_instruction_set(NULL), "name");
-}
+/* The condition must hold, and the error name the argument. Then another call fails, so that the
+   next check sees a new text. */
+#define CHECK_VALUE(condition, name)                        \
+  do {                                                      \
+    CHECK(condition);                                       \
+    CHECK(strstr(rotary_last_error(), (name)) != NULL);     \
+    CHECK_NULL(rotary_force_instruction_set(NULL), "name"); \
+  } while (0)
 
 static void test_accessors(void) {
-  CHECK(rotary_model_layer_count(NULL) == 0);
-  check_text("model");
-  CHECK(rotary_model_rotary_count(NULL) == 0);
-  check_text("model");
-  CHECK(rotary_model_rotary_of_layer(NULL, 0) == -1);
-  check_text("model");
-  CHECK(rotary_model_layer_encoding(NULL, 0) == NULL);
-  check_text("model");
-  CHECK(isnan(rotary_model_query_factor(NULL, 0, 0)));
-  check_text("model");
-  CHECK(rotary_model_layer_type(NULL, 0) == NULL);
-  check_text("model");
-  CHECK(isnan(rotary_model_softmax_factor(NULL, 0)));
-  check_text("model");
-  CHECK(rotary_model_warning_count(NULL) == 0);
-  check_text("model");
-  CHECK(rotary_model_warning(NULL, 0) == NULL);
-  check_text("model");
-  CHECK(isnan(rotary_frequencies_attention_factor(NULL)));
-  check_text("frequencies");
-  CHECK(rotary_frequencies_inv_freq(NULL) == NULL);
-  check_text("frequencies");
-  CHECK(rotary_frequencies_axes(NULL) == 0);
-  check_text("frequencies");
-  CHECK(rotary_frequencies_pair_axes(NULL) == NULL);
-  check_text("frequencies");
+  CHECK_VALUE(rotary_model_layer_count(NULL) == 0, "model");
+  CHECK_VALUE(rotary_model_rotary_count(NULL) == 0, "model");
+  CHECK_VALUE(rotary_model_rotary_of_layer(NULL, 0) == -1, "model");
+  CHECK_VALUE(rotary_model_layer_encoding(NULL, 0) == NULL, "model");
+  CHECK_VALUE(isnan(rotary_model_query_factor(NULL, 0, 0)), "model");
+  CHECK_VALUE(rotary_model_layer_type(NULL, 0) == NULL, "model");
+  CHECK_VALUE(isnan(rotary_model_softmax_factor(NULL, 0)), "model");
+  CHECK_VALUE(rotary_model_warning_count(NULL) == 0, "model");
+  CHECK_VALUE(rotary_model_warning(NULL, 0) == NULL, "model");
+  CHECK_VALUE(isnan(rotary_frequencies_attention_factor(NULL)), "frequencies");
+  CHECK_VALUE(rotary_frequencies_inv_freq(NULL) == NULL, "frequencies");
+  CHECK_VALUE(rotary_frequencies_axes(NULL) == 0, "frequencies");
+  CHECK_VALUE(rotary_frequencies_pair_axes(NULL) == NULL, "frequencies");
 }
 
 static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rotations* rotations) {
@@ -78,10 +68,8 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   CHECK_NULL(rotary_frequencies_contexts(frequencies, NULL, &first), "first");
   CHECK_NULL(rotary_frequencies_contexts(frequencies, &first, NULL), "last");
   CHECK(first == 7);
-  CHECK(rotary_frequencies_alike(NULL, frequencies) == -1);
-  check_text("one");
-  CHECK(rotary_frequencies_alike(frequencies, NULL) == -1);
-  check_text("other");
+  CHECK_VALUE(rotary_frequencies_alike(NULL, frequencies) == -1, "one");
+  CHECK_VALUE(rotary_frequencies_alike(frequencies, NULL) == -1, "other");
   CHECK_NULL(rotary_frequencies_window(NULL, &window), "frequencies");
   CHECK_NULL(rotary_frequencies_window(frequencies, NULL), "window");
   CHECK_NULL(rotary_row_bytes(NULL, 1, 1, ROTARY_F32, &bytes), "window");
