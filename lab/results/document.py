@@ -4,7 +4,6 @@
 import json
 import pathlib
 import re
-import statistics
 
 import bleu
 from cells import MALFORMED, Failure, read_arms
@@ -83,19 +82,6 @@ def arm_json(measures, arm, target):
             "cells": [cell_json(cell) for cell in arm.cells]}
 
 
-def claim_json(judged):
-    gaps = [{"seed": seed, "lower": lower, "higher": higher}
-            for seed, lower, higher in judged.gaps]
-    over = "windows" if judged.over_windows else "seeds"
-    return {"statement": judged.claim.statement, "verdict": judged.verdict,
-            "lower": str(judged.claim.lower), "lower_arm": judged.arms[0],
-            "higher": str(judged.claim.higher), "higher_arm": judged.arms[1],
-            "margin": judged.claim.margin, "gaps": gaps,
-            "gap": statistics.fmean(gap["higher"] - gap["lower"] for gap in gaps)
-            if gaps else None,
-            "interval": judged.interval, "interval_over": over if judged.interval else None}
-
-
 def target_of(measures):
     """Returns the arm whose final loss others must reach (steps_fraction): the first of the papers'
     baselines that was trained."""
@@ -133,7 +119,7 @@ def results_of(experiment, asked):
         "data": data_of(measures.arms, asked.data_dir), "machines": machines,
         "remarks": remarks_on(measures.arms, machines), "target": target,
         "arms": [arm_json(measures, arm, target) for arm in measures.arms],
-        "claims": [claim_json(measures.judge(claim)) for claim in claims],
+        "claims": [measures.judge(claim) for claim in claims],
         "published": published}
     return document, lambda: bleu.comparisons(measures.arms, claims)
 

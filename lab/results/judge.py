@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures of finished cells, intervals of differences, and verdicts on claims."""
 
-import dataclasses
 import math
 import pathlib
 import statistics
@@ -107,16 +106,6 @@ def verdict_of(gaps, interval, margin):
     return "not visible at this scale"
 
 
-@dataclasses.dataclass
-class Judged:
-    claim: Claim
-    arms: tuple = ("", "")  # the judged arms, lower and higher
-    gaps: list = dataclasses.field(default_factory=list)  # (seed, lower, higher)
-    interval: tuple | None = None
-    over_windows: bool = False  # the interval covers windows of one seed, not seeds
-    verdict: str = "not run"
-
-
 def summary(values):
     """The mean over seeds and its interval; None without values."""
     if not values:
@@ -196,26 +185,29 @@ class Measures:
         return None if None in values else statistics.fmean(values)
 
     def judge(self, claim):
-        judged = Judged(claim)
+        """The claim's verdict, with the numbers behind it."""
         lower, higher = self.find_arm(claim.lower.encoding), self.find_arm(claim.higher.encoding)
-        if lower is None or higher is None:
-            return judged
-        judged.arms = lower.name, higher.name
-        pairs = [(cell, self.find_cell(higher, cell.seed)) for cell in lower.cells]
+        pairs = [(cell, self.find_cell(higher, cell.seed)) for cell in lower.cells
+                 ] if lower and higher else []
+        gaps = []
         for cell, other in pairs:
             values = other and (self.value(cell, claim.lower), self.value(other, claim.higher))
             if values and None not in values:
-                judged.gaps.append((cell.seed, *values))
-        gaps = [above - below for _, below, above in judged.gaps]
-        judged.interval = t_interval(gaps)
+                gaps.append({"seed": cell.seed, "lower": values[0], "higher": values[1]})
+        differences = [gap["higher"] - gap["lower"] for gap in gaps]
+        interval, over = t_interval(differences), "seeds"
         if len(gaps) == 1:
-            seed = judged.gaps[0][0]
-            judged.interval = windows_interval(
-                windows_of(self.find_cell(lower, seed), claim.lower),
-                windows_of(self.find_cell(higher, seed), claim.higher))
-            judged.over_windows = judged.interval is not None
-        judged.verdict = verdict_of(gaps, judged.interval, claim.margin)
-        return judged
+            below, above = next(pair for pair in pairs if pair[0].seed == gaps[0]["seed"])
+            interval = windows_interval(windows_of(below, claim.lower),
+                                        windows_of(above, claim.higher))
+            over = "windows"
+        return {"statement": claim.statement,
+                "verdict": verdict_of(differences, interval, claim.margin),
+                "lower": str(claim.lower), "lower_arm": lower.name if pairs else "",
+                "higher": str(claim.higher), "higher_arm": higher.name if pairs else "",
+                "margin": claim.margin, "gaps": gaps,
+                "gap": statistics.fmean(differences) if gaps else None,
+                "interval": interval, "interval_over": over if interval else None}
 
     def beside(self, table, where):
         """A paper's table beside ours. Sizes differ by orders of magnitude, so differences to the

@@ -89,7 +89,7 @@ class Judge(unittest.TestCase):
         self.assertEqual(values, [1, 150 / 400, 200 / 400])
         judged = measures.judge(Claim("s", Measure("rope", metric="steps_to@learned"),
                                       Measure("learned", metric="steps_to@learned"), 0.5))
-        self.assertEqual(judged.verdict, "confirmed")
+        self.assertEqual(judged["verdict"], "confirmed")
 
     def test_a_familys_arm_is_its_best_and_its_value_the_mean_over_rates(self):
         preset = {"encodings": ["rope", "none"], "seeds": [1], "learning_rates": [0.1, 0.2]}

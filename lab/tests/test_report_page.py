@@ -5,7 +5,7 @@ import itertools
 
 import made_runs
 from browser import PageTest, contrast
-from test_results import HOSTILE, MadeRuns
+from test_results import MadeRuns
 
 CHARTS = """Object.fromEntries([...document.querySelectorAll("canvas")].map((canvas) => {
   const chart = Chart.getChart(canvas);
@@ -20,15 +20,13 @@ CHARTS = """Object.fromEntries([...document.querySelectorAll("canvas")].map((can
 class ReportPage(PageTest, MadeRuns):
     page = None
 
-    def open(self, made=None):
-        """Opens the page; the page of the default runs is written once."""
+    def open(self):
+        """Opens the page of the default runs, which is written once."""
         path = self.path / "lab.html"
-        if self.page is None or made is not None:
-            self.lab("report", made_runs.write_runs(self.path, made=made), "-o", path)
-        else:
-            path.write_text(self.page)
-        if made is None:
+        if self.page is None:
+            self.lab("report", made_runs.write_runs(self.path), "-o", path)
             ReportPage.page = path.read_text()
+        path.write_text(self.page)
         self.browser.open(path)
 
     def charts(self):
@@ -86,14 +84,6 @@ class ReportPage(PageTest, MadeRuns):
         for some in ("speed of convergence, not final quality", "less learned", "1.13.0",
                      "4 confirmed, 1 contradicted", "over windows"):
             self.assertIn(some, words)
-
-    def test_hostile_names_stay_text(self):
-        made = made_runs.experiment()
-        made["title"] = made["mirrors"] = made["claims"][0]["statement"] = HOSTILE
-        self.open(made=made)
-        self.assertIsNone(self.browser.evaluate("window.hurt"))
-        self.assertEqual(self.browser.evaluate("document.querySelector('h1').textContent"), HOSTILE)
-        self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
 
     def test_light_and_dark_schemes_differ(self):
         self.open()
