@@ -14,7 +14,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART_FOLDERS = ("/usr/share/javascript/chart.js", "/usr/share/nodejs/chart.js/dist")
 SHARED = ("elements.js", "inputs.js", "colours.js", "legend.js", "charts.js")
 DASH = "\u2013"
-UNITS = {"percent": "%"}
 
 
 class Markup(str):
@@ -96,7 +95,7 @@ def claim_row(claim):
 
 
 def published_table(paper):
-    unit = UNITS.get(paper["unit"], paper["unit"])
+    unit = "%" if paper["unit"] == "percent" else paper["unit"]
     first = paper["rows"][0]["measure"]
     nats = ", in nats" if paper["unit"] == "perplexity" else ""
     rows = [(row["measure"], f"{row['published']:g}", fixed(row["ours"]),

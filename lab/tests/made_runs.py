@@ -18,16 +18,11 @@ ARMS = {
     "shaw": (2.41, 80, (1,), 40.0),
     "none": (2.72, 115, (1,), 23.0),
     "kerple_log": (2.37, 72, (1,), 26.5),
-    "kerple_power": (2.45, 78, (1,), 26.5),
-    "fire": (2.43, 85, (1,), 29.0),
-    "sandwich": (2.66, 95, (1,), 26.0),
-    "xpos": (2.44, 73, (1,), 25.2),
     "p-rope": (2.41, 71, (1,), 25.0),
-    "clipped": (2.50, 74, (1,), 25.0),
 }
 RULES = ("linear", "ntk", "yarn", "dynamic")
 # The loss added by each doubling of the length.
-BEYOND = {"rope": 0.20, "xpos": 0.18, "p-rope": 0.10, "clipped": 0.05, "sinusoidal": 0.30}
+BEYOND = {"rope": 0.20, "p-rope": 0.10, "sinusoidal": 0.30}
 BY_RULE = {"": 1, "linear": 1.6, "ntk": 0.6, "yarn": 0.1, "dynamic": 0.5}
 MULTIPLES = (1, 2, 4)
 WINDOWS = 32
@@ -109,7 +104,7 @@ def length_of(arm, seed, multiple, rule):
 
 
 def metrics_of(arm):
-    slope = {"t5": 0.08, "shaw": 0.7, "fire": 0.15, "kerple_log": 0.09}.get(arm, 0.03)
+    slope = {"t5": 0.08, "shaw": 0.7, "kerple_log": 0.09}.get(arm, 0.03)
     flat = 0 if arm == "none" else slope
     return {f"overhead@{n}": flat * (1 if arm == "rope" else n / 512) for n in (128, 256, 512)}
 
@@ -118,7 +113,7 @@ def done_of(arm, seed):
     lengths = []
     for multiple in MULTIPLES:
         lengths.append(length_of(arm, seed, multiple, ""))
-        if multiple > 1 and arm in ("rope", "p-rope", "clipped", "xpos"):
+        if multiple > 1 and arm in ("rope", "p-rope"):
             lengths += [length_of(arm, seed, multiple, rule) for rule in RULES]
     return {"schema_version": 1, "steps": STEPS, "parameters": 385120,
             "validation_loss": loss_at(arm, seed, STEPS), "wall_s": ARMS[arm][3] * 1.1,

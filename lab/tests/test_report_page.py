@@ -52,12 +52,6 @@ class ReportPage(PageTest, MadeRuns):
         self.assertNotIn("learned", positions)
         self.assertIn("rope, by a rule, where in the sequence", charts)
 
-    def test_a_line_is_hidden_by_keyboard(self):
-        self.open()
-        self.browser.evaluate("document.querySelector('.panel .legend input').focus()")
-        self.browser.press(" ")
-        self.assertNotIn("rope", self.charts()["Validation loss, against steps"]["lines"])
-
     def test_elements_have_names_for_screen_readers(self):
         self.open()
         seen = set()

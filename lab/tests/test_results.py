@@ -76,7 +76,7 @@ class Results(MadeRuns):
 
     def test_results_hold_the_numbers_of_each_cell(self):
         found = self.whole()
-        self.assertEqual(found["cells"]["finished"], 20)
+        self.assertEqual(found["cells"]["finished"], 15)
         self.assertEqual(found["machines"],
                          ["a processor, 1 thread, a BLAS, torch 1.13.0, rotary 0.1.0"])
         self.assertEqual(found["target"], "learned")

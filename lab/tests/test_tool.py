@@ -8,9 +8,7 @@ import re
 import subprocess
 import tempfile
 
-from lab_case import PREPARE, TOOL, LabCase, tiny
-
-EXPERIMENTS = pathlib.Path(os.environ["ROTARY_EXPERIMENTS"])
+from lab_case import LAB, PREPARE, TOOL, LabCase, tiny
 
 
 class Lab(LabCase):
@@ -19,10 +17,10 @@ class Lab(LabCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.experiment = self.folder / "tiny.json"
-        self.write(steps=20)
+        self.write(tiny(20))
 
-    def write(self, steps):
-        self.experiment.write_text(json.dumps(tiny(steps)), encoding="ascii")
+    def write(self, experiment):
+        self.experiment.write_text(json.dumps(experiment), encoding="ascii")
 
     def lab(self, *arguments, expect=0):
         done = subprocess.run([TOOL, *arguments], cwd=self.folder, capture_output=True,
@@ -43,10 +41,10 @@ class Lab(LabCase):
     def test_finished_cells_are_skipped_and_other_configurations_refused(self):
         self.assertIn("20 steps, validation loss", self.run_tiny())
         self.assertIn("2 cells, 2 finished before", self.run_tiny())
-        self.write(steps=21)
+        self.write(tiny(21))
         refused = self.run_tiny(expect=2)
         self.assertIn("training.steps must be 20 as when the run began, got 21", refused)
-        self.write(steps=20)
+        self.write(tiny(20))
         results = self.lab("results", str(self.experiment))
         self.assertIn("not visible at this scale: RoPE knows more than nothing", results)
 
@@ -108,12 +106,12 @@ class Lab(LabCase):
         content = tiny(20) | {"name": "later"}
         content["presets"]["quick"]["encodings"] = [
             {"like": "rope", "start": {"experiment": "tiny", "encoding": "rope"}}]
-        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        self.write(content)
         self.assertIn("first: rotary-lab run tiny --preset quick --only rope --seeds 1",
                       self.run_tiny(expect=2))
 
     def test_a_budget_scales_all_cells_and_stays_with_the_run(self):
-        self.write(steps=4000)
+        self.write(tiny(4000))
         few = self.run_tiny("--budget", "0.001s", expect=2)
         self.assertIn("--budget must leave every cell 20 steps", few)
         self.assertFalse((self.folder / "lab-runs" / "tiny-quick").exists())
@@ -126,7 +124,7 @@ class Lab(LabCase):
         self.assertIn("2 finished before", self.run_tiny("--budget", "2s"))
         self.assertIn("--budget must be 2s, with which the cells",
                       self.run_tiny("--budget", "3s", expect=2))
-        self.write(steps=20)
+        self.write(tiny(20))
         self.run_tiny("--runs", "whole")
         self.assertIn("began with all of their steps",
                       self.run_tiny("--runs", "whole", "--budget", "2s", expect=2))
@@ -134,16 +132,12 @@ class Lab(LabCase):
 
     def test_a_run_beyond_this_machine_is_refused_with_an_estimate(self):
         content = tiny(10 ** 9)
-        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        self.write(content)
         said = self.run_tiny(expect=5)
         self.assertRegex(said, r"2 cells would take about \d+ hours of processor")
         content["presets"]["quick"]["model"] |= {"d_model": 32768, "layers": 1000}
-        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        self.write(content)
         self.assertRegex(self.run_tiny(expect=5), r"needs about [\d.]+ GB of memory")
-
-    def test_missing_pairs_are_named_with_their_command(self):
-        self.assertIn("which this experiment needs: ./dev lab data add pairs",
-                      self.lab("run", "e6-translation", "--preset", "full", expect=4))
 
     def test_pairs_are_added_translated_and_judged(self):
         sides = {"english": [f"the {n} books of {n * n}" for n in range(200)],
@@ -159,7 +153,7 @@ class Lab(LabCase):
             "statement": "RoPE translates", "margin": -1,
             "lower": {"encoding": "none", "metric": "bleu"},
             "higher": {"encoding": "rope", "metric": "bleu"}}]
-        self.experiment.write_text(json.dumps(experiment), encoding="ascii")
+        self.write(experiment)
         os.environ["ROTARY_LAB_SACREBLEU"] = "/bin/false"
         self.addCleanup(os.environ.pop, "ROTARY_LAB_SACREBLEU")
         self.assertIn("translation needs pairs, which 'book' is not", self.run_tiny(expect=2))
@@ -187,7 +181,7 @@ esac
         self.assertIn("BLEU", picture.read_text(encoding="utf-8"))
 
     def test_every_experiment_parses(self):
-        for path in sorted(EXPERIMENTS.glob("*.json")):
+        for path in sorted((LAB / "experiments").glob("*.json")):
             with self.subTest(path.name):
                 presets = json.loads(path.read_text(encoding="utf-8"))["presets"]
                 for preset in presets:
