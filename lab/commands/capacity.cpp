@@ -21,13 +21,6 @@ constexpr double longest_run_s = 24 * 3600;
 // Hours of work for one processor. A run with fewer operations ends within a day and is not timed.
 constexpr double plainly_small_flops = 1e15;
 
-double flops_of(const std::vector<Cell>& cells) {
-  double flops = 0;
-  for (const Cell& cell : cells)
-    flops += flops_of_step(cell) * static_cast<double>(cell.training.steps);
-  return flops;
-}
-
 void check_memory(const std::vector<Cell>& cells, const Capacity& machine) {
   for (const Cell& cell : cells) {
     const double bytes = bytes_of_training(cell);
@@ -54,7 +47,10 @@ void check_capacity(const PreparedRun& run, const RunArguments& arguments) {
   if (arguments.device != "cpu") return;
   const Capacity machine = this_capacity();
   check_memory(run.cells, machine);
-  if (flops_of(run.cells) < plainly_small_flops) return;
+  double flops = 0;
+  for (const Cell& cell : run.cells)
+    flops += flops_of_step(cell) * static_cast<double>(cell.training.steps);
+  if (flops < plainly_small_flops) return;
   double seconds = 0;
   for (const CellTime& time : estimate_times(run)) seconds += time.steps_s + time.fixed_s;
   if (seconds <= longest_run_s * machine.processors) return;

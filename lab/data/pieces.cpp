@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,47 +22,31 @@ namespace {
 using cli::ExitCode;
 using cli::Failure;
 
-[[noreturn]] void fail(std::string_view program, std::string_view what) {
+std::string ask(const std::vector<std::string>& command, std::string_view what) {
+  auto output = output_of(command);
+  if (output) return *std::move(output);
   throw Failure(ExitCode::unsupported,
                 fmt::format("{} must {}; it is one of SentencePiece's programs: apt-get install "
                             "sentencepiece",
-                            program, what));
-}
-
-std::string ask(const std::vector<std::string>& command, std::string_view what) {
-  const std::string program = command.front();
-  auto output = output_of(command);
-  if (!output) fail(program, what);
-  return *std::move(output);
+                            command.front(), what));
 }
 
 // Splits text into `count` lines.
-std::vector<std::string> lines_of(std::string_view text, std::size_t count) {
+std::vector<std::string> lines_of(const std::string& text, std::size_t count) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) lines.push_back(std::move(line));
   if (lines.size() == count) return lines;
   throw Failure(ExitCode::internal,
                 fmt::format("SentencePiece must answer {} lines, got {}", count, lines.size()));
 }
 
-Pieces::Tokens numbers_of(std::string_view line) {
+Pieces::Tokens numbers_of(const std::string& line) {
+  std::istringstream words(line);
   Pieces::Tokens numbers;
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  while (at != end) {
-    std::int64_t number = 0;
-    const auto [after, error] = std::from_chars(at, end, number);
-    if (error != std::errc())
-      throw Failure(ExitCode::internal,
-                    fmt::format("SentencePiece must answer numbers, got {}", line));
-    numbers.push_back(number);
-    at = std::find_if(after, end, [](char c) { return c != ' '; });
-  }
-  return numbers;
+  for (std::int64_t number = 0; words >> number;) numbers.push_back(number);
+  if (words.eof()) return numbers;
+  throw Failure(ExitCode::internal, fmt::format("SentencePiece must answer numbers, got {}", line));
 }
 
 }  // namespace

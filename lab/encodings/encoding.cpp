@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -132,11 +133,9 @@ std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kin
 const NamedEncoding& find_named(std::string_view name) {
   const auto* found = std::ranges::find(named, name, &NamedEncoding::name);
   if (found != named.end()) return *found;
-  std::string names;
-  for (const NamedEncoding& each : named)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-  throw Failure(ExitCode::usage,
-                fmt::format("an encoding must be one of {}, got '{}'", names, name));
+  const auto names = named | std::views::transform(&NamedEncoding::name);
+  throw Failure(ExitCode::usage, fmt::format("an encoding must be one of {}, got '{}'",
+                                             fmt::join(names, ", "), name));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,33 +32,33 @@ using nlohmann::json;
 
 constexpr std::uint64_t file_bytes_limit = 1 << 20;
 
-[[noreturn]] void fail(const JsonObject& object, std::string_view what) {
-  throw Failure(ExitCode::malformed_input, fmt::format("{}: {}", object.name(), what));
+template <class... Arguments>
+[[noreturn]] void fail(const JsonObject& object, fmt::format_string<Arguments...> format,
+                       Arguments&&... arguments) {
+  throw Failure(ExitCode::malformed_input,
+                object.name() + ": " + fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 // The name becomes a folder.
 void check_plain(const JsonObject& object, std::string_view name) {
   if (is_plain_name(name)) return;
-  fail(object, fmt::format("a name must be {}, got '{}'", plain_name_requirement, name));
+  fail(object, "a name must be {}, got '{}'", plain_name_requirement, name);
 }
 
 Task read_task(JsonObject& object) {
   const std::string name = object.text("task");
-  std::string names;
-  for (const NamedTask& each : named_tasks) {
-    if (name == each.name) return each.task;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-  }
-  fail(object, fmt::format("task must be one of {}, got '{}'", names, name));
+  const auto* const found = std::ranges::find(named_tasks, name, &NamedTask::name);
+  if (found != named_tasks.end()) return found->task;
+  fail(object, "task must be one of {}, got '{}'",
+       fmt::join(named_tasks | std::views::transform(&NamedTask::name), ", "), name);
 }
 
 AttentionKind read_attention(JsonObject& object) {
   if (!object.has("attention")) return AttentionKind::softmax;
   const std::string name = object.text("attention");
-  for (const AttentionKind attention : {AttentionKind::softmax, AttentionKind::linear}) {
-    if (name == to_string(attention)) return attention;
-  }
-  fail(object, fmt::format("attention must be softmax or linear, got '{}'", name));
+  if (name == "softmax") return AttentionKind::softmax;
+  if (name == "linear") return AttentionKind::linear;
+  fail(object, "attention must be softmax or linear, got '{}'", name);
 }
 
 // Refuses an encoding that changes scores if the attention has none.
@@ -68,7 +69,7 @@ void check_attention(const JsonObject& object, const Encoding& encoding, Attenti
                          std::holds_alternative<ClippedAngleEncoding>(encoding.kind) ||
                          (rotary != nullptr && rotary->layers);
   if (attention == AttentionKind::softmax || !on_scores) return;
-  fail(object, fmt::format("linear attention has no scores for {} to act on", encoding.name));
+  fail(object, "linear attention has no scores for {} to act on", encoding.name);
 }
 
 ModelConfig read_model(JsonObject object, Task task) {
@@ -82,31 +83,27 @@ ModelConfig read_model(JsonObject object, Task task) {
   if (model.task == Task::translation && model.attention == AttentionKind::linear)
     fail(object, "linear attention sees padding, of which the texts of translation have some");
   if (model.d_model % (2 * model.heads) == 0) return model;
-  fail(object, fmt::format("d_model / heads must be an even number, got {} / {}", model.d_model,
-                           model.heads));
+  fail(object, "d_model / heads must be an even number, got {} / {}", model.d_model, model.heads);
 }
 
-std::vector<std::int64_t> read_integers(JsonObject& object, std::string_view key) {
-  std::vector<std::int64_t> numbers;
+// The values of a key's list, which are `requirement`.
+template <class T>
+std::vector<T> read_list(JsonObject& object, std::string_view key, std::string_view requirement,
+                         bool (*fits)(const json& value)) {
+  std::vector<T> values;
   for (const json& each : object.at(key)) {
-    if (!each.is_number_integer() || each.get<std::int64_t>() < 1)
-      fail(object, fmt::format("{} must be whole numbers from 1, got {}", key, each.dump()));
-    numbers.push_back(each.get<std::int64_t>());
+    if (!fits(each)) fail(object, "{} must be {}, got {}", key, requirement, each.dump());
+    values.push_back(each.get<T>());
   }
-  if (numbers.empty()) fail(object, fmt::format("{} must not be empty", key));
-  return numbers;
+  if (values.empty()) fail(object, "{} must not be empty", key);
+  return values;
 }
 
-std::vector<std::string> read_rules(JsonObject& object) {
-  std::vector<std::string> rules;
-  for (const json& each : object.at("rescale")) {
-    if (!each.is_string() || !is_rescaling_rule(each.get<std::string>())) {
-      fail(object, fmt::format("rescale must hold some of {}, got {}",
-                               fmt::join(rescaling_rules, ", "), each.dump()));
-    }
-    rules.push_back(each.get<std::string>());
-  }
-  return rules;
+template <class Integer = std::int64_t>
+std::vector<Integer> read_integers(JsonObject& object, std::string_view key) {
+  return read_list<Integer>(object, key, "whole numbers from 1", [](const json& value) {
+    return value.is_number_integer() && value.get<std::int64_t>() >= 1;
+  });
 }
 
 TrainingConfig read_training(JsonObject object) {
@@ -126,23 +123,20 @@ TrainingConfig read_training(JsonObject object) {
   const std::int64_t longest = std::ranges::max(training.evaluate_lengths);
   for (const std::int64_t multiple : training.evaluate_lengths) {
     if (longest % multiple != 0)
-      fail(object,
-           fmt::format("evaluate_lengths must divide the longest, {}, got {}", longest, multiple));
+      fail(object, "evaluate_lengths must divide the longest, {}, got {}", longest, multiple);
   }
   training.evaluate_unit = object.integer("evaluate_unit", 1, 0);
-  if (object.has("rescale")) training.rescale = read_rules(object);
+  if (object.has("rescale")) {
+    const std::string rules = fmt::format("some of {}", fmt::join(rescaling_rules, ", "));
+    training.rescale = read_list<std::string>(object, "rescale", rules, [](const json& value) {
+      return value.is_string() && is_rescaling_rule(value.get<std::string>());
+    });
+  }
   if (object.has("cost_lengths")) training.cost_lengths = read_integers(object, "cost_lengths");
   training.spike_window = object.integer("spike_window", 1, 0);
   training.pair_rows = object.integer("pair_rows", 1, 0);
   object.finish();
   return training;
-}
-
-std::vector<std::uint64_t> read_seeds(JsonObject& object) {
-  std::vector<std::uint64_t> seeds;
-  for (const std::int64_t seed : read_integers(object, "seeds"))
-    seeds.push_back(static_cast<std::uint64_t>(seed));
-  return seeds;
 }
 
 Start read_start(JsonObject object) {
@@ -177,9 +171,10 @@ void check_unit(const JsonObject& object, const Arm& arm) {
   const bool trained = arm.model.tokens % unit == 0 &&
                        std::ranges::find(lengths, arm.model.tokens / unit) != lengths.end();
   if (trained) return;
-  fail(object, fmt::format("evaluate_lengths must hold the trained length, {} tokens, in multiples "
-                           "of evaluate_unit, {}",
-                           arm.model.tokens, unit));
+  fail(object,
+       "evaluate_lengths must hold the trained length, {} tokens, in multiples "
+       "of evaluate_unit, {}",
+       arm.model.tokens, unit);
 }
 
 // Pairs can be examined only for a rotary encoding in a language model whose attention has scores.
@@ -204,18 +199,6 @@ std::vector<Arm> at_rates(const Arm& arm, const std::vector<double>& rates) {
     arms.back().training.learning_rate = rate;
   }
   return arms;
-}
-
-std::vector<double> read_rates(JsonObject& object) {
-  std::vector<double> rates;
-  if (!object.has("learning_rates")) return rates;
-  for (const json& each : object.at("learning_rates")) {
-    if (!each.is_number() || each.get<double>() <= 0)
-      fail(object, fmt::format("learning_rates must be numbers above 0, got {}", each.dump()));
-    rates.push_back(each.get<double>());
-  }
-  if (rates.empty()) fail(object, "learning_rates must not be empty");
-  return rates;
 }
 
 Arm read_arm(json entry, const Shared& shared, const std::string& source) {
@@ -248,7 +231,7 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
   if (!seeds.is_null()) {
     const json own = {{"seeds", seeds}};
     JsonObject of_arm(own, where);
-    arm.seeds = read_seeds(of_arm);
+    arm.seeds = read_integers<std::uint64_t>(of_arm, "seeds");
   }
   return arm;
 }
@@ -262,13 +245,18 @@ Preset read_preset(JsonObject object, Task task) {
   const Shared shared{.task = task,
                       .model = object.at("model"),
                       .training = object.at("training"),
-                      .seeds = read_seeds(object)};
-  const std::vector<double> rates = read_rates(object);
+                      .seeds = read_integers<std::uint64_t>(object, "seeds")};
+  std::vector<double> rates;
+  if (object.has("learning_rates")) {
+    rates = read_list<double>(object, "learning_rates", "numbers above 0", [](const json& value) {
+      return value.is_number() && value.get<double>() > 0;
+    });
+  }
   std::set<std::string> names;
   for (const json& entry : object.at("encodings")) {
     for (Arm& arm : at_rates(read_arm(entry, shared, object.name()), rates)) {
       if (!names.insert(arm.name).second)
-        fail(object, fmt::format("encodings must have names of their own, got {} twice", arm.name));
+        fail(object, "encodings must have names of their own, got {} twice", arm.name);
       preset.arms.push_back(std::move(arm));
     }
   }
@@ -319,11 +307,9 @@ bool is_called(const Arm& arm, std::string_view name) {
 const Preset& find_preset(const Experiment& experiment, const std::string& name) {
   const auto found = experiment.presets.find(name);
   if (found != experiment.presets.end()) return found->second;
-  std::string names;
-  for (const auto& [each, preset] : experiment.presets)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each);
-  throw Failure(ExitCode::usage, fmt::format("--preset of {} must be one of {}, got '{}'",
-                                             experiment.name, names, name));
+  throw Failure(ExitCode::usage,
+                fmt::format("--preset of {} must be one of {}, got '{}'", experiment.name,
+                            fmt::join(std::views::keys(experiment.presets), ", "), name));
 }
 
 }  // namespace rotary::lab

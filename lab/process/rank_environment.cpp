@@ -19,11 +19,6 @@ namespace rotary::lab {
 
 namespace {
 
-// Variables of torch.distributed.run: whether the launcher hosts the store ("True"), and how often
-// it restarted the ranks.
-constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
-constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -53,8 +48,10 @@ std::optional<RankEnvironment> rank_environment() {
                        "MASTER_ADDR must be the host of rank 0 if RANK is set, got none");
   }
   environment.port = static_cast<std::uint16_t>(number_from("MASTER_PORT", 1, 65535));
-  environment.hosts_store = environment.rank == 0 && variable(agent_store_variable) != "True";
-  environment.prefix = "rotary-lab/" + variable(restarts_variable);
+  // torch.distributed.run says whether it hosts the store, and how often it restarted the ranks.
+  environment.hosts_store =
+      environment.rank == 0 && variable("TORCHELASTIC_USE_AGENT_STORE") != "True";
+  environment.prefix = "rotary-lab/" + variable("TORCHELASTIC_RESTART_COUNT");
   return environment;
 }
 

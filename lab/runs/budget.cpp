@@ -41,7 +41,7 @@ std::int64_t scaled_number(std::int64_t number, double scale) {
 }
 
 // Cells that only measure cost cannot be shortened.
-bool is_trained(const Cell& cell) { return cell.training.cost_lengths.empty(); }
+bool is_shortened(const TrainingConfig& training) { return training.cost_lengths.empty(); }
 
 }  // namespace
 
@@ -63,13 +63,12 @@ Budget make_budget(double seconds, const std::vector<Cell>& cells,
                    const std::vector<CellTime>& times) {
   double steps_s = 0;
   double fixed_s = 0;
-  for (std::size_t n = 0; n < cells.size(); ++n) {
-    (is_trained(cells[n]) ? steps_s : fixed_s) += times[n].steps_s;
-    fixed_s += times[n].fixed_s;
-  }
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (const Cell& cell : cells) {
-    if (is_trained(cell)) fewest = std::min(fewest, cell.training.steps);
+  for (std::size_t n = 0; n < cells.size(); ++n) {
+    const bool is_trained = is_shortened(cells[n].training);
+    (is_trained ? steps_s : fixed_s) += times[n].steps_s;
+    fixed_s += times[n].fixed_s;
+    if (is_trained) fewest = std::min(fewest, cells[n].training.steps);
   }
   const double scale = steps_s > 0 ? std::min(1.0, (seconds - fixed_s) / steps_s) : 1.0;
   const double least =
@@ -84,7 +83,7 @@ Budget make_budget(double seconds, const std::vector<Cell>& cells,
 }
 
 void scale_training(TrainingConfig& training, double scale) {
-  if (scale == 1 || !training.cost_lengths.empty()) return;
+  if (scale == 1 || !is_shortened(training)) return;
   const auto at_least_one = [&](std::int64_t number) {
     return std::max<std::int64_t>(1, scaled_number(number, scale));
   };
